@@ -1,0 +1,1 @@
+//! `mcp-proto` over std threads and pipes.

@@ -1,0 +1,1 @@
+//! Property, model and dialogue tests of `mcp-proto`: see `tests/`.

@@ -1,0 +1,162 @@
+//! Bytes that the caller lends, or a `Vec` that grows to a limit: the only room that knows about the heap.
+
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
+/// A buffer for one direction of a connection: a slice that the caller lends, or (feature `alloc`) a `Vec` that
+/// grows to a limit and shrinks again when it is idle.
+///
+/// ```
+/// use mcp_proto::Buffer;
+/// let mut bytes = [0u8; 512];
+/// let lent: Buffer<'_> = (&mut bytes).into();
+/// assert_eq!(lent.limit(), 512);
+/// ```
+#[derive(Debug)]
+pub struct Buffer<'b> {
+    store: Store<'b>,
+}
+
+#[derive(Debug)]
+enum Store<'b> {
+    Lent(&'b mut [u8]),
+    #[cfg(feature = "alloc")]
+    Grown {
+        bytes: Vec<u8>,
+        limit: usize,
+    },
+}
+
+/// A grown buffer keeps this many bytes when it is idle.
+#[cfg(feature = "alloc")]
+const FLOOR: usize = 4096;
+
+impl<'b> Buffer<'b> {
+    /// A buffer on the heap that grows as it is needed, to `limit` bytes at most.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn grown(limit: usize) -> Buffer<'static> {
+        Buffer { store: Store::Grown { bytes: Vec::new(), limit } }
+    }
+
+    /// The most bytes that it can hold.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        match &self.store {
+            Store::Lent(bytes) => bytes.len(),
+            #[cfg(feature = "alloc")]
+            Store::Grown { limit, .. } => *limit,
+        }
+    }
+
+    /// Whether the caller lent it: its size never changes.
+    pub(crate) fn is_lent(&self) -> bool {
+        match &self.store {
+            Store::Lent(_) => true,
+            #[cfg(feature = "alloc")]
+            Store::Grown { .. } => false,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.store {
+            Store::Lent(bytes) => bytes,
+            #[cfg(feature = "alloc")]
+            Store::Grown { bytes, .. } => bytes,
+        }
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        match &mut self.store {
+            Store::Lent(bytes) => bytes,
+            #[cfg(feature = "alloc")]
+            Store::Grown { bytes, .. } => bytes,
+        }
+    }
+
+    /// The same bytes for a shorter time, with the right to grow: what a token carries.
+    pub(crate) fn room(&mut self) -> Room<'_> {
+        match &mut self.store {
+            Store::Lent(bytes) => Room::Lent(bytes),
+            #[cfg(feature = "alloc")]
+            Store::Grown { bytes, limit } => Room::Grown { bytes, limit: *limit },
+        }
+    }
+
+    /// Gives memory back after a large message, down to a floor. A lent buffer stays as it is.
+    pub(crate) fn shrink(&mut self) {
+        #[cfg(feature = "alloc")]
+        if let Store::Grown { bytes, .. } = &mut self.store
+            && bytes.len() > FLOOR
+        {
+            bytes.truncate(FLOOR);
+            bytes.shrink_to(FLOOR);
+        }
+    }
+}
+
+impl<'b> From<&'b mut [u8]> for Buffer<'b> {
+    fn from(bytes: &'b mut [u8]) -> Self {
+        Buffer { store: Store::Lent(bytes) }
+    }
+}
+
+impl<'b, const N: usize> From<&'b mut [u8; N]> for Buffer<'b> {
+    fn from(bytes: &'b mut [u8; N]) -> Self {
+        Buffer { store: Store::Lent(bytes) }
+    }
+}
+
+/// A [`Buffer`] that a token borrows: one lifetime, whatever the buffer's own is.
+#[derive(Debug)]
+pub(crate) enum Room<'a> {
+    Lent(&'a mut [u8]),
+    #[cfg(feature = "alloc")]
+    Grown {
+        bytes: &'a mut Vec<u8>,
+        limit: usize,
+    },
+    /// Nothing is stored: whoever writes here wants to know how long it would be.
+    Measure,
+}
+
+impl<'a> Room<'a> {
+    /// Makes `end` bytes available, if the limit allows it. `None`: it does not, or the heap is exhausted.
+    pub(crate) fn ensure(&mut self, end: usize) -> Option<&mut [u8]> {
+        match self {
+            Room::Lent(bytes) => (end <= bytes.len()).then_some(&mut **bytes),
+            #[cfg(feature = "alloc")]
+            Room::Grown { bytes, limit } => {
+                if end > bytes.len() {
+                    if end > *limit {
+                        return None;
+                    }
+                    let wanted = end.saturating_mul(2).max(FLOOR).min(*limit);
+                    bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
+                    bytes.resize(wanted, 0);
+                }
+                Some(bytes.as_mut_slice())
+            }
+            Room::Measure => None,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Room::Lent(bytes) => bytes,
+            #[cfg(feature = "alloc")]
+            Room::Grown { bytes, .. } => bytes,
+            Room::Measure => &[],
+        }
+    }
+
+    /// All the bytes there are, for as long as the token lives.
+    pub(crate) fn into_bytes(self) -> &'a mut [u8] {
+        match self {
+            Room::Lent(bytes) => bytes,
+            #[cfg(feature = "alloc")]
+            Room::Grown { bytes, .. } => bytes,
+            Room::Measure => &mut [],
+        }
+    }
+}
