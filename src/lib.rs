@@ -1,5 +1,6 @@
 //! The Model Context Protocol as a pure state machine.
 #![no_std]
+#![allow(dead_code)] // until the machine uses it
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // A peer decides what these lines see, so none of them may be able to panic.
 #![cfg_attr(

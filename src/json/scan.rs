@@ -1,0 +1,473 @@
+//! One iterative, resumable pass over a text: is it JSON, and where are the members of the message?
+//!
+//! The state between two pieces of text is a few words: a bit per open container, what is expected next, and whatever
+//! was begun when the piece ended. Inside a piece whole tokens are taken at once.
+
+mod envelope;
+mod error;
+mod number;
+mod text;
+
+pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
+pub use error::{ScanError, ScanErrorKind};
+
+use super::DEPTH_LIMIT;
+use super::swar::short_plain_text;
+use number::Digits;
+use text::Partial;
+
+/// What may come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// A value.
+    Value,
+    /// A value or the end of the array.
+    FirstValue,
+    /// A name or the end of the object.
+    FirstName,
+    /// A name.
+    Name,
+    /// The colon after a name.
+    Colon,
+    /// A comma or the end of the container; at the top level nothing but white space.
+    After,
+    /// More of a string.
+    Text(Partial),
+    /// More of a number.
+    Number(Digits),
+    /// The next byte of `true`, `false` or `null`.
+    True(u8),
+    False(u8),
+    Null(u8),
+    /// More of what is nested too deep.
+    Deep,
+    /// Nothing: the text is wrong.
+    Failed(ScanErrorKind),
+}
+
+/// Why a piece was not taken to its end, and how many of its bytes were left then.
+struct Fault {
+    kind: ScanErrorKind,
+    left: usize,
+}
+
+/// What is left of the piece, or what is wrong.
+type Step<'t> = Result<&'t [u8], Fault>;
+
+fn fault<T>(kind: ScanErrorKind, rest: &[u8]) -> Result<T, Fault> {
+    Err(Fault { kind, left: rest.len() })
+}
+
+fn syntax<T>(rest: &[u8]) -> Result<T, Fault> {
+    fault(ScanErrorKind::Syntax, rest)
+}
+
+/// A strict validator that takes a text in pieces and remembers where the members of a JSON-RPC message stand.
+///
+/// Strict means RFC 8259, UTF-8 without exceptions, no half surrogate pairs, and one value per text. Work is linear
+/// however the text is cut.
+///
+/// ```
+/// use mcp_proto::json::{Scanner, Shape};
+/// let text = br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+/// let mut scanner = Scanner::new(32);
+/// for piece in text.chunks(3) {
+///     scanner.feed(piece);
+/// }
+/// let envelope = scanner.finish()?;
+/// assert_eq!(envelope.shape, Shape::Object);
+/// assert_eq!(&text[envelope.id.unwrap().range()], b"7");
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scanner {
+    /// Start and end of each [`Member`]'s value.
+    members: [Slot; 6],
+    /// A bit per open container, the innermost lowest: set for an object.
+    objects: [u64; 2],
+    /// The end of everything fed so far, counted from the start of the text; after an error where it was seen.
+    position: usize,
+    /// The bracket that was one too many.
+    deep_at: usize,
+    /// The first bytes of a name at depth one, decoded, little endian.
+    name: u64,
+    /// How many containers are open, remembered or not.
+    depth: u32,
+    /// How many bytes of `name` are taken; `NO_NAME` if it can be none of ours.
+    name_length: u8,
+    /// The member whose value is expected or open.
+    current: Option<Member>,
+    /// Whether the open string is a name.
+    in_name: bool,
+    limit: u8,
+    too_deep: bool,
+    shape: Shape,
+    state: State,
+}
+
+/// Where a member stands: both `NOWHERE` if it was not seen, the end alone while it is open.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    start: usize,
+    end: usize,
+}
+
+const NOWHERE: usize = usize::MAX;
+const NO_NAME: u8 = u8::MAX;
+
+impl Scanner {
+    /// A scanner for one text in which at most `depth_limit` containers are open at once (128 at most; more counts
+    /// as 128). With 0 only strings, numbers, `true`, `false` and `null` are within the limit.
+    #[must_use]
+    pub const fn new(depth_limit: u8) -> Scanner {
+        let limit = if depth_limit > DEPTH_LIMIT { DEPTH_LIMIT } else { depth_limit };
+        Scanner {
+            members: [Slot { start: NOWHERE, end: NOWHERE }; 6],
+            objects: [0; 2],
+            position: 0,
+            deep_at: 0,
+            name: 0,
+            depth: 0,
+            name_length: 0,
+            current: None,
+            in_name: false,
+            limit,
+            too_deep: false,
+            shape: Shape::Other,
+            state: State::Value,
+        }
+    }
+
+    /// Ready for the next text, with the same depth limit.
+    pub fn reset(&mut self) {
+        *self = Scanner::new(self.limit);
+    }
+
+    /// Takes the next piece of the text. Once something is wrong, this does nothing any more.
+    ///
+    /// Deeper than the limit, containers are only counted: the brackets may then be of the wrong kind, but members of
+    /// the outermost object are still found, and [`finish`](Scanner::finish) says [`ScanErrorKind::TooDeep`].
+    pub fn feed(&mut self, bytes: &[u8]) {
+        if matches!(self.state, State::Failed(_)) {
+            return;
+        }
+        self.position = self.position.wrapping_add(bytes.len());
+        if let Err(fault) = self.tokens(bytes) {
+            self.position = self.position.wrapping_sub(fault.left);
+            self.state = State::Failed(fault.kind);
+        }
+    }
+
+    /// The end of the text: what was found.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong; of texts that are wrong only in being too deep, where the limit was passed.
+    pub fn finish(&mut self) -> Result<Envelope, ScanError> {
+        let complete = match self.state {
+            State::After => self.depth == 0,
+            State::Number(digits) => self.depth == 0 && digits.may_end(),
+            _ => false,
+        };
+        let empty = self.depth == 0 && self.state == State::Value;
+        let error = match self.state {
+            State::Failed(kind) => Some((kind, self.position)),
+            _ if self.too_deep => Some((ScanErrorKind::TooDeep, self.deep_at)),
+            _ if empty => Some((ScanErrorKind::Empty, self.position)),
+            _ if !complete => Some((ScanErrorKind::Incomplete, self.position)),
+            _ => None,
+        };
+        if let Some((kind, at)) = error {
+            self.state = State::Failed(kind);
+            self.position = at;
+            return Err(ScanError { kind, at });
+        }
+        self.state = State::After;
+        Ok(self.envelope())
+    }
+
+    /// Where a member's value stands as far as it was seen, at any time, also after an error. A framer that throws a
+    /// long text away piece by piece uses this to keep the id as it passes.
+    #[must_use]
+    pub fn member(&self, member: Member) -> Option<OpenSpan> {
+        let slot = self.members.get(member as usize)?;
+        let end = (slot.end != NOWHERE).then_some(slot.end);
+        (slot.start != NOWHERE).then_some(OpenSpan { start: slot.start, end })
+    }
+
+    /// How many bytes of the text were scanned; after an error, which byte is wrong.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    fn envelope(&self) -> Envelope {
+        let closed = |member| {
+            let open = self.member(member)?;
+            Some(Span { start: open.start, end: open.end? })
+        };
+        Envelope {
+            shape: self.shape,
+            jsonrpc: closed(Member::Jsonrpc),
+            id: closed(Member::Id),
+            method: closed(Member::Method),
+            params: closed(Member::Params),
+            result: closed(Member::Result),
+            error: closed(Member::Error),
+        }
+    }
+
+    /// Takes token after token until the piece is used up.
+    fn tokens(&mut self, mut rest: &[u8]) -> Result<(), Fault> {
+        while let [byte, tail @ ..] = rest {
+            rest = match self.state {
+                State::FirstName | State::Name => match byte {
+                    b'"' => self.name(tail)?,
+                    b'}' if self.state == State::FirstName => self.close(tail),
+                    b' ' | b'\t' | b'\n' | b'\r' => skip_space(tail),
+                    _ => return syntax(rest),
+                },
+                State::Colon => match byte {
+                    b':' => {
+                        self.state = State::Value;
+                        tail
+                    }
+                    b' ' | b'\t' | b'\n' | b'\r' => skip_space(tail),
+                    _ => return syntax(rest),
+                },
+                State::Value | State::FirstValue => self.value(*byte, rest, tail)?,
+                State::After => self.after(*byte, rest, tail)?,
+                State::Text(partial) => self.resume_text(partial, rest)?,
+                State::Number(digits) => self.number(digits, rest)?,
+                State::True(next) => self.literal(b"true", next, rest, State::True)?,
+                State::False(next) => self.literal(b"false", next, rest, State::False)?,
+                State::Null(next) => self.literal(b"null", next, rest, State::Null)?,
+                State::Deep => self.deep(rest)?,
+                State::Failed(_) => return Ok(()),
+            };
+        }
+        Ok(())
+    }
+
+    /// The position in the text that `rest` of the present piece begins at.
+    #[inline(always)]
+    fn at(&self, rest: &[u8]) -> usize {
+        self.position.wrapping_sub(rest.len())
+    }
+
+    #[inline(always)]
+    fn value<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> Step<'t> {
+        if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            return Ok(skip_space(tail));
+        }
+        if byte == b']' && self.state == State::FirstValue {
+            return Ok(self.close(tail));
+        }
+        if self.depth <= 1 {
+            self.note_start(byte, self.at(rest));
+        }
+        match byte {
+            b'"' => {
+                self.in_name = false;
+                self.name_length = NO_NAME;
+                self.text(tail)
+            }
+            b'{' => Ok(self.open(true, rest, tail)),
+            b'[' => Ok(self.open(false, rest, tail)),
+            b'-' => self.number(Digits::Sign, tail),
+            b'0' => self.number(Digits::Zero, tail),
+            b'1'..=b'9' => self.number(Digits::Whole, tail),
+            b't' => self.literal(b"true", 1, tail, State::True),
+            b'f' => self.literal(b"false", 1, tail, State::False),
+            b'n' => self.literal(b"null", 1, tail, State::Null),
+            _ => syntax(rest),
+        }
+    }
+
+    /// A value begins that the envelope may want to know of.
+    #[inline(always)]
+    fn note_start(&mut self, byte: u8, here: usize) {
+        if self.depth == 0 {
+            self.shape = match byte {
+                b'{' => Shape::Object,
+                b'[' => Shape::Array,
+                _ => Shape::Other,
+            };
+        } else if let Some(member) = self.current
+            && let Some(slot) = self.members.get_mut(member as usize)
+        {
+            *slot = Slot { start: here, end: NOWHERE };
+        }
+    }
+
+    /// A value has ended just before `rest`.
+    #[inline(always)]
+    fn end_value(&mut self, rest: &[u8]) {
+        if self.depth == 1
+            && let Some(member) = self.current.take()
+        {
+            let here = self.at(rest);
+            if let Some(slot) = self.members.get_mut(member as usize) {
+                slot.end = here;
+            }
+        }
+        self.state = State::After;
+    }
+
+    #[inline(always)]
+    fn after<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> Step<'t> {
+        match byte {
+            b',' if self.depth > 0 => {
+                self.state = if self.in_object() { State::Name } else { State::Value };
+                Ok(tail)
+            }
+            b'}' if self.depth > 0 && self.in_object() => Ok(self.close(tail)),
+            b']' if self.depth > 0 && !self.in_object() => Ok(self.close(tail)),
+            b' ' | b'\t' | b'\n' | b'\r' => Ok(skip_space(tail)),
+            _ => syntax(rest),
+        }
+    }
+
+    #[inline(always)]
+    fn in_object(&self) -> bool {
+        let [low, _] = self.objects;
+        low & 1 != 0
+    }
+
+    #[inline(always)]
+    fn open<'t>(&mut self, object: bool, rest: &[u8], tail: &'t [u8]) -> &'t [u8] {
+        let within = self.depth < u32::from(self.limit);
+        self.depth = self.depth.saturating_add(1);
+        if within {
+            let [low, high] = self.objects;
+            self.objects = [low << 1 | u64::from(object), high << 1 | low >> 63];
+            self.state = if object { State::FirstName } else { State::FirstValue };
+        } else {
+            if !self.too_deep {
+                self.too_deep = true;
+                self.deep_at = self.at(rest);
+            }
+            self.state = State::Deep;
+        }
+        tail
+    }
+
+    #[inline(always)]
+    fn close<'t>(&mut self, tail: &'t [u8]) -> &'t [u8] {
+        let [low, high] = self.objects;
+        self.objects = [low >> 1 | high << 63, high >> 1];
+        self.depth = self.depth.saturating_sub(1);
+        self.end_value(tail);
+        tail
+    }
+
+    /// A name, after its opening quote. A short one at depth one is looked up as a word.
+    #[inline(always)]
+    fn name<'t>(&mut self, rest: &'t [u8]) -> Step<'t> {
+        if let Some((word, length)) = short_plain_text(rest)
+            && let Some([_, tail @ ..]) = rest.get(length..)
+        {
+            if self.depth == 1 {
+                self.current = Member::of_word(word);
+            }
+            if let [b':', tail @ ..] = tail {
+                self.state = State::Value;
+                return Ok(tail);
+            }
+            self.state = State::Colon;
+            return Ok(tail);
+        }
+        self.in_name = true;
+        self.name = 0;
+        self.name_length = if self.depth == 1 { 0 } else { NO_NAME };
+        self.text(rest)
+    }
+
+    /// A string has ended just before `rest`.
+    #[inline(always)]
+    fn end_text(&mut self, rest: &[u8]) {
+        if self.depth > u32::from(self.limit) {
+            self.state = State::Deep;
+        } else if self.in_name {
+            if self.depth == 1 {
+                self.current = if self.name_length == NO_NAME { None } else { Member::of_word(self.name) };
+            }
+            self.state = State::Colon;
+        } else {
+            self.end_value(rest);
+        }
+    }
+
+    /// The rest of `word`, of which `next` bytes were seen.
+    #[inline(always)]
+    fn literal<'t>(
+        &mut self,
+        word: &'static [u8],
+        next: u8,
+        rest: &'t [u8],
+        state: fn(u8) -> State,
+    ) -> Step<'t> {
+        let expected = word.get(usize::from(next)..).unwrap_or_default();
+        if let Some(tail) = rest.strip_prefix(expected) {
+            self.end_value(tail);
+            return Ok(tail);
+        }
+        let mut next = next;
+        let mut rest = rest;
+        for wanted in expected {
+            match rest {
+                [byte, tail @ ..] if byte == wanted => rest = tail,
+                [] => break,
+                _ => return syntax(rest),
+            }
+            next = next.wrapping_add(1);
+        }
+        self.state = state(next);
+        Ok(rest)
+    }
+
+    /// Too deep: brackets are counted, strings still checked, the rest only looked at.
+    fn deep<'t>(&mut self, mut rest: &'t [u8]) -> Step<'t> {
+        while let [byte, tail @ ..] = rest {
+            match byte {
+                b'"' => {
+                    self.in_name = false;
+                    self.name_length = NO_NAME;
+                    return self.text(tail);
+                }
+                b'[' | b'{' => self.depth = self.depth.saturating_add(1),
+                b']' | b'}' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == u32::from(self.limit) {
+                        self.end_value(tail);
+                        return Ok(tail);
+                    }
+                }
+                b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' => {}
+                b'0'..=b'9' | b'a'..=b'z' | b'E' | b'+' | b'-' | b'.' => {}
+                _ => return syntax(rest),
+            }
+            rest = tail;
+        }
+        Ok(rest)
+    }
+}
+
+/// What is left after white space.
+#[inline(always)]
+fn skip_space(mut rest: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
+        rest = tail;
+    }
+    rest
+}
+
+/// Scans a whole text at once, with the largest depth limit.
+pub(crate) fn scan(text: &[u8]) -> Result<Envelope, ScanError> {
+    let mut scanner = Scanner::new(DEPTH_LIMIT);
+    scanner.feed(text);
+    scanner.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! What is wrong with a text, and where.
+
+use core::fmt;
+
+/// What is wrong with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ScanErrorKind {
+    /// There is no value, only white space.
+    Empty,
+    /// A byte that JSON does not allow there.
+    Syntax,
+    /// Not UTF-8.
+    Utf8,
+    /// Half of a surrogate pair, as `\uXXXX`.
+    Surrogate,
+    /// A control character inside a string that is not escaped.
+    Control,
+    /// Containers nested deeper than the limit.
+    TooDeep,
+    /// The text ends too early.
+    Incomplete,
+}
+
+/// Why a text is not one JSON value within the bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ScanError {
+    /// What is wrong.
+    pub kind: ScanErrorKind,
+    /// The byte it was seen at, counted from the start of the text.
+    pub at: usize,
+}
+
+impl fmt::Display for ScanError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self.kind {
+            ScanErrorKind::Empty => "no JSON value",
+            ScanErrorKind::Syntax => "unexpected character",
+            ScanErrorKind::Utf8 => "invalid UTF-8",
+            ScanErrorKind::Surrogate => "lone surrogate escape",
+            ScanErrorKind::Control => "control character in a string",
+            ScanErrorKind::TooDeep => "nested too deep",
+            ScanErrorKind::Incomplete => "unexpected end of text",
+        })?;
+        write!(formatter, " at byte {}", self.at)
+    }
+}
+
+impl core::error::Error for ScanError {}

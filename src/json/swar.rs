@@ -1,0 +1,110 @@
+//! Searches inside strings, eight bytes at a time without `unsafe`: the scanner, the views and the writer share them.
+
+const LOW: u64 = u64::from_le_bytes([0x01; 8]);
+const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+
+/// The high bit of each byte of `word` that ends a plain run: a quote, a backslash, a control character and, with
+/// `ASCII`, everything past it. Only the lowest bit set is to be trusted: a borrow can set higher ones by mistake.
+#[inline(always)]
+fn stops<const ASCII: bool>(word: u64) -> u64 {
+    let quote = word ^ (LOW.wrapping_mul(b'"' as u64));
+    let backslash = word ^ (LOW.wrapping_mul(b'\\' as u64));
+    let control = word.wrapping_sub(LOW.wrapping_mul(0x20)) & !word;
+    let quote = quote.wrapping_sub(LOW) & !quote;
+    let backslash = backslash.wrapping_sub(LOW) & !backslash;
+    let beyond = if ASCII { word } else { 0 };
+    (quote | backslash | control | beyond) & HIGH
+}
+
+#[inline(always)]
+fn is_stop<const ASCII: bool>(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\' || (ASCII && byte >= 0x80)
+}
+
+/// How many bytes at the start of `bytes` are printable ASCII other than quote and backslash.
+#[inline(always)]
+pub(super) fn plain_run(bytes: &[u8]) -> usize {
+    run::<true>(bytes)
+}
+
+/// How many bytes at the start of `bytes` are neither a quote, a backslash nor a control character.
+#[inline(always)]
+pub(super) fn text_run(bytes: &[u8]) -> usize {
+    run::<false>(bytes)
+}
+
+/// If a quote ends a plain run of at most seven bytes: the run as a word (little endian, the rest zero) and its length.
+#[inline(always)]
+pub(super) fn short_plain_text(bytes: &[u8]) -> Option<(u64, usize)> {
+    let (first, _) = bytes.split_first_chunk::<8>()?;
+    let word = u64::from_le_bytes(*first);
+    let length = stops::<true>(word).trailing_zeros() >> 3;
+    if bytes.get(length as usize) != Some(&b'"') || length > 7 {
+        return None;
+    }
+    let kept = word & (1u64.wrapping_shl(length.wrapping_mul(8))).wrapping_sub(1);
+    Some((kept, length as usize))
+}
+
+/// Most strings are short: the first words are looked at in place, the rest is a call.
+#[inline(always)]
+fn run<const ASCII: bool>(bytes: &[u8]) -> usize {
+    if let Some((first, _)) = bytes.split_first_chunk::<8>() {
+        let hits = stops::<ASCII>(u64::from_le_bytes(*first));
+        if hits != 0 {
+            return (hits.trailing_zeros() >> 3) as usize;
+        }
+    }
+    long_run::<ASCII>(bytes)
+}
+
+#[inline(never)]
+fn long_run<const ASCII: bool>(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    // The first 64 bytes by words, then by blocks where the target has vectors.
+    let mut words: usize = if VECTORS { 8 } else { usize::MAX };
+    loop {
+        while let Some((first, tail)) = rest.split_first_chunk::<8>() {
+            let hits = stops::<ASCII>(u64::from_le_bytes(*first));
+            if hits != 0 {
+                let here = bytes.len().wrapping_sub(rest.len());
+                return here.wrapping_add((hits.trailing_zeros() >> 3) as usize);
+            }
+            rest = tail;
+            words = words.wrapping_sub(1);
+            if words == 0 {
+                break;
+            }
+        }
+        if words != 0 {
+            break;
+        }
+        while let Some((first, tail)) = rest.split_first_chunk::<BLOCK>()
+            && !block_has_stop::<ASCII>(first)
+        {
+            rest = tail;
+        }
+        // The block that stopped it, or the rest, by words again.
+        words = usize::MAX;
+    }
+    let tail = rest.iter().position(|&byte| is_stop::<ASCII>(byte)).unwrap_or(rest.len());
+    bytes.len().wrapping_sub(rest.len()).wrapping_add(tail)
+}
+
+const BLOCK: usize = 64;
+const VECTORS: bool = cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"));
+
+/// Written as one fold without an early exit, which the compiler turns into vector code.
+#[inline(always)]
+fn block_has_stop<const ASCII: bool>(block: &[u8; BLOCK]) -> bool {
+    let mut found = 0u8;
+    for &byte in block {
+        // Below a space as a signed number: a control character or not ASCII.
+        let outside = if ASCII { (byte as i8) < 0x20 } else { byte < 0x20 };
+        found |= u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(outside);
+    }
+    found != 0
+}
+
+#[cfg(test)]
+mod tests;
