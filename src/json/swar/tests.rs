@@ -7,7 +7,9 @@ fn a_run_ends_at_the_first_byte_of_interest_wherever_it_stands() {
         for stop in [b'"', b'\\', 0, 0x1F, b'\n', 0x80, 0xFF, 0xC3] {
             let mut text: Vec<u8> = (0..length).map(|at| if at % 3 == 0 { b' ' } else { 0x7F }).collect();
             text.push(stop);
-            text.extend_from_slice(b"\"\\\0tail of the text, longer than one block of bytes, so that all loops run");
+            text.extend_from_slice(
+                b"\"\\\0tail of the text, longer than one block of bytes, so that all loops run",
+            );
             assert_eq!(plain_run(&text), length, "{stop:#x} at {length}");
             let beyond = if stop >= 0x80 { length + 1 } else { length };
             assert_eq!(text_run(&text), beyond, "{stop:#x} at {length}");

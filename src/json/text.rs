@@ -1,0 +1,310 @@
+//! `Str`: the text of a JSON string, still escaped.
+
+use super::swar::text_run;
+use super::walk::split;
+use core::fmt;
+
+/// The text of a JSON string as it stands between the quotes, still escaped. It compares, iterates and copies the
+/// decoded text without a heap.
+///
+/// ```
+/// use mcp_proto::json::Json;
+/// let name = Json::parse(br#""tools\/list \ud83d\ude00""#)?.string().unwrap();
+/// assert_eq!(name, "tools/list 😀");
+/// assert_eq!(name.raw(), r"tools\/list \ud83d\ude00");
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Str<'a> {
+    text: &'a [u8],
+}
+
+/// A decoded text does not fit where it should go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooShort {
+    /// How many bytes the decoded text has.
+    pub needed: usize,
+}
+
+impl fmt::Display for TooShort {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the text has {} bytes", self.needed)
+    }
+}
+
+impl core::error::Error for TooShort {}
+
+impl<'a> Str<'a> {
+    /// The bytes between the quotes of a string that was scanned.
+    pub(crate) const fn trusted(text: &'a [u8]) -> Str<'a> {
+        Str { text }
+    }
+
+    /// The text with its escapes, without the quotes.
+    #[must_use]
+    pub fn raw(self) -> &'a str {
+        core::str::from_utf8(self.text).unwrap_or_default()
+    }
+
+    /// The text itself, if nothing in it is escaped.
+    #[must_use]
+    pub fn as_str(self) -> Option<&'a str> {
+        if memchr::memchr(b'\\', self.text).is_some() { None } else { Some(self.raw()) }
+    }
+
+    /// The length of the decoded text in bytes.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.pieces().fold(0, |sum: usize, piece| sum.saturating_add(piece.bytes().len()))
+    }
+
+    /// Whether there is no text.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The decoded characters.
+    pub fn chars(self) -> Chars<'a> {
+        Chars { pieces: self.pieces(), run: "".chars() }
+    }
+
+    /// Copies the decoded text to the start of `target` and returns it.
+    ///
+    /// # Errors
+    ///
+    /// `target` is shorter than the decoded text.
+    pub fn copy_to(self, target: &mut [u8]) -> Result<&str, TooShort> {
+        let mut end = 0usize;
+        for piece in self.pieces() {
+            let bytes = piece.bytes();
+            let next = end.saturating_add(bytes.len());
+            match target.get_mut(end..next) {
+                Some(place) if place.len() == bytes.len() => place.copy_from_slice(bytes),
+                _ => return Err(TooShort { needed: self.len() }),
+            }
+            end = next;
+        }
+        let text = target.get(..end).unwrap_or_default();
+        Ok(core::str::from_utf8(text).unwrap_or_default())
+    }
+
+    fn pieces(self) -> Pieces<'a> {
+        Pieces { rest: self.text }
+    }
+
+    fn equals(self, other: &[u8]) -> bool {
+        // Without escapes, the common case, this is all.
+        if self.text.len() == other.len() && memchr::memchr(b'\\', self.text).is_none() {
+            return self.text == other;
+        }
+        let mut other = other;
+        for piece in self.pieces() {
+            match other.strip_prefix(piece.bytes()) {
+                Some(tail) => other = tail,
+                None => return false,
+            }
+        }
+        other.is_empty()
+    }
+}
+
+impl PartialEq<str> for Str<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.equals(other.as_bytes())
+    }
+}
+
+impl PartialEq<&str> for Str<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self.equals(other.as_bytes())
+    }
+}
+
+impl PartialEq<Str<'_>> for str {
+    fn eq(&self, other: &Str<'_>) -> bool {
+        other.equals(self.as_bytes())
+    }
+}
+
+impl PartialEq<Str<'_>> for &str {
+    fn eq(&self, other: &Str<'_>) -> bool {
+        other.equals(self.as_bytes())
+    }
+}
+
+/// Decoded: `"\u0061"` is `"a"`.
+impl PartialEq<Str<'_>> for Str<'_> {
+    fn eq(&self, other: &Str<'_>) -> bool {
+        match other.as_str() {
+            Some(other) => self.equals(other.as_bytes()),
+            None => self.text == other.text || self.chars().eq(other.chars()),
+        }
+    }
+}
+
+impl Eq for Str<'_> {}
+
+/// The decoded text.
+impl fmt::Display for Str<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in self.pieces() {
+            formatter.write_str(core::str::from_utf8(piece.bytes()).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
+
+/// The text with its escapes, in quotes.
+impl fmt::Debug for Str<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("\"")?;
+        formatter.write_str(self.raw())?;
+        formatter.write_str("\"")
+    }
+}
+
+/// The decoded characters of a [`Str`].
+#[derive(Clone, Debug)]
+pub struct Chars<'a> {
+    pieces: Pieces<'a>,
+    run: core::str::Chars<'a>,
+}
+
+impl Iterator for Chars<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        loop {
+            if let Some(next) = self.run.next() {
+                return Some(next);
+            }
+            match self.pieces.next()? {
+                Piece::Run(run) => self.run = core::str::from_utf8(run).unwrap_or_default().chars(),
+                Piece::Escaped { character, .. } => return Some(character),
+            }
+        }
+    }
+}
+
+/// A part of a decoded text.
+enum Piece<'a> {
+    /// As it stands.
+    Run(&'a [u8]),
+    /// An escape, decoded.
+    Escaped { character: char, bytes: [u8; 4], length: usize },
+}
+
+impl Piece<'_> {
+    fn escaped(character: char) -> Self {
+        let mut bytes = [0; 4];
+        let length = character.encode_utf8(&mut bytes).len();
+        Piece::Escaped { character, bytes, length }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Piece::Run(run) => run,
+            Piece::Escaped { bytes, length, .. } => bytes.get(..*length).unwrap_or_default(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Pieces<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        match self.rest {
+            [] => None,
+            [b'\\', tail @ ..] => {
+                let (character, rest) = unescape(tail);
+                self.rest = rest;
+                Some(Piece::escaped(character))
+            }
+            [_, tail @ ..] => {
+                // One byte at least, whatever it is: there are no quotes and controls in a scanned text.
+                let (run, rest) = split(self.rest, 1usize.saturating_add(text_run(tail)));
+                self.rest = rest;
+                Some(Piece::Run(run))
+            }
+        }
+    }
+}
+
+/// The character of an escape, given what follows the backslash, and what follows the escape. A surrogate without its
+/// other half, which no scanned text has, becomes U+FFFD.
+fn unescape(bytes: &[u8]) -> (char, &[u8]) {
+    let [escape, rest @ ..] = bytes else { return (char::REPLACEMENT_CHARACTER, bytes) };
+    let character = match escape {
+        b'u' => return unescape_code(rest),
+        b'b' => '\u{8}',
+        b'f' => '\u{C}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'"' | b'\\' | b'/' => char::from(*escape),
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    (character, rest)
+}
+
+/// The character of `\uXXXX` or of a pair of them, given what follows the `u`.
+fn unescape_code(bytes: &[u8]) -> (char, &[u8]) {
+    let (first, rest) = code_unit(bytes);
+    if let (0xD800..=0xDBFF, [b'\\', b'u', tail @ ..]) = (first, rest)
+        && let (second @ 0xDC00..=0xDFFF, tail) = code_unit(tail)
+    {
+        let code = (first & 0x3FF) << 10 | (second & 0x3FF);
+        return (char::from_u32(code.wrapping_add(0x10000)).unwrap_or(char::REPLACEMENT_CHARACTER), tail);
+    }
+    (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), rest)
+}
+
+/// Four hexadecimal digits.
+fn code_unit(bytes: &[u8]) -> (u32, &[u8]) {
+    let (digits, rest) = split(bytes, 4);
+    let value = digits
+        .iter()
+        .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default());
+    (value, rest)
+}
+
+/// Decodes the text between the quotes where it stands, and returns how long it is now: never longer than before.
+pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
+    let Some(first) = memchr::memchr(b'\\', text) else { return text.len() };
+    let (mut from, mut to) = (first, first);
+    while let Some([byte, tail @ ..]) = text.get(from..) {
+        let before = tail.len();
+        let (next, decoded, length) = if *byte == b'\\' {
+            let (character, rest) = unescape(tail);
+            let mut decoded = [0; 4];
+            let length = character.encode_utf8(&mut decoded).len();
+            (before.wrapping_sub(rest.len()).wrapping_add(1), decoded, length)
+        } else {
+            let run = text_run(tail).saturating_add(1);
+            if let Some(place) = from.checked_add(run).filter(|end| *end <= text.len() && to <= from) {
+                text.copy_within(from..place, to);
+            }
+            to = to.saturating_add(run);
+            from = from.saturating_add(run);
+            continue;
+        };
+        // An escape is at least as long as what it stands for; only a cut one, which no scanned text has, is not.
+        for byte in decoded.iter().take(length.min(next)) {
+            if let Some(place) = text.get_mut(to) {
+                *place = *byte;
+            }
+            to = to.saturating_add(1);
+        }
+        from = from.saturating_add(next);
+    }
+    to.min(text.len())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,277 @@
+//! `Json`: a view of one valid value.
+
+use super::scan::{ScanError, scan};
+use super::text::Str;
+use super::walk::{after_space, split, text_length, trimmed, value_length};
+use core::fmt;
+
+/// A view of one valid JSON value inside some text: two words, nothing copied, nothing decoded until it is asked for.
+///
+/// ```
+/// use mcp_proto::json::Json;
+/// let json = Json::parse(br#"{"name":"led_set","arguments":{"on":true,"level":200}}"#)?;
+/// assert_eq!(json.get("name").unwrap().string().unwrap(), "led_set");
+/// assert_eq!(json.get("arguments").unwrap().get("level").unwrap().integer(), Some(200));
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Json<'a> {
+    text: &'a [u8],
+}
+
+/// The kind of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool,
+    /// A number
+    Number,
+    /// A string
+    String,
+    /// `[...]`
+    Array,
+    /// `{...}`
+    Object,
+}
+
+/// With its article: "a string".
+impl fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Kind::Null => "null",
+            Kind::Bool => "a boolean",
+            Kind::Number => "a number",
+            Kind::String => "a string",
+            Kind::Array => "an array",
+            Kind::Object => "an object",
+        })
+    }
+}
+
+impl<'a> Json<'a> {
+    /// The value `null`.
+    pub const NULL: Json<'static> = Json { text: b"null" };
+
+    /// Checks a whole text and views the value in it. White space around it is left out.
+    ///
+    /// # Errors
+    ///
+    /// The text is not exactly one JSON value, or nested deeper than [`DEPTH_LIMIT`](super::DEPTH_LIMIT).
+    pub fn parse(text: &'a [u8]) -> Result<Json<'a>, ScanError> {
+        scan(text).map(|_| Json::trusted(text))
+    }
+
+    /// Views text that was scanned before. (Of other text it makes nonsense, but does not panic.)
+    pub(crate) fn trusted(text: &'a [u8]) -> Json<'a> {
+        Json { text: trimmed(text) }
+    }
+
+    /// The text of the value.
+    #[must_use]
+    pub fn raw(self) -> &'a str {
+        core::str::from_utf8(self.text).unwrap_or_default()
+    }
+
+    /// The bytes of the value's text.
+    #[must_use]
+    pub fn bytes(self) -> &'a [u8] {
+        self.text
+    }
+
+    /// What kind of value it is.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.text {
+            [b'"', ..] => Kind::String,
+            [b'{', ..] => Kind::Object,
+            [b'[', ..] => Kind::Array,
+            [b't' | b'f', ..] => Kind::Bool,
+            [b'-' | b'0'..=b'9', ..] => Kind::Number,
+            _ => Kind::Null,
+        }
+    }
+
+    /// Whether it is `null`.
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// An object's member of that name (compared decoded); of duplicates the last.
+    #[must_use]
+    pub fn get(self, key: &str) -> Option<Json<'a>> {
+        let [found] = self.pick([key]);
+        found
+    }
+
+    /// Several members of an object in one pass; of duplicates the last.
+    #[must_use]
+    pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
+        let mut found = [None; N];
+        for (name, value) in self.members() {
+            for (key, place) in keys.iter().zip(&mut found) {
+                if name == *key {
+                    *place = Some(value);
+                }
+            }
+        }
+        found
+    }
+
+    /// An array's element, counted from 0.
+    #[must_use]
+    pub fn index(self, index: usize) -> Option<Json<'a>> {
+        self.elements().nth(index)
+    }
+
+    /// The members of an object in the order of the text, duplicates and all; of another value none.
+    #[must_use]
+    pub fn members(self) -> Members<'a> {
+        match self.text {
+            [b'{', rest @ ..] => Members { rest },
+            _ => Members { rest: &[] },
+        }
+    }
+
+    /// The elements of an array; of another value none.
+    #[must_use]
+    pub fn elements(self) -> Elements<'a> {
+        match self.text {
+            [b'[', rest @ ..] => Elements { rest },
+            _ => Elements { rest: &[] },
+        }
+    }
+
+    /// The text of a string.
+    #[must_use]
+    pub fn string(self) -> Option<Str<'a>> {
+        match self.text {
+            [b'"', text @ .., b'"'] => Some(Str::trusted(text)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is `true`, if it is `true` or `false`.
+    #[must_use]
+    pub fn boolean(self) -> Option<bool> {
+        match self.text {
+            b"true" => Some(true),
+            b"false" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A number written without fraction and exponent, if it fits.
+    #[must_use]
+    pub fn integer(self) -> Option<i64> {
+        match self.text {
+            [b'-', digits @ ..] => 0i64.checked_sub_unsigned(magnitude(digits)?),
+            digits => magnitude(digits)?.try_into().ok(),
+        }
+    }
+
+    /// A number written without fraction and exponent, if it is not negative and fits.
+    #[must_use]
+    pub fn unsigned(self) -> Option<u64> {
+        match self.text {
+            b"-0" => Some(0),
+            digits => magnitude(digits),
+        }
+    }
+
+    /// The text of a number: no digit is lost.
+    #[must_use]
+    pub fn number(self) -> Option<&'a str> {
+        (self.kind() == Kind::Number).then(|| self.raw())
+    }
+
+    /// Whether it is a number written without fraction and exponent, of whatever length.
+    #[must_use]
+    pub fn is_integer_text(self) -> bool {
+        let digits = self.text.strip_prefix(b"-").unwrap_or(self.text);
+        !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+    }
+}
+
+/// The value of decimal digits.
+fn magnitude(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |value, &byte| match byte {
+        b'0'..=b'9' => value.checked_mul(10)?.checked_add(u64::from(byte & 0x0F)),
+        _ => None,
+    })
+}
+
+/// The text as it stands.
+impl fmt::Display for Json<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.raw())
+    }
+}
+
+/// The text as it stands.
+impl fmt::Debug for Json<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.raw())
+    }
+}
+
+/// The members of an object: name and value.
+#[derive(Clone, Debug)]
+pub struct Members<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Str<'a>, Json<'a>);
+
+    fn next(&mut self) -> Option<(Str<'a>, Json<'a>)> {
+        let rest = next_item(self.rest);
+        let [b'"', rest @ ..] = rest else {
+            self.rest = &[];
+            return None;
+        };
+        let (name, rest) = split(rest, text_length(rest));
+        let rest = after_space(rest.get(1..).unwrap_or_default());
+        let rest = after_space(rest.strip_prefix(b":").unwrap_or(rest));
+        let (value, rest) = split(rest, value_length(rest));
+        self.rest = rest;
+        Some((Str::trusted(name), Json { text: value }))
+    }
+}
+
+/// The elements of an array.
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Json<'a>;
+
+    fn next(&mut self) -> Option<Json<'a>> {
+        let rest = next_item(self.rest);
+        let (value, rest) = split(rest, value_length(rest));
+        if value.is_empty() {
+            self.rest = &[];
+            return None;
+        }
+        self.rest = rest;
+        Some(Json { text: value })
+    }
+}
+
+/// From behind one item of a container to the next one, or to the closing bracket.
+fn next_item(rest: &[u8]) -> &[u8] {
+    match after_space(rest) {
+        [b',', rest @ ..] => after_space(rest),
+        rest => rest,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! Walking over text that was scanned before: no checks, no recursion, and still no panic if it was not.
+
+use super::swar::text_run;
+
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// What follows the white space.
+#[inline(always)]
+pub(super) fn after_space(mut rest: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
+        rest = tail;
+    }
+    rest
+}
+
+/// Without the white space around it.
+pub(super) fn trimmed(text: &[u8]) -> &[u8] {
+    let mut rest = after_space(text);
+    while let [head @ .., last] = rest
+        && is_space(*last)
+    {
+        rest = head;
+    }
+    rest
+}
+
+/// How long a string's text is, given what follows its opening quote.
+#[inline]
+pub(super) fn text_length(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    loop {
+        rest = rest.get(text_run(rest)..).unwrap_or_default();
+        rest = match rest {
+            [] | [b'"', ..] => return bytes.len().wrapping_sub(rest.len()),
+            [b'\\', _, tail @ ..] => tail,
+            [_, tail @ ..] => tail,
+        };
+    }
+}
+
+/// How long the value is that `bytes` begin with.
+#[inline]
+pub(super) fn value_length(bytes: &[u8]) -> usize {
+    let rest = match bytes {
+        [b'{' | b'[', tail @ ..] => container_tail(tail),
+        [b'"', tail @ ..] => string_tail(tail),
+        _ => {
+            let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b':') || is_space(*byte);
+            return bytes.iter().position(ends).unwrap_or(bytes.len());
+        }
+    };
+    bytes.len().wrapping_sub(rest.len())
+}
+
+/// What follows a string, given what follows its opening quote.
+#[inline]
+pub(super) fn string_tail(bytes: &[u8]) -> &[u8] {
+    bytes.get(text_length(bytes).saturating_add(1)..).unwrap_or_default()
+}
+
+/// What follows a container, given what follows its opening bracket.
+fn container_tail(bytes: &[u8]) -> &[u8] {
+    let mut rest = bytes;
+    let mut depth = 1usize;
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        match byte {
+            b'"' => rest = string_tail(tail),
+            b'{' | b'[' => depth = depth.saturating_add(1),
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    rest
+}
+
+/// Splits `bytes` at `length`, at the end if they are shorter.
+#[inline(always)]
+pub(super) fn split(bytes: &[u8], length: usize) -> (&[u8], &[u8]) {
+    bytes.split_at_checked(length).unwrap_or((bytes, &[]))
+}
