@@ -53,9 +53,9 @@ enum Expected {
     Object,
 }
 
-/// The most steps that are kept; of longer ways the last ones are shown. One more, and clippy's default would call a
+/// The most steps that are kept; of longer ways the last ones are shown. With more, clippy's default would call a
 /// host's `Result` too large.
-const STEPS: usize = 7;
+const STEPS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Path<'k> {
