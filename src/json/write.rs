@@ -1,0 +1,389 @@
+//! The writer: JSON into lent room, with latched overflow, marks and automatic commas.
+
+use super::decimal::{Decimal, digits};
+use super::scan::{ScanError, scan};
+use super::swar::text_run;
+use super::text::Str;
+use super::view::Json;
+use super::walk::{split, trimmed};
+use crate::buffer::Room;
+use core::fmt;
+
+/// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
+/// the first thing that does not fit, nothing more is written and [`overflowed`](Writer::overflowed) says so.
+///
+/// A value that a host writes is checked as a whole afterwards: an unbalanced `begin` or `end` spoils that value only.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    room: Room<'a>,
+    /// The first byte that is ours.
+    start: usize,
+    /// The next byte to write.
+    at: usize,
+    limit: usize,
+    /// Nothing before this is rolled back.
+    floor: usize,
+    /// The last byte written, zero at the start: it tells whether a comma is due.
+    last: u8,
+    overflowed: bool,
+}
+
+/// A place to roll back to.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    at: usize,
+    last: u8,
+    overflowed: bool,
+}
+
+/// What was written did not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Overflow;
+
+impl<'a> Writer<'a> {
+    /// Writes from byte `start` of the room on, never past byte `limit`.
+    pub(crate) fn new(room: Room<'a>, start: usize, limit: usize) -> Writer<'a> {
+        Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false }
+    }
+
+    /// Writes nothing and counts: afterwards [`len`](Writer::len) says how long it would be.
+    pub(crate) fn measure() -> Writer<'static> {
+        Writer::new(Room::Measure, 0, usize::MAX)
+    }
+
+    /// Whether something did not fit. Nothing is written any more then.
+    #[must_use]
+    pub fn overflowed(&self) -> bool {
+        self.overflowed
+    }
+
+    /// How many bytes were written.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.at.saturating_sub(self.start)
+    }
+
+    /// Whether nothing was written yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.at == self.start
+    }
+
+    /// This place, to be rolled back to.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark { at: self.at, last: self.last, overflowed: self.overflowed }
+    }
+
+    /// Takes back everything since the mark, an overflow included.
+    pub fn rollback(&mut self, mark: Mark) {
+        // A mark of another writer, or from before the value that a host may write, changes nothing.
+        if mark.at >= self.floor && mark.at <= self.at {
+            self.at = mark.at;
+            self.last = mark.last;
+            self.overflowed = mark.overflowed;
+        }
+    }
+
+    /// One past the last byte written, in the room.
+    pub(crate) fn end(&self) -> usize {
+        self.at
+    }
+
+    /// What was written so far (nothing while it only counts).
+    pub(crate) fn written(&self) -> &[u8] {
+        self.room.bytes().get(self.start..self.at).unwrap_or_default()
+    }
+
+    /// One past the last byte written, if all of it fitted.
+    pub(crate) fn finish(self) -> Result<usize, Overflow> {
+        if self.overflowed { Err(Overflow) } else { Ok(self.at) }
+    }
+
+    /// Begins an object.
+    pub fn begin_object(&mut self) {
+        self.separate();
+        self.push(b"{");
+    }
+
+    /// Ends an object.
+    pub fn end_object(&mut self) {
+        self.push(b"}");
+    }
+
+    /// Begins an array.
+    pub fn begin_array(&mut self) {
+        self.separate();
+        self.push(b"[");
+    }
+
+    /// Ends an array.
+    pub fn end_array(&mut self) {
+        self.push(b"]");
+    }
+
+    /// The name of a member, whose value comes next.
+    pub fn key(&mut self, key: &str) {
+        self.string(key);
+        self.push(b":");
+    }
+
+    /// A string.
+    pub fn string(&mut self, text: &str) {
+        self.separate();
+        self.push(b"\"");
+        self.escape(text.as_bytes());
+        self.push(b"\"");
+    }
+
+    /// A string of whatever `value` prints. If it fails to print, the string ends there.
+    pub fn display(&mut self, value: &dyn fmt::Display) {
+        self.separate();
+        self.push(b"\"");
+        // An error is either an overflow, which is latched, or the value's own.
+        let _ = fmt::write(&mut Escaping(self), format_args!("{value}"));
+        self.push(b"\"");
+    }
+
+    /// A string that came from elsewhere, with the escapes it has.
+    pub fn text(&mut self, text: Str<'_>) {
+        self.separate();
+        self.push(b"\"");
+        self.push(text.raw().as_bytes());
+        self.push(b"\"");
+    }
+
+    /// An integer.
+    pub fn integer(&mut self, value: i64) {
+        self.separate();
+        if value < 0 {
+            self.push(b"-");
+        }
+        self.push(digits(value.unsigned_abs(), &mut [0; 20]));
+    }
+
+    /// An integer that is not negative.
+    pub fn unsigned(&mut self, value: u64) {
+        self.separate();
+        self.push(digits(value, &mut [0; 20]));
+    }
+
+    /// A decimal number.
+    pub fn decimal(&mut self, value: Decimal) {
+        self.separate();
+        self.push(value.text().as_bytes());
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&mut self, value: bool) {
+        self.separate();
+        self.push(if value { b"true" } else { b"false" });
+    }
+
+    /// `null`.
+    pub fn null(&mut self) {
+        self.separate();
+        self.push(b"null");
+    }
+
+    /// A value that came from elsewhere. Line breaks in it become spaces.
+    pub fn json(&mut self, value: Json<'_>) {
+        self.json_bytes(value.bytes());
+    }
+
+    /// A value from any JSON text. Line breaks in it become spaces.
+    ///
+    /// # Errors
+    ///
+    /// The text is not exactly one JSON value; nothing is written then.
+    pub fn raw(&mut self, text: &str) -> Result<(), ScanError> {
+        scan(text.as_bytes())?;
+        self.json_bytes(trimmed(text.as_bytes()));
+        Ok(())
+    }
+
+    /// A member that is a string.
+    pub fn field_string(&mut self, key: &str, value: &str) {
+        self.key(key);
+        self.string(value);
+    }
+
+    /// A member that is an integer.
+    pub fn field_integer(&mut self, key: &str, value: i64) {
+        self.key(key);
+        self.integer(value);
+    }
+
+    /// A member that is `true` or `false`.
+    pub fn field_boolean(&mut self, key: &str, value: bool) {
+        self.key(key);
+        self.boolean(value);
+    }
+
+    /// A member that is a value from elsewhere.
+    pub fn field_json(&mut self, key: &str, value: Json<'_>) {
+        self.key(key);
+        self.json(value);
+    }
+
+    /// Bytes as they are, without a comma before them.
+    pub(crate) fn token(&mut self, token: &str) {
+        self.push(token.as_bytes());
+    }
+
+    /// The text of a value that was scanned. Between its tokens line breaks become spaces, so that a line stays a
+    /// line; inside strings there are none.
+    pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
+        self.separate();
+        let mut rest = bytes;
+        while let Some(length) = memchr::memchr2(b'\n', b'\r', rest) {
+            let (run, tail) = split(rest, length);
+            self.push(run);
+            self.push(b" ");
+            rest = tail.get(1..).unwrap_or_default();
+        }
+        self.push(rest);
+    }
+
+    /// Lets `body` write one value, and checks it. Nothing is left of one that is wrong. While it only counts, nothing
+    /// is checked; after an overflow neither, because nobody sends that.
+    ///
+    /// # Errors
+    ///
+    /// What `body` wrote is not exactly one JSON value.
+    pub(crate) fn value_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
+        let mark = self.mark();
+        self.separate();
+        // The comma is written: the value begins as if it were the first thing, and cannot roll back what is before.
+        let floor = core::mem::replace(&mut self.floor, self.at);
+        let from = self.at;
+        self.last = 0;
+        body(self);
+        self.floor = floor;
+        if self.overflowed || matches!(self.room, Room::Measure) {
+            return Ok(());
+        }
+        let checked = scan(self.room.bytes().get(from..self.at).unwrap_or_default());
+        if checked.is_err() {
+            self.rollback(mark);
+        }
+        checked.map(|_| ())
+    }
+
+    /// Copies what was written from `from` to `to` (both counted from the start) to the end, escaped for use inside a
+    /// string. While it only counts, it counts the most that can be.
+    pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
+        let (mut from, to) = (self.start.saturating_add(from), self.start.saturating_add(to).min(self.at));
+        if matches!(self.room, Room::Measure) {
+            // In JSON text only quotes, backslashes and tabs are escaped, with two bytes each.
+            self.at = self.at.saturating_add(to.saturating_sub(from).saturating_mul(2));
+            self.last = b'"';
+            return;
+        }
+        while from < to && !self.overflowed {
+            let run = text_run(self.room.bytes().get(from..to).unwrap_or_default());
+            self.copy_own(from, run);
+            from = from.saturating_add(run);
+            if from < to
+                && let Some(byte) = self.room.bytes().get(from).copied()
+            {
+                self.push_escape(byte);
+                from = from.saturating_add(1);
+            }
+        }
+    }
+
+    fn copy_own(&mut self, from: usize, length: usize) {
+        let end = self.at.saturating_add(length);
+        let fits = !self.overflowed && end <= self.limit;
+        let all = if fits { self.room.ensure(end) } else { None };
+        let parts = all.and_then(|all| all.split_at_mut_checked(self.at));
+        let copied = parts.and_then(|(before, after)| {
+            let source = before.get(from..from.saturating_add(length))?;
+            let target = after.get_mut(..source.len())?;
+            target.copy_from_slice(source);
+            source.last().copied()
+        });
+        match copied {
+            Some(last) => (self.at, self.last) = (end, last),
+            None if length == 0 => {}
+            None => self.overflowed = true,
+        }
+    }
+
+    /// A comma, if something stands before this that is not an opening.
+    fn separate(&mut self) {
+        if !matches!(self.last, 0 | b'{' | b'[' | b':' | b'\n') {
+            self.push(b",");
+        }
+    }
+
+    /// Text inside a string: runs without anything to escape are copied at once.
+    fn escape(&mut self, text: &[u8]) {
+        let mut rest = text;
+        loop {
+            let (run, tail) = split(rest, text_run(rest));
+            self.push(run);
+            let [byte, tail @ ..] = tail else { return };
+            self.push_escape(*byte);
+            rest = tail;
+        }
+    }
+
+    fn push_escape(&mut self, byte: u8) {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let short = match byte {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            0x08 => b"\\b",
+            0x0C => b"\\f",
+            _ => {
+                let low = HEX.get(usize::from(byte & 0x0F)).copied().unwrap_or_default();
+                let high = if byte < 0x10 { b'0' } else { b'1' };
+                return self.push(&[b'\\', b'u', b'0', b'0', high, low]);
+            }
+        };
+        self.push(short);
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let Some(last) = bytes.last() else { return };
+        let end = self.at.saturating_add(bytes.len());
+        if self.overflowed || end > self.limit || !self.store(bytes, end) {
+            self.overflowed = true;
+            return;
+        }
+        self.at = end;
+        self.last = *last;
+    }
+
+    /// Whether there was room.
+    fn store(&mut self, bytes: &[u8], end: usize) -> bool {
+        if matches!(self.room, Room::Measure) {
+            return true;
+        }
+        match self.room.ensure(end).and_then(|all| all.get_mut(self.at..end)) {
+            Some(place) if place.len() == bytes.len() => {
+                place.copy_from_slice(bytes);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Escapes what is printed into it.
+struct Escaping<'w, 'a>(&'w mut Writer<'a>);
+
+impl fmt::Write for Escaping<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.escape(text.as_bytes());
+        if self.0.overflowed { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;
