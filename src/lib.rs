@@ -14,7 +14,10 @@
         clippy::arithmetic_side_effects
     )
 )]
-#![warn(clippy::std_instead_of_core, clippy::alloc_instead_of_core, clippy::std_instead_of_alloc)]
+#![cfg_attr(
+    not(test),
+    warn(clippy::std_instead_of_core, clippy::alloc_instead_of_core, clippy::std_instead_of_alloc)
+)]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;

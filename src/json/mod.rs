@@ -1,18 +1,40 @@
-//! JSON: scanner, views, writer.
+//! JSON without a heap: a resumable [`Scanner`], views ([`Json`], [`Str`]) of what it let through, a [`Writer`], and
+//! (feature `serde`) any `Deserialize` or `Serialize` type.
+//!
+//! A text is checked once, as a whole, before anyone looks at it. After that nothing can fail: views walk over it
+//! without checking again, and decode a string only when they are asked to.
+//!
+//! ```
+//! use mcp_proto::json::{Decimal, Json};
+//! let json = Json::parse(br#"{"on":true,"levels":[1,2.50],"label":"a\tb"}"#)?;
+//! assert_eq!(json.at("on").boolean(), Ok(true));
+//! assert_eq!(json.get("label").unwrap().string().unwrap(), "a\tb");
+//! let level = json.at("levels").item(1).number().unwrap();
+//! assert_eq!(Decimal::parse(level), Some(Decimal::new(25, -1)));
+//! # Ok::<(), mcp_proto::json::ScanError>(())
+//! ```
 
 mod decimal;
+#[cfg(feature = "serde")]
+mod encode;
 mod path;
 mod scan;
 mod swar;
 mod text;
+#[cfg(feature = "serde")]
+mod typed;
 mod view;
 mod walk;
 mod write;
 
 pub use decimal::Decimal;
+#[cfg(feature = "serde")]
+pub use encode::EncodeError;
 pub use path::{AccessError, At};
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
 pub use text::{Chars, Str, TooShort};
+#[cfg(feature = "serde")]
+pub use typed::{TypedError, decode_in_place};
 pub use view::{Elements, Json, Kind, Members};
 pub use write::{Mark, Writer};
 

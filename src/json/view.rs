@@ -196,7 +196,7 @@ impl<'a> Json<'a> {
 }
 
 /// The value of decimal digits.
-fn magnitude(digits: &[u8]) -> Option<u64> {
+pub(super) fn magnitude(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }

@@ -174,6 +174,14 @@ impl<'a> Writer<'a> {
         self.push(value.text().as_bytes());
     }
 
+    /// A number that the formatting machinery prints as JSON wants it.
+    #[cfg(feature = "serde")]
+    pub(super) fn number_from(&mut self, text: fmt::Arguments<'_>) {
+        self.separate();
+        // The only error is an overflow, which is latched.
+        let _ = fmt::write(&mut Escaping(self), text);
+    }
+
     /// `true` or `false`.
     pub fn boolean(&mut self, value: bool) {
         self.separate();

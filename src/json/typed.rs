@@ -1,0 +1,427 @@
+//! Any `Deserialize` type from JSON text, without a heap: each string is decoded where it stands.
+
+mod access;
+mod error;
+
+pub use error::TypedError;
+
+use super::DEPTH_LIMIT;
+use super::text::decode_in_place as decode_text_in_place;
+use super::view::magnitude;
+use super::walk::{after_space, text_length, value_length};
+use access::{Elements, Members, Variant};
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{Deserialize, Deserializer, Error as _, Expected, Unexpected, Visitor};
+
+/// Decodes one valid JSON text into any type with serde's `Deserialize`, in the form that `serde_json` knows.
+///
+/// Strings are decoded where they stand, so fields of type `&str` work whatever escapes the text has, and the text is
+/// no JSON any more afterwards. `-0` is an integer; at most [`DEPTH_LIMIT`] containers may be open at once.
+///
+/// ```
+/// #[derive(serde::Deserialize)]
+/// struct Led<'a> {
+///     label: &'a str,
+///     level: u8,
+/// }
+/// let mut text = *br#"{"label":"kitchen \ud83d\udca1","level":200}"#;
+/// let led: Led<'_> = mcp_proto::json::decode_in_place(&mut text)?;
+/// assert_eq!((led.label, led.level), ("kitchen 💡", 200));
+/// # Ok::<(), mcp_proto::json::TypedError>(())
+/// ```
+///
+/// # Errors
+///
+/// The text does not fit the type; the error names the place. The text is trusted to be valid, as everything in an
+/// event is; of other text, some is refused and some is not.
+pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, TypedError> {
+    let mut decoder = Decoder { rest: text, levels: DEPTH_LIMIT };
+    let value = T::deserialize(&mut decoder)?;
+    if decoder.peek().is_some() { Err(TypedError::custom("text after the value")) } else { Ok(value) }
+}
+
+/// What is left of the text.
+struct Decoder<'de> {
+    rest: &'de mut [u8],
+    /// How many more containers may be opened.
+    levels: u8,
+}
+
+impl<'de> Decoder<'de> {
+    /// The next byte that is no white space.
+    fn peek(&mut self) -> Option<u8> {
+        let space = self.rest.len().wrapping_sub(after_space(self.rest).len());
+        if space > 0 {
+            self.take(space);
+        }
+        self.rest.first().copied()
+    }
+
+    /// The next bytes; nothing at all if there are not so many.
+    fn take(&mut self, length: usize) -> &'de mut [u8] {
+        match core::mem::take(&mut self.rest).split_at_mut_checked(length) {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                taken
+            }
+            None => &mut [],
+        }
+    }
+
+    /// Takes the byte that has to come next.
+    fn expect(&mut self, byte: u8) -> Result<(), TypedError> {
+        if self.peek() != Some(byte) {
+            return Err(broken());
+        }
+        self.take(1);
+        Ok(())
+    }
+
+    /// A string, from its opening quote.
+    fn string(&mut self) -> Result<&'de str, TypedError> {
+        self.expect(b'"')?;
+        let text = self.take(text_length(self.rest));
+        if self.take(1) != b"\"" {
+            return Err(broken());
+        }
+        let length = decode_text_in_place(text);
+        let text: &'de [u8] = text;
+        text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or_else(broken)
+    }
+
+    /// A number, `true`, `false` or `null`.
+    fn word(&mut self) -> &'de str {
+        let length = value_length(self.rest);
+        let word: &'de [u8] = self.take(length);
+        core::str::from_utf8(word).unwrap_or_default()
+    }
+
+    fn skip(&mut self) -> Result<(), TypedError> {
+        if self.peek().is_none() {
+            return Err(broken());
+        }
+        let length = value_length(self.rest);
+        self.take(length);
+        Ok(())
+    }
+
+    fn enter(&mut self) -> Result<(), TypedError> {
+        self.levels = self.levels.checked_sub(1).ok_or_else(|| TypedError::custom("nested too deep"))?;
+        self.take(1);
+        Ok(())
+    }
+
+    /// The end of a container, after what the type took of it.
+    fn leave(&mut self, close: u8) -> Result<(), TypedError> {
+        self.levels = self.levels.saturating_add(1);
+        match self.peek() {
+            Some(byte) if byte == close => {
+                self.take(1);
+                Ok(())
+            }
+            Some(b',') => Err(TypedError::custom("more elements than expected")),
+            _ => Err(broken()),
+        }
+    }
+
+    /// The next value is not of the type that is wanted.
+    fn unexpected(&mut self, expected: &dyn Expected) -> TypedError {
+        let text;
+        let unexpected = match self.peek() {
+            None => return broken(),
+            Some(b'"') => match self.string() {
+                Ok(string) => {
+                    text = string;
+                    Unexpected::Str(text)
+                }
+                Err(error) => return error,
+            },
+            Some(b'{') => Unexpected::Map,
+            Some(b'[') => Unexpected::Seq,
+            Some(b't') => Unexpected::Bool(true),
+            Some(b'f') => Unexpected::Bool(false),
+            Some(b'n') => Unexpected::Unit,
+            Some(_) => unexpected_number(self.word()),
+        };
+        TypedError::invalid_type(unexpected, expected)
+    }
+
+    fn number(&mut self, expected: &dyn Expected) -> Result<&'de str, TypedError> {
+        match self.peek() {
+            Some(b'-' | b'0'..=b'9') => Ok(self.word()),
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+
+    fn sequence<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
+        self.enter()?;
+        let value = visitor.visit_seq(Elements::new(self))?;
+        self.leave(b']')?;
+        Ok(value)
+    }
+
+    fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
+        self.enter()?;
+        let value = visitor.visit_map(Members::new(self))?;
+        self.leave(b'}')?;
+        Ok(value)
+    }
+}
+
+/// The text is not what a scanner would have let through.
+fn broken() -> TypedError {
+    TypedError::custom("not a valid JSON text")
+}
+
+/// A number of the wrong kind, without looking at its value: that would link the floating point parser.
+fn unexpected_number(text: &str) -> Unexpected<'_> {
+    match integer_of(text) {
+        Some(Integer::Positive(value)) => Unexpected::Unsigned(value),
+        Some(Integer::Negative(value)) => Unexpected::Signed(value),
+        None => Unexpected::Other("a number with a fraction, an exponent or too many digits"),
+    }
+}
+
+enum Integer {
+    Positive(u64),
+    Negative(i64),
+}
+
+/// The value of an integer's text, if it is one that fits.
+fn integer_of(text: &str) -> Option<Integer> {
+    match text.as_bytes() {
+        [b'-', digits @ ..] => Some(Integer::Negative(0i64.checked_sub_unsigned(magnitude(digits)?)?)),
+        digits => magnitude(digits).map(Integer::Positive),
+    }
+}
+
+fn visit_integer<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+    match integer_of(text) {
+        Some(Integer::Positive(value)) => visitor.visit_u64(value),
+        Some(Integer::Negative(value)) => visitor.visit_i64(value),
+        None => Err(TypedError::invalid_type(unexpected_number(text), &visitor)),
+    }
+}
+
+/// An integer of up to 128 bits.
+fn wide<T: core::str::FromStr>(text: &str, expected: &dyn Expected) -> Result<T, TypedError> {
+    text.parse().map_err(|_| TypedError::invalid_type(unexpected_number(text), expected))
+}
+
+/// A number for a type that takes fractions: integers as such, as far as they fit.
+fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+    match integer_of(text) {
+        Some(Integer::Positive(value)) => visitor.visit_u64(value),
+        Some(Integer::Negative(value)) if value != 0 => visitor.visit_i64(value),
+        _ => match text.parse::<f64>() {
+            Ok(value) if value.is_finite() => visitor.visit_f64(value),
+            _ => Err(out_of_range(&visitor)),
+        },
+    }
+}
+
+fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+    match text.parse::<f32>() {
+        Ok(value) if value.is_finite() => visitor.visit_f32(value),
+        _ => Err(out_of_range(&visitor)),
+    }
+}
+
+fn out_of_range(expected: &dyn Expected) -> TypedError {
+    TypedError::invalid_value(Unexpected::Other("a number out of range"), expected)
+}
+
+/// Integers of up to 64 bits: the visitor checks the range of its type.
+macro_rules! integers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+            let text = self.number(&visitor)?;
+            visit_integer(text, visitor)
+        }
+    )*};
+}
+
+macro_rules! strings {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+            match self.peek() {
+                Some(b'"') => visitor.visit_borrowed_str(self.string()?),
+                _ => Err(self.unexpected(&visitor)),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for &mut Decoder<'de> {
+    type Error = TypedError;
+
+    integers!(deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64);
+    strings!(deserialize_str deserialize_string deserialize_char deserialize_identifier);
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'"') => visitor.visit_borrowed_str(self.string()?),
+            Some(b'{') => self.object(visitor),
+            Some(b'[') => self.sequence(visitor),
+            Some(b't' | b'f') => self.deserialize_bool(visitor),
+            Some(b'n') => self.deserialize_unit(visitor),
+            Some(b'-' | b'0'..=b'9') => visit_number(self.word(), visitor),
+            _ => Err(broken()),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b't' | b'f') => match self.word() {
+                "true" => visitor.visit_bool(true),
+                "false" => visitor.visit_bool(false),
+                _ => Err(broken()),
+            },
+            _ => Err(self.unexpected(&visitor)),
+        }
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let value = wide(self.number(&visitor)?, &visitor)?;
+        visitor.visit_i128(value)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let text = self.number(&visitor)?;
+        let value = wide(if text == "-0" { "0" } else { text }, &visitor)?;
+        visitor.visit_u128(value)
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let text = self.number(&visitor)?;
+        visit_single(text, visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let text = self.number(&visitor)?;
+        visit_number(text, visitor)
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'"') => visitor.visit_borrowed_bytes(self.string()?.as_bytes()),
+            Some(b'[') => self.sequence(visitor),
+            _ => Err(self.unexpected(&visitor)),
+        }
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        self.deserialize_bytes(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'n') => {
+                self.null()?;
+                visitor.visit_none()
+            }
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'n') => {
+                self.null()?;
+                visitor.visit_unit()
+            }
+            _ => Err(self.unexpected(&visitor)),
+        }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'[') => self.sequence(visitor),
+            _ => Err(self.unexpected(&visitor)),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, TypedError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'{') => self.object(visitor),
+            _ => Err(self.unexpected(&visitor)),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'[') => self.sequence(visitor),
+            _ => self.deserialize_map(visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'"') => visitor.visit_enum(BorrowedStrDeserializer::new(self.string()?)),
+            Some(b'{') => {
+                self.enter()?;
+                let name = self.string()?;
+                self.expect(b':')?;
+                let value =
+                    visitor.visit_enum(Variant::new(self, name)).map_err(|error| error.inside(name))?;
+                self.leave(b'}')?;
+                Ok(value)
+            }
+            _ => Err(self.unexpected(&"a variant")),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        self.skip()?;
+        visitor.visit_unit()
+    }
+}
+
+impl Decoder<'_> {
+    fn null(&mut self) -> Result<(), TypedError> {
+        if self.word() == "null" { Ok(()) } else { Err(broken()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

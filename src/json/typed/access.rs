@@ -1,0 +1,213 @@
+//! The inside of containers: elements, members and their names, enum variants.
+
+use super::{Decoder, TypedError, visit_integer, visit_number, visit_single, wide};
+use crate::json::view::Json;
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess, Unexpected, VariantAccess,
+    Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+/// The elements of an array, after its bracket.
+pub(super) struct Elements<'d, 'de> {
+    decoder: &'d mut Decoder<'de>,
+    index: usize,
+}
+
+impl<'d, 'de> Elements<'d, 'de> {
+    pub(super) fn new(decoder: &'d mut Decoder<'de>) -> Self {
+        Elements { decoder, index: 0 }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
+    type Error = TypedError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, TypedError> {
+        if matches!(self.decoder.peek(), Some(b']') | None) {
+            return Ok(None);
+        }
+        if self.index > 0 {
+            self.decoder.expect(b',')?;
+        }
+        let index = self.index;
+        self.index = index.saturating_add(1);
+        seed.deserialize(&mut *self.decoder).map(Some).map_err(|error| error.inside_element(index))
+    }
+}
+
+/// The members of an object, after its bracket.
+pub(super) struct Members<'d, 'de> {
+    decoder: &'d mut Decoder<'de>,
+    first: bool,
+    name: &'de str,
+}
+
+impl<'d, 'de> Members<'d, 'de> {
+    pub(super) fn new(decoder: &'d mut Decoder<'de>) -> Self {
+        Members { decoder, first: true, name: "" }
+    }
+}
+
+impl<'de> MapAccess<'de> for Members<'_, 'de> {
+    type Error = TypedError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypedError> {
+        if matches!(self.decoder.peek(), Some(b'}') | None) {
+            return Ok(None);
+        }
+        if !self.first {
+            self.decoder.expect(b',')?;
+        }
+        self.first = false;
+        self.name = self.decoder.string()?;
+        seed.deserialize(Name(self.name)).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
+        self.decoder.expect(b':')?;
+        seed.deserialize(&mut *self.decoder).map_err(|error| error.inside(self.name))
+    }
+}
+
+/// The value of an enum written as an object with one member, after the colon.
+pub(super) struct Variant<'d, 'de> {
+    decoder: &'d mut Decoder<'de>,
+    name: &'de str,
+}
+
+impl<'d, 'de> Variant<'d, 'de> {
+    pub(super) fn new(decoder: &'d mut Decoder<'de>, name: &'de str) -> Self {
+        Variant { decoder, name }
+    }
+}
+
+impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
+    type Error = TypedError;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), TypedError> {
+        Ok((seed.deserialize(BorrowedStrDeserializer::<TypedError>::new(self.name))?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
+    type Error = TypedError;
+
+    fn unit_variant(self) -> Result<(), TypedError> {
+        serde::Deserialize::deserialize(self.decoder)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, TypedError> {
+        seed.deserialize(self.decoder)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, TypedError> {
+        self.decoder.deserialize_seq(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        self.decoder.deserialize_struct("", fields, visitor)
+    }
+}
+
+/// The name of a member, decoded: a string, or whatever type of key can be read from one.
+struct Name<'de>(&'de str);
+
+impl<'de> Name<'de> {
+    /// The name, if it is a number as JSON writes it.
+    fn number(&self) -> Option<&'de str> {
+        let json = Json::parse(self.0.as_bytes()).ok()?;
+        (json.number() == Some(self.0)).then_some(self.0)
+    }
+
+    fn wrong<'v, V: Visitor<'v>>(&self, visitor: &V) -> TypedError {
+        TypedError::invalid_type(Unexpected::Str(self.0), visitor)
+    }
+}
+
+/// Keys that are numbers.
+macro_rules! numbers {
+    ($($method:ident $visit:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+            match self.number() {
+                Some(text) => $visit(text, visitor),
+                None => Err(self.wrong(&visitor)),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Name<'de> {
+    type Error = TypedError;
+
+    numbers!(
+        deserialize_i8 visit_integer deserialize_i16 visit_integer deserialize_i32 visit_integer
+        deserialize_i64 visit_integer deserialize_u8 visit_integer deserialize_u16 visit_integer
+        deserialize_u32 visit_integer deserialize_u64 visit_integer
+        deserialize_f32 visit_single deserialize_f64 visit_number
+    );
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let value = wide(self.number().ok_or_else(|| self.wrong(&visitor))?, &visitor)?;
+        visitor.visit_i128(value)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let value = wide(self.number().ok_or_else(|| self.wrong(&visitor))?, &visitor)?;
+        visitor.visit_u128(value)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.0 {
+            "true" => visitor.visit_bool(true),
+            "false" => visitor.visit_bool(false),
+            _ => Err(self.wrong(&visitor)),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        visitor.visit_enum(BorrowedStrDeserializer::new(self.0))
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visitor.visit_borrowed_bytes(self.0.as_bytes())
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        self.deserialize_bytes(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        char str string unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
