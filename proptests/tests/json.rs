@@ -1,0 +1,225 @@
+//! The scanner, the views and the typed decoder against `serde_json`, on random and on damaged text.
+
+mod texts;
+
+use mcp_proto::json::{
+    DEPTH_LIMIT, Envelope, Json, Kind, Member, OpenSpan, ScanError, Scanner, decode_in_place,
+};
+use proptest::prelude::*;
+use serde::Deserialize;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+const MEMBERS: [(Member, &str); 6] = [
+    (Member::Jsonrpc, "jsonrpc"),
+    (Member::Id, "id"),
+    (Member::Method, "method"),
+    (Member::Params, "params"),
+    (Member::Result, "result"),
+    (Member::Error, "error"),
+];
+
+type Seen = (Result<Envelope, ScanError>, Vec<Option<OpenSpan>>, usize);
+
+/// Everything a scanner says of a text that comes in these pieces.
+fn scan<'t>(limit: u8, pieces: impl IntoIterator<Item = &'t [u8]>) -> Seen {
+    let mut scanner = Scanner::new(limit);
+    pieces.into_iter().for_each(|piece| scanner.feed(piece));
+    let result = scanner.finish();
+    (result, MEMBERS.iter().map(|(member, _)| scanner.member(*member)).collect(), scanner.position())
+}
+
+fn envelope_of(text: &[u8]) -> Result<Envelope, ScanError> {
+    scan(DEPTH_LIMIT, [text]).0
+}
+
+fn spans(envelope: &Envelope) -> [Option<std::ops::Range<usize>>; 6] {
+    let Envelope { jsonrpc, id, method, params, result, error, .. } = *envelope;
+    [jsonrpc, id, method, params, result, error].map(|span| span.map(|span| span.range()))
+}
+
+/// The view says the same as `serde_json`, all the way down.
+fn assert_same(json: Json<'_>, value: &Value) {
+    assert_eq!(&serde_json::from_str::<Value>(json.raw()).unwrap(), value);
+    match value {
+        Value::Null => assert!(json.is_null()),
+        Value::Bool(value) => assert_eq!(json.boolean(), Some(*value)),
+        Value::Number(number) => {
+            // Theirs spells exponents anew; ours is the text itself, compared above.
+            assert_eq!(json.number(), Some(json.raw()));
+            assert_eq!(json.unsigned(), number.as_u64().or((json.raw() == "-0").then_some(0)));
+            assert_eq!(json.integer(), number.as_i64());
+        }
+        Value::String(text) => {
+            let string = json.string().unwrap();
+            assert!(string == text.as_str());
+            assert_eq!(string.chars().collect::<String>(), *text);
+            assert_eq!(string.to_string(), *text);
+            assert_eq!(string.len(), text.len());
+            let mut room = vec![0; text.len()];
+            assert_eq!(string.copy_to(&mut room), Ok(text.as_str()));
+            if let Some(short) = text.len().checked_sub(1) {
+                assert_eq!(string.copy_to(&mut room[..short]).unwrap_err().needed, text.len());
+            }
+        }
+        Value::Array(items) => {
+            assert_eq!(json.kind(), Kind::Array);
+            assert_eq!(json.elements().count(), items.len());
+            json.elements().zip(items).for_each(|(json, value)| assert_same(json, value));
+            assert!(json.index(items.len()).is_none());
+        }
+        Value::Object(map) => {
+            assert_eq!(json.kind(), Kind::Object);
+            map.iter().for_each(|(name, value)| assert_same(json.get(name).unwrap(), value));
+            assert!(json.members().all(|(name, _)| map.contains_key(&name.to_string())));
+            assert!(json.get("no such member").is_none());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn the_scanner_takes_what_serde_json_takes(text in texts::damaged()) {
+        let theirs = serde_json::from_slice::<Value>(&text);
+        let ours = envelope_of(&text);
+        prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{:?} {:?} {:?}", String::from_utf8_lossy(&text), ours, theirs);
+    }
+
+    #[test]
+    fn cuts_are_invisible(text in texts::damaged(), mut cuts in prop::collection::vec(0usize..400, 0..12), limit in 0u8..6) {
+        cuts.sort_unstable();
+        let (mut pieces, mut rest, mut done) = (Vec::new(), &text[..], 0);
+        for cut in cuts {
+            let (piece, tail) = rest.split_at((cut - done).min(rest.len()));
+            pieces.push(piece);
+            (rest, done) = (tail, cut);
+        }
+        pieces.push(rest);
+        for limit in [limit, DEPTH_LIMIT] {
+            let whole = scan(limit, [&text[..]]);
+            prop_assert_eq!(&scan(limit, pieces.iter().copied()), &whole);
+            prop_assert_eq!(&scan(limit, text.chunks(1)), &whole);
+        }
+    }
+
+    #[test]
+    fn members_are_where_serde_json_finds_them(text in texts::message()) {
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let envelope = envelope_of(text.as_bytes()).unwrap();
+        for (span, (_, name)) in spans(&envelope).into_iter().zip(MEMBERS) {
+            let found: Option<Value> = span.map(|span| serde_json::from_str(&text[span]).unwrap());
+            prop_assert_eq!(found.as_ref(), value.get(name), "{} in {}", name, text);
+        }
+    }
+
+    #[test]
+    fn members_are_found_past_the_depth_limit(text in texts::message(), limit in 1u8..4) {
+        let whole = scan(DEPTH_LIMIT, [text.as_bytes()]);
+        let bounded = scan(limit, [text.as_bytes()]);
+        prop_assert_eq!(bounded.1, whole.1);
+    }
+
+    #[test]
+    fn views_say_what_serde_json_says(text in texts::json()) {
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_same(Json::parse(text.as_bytes()).unwrap(), &value);
+    }
+
+    #[test]
+    fn views_of_nonsense_do_not_panic(text in texts::damaged()) {
+        if let Ok(json) = Json::parse(&text) {
+            prop_assert!(json.get("id").is_none_or(|value| !value.raw().is_empty()));
+        }
+    }
+
+    #[test]
+    fn typed_values_are_those_of_serde_json(text in texts::everything()) {
+        let theirs = serde_json::from_str::<Everything<'_>>(&text);
+        let mut copy = text.clone().into_bytes();
+        let ours = decode_in_place::<Everything<'_>>(&mut copy);
+        match (&ours, &theirs) {
+            (Ok(ours), Ok(theirs)) => prop_assert_eq!(ours, theirs),
+            (Err(_), Err(_)) => {}
+            _ => prop_assert!(false, "{}\n{:?}\n{:?}", text, ours, theirs),
+        }
+    }
+
+    #[test]
+    fn any_json_fits_the_same_types(text in texts::json()) {
+        same::<Vec<Option<i32>>>(&text);
+        same::<BTreeMap<String, Choice>>(&text);
+        same::<BTreeMap<i16, bool>>(&text);
+        same::<Choice>(&text);
+        same::<String>(&text);
+        same::<(u8, String)>(&text);
+        same::<u64>(&text);
+        same::<i8>(&text);
+        same::<()>(&text);
+        same::<serde::de::IgnoredAny>(&text);
+    }
+
+    #[test]
+    fn borrowed_fields_take_any_escape(string in texts::string()) {
+        let owned: String = serde_json::from_str(&string).unwrap();
+        let mut text = format!("{{\"other\":[{string}],\"text\":{string}}}").into_bytes();
+        let borrowed: Borrowed<'_> = decode_in_place(&mut text).unwrap();
+        prop_assert_eq!(borrowed.text, owned);
+    }
+}
+
+/// Both fit or neither does, and to the same value.
+#[track_caller]
+fn same<T: serde::de::DeserializeOwned + std::fmt::Debug>(text: &str) {
+    let theirs = serde_json::from_str::<T>(text);
+    let mut copy = text.to_owned().into_bytes();
+    let ours = decode_in_place::<T>(&mut copy);
+    match (&ours, &theirs) {
+        (Ok(ours), Ok(theirs)) => assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "{text}"),
+        (Err(_), Err(_)) => {}
+        _ => panic!("{text}\n{ours:?}\n{theirs:?}"),
+    }
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Borrowed<'a> {
+    text: &'a str,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+enum Choice {
+    Unit,
+    Newtype(i32),
+    Tuple(u8, String),
+    Struct { on: bool, level: Option<u8> },
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Wrapped(i64);
+
+/// A type for nearly everything that serde knows.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Everything<'a> {
+    byte: u8,
+    wide: Wrapped,
+    widest: i128,
+    most: u128,
+    ratio: f64,
+    single: f32,
+    on: bool,
+    letter: char,
+    owned: String,
+    #[serde(borrow)]
+    either: Cow<'a, str>,
+    #[serde(default)]
+    maybe: Option<i16>,
+    nothing: (),
+    pair: (u8, String),
+    choices: Vec<Choice>,
+    names: BTreeMap<String, i32>,
+    numbers: BTreeMap<u16, bool>,
+    inner: Option<Box<Everything<'a>>>,
+}

@@ -1,0 +1,232 @@
+//! Strategies for JSON texts: with odd white space, odd escapes, duplicate names; whole or damaged.
+
+use proptest::prelude::*;
+use proptest::strategy::Union;
+
+type Text = BoxedStrategy<String>;
+
+fn space() -> Text {
+    prop_oneof![6 => Just(String::new()), 1 => "[ \t\r\n]{1,3}"].boxed()
+}
+
+fn number() -> Text {
+    prop_oneof![
+        4 => "-?[1-9][0-9]{0,4}|0",
+        1 => "-?(0|[1-9][0-9]{0,22})(\\.[0-9]{1,6})?([eE][+-]?[0-9]{1,3})?",
+    ]
+    // `-0` as an integer is one of ours and none of serde_json's.
+    .prop_filter("-0", |text| text != "-0")
+    .boxed()
+}
+
+/// One character as JSON may spell it.
+fn spelled() -> Text {
+    prop_oneof![
+        8 => "[a-z]{1,12}",
+        2 => "[ -!#-\\[\\]-~]{1,20}",
+        2 => "\\PC".prop_filter("needs an escape", |text| !text.contains(['"', '\\'])),
+        2 => prop::sample::select(vec!["\\\"", "\\\\", "\\/", "\\b", "\\f", "\\n", "\\r", "\\t"]).prop_map(str::to_owned),
+        2 => any::<char>().prop_map(|character| {
+            let mut units = [0; 2];
+            character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+        }),
+        1 => "\\\\u00[2-7][0-9A-Fa-f]",
+    ]
+    .boxed()
+}
+
+/// A string in its quotes.
+pub(crate) fn string() -> Text {
+    prop::collection::vec(spelled(), 0..8).prop_map(|parts| format!("\"{}\"", parts.concat())).boxed()
+}
+
+fn scalar() -> Text {
+    prop_oneof![
+        2 => number(),
+        3 => string(),
+        1 => prop::sample::select(vec!["true", "false", "null"]).prop_map(str::to_owned),
+    ]
+    .boxed()
+}
+
+/// A name that is often one of a few.
+fn name() -> Text {
+    let known = prop::sample::select(vec![
+        "\"id\"",
+        "\"\\u0069d\"",
+        "\"method\"",
+        "\"params\"",
+        "\"par\\u0061ms\"",
+        "\"result\"",
+        "\"error\"",
+        "\"jsonrpc\"",
+        "\"jsonrpc2\"",
+        "\"\"",
+        "\"Struct\"",
+        "\"Newtype\"",
+        "\"7\"",
+    ]);
+    prop_oneof![2 => known.prop_map(str::to_owned), 1 => string()].boxed()
+}
+
+fn array(item: Text) -> Text {
+    let items = prop::collection::vec((space(), item, space()), 0..5);
+    (items, space())
+        .prop_map(|(items, space)| {
+            let items: Vec<_> = items.into_iter().map(|(left, item, right)| left + &item + &right).collect();
+            if items.is_empty() { format!("[{space}]") } else { format!("[{}]", items.join(",")) }
+        })
+        .boxed()
+}
+
+fn object(value: Text) -> Text {
+    let members = prop::collection::vec((space(), name(), space(), value, space()), 0..6);
+    (members, space())
+        .prop_map(|(members, space)| {
+            let members: Vec<_> = members
+                .into_iter()
+                .map(|(left, name, middle, value, right)| {
+                    format!("{left}{name}{middle}:{right}{value}{left}")
+                })
+                .collect();
+            if members.is_empty() { format!("{{{space}}}") } else { format!("{{{}}}", members.join(",")) }
+        })
+        .boxed()
+}
+
+fn value() -> Text {
+    scalar()
+        .prop_recursive(5, 40, 5, |inner| prop_oneof![array(inner.clone().boxed()), object(inner.boxed())])
+        .boxed()
+}
+
+/// Any JSON text.
+pub(crate) fn json() -> Text {
+    (space(), value(), space()).prop_map(|(left, value, right)| left + &value + &right).boxed()
+}
+
+/// A text whose outermost value is an object, often with members of a JSON-RPC message.
+pub(crate) fn message() -> Text {
+    (space(), object(value()), space()).prop_map(|(left, value, right)| left + &value + &right).boxed()
+}
+
+/// A JSON text in which a few bytes were changed, or none.
+pub(crate) fn damaged() -> BoxedStrategy<Vec<u8>> {
+    let byte = prop_oneof![
+        4 => prop::sample::select(b"{}[]\",:\\/u0123456789abcdefE+-.tn \n\t\r".to_vec()),
+        1 => any::<u8>(),
+        1 => prop::sample::select(vec![0xC2, 0xE0, 0xED, 0xF0, 0xF4, 0x80, 0x9F, 0xA0, 0xBF, 0xFF]),
+    ];
+    let change = (any::<prop::sample::Index>(), 0u8..4, byte);
+    (prop_oneof![json(), message()], prop::collection::vec(change, 0..4))
+        .prop_map(|(text, changes)| {
+            let mut text = text.into_bytes();
+            for (place, what, byte) in changes {
+                let at = place.index(text.len() + 1);
+                match what {
+                    0 => text.insert(at, byte),
+                    1 if at < text.len() => text[at] = byte,
+                    2 if at < text.len() => drop(text.remove(at)),
+                    3 if byte < 32 => text.truncate(at),
+                    _ => {}
+                }
+            }
+            text
+        })
+        .boxed()
+}
+
+/// Mostly what fits, sometimes anything.
+fn likely(right: impl Strategy<Value = String> + 'static) -> Text {
+    prop_oneof![60 => right, 1 => value()].boxed()
+}
+
+fn integer(digits: &str) -> Text {
+    // The pattern is always a valid one.
+    let pattern = format!("-?[1-9][0-9]{{0,{digits}}}|0");
+    proptest::string::string_regex(&pattern).unwrap().boxed()
+}
+
+fn float() -> Text {
+    "-?[1-9][0-9]{0,3}(\\.[0-9]{1,3})?(e[0-9])?|0\\.5|-0\\.25|-0|1e-3".boxed()
+}
+
+fn choice() -> Text {
+    prop_oneof![
+        Just("\"Unit\"".to_owned()),
+        Just("{\"Unit\":null}".to_owned()),
+        integer("8").prop_map(|number| format!("{{ \"Newtype\" : {number} }}")),
+        string().prop_map(|string| format!("{{\"Tuple\":[7, {string}]}}")),
+        Just("{\"Struct\":{\"level\":null,\"on\":true,\"more\":[{}]}}".to_owned()),
+        Just("{\"Struct\":[false,3]}".to_owned()),
+        likely(Just("\"Uni\\u0074\"".to_owned())),
+    ]
+    .boxed()
+}
+
+fn letter() -> Text {
+    prop_oneof![Just("\"x\"".to_owned()), Just("\"\\ud83d\\ude00\"".to_owned()), Just("\"\\n\"".to_owned())]
+        .boxed()
+}
+
+fn mapping(name: Text, value: Text) -> Text {
+    prop::collection::vec((name, space(), value), 0..4)
+        .prop_map(|members| {
+            let members: Vec<_> =
+                members.into_iter().map(|(name, space, value)| format!("{name}{space}:{value}")).collect();
+            format!("{{{}}}", members.join(","))
+        })
+        .boxed()
+}
+
+/// A text for the type of the same name in the tests, mostly: members in any order, one missing or too many.
+pub(crate) fn everything() -> Text {
+    let leaf = fields(Just("null".to_owned()).boxed());
+    prop_oneof![2 => fields(Just("null".to_owned()).boxed()), 1 => fields(leaf)].boxed()
+}
+
+fn fields(inner: Text) -> Text {
+    // Names that are numbers: serde_json wants them without escapes, ours does not mind.
+    let other_name = string().prop_filter("escaped", |text| !text.contains('\\'));
+    let number_name = prop_oneof![20 => "\"[1-9][0-9]{0,3}\"", 1 => other_name].boxed();
+    let fields: Vec<(&str, Text)> = vec![
+        ("byte", "[1-9]?[0-9]|1[0-9][0-9]|25[0-6]".boxed()),
+        ("wide", integer("18")),
+        ("widest", integer("36")),
+        ("most", "[1-9][0-9]{0,37}".boxed()),
+        ("ratio", float()),
+        ("single", float()),
+        ("on", prop::sample::select(vec!["true", "false"]).prop_map(str::to_owned).boxed()),
+        ("letter", letter()),
+        ("owned", string()),
+        ("either", string()),
+        ("maybe", prop_oneof![Just("null".to_owned()), integer("3")].boxed()),
+        ("nothing", Just("null".to_owned()).boxed()),
+        ("pair", string().prop_map(|string| format!("[3 , {string} ]")).boxed()),
+        ("choices", array(choice())),
+        ("names", mapping(string(), integer("5"))),
+        ("numbers", mapping(number_name, Just("true".to_owned()).boxed())),
+        ("inner", inner),
+    ];
+    let count = fields.len();
+    let members: Vec<Text> = fields
+        .into_iter()
+        .map(|(name, value)| {
+            (space(), likely(value))
+                .prop_map(move |(space, value)| format!("\"{name}\":{space}{value}"))
+                .boxed()
+        })
+        .collect();
+    let dropped = Union::new_weighted(vec![(20, Just(count).boxed()), (1, (0..count).boxed())]);
+    (members.prop_shuffle(), dropped, any::<prop::sample::Index>(), 0u8..40)
+        .prop_map(move |(mut members, dropped, place, twice)| {
+            if dropped < members.len() {
+                members.remove(dropped);
+            }
+            if twice == 0 {
+                members.push(members[place.index(members.len())].clone());
+            }
+            format!("{{{}}}", members.join(","))
+        })
+        .boxed()
+}
