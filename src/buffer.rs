@@ -24,6 +24,8 @@ enum Store<'b> {
     Grown {
         bytes: Vec<u8>,
         limit: usize,
+        /// How many times in a row it was emptied having used little of its size.
+        calm: u8,
     },
 }
 
@@ -31,12 +33,17 @@ enum Store<'b> {
 #[cfg(feature = "alloc")]
 const FLOOR: usize = 4096;
 
+/// It shrinks after it was mostly unused this many times in a row: often enough not to thrash, rarely enough
+/// that a stream of large messages allocates once.
+#[cfg(feature = "alloc")]
+const CALM: u8 = 32;
+
 impl<'b> Buffer<'b> {
     /// A buffer on the heap that grows as it is needed, to `limit` bytes at most.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown(limit: usize) -> Buffer<'static> {
-        Buffer { store: Store::Grown { bytes: Vec::new(), limit } }
+        Buffer { store: Store::Grown { bytes: Vec::new(), limit, calm: 0 } }
     }
 
     /// The most bytes that it can hold.
@@ -79,18 +86,38 @@ impl<'b> Buffer<'b> {
         match &mut self.store {
             Store::Lent(bytes) => Room::Lent(bytes),
             #[cfg(feature = "alloc")]
-            Store::Grown { bytes, limit } => Room::Grown { bytes, limit: *limit },
+            Store::Grown { bytes, limit, .. } => Room::Grown { bytes, limit: *limit },
         }
     }
 
-    /// Gives memory back after a large message, down to a floor. A lent buffer stays as it is.
-    pub(crate) fn shrink(&mut self) {
-        #[cfg(feature = "alloc")]
-        if let Store::Grown { bytes, .. } = &mut self.store
-            && bytes.len() > FLOOR
-        {
-            bytes.truncate(FLOOR);
-            bytes.shrink_to(FLOOR);
+    /// Raises the limit of a grown buffer. A lent one stays as it is.
+    pub(crate) fn extend_limit(&mut self, bytes: usize) {
+        match &mut self.store {
+            Store::Lent(_) => _ = bytes,
+            #[cfg(feature = "alloc")]
+            Store::Grown { limit, .. } => *limit = limit.saturating_add(bytes),
+        }
+    }
+
+    /// Says that the buffer is empty after `used` of its bytes had been in use: one that is much larger than what
+    /// it is used for gives memory back.
+    pub(crate) fn settle(&mut self, used: usize) {
+        match &mut self.store {
+            Store::Lent(_) => _ = used,
+            #[cfg(feature = "alloc")]
+            Store::Grown { bytes, calm, .. } => {
+                if bytes.len() <= FLOOR || used > bytes.len() / 4 {
+                    *calm = 0;
+                    return;
+                }
+                *calm = calm.saturating_add(1);
+                if *calm >= CALM {
+                    *calm = 0;
+                    let keep = FLOOR.max(used.saturating_mul(2));
+                    bytes.truncate(keep);
+                    bytes.shrink_to(keep);
+                }
+            }
         }
     }
 }
@@ -150,13 +177,14 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// All the bytes there are, for as long as the token lives.
-    pub(crate) fn into_bytes(self) -> &'a mut [u8] {
+    /// At least `end` bytes, for as long as the token lives. `None`: there cannot be that many.
+    pub(crate) fn into_grown(mut self, end: usize) -> Option<&'a mut [u8]> {
+        self.ensure(end)?;
         match self {
-            Room::Lent(bytes) => bytes,
+            Room::Lent(bytes) => Some(bytes),
             #[cfg(feature = "alloc")]
-            Room::Grown { bytes, .. } => bytes,
-            Room::Measure => &mut [],
+            Room::Grown { bytes, .. } => Some(bytes),
+            Room::Measure => None,
         }
     }
 }

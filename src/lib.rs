@@ -1,6 +1,5 @@
 //! The Model Context Protocol as a pure state machine.
 #![no_std]
-#![allow(dead_code)] // until the machine uses it
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // A peer decides what these lines see, so none of them may be able to panic.
 #![cfg_attr(
@@ -25,6 +24,35 @@ extern crate alloc;
 extern crate std;
 
 mod buffer;
+pub mod fault;
+mod frame;
+mod inflight;
 pub mod json;
+mod keepalive;
+pub mod lifecycle;
+mod line;
+mod machine;
+mod observe;
+mod output;
+pub mod rpc;
+pub mod server;
+mod time;
+mod types;
+mod version;
 
 pub use buffer::Buffer;
+pub use fault::{Fault, Misuse, NotNow};
+pub use frame::{BelongsTo, Frame, FrameKind, StreamId};
+pub use inflight::Ticket;
+pub use json::Decimal;
+pub use keepalive::Pings;
+pub use lifecycle::State;
+pub use machine::{Action, Io, Machine, Next, Receive, Transmit};
+pub use observe::{Direction, Observer};
+pub use server::Server;
+#[cfg(feature = "std")]
+pub use time::Clock;
+pub use time::Millis;
+pub use types::capabilities::{ClientCapabilities, ServerCapabilities};
+pub use types::level::Level;
+pub use version::{Era, Revision, Revisions};

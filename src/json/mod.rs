@@ -32,7 +32,10 @@ pub use decimal::Decimal;
 pub use encode::EncodeError;
 pub use path::{AccessError, At};
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
+pub(crate) use text::decode_in_place as decode_text_in_place;
 pub use text::{Chars, Str, TooShort};
+#[cfg(feature = "serde")]
+pub(crate) use typed::decode_arguments;
 #[cfg(feature = "serde")]
 pub use typed::{TypedError, decode_in_place};
 pub use view::{Elements, Json, Kind, Members};

@@ -201,7 +201,8 @@ impl Scanner {
         self.position
     }
 
-    fn envelope(&self) -> Envelope {
+    /// The members that were found and closed so far, also after an error.
+    pub(crate) fn envelope(&self) -> Envelope {
         let closed = |member| {
             let open = self.member(member)?;
             Some(Span { start: open.start, end: open.end? })

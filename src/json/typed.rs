@@ -40,6 +40,15 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     if decoder.peek().is_some() { Err(TypedError::custom("text after the value")) } else { Ok(value) }
 }
 
+/// The same for the arguments of a call, of which there may be none at all: an empty object.
+pub(crate) fn decode_arguments<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, TypedError> {
+    if text.is_empty() {
+        let nothing = core::iter::empty::<(&'a str, &'a str)>();
+        return T::deserialize(serde::de::value::MapDeserializer::new(nothing));
+    }
+    decode_in_place(text)
+}
+
 /// What is left of the text.
 struct Decoder<'de> {
     rest: &'de mut [u8],

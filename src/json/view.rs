@@ -54,6 +54,9 @@ impl<'a> Json<'a> {
     /// The value `null`.
     pub const NULL: Json<'static> = Json { text: b"null" };
 
+    /// The value `{}`.
+    pub const EMPTY_OBJECT: Json<'static> = Json { text: b"{}" };
+
     /// Checks a whole text and views the value in it. White space around it is left out.
     ///
     /// # Errors

@@ -253,6 +253,33 @@ impl<'a> Writer<'a> {
         self.push(rest);
     }
 
+    /// How many more bytes fit.
+    pub(crate) fn remaining(&self) -> usize {
+        if self.overflowed { 0 } else { self.limit.saturating_sub(self.at) }
+    }
+
+    /// Gives up: what is written will not be sent.
+    pub(crate) fn fail(&mut self) {
+        self.overflowed = true;
+    }
+
+    /// Takes out what was written between the mark and `to` (counted from the start), and the comma that would then
+    /// follow an opening brace.
+    pub(crate) fn cut(&mut self, from: Mark, to: usize) {
+        if self.overflowed || matches!(self.room, Room::Measure) {
+            return;
+        }
+        let mut to = self.start.saturating_add(to);
+        let Some(written) = self.room.ensure(self.at).and_then(|all| all.get_mut(..self.at)) else { return };
+        if matches!(from.last, 0 | b'{' | b'[') && written.get(to) == Some(&b',') {
+            to = to.saturating_add(1);
+        }
+        if from.at <= to && to <= written.len() {
+            written.copy_within(to.., from.at);
+            self.at = self.at.saturating_sub(to.saturating_sub(from.at));
+        }
+    }
+
     /// Lets `body` write one value, and checks it. Nothing is left of one that is wrong. While it only counts, nothing
     /// is checked; after an overflow neither, because nobody sends that.
     ///

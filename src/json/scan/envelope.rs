@@ -63,6 +63,9 @@ pub struct Span {
 }
 
 impl Span {
+    /// No bytes.
+    pub(crate) const EMPTY: Span = Span { start: 0, end: 0 };
+
     /// The same as a range.
     #[must_use]
     pub const fn range(self) -> Range<usize> {

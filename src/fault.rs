@@ -1,0 +1,309 @@
+//! Whose fault: [`Fault`] for what the peer did (already dealt with) or a handler forgot, [`Misuse`] and
+//! [`NotNow`] for what the host asked for and cannot have.
+
+use core::fmt;
+
+use crate::json::ScanError;
+use crate::rpc::code;
+
+/// Something went wrong and was dealt with. The connection goes on.
+///
+/// [`by_host`](Fault::by_host) says whose fault it was, [`code`](Fault::code) what the peer was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A line is not JSON.
+    NotJson(ScanError),
+    /// A line is longer than the receive buffer. It was thrown away as it came in.
+    LineTooLong {
+        /// The most bytes that a line can have, its newline included.
+        limit: usize,
+    },
+    /// A message is nested deeper than the limit.
+    TooDeep {
+        /// The deepest nesting that is accepted.
+        limit: u8,
+    },
+    /// The input ended in the middle of a message.
+    Truncated,
+    /// A JSON array: no batches are taken here.
+    Batch,
+    /// The message is valid JSON, but no JSON object.
+    NotAnObject,
+    /// `jsonrpc` is missing or not `"2.0"`.
+    WrongJsonRpcVersion,
+    /// A request id that is neither a string nor an integer, or a response without an id.
+    InvalidId,
+    /// A request id that is longer than the limit.
+    IdTooLong {
+        /// The most bytes of an id, as it is written in the message.
+        limit: usize,
+    },
+    /// A request with the id of a request that is still in flight. The first one goes on.
+    DuplicateId,
+    /// `method` is missing or not a string.
+    InvalidMethod,
+    /// There is no such method, or not in this revision, or its capability was not declared.
+    UnknownMethod,
+    /// The parameters of a request or notification are not what its method needs.
+    InvalidParams,
+    /// A call of a tool that does not exist.
+    UnknownTool,
+    /// A cursor that this server never gave out.
+    BadCursor,
+    /// A request came before the handshake.
+    NotInitialized,
+    /// A second `initialize` on an open session.
+    AlreadyInitialized,
+    /// A revision was asked for that is not spoken here. In a handshake another one was offered.
+    UnsupportedRevision,
+    /// No more requests can be in flight; the request was refused.
+    TooManyInFlight {
+        /// How many can be.
+        limit: usize,
+    },
+    /// A request came while the machine was shutting down.
+    ShuttingDown,
+    /// A response to a request that was never made, or that has ended.
+    UnknownResponse,
+    /// A response that has both a result and an error, neither, or a malformed one.
+    MalformedResponse,
+    /// An error that belongs to no request: the peer could not read something that was sent.
+    ErrorWithoutId {
+        /// The code of that error; 0 if it was not an integer.
+        code: i64,
+    },
+    /// A cancellation of a request that is not in flight.
+    UnknownCancel,
+    /// Progress of a request that is not in flight, or that did not ask for it.
+    UnknownProgress,
+    /// A notification that means nothing here.
+    UnknownNotification,
+    /// Too many lines in a row were no messages: they are not answered any more until one is.
+    Muted,
+    /// The host's fault: a handler let a request go without an answer. The machine answered with an error.
+    Unanswered,
+    /// A deferred request was not answered in time. The machine answered with an error.
+    TookTooLong,
+    /// The host's fault: an answer did not fit. An error was sent in its place.
+    ReplyTooLarge {
+        /// The most bytes that an answer can have here.
+        limit: usize,
+    },
+    /// The host's fault: a handler wrote something that is not one JSON value. An error was sent in its place.
+    InvalidReply,
+    /// The host's fault: entries of a list are too large for any page, and were left out.
+    EntriesLeftOut {
+        /// How many.
+        count: usize,
+    },
+}
+
+impl Fault {
+    /// The code of the error that the peer got for it, if it got one.
+    ///
+    /// Whether an answer was sent also depends on the message: notifications and responses never get one, and a
+    /// client never answers noise.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        Some(match self {
+            Fault::NotJson(_) => code::PARSE_ERROR,
+            Fault::LineTooLong { .. }
+            | Fault::TooDeep { .. }
+            | Fault::Batch
+            | Fault::NotAnObject
+            | Fault::WrongJsonRpcVersion
+            | Fault::InvalidId
+            | Fault::IdTooLong { .. }
+            | Fault::DuplicateId
+            | Fault::InvalidMethod
+            | Fault::NotInitialized
+            | Fault::AlreadyInitialized
+            | Fault::ShuttingDown => code::INVALID_REQUEST,
+            Fault::UnknownMethod => code::METHOD_NOT_FOUND,
+            Fault::InvalidParams | Fault::UnknownTool | Fault::BadCursor => code::INVALID_PARAMS,
+            Fault::UnsupportedRevision => code::UNSUPPORTED_PROTOCOL_VERSION,
+            Fault::TooManyInFlight { .. }
+            | Fault::Unanswered
+            | Fault::TookTooLong
+            | Fault::ReplyTooLarge { .. }
+            | Fault::InvalidReply => code::INTERNAL_ERROR,
+            _ => return None,
+        })
+    }
+
+    /// Whether the host is at fault, and not the peer.
+    #[must_use]
+    pub fn by_host(&self) -> bool {
+        matches!(
+            self,
+            Fault::Unanswered
+                | Fault::ReplyTooLarge { .. }
+                | Fault::InvalidReply
+                | Fault::EntriesLeftOut { .. }
+        )
+    }
+
+    /// The sentence without its numbers: what an error on the wire says.
+    pub(crate) fn message(&self) -> &'static str {
+        match self {
+            Fault::NotJson(_) => "Parse error: the message is not valid JSON",
+            Fault::LineTooLong { .. } => "Invalid request: the message is longer than this receiver can take",
+            Fault::TooDeep { .. } => "Invalid request: the message is nested too deeply",
+            Fault::Truncated => "the input ended in the middle of a message",
+            Fault::Batch => "Invalid request: batches are not supported",
+            Fault::NotAnObject => "Invalid request: a message is a JSON object",
+            Fault::WrongJsonRpcVersion => "Invalid request: `jsonrpc` must be \"2.0\"",
+            Fault::InvalidId => "Invalid request: `id` must be a string or an integer",
+            Fault::IdTooLong { .. } => "Invalid request: `id` is too long",
+            Fault::DuplicateId => "Invalid request: a request with this id is still in flight",
+            Fault::InvalidMethod => "Invalid request: `method` must be a string",
+            Fault::UnknownMethod => "Method not found",
+            Fault::InvalidParams => "Invalid params",
+            Fault::UnknownTool => "Unknown tool",
+            Fault::BadCursor => "Invalid params: unknown cursor",
+            Fault::NotInitialized => "Invalid request: send `initialize` first",
+            Fault::AlreadyInitialized => "Invalid request: the session is already initialized",
+            Fault::UnsupportedRevision => "Unsupported protocol version",
+            Fault::TooManyInFlight { .. } => "Too many requests in flight",
+            Fault::ShuttingDown => "Invalid request: the receiver is shutting down",
+            Fault::UnknownResponse => "a response to no request in flight",
+            Fault::MalformedResponse => "a response needs either a result or an error",
+            Fault::ErrorWithoutId { .. } => "the peer reported an error without saying for which request",
+            Fault::UnknownCancel => "a cancellation of no request in flight",
+            Fault::UnknownProgress => "progress of no request in flight",
+            Fault::UnknownNotification => "a notification that means nothing here",
+            Fault::Muted => {
+                "too many invalid messages in a row; no more are answered until a valid one comes"
+            }
+            Fault::Unanswered => "Internal error: the request was not answered",
+            Fault::TookTooLong => "Internal error: the request was not finished in time",
+            Fault::ReplyTooLarge { .. } => "Internal error: the answer is too large",
+            Fault::InvalidReply => "Internal error: the answer is not valid JSON",
+            Fault::EntriesLeftOut { .. } => "entries of a list are too large for any page and were left out",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message())?;
+        match self {
+            Fault::NotJson(error) => write!(f, ": {error}"),
+            Fault::LineTooLong { limit } | Fault::IdTooLong { limit } | Fault::ReplyTooLarge { limit } => {
+                write!(f, " (at most {limit} bytes)")
+            }
+            Fault::TooDeep { limit } => write!(f, " (at most {limit} levels)"),
+            Fault::TooManyInFlight { limit } => write!(f, " (at most {limit})"),
+            Fault::ErrorWithoutId { code } => write!(f, " (code {code})"),
+            Fault::EntriesLeftOut { count } => write!(f, " ({count})"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for Fault {}
+
+/// The host set something up that cannot work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// The transmit buffer cannot hold the largest message that the machine itself has to write.
+    TxTooSmall {
+        /// How many bytes it needs.
+        needed: usize,
+    },
+    /// The receive buffer cannot hold what the machine has to keep of a line that is too long.
+    RxTooSmall {
+        /// How many bytes it needs.
+        needed: usize,
+    },
+    /// The text lent for requests in flight gives each slot too little.
+    TextTooSmall {
+        /// How many bytes are needed in all.
+        needed: usize,
+    },
+    /// Raw JSON of the host's, such as a schema, is not valid.
+    InvalidJson {
+        /// Which entry of the catalogue it belongs to.
+        entry: usize,
+        /// What is wrong with it.
+        error: ScanError,
+    },
+    /// A schema is valid JSON, but no object.
+    NotAnObject {
+        /// Which entry of the catalogue it belongs to.
+        entry: usize,
+    },
+    /// Two entries of a catalogue have the same name.
+    DuplicateName {
+        /// The second of the two entries.
+        entry: usize,
+    },
+    /// No revision is left to speak.
+    NoRevision,
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misuse::TxTooSmall { needed } => {
+                write!(f, "the transmit buffer is too small: it needs {needed} bytes for the largest message")
+            }
+            Misuse::RxTooSmall { needed } => {
+                write!(f, "the receive buffer is too small: it needs at least {needed} bytes")
+            }
+            Misuse::TextTooSmall { needed } => {
+                write!(f, "the text for requests in flight is too small: it needs {needed} bytes")
+            }
+            Misuse::InvalidJson { entry, error } => {
+                write!(f, "the JSON of catalogue entry {entry} is not valid: {error}")
+            }
+            Misuse::NotAnObject { entry } => {
+                write!(f, "a schema of catalogue entry {entry} is not a JSON object")
+            }
+            Misuse::DuplicateName { entry } => {
+                write!(f, "catalogue entry {entry} has the name of an earlier one")
+            }
+            Misuse::NoRevision => f.write_str("no protocol revision is enabled"),
+        }
+    }
+}
+
+impl core::error::Error for Misuse {}
+
+/// Why something cannot be sent, or not yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotNow {
+    /// There is no room in the transmit buffer yet. An event says when there is.
+    Busy,
+    /// The request has ended: answered, cancelled, timed out, or its connection is gone.
+    Gone,
+    /// As many requests are in flight as there are slots.
+    Full,
+    /// The handshake has not been done, or the connection is closing.
+    NotConnected,
+    /// It is larger than the transmit buffer allows, or not valid JSON. It never will be sent.
+    Unwritable,
+    /// The peer did not declare the capability for it, or its revision does not have it.
+    Unsupported,
+    /// The request did not ask for it, or asked for less.
+    NotWanted,
+}
+
+impl fmt::Display for NotNow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotNow::Busy => "no room to write to yet",
+            NotNow::Gone => "the request has ended",
+            NotNow::Full => "as many requests are in flight as there can be",
+            NotNow::NotConnected => "not connected",
+            NotNow::Unwritable => "it is too large to be sent, or not valid JSON",
+            NotNow::Unsupported => "the peer does not support it",
+            NotNow::NotWanted => "the request did not ask for it",
+        })
+    }
+}
+
+impl core::error::Error for NotNow {}

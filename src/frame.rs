@@ -1,0 +1,139 @@
+//! What an outgoing message is and what it belongs to, for transports with more than one stream.
+
+/// The host's own name for the place that a message came from: an HTTP exchange, a WebSocket, a topic. The machine
+/// only hands it back, on every message that belongs there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct StreamId(pub u32);
+
+impl StreamId {
+    /// The stream of a host that has only one.
+    pub const NONE: StreamId = StreamId(0);
+}
+
+/// What kind of message an outgoing frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FrameKind {
+    /// The answer to a request: a result or an error. Its stream has seen its last message for that request.
+    Response,
+    /// A notification.
+    Notification,
+    /// A request of our own.
+    Request,
+}
+
+/// What an outgoing message belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BelongsTo {
+    /// To the connection as a whole.
+    Connection,
+    /// To a request that came in on this stream: its answer, its progress, its log lines.
+    Request(StreamId),
+    /// To a subscription that was opened on this stream.
+    Subscription(StreamId),
+}
+
+/// One whole outgoing message, with what it is. Frame mode only.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    pub(crate) message: &'a [u8],
+    pub(crate) about: About,
+}
+
+impl<'a> Frame<'a> {
+    /// The message: one JSON text, without a newline.
+    #[must_use]
+    pub fn message(&self) -> &'a [u8] {
+        self.message
+    }
+
+    /// What kind of message it is.
+    #[must_use]
+    pub fn kind(&self) -> FrameKind {
+        self.about.kind
+    }
+
+    /// What it belongs to.
+    #[must_use]
+    pub fn belongs_to(&self) -> BelongsTo {
+        self.about.belongs_to
+    }
+}
+
+/// Kind and owner of an outgoing message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct About {
+    pub(crate) kind: FrameKind,
+    pub(crate) belongs_to: BelongsTo,
+}
+
+/// The mark that stands before each message of a buffer in frame mode: length, kind, owner, stream.
+pub(crate) const MARK: usize = 10;
+
+impl About {
+    pub(crate) fn response(stream: StreamId) -> About {
+        About { kind: FrameKind::Response, belongs_to: BelongsTo::Request(stream) }
+    }
+
+    pub(crate) fn related(stream: StreamId) -> About {
+        About { kind: FrameKind::Notification, belongs_to: BelongsTo::Request(stream) }
+    }
+
+    pub(crate) const NOTIFICATION: About =
+        About { kind: FrameKind::Notification, belongs_to: BelongsTo::Connection };
+
+    pub(crate) const REQUEST: About = About { kind: FrameKind::Request, belongs_to: BelongsTo::Connection };
+
+    pub(crate) fn encode(self, length: usize) -> [u8; MARK] {
+        let [l0, l1, l2, l3] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+        let kind = match self.kind {
+            FrameKind::Response => 0,
+            FrameKind::Notification => 1,
+            FrameKind::Request => 2,
+        };
+        let (owner, StreamId(stream)) = match self.belongs_to {
+            BelongsTo::Connection => (0, StreamId::NONE),
+            BelongsTo::Request(stream) => (1, stream),
+            BelongsTo::Subscription(stream) => (2, stream),
+        };
+        let [s0, s1, s2, s3] = stream.to_le_bytes();
+        [l0, l1, l2, l3, kind, owner, s0, s1, s2, s3]
+    }
+
+    pub(crate) fn decode(mark: [u8; MARK]) -> (usize, About) {
+        let [l0, l1, l2, l3, kind, owner, s0, s1, s2, s3] = mark;
+        let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
+        let stream = StreamId(u32::from_le_bytes([s0, s1, s2, s3]));
+        let kind = match kind {
+            0 => FrameKind::Response,
+            1 => FrameKind::Notification,
+            _ => FrameKind::Request,
+        };
+        let belongs_to = match owner {
+            1 => BelongsTo::Request(stream),
+            2 => BelongsTo::Subscription(stream),
+            _ => BelongsTo::Connection,
+        };
+        (length, About { kind, belongs_to })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_reads_back() {
+        for kind in [FrameKind::Response, FrameKind::Notification, FrameKind::Request] {
+            for belongs_to in [
+                BelongsTo::Connection,
+                BelongsTo::Request(StreamId(7)),
+                BelongsTo::Subscription(StreamId(u32::MAX)),
+            ] {
+                let about = About { kind, belongs_to };
+                assert_eq!(About::decode(about.encode(70_000)), (70_000, about));
+            }
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Requests in flight, in either direction: slots with a generation, the text that belongs to each, a table of
+//! ids, and an order of deadlines. Everything lives inside the slots that the host lends: links are indices.
+//!
+//! Taking, finding and releasing a slot costs O(1), a deadline O(log n). Ids that a peer chose are hashed with the
+//! host's seed, so that it cannot choose them to collide.
+
+use crate::buffer::Buffer;
+use crate::json::{Json, Str};
+use crate::rpc::same_id;
+use crate::time::Millis;
+
+mod deadlines;
+mod hash;
+
+/// A request in flight: which slot it is in, and which of the slot's many requests it is. It can be copied and
+/// kept for as long as one likes: one whose request has ended is refused, never mistaken for a later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket {
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+}
+
+/// Room for one request in flight. Lend an array of them: `[Slot::EMPTY; 4]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Slot<D> {
+    /// Which of its requests the slot is at; the next one gets the next number. `u32::MAX`: it has retired.
+    generation: u32,
+    taken: bool,
+    /// The next slot of the same chain: of free slots, or of ids with the same bucket.
+    next: u32,
+    /// As a bucket: the first slot of its chain.
+    bucket: u32,
+    /// As a place in the heap of deadlines: the slot that stands there.
+    heap: u32,
+    /// Where in the heap this slot stands.
+    place: u32,
+    deadline: Millis,
+    text_length: u16,
+    data: D,
+}
+
+/// What a table keeps about each request.
+pub(crate) trait Data: Copy {
+    const EMPTY: Self;
+
+    /// How much of the request's text is the id that the peer chose; 0 for requests of our own, whose ids are
+    /// places in the table.
+    fn id_length(&self) -> usize;
+}
+
+#[expect(private_bounds, reason = "the two kinds of slots are ours")]
+impl<D: Data> Slot<D> {
+    /// A slot without a request.
+    pub const EMPTY: Slot<D> = Slot {
+        generation: 0,
+        taken: false,
+        next: NONE,
+        bucket: NONE,
+        heap: NONE,
+        place: NONE,
+        deadline: Millis(u64::MAX),
+        text_length: 0,
+        data: D::EMPTY,
+    };
+}
+
+const NONE: u32 = u32::MAX;
+
+enum Slots<'b, D> {
+    Lent(&'b mut [Slot<D>]),
+    #[cfg(feature = "alloc")]
+    Grown {
+        slots: alloc::vec::Vec<Slot<D>>,
+        limit: usize,
+    },
+}
+
+pub(crate) struct InFlight<'b, D> {
+    slots: Slots<'b, D>,
+    text: Buffer<'b>,
+    /// How much of the text each slot owns.
+    part: usize,
+    free: u32,
+    taken: usize,
+    /// How many slots have a deadline.
+    timed: u32,
+    seed: u64,
+}
+
+impl<'b, D: Data> InFlight<'b, D> {
+    /// A table that has no slots.
+    pub(crate) fn none() -> InFlight<'b, D> {
+        InFlight::lent(&mut [], &mut [])
+    }
+
+    pub(crate) fn lent(slots: &'b mut [Slot<D>], text: &'b mut [u8]) -> InFlight<'b, D> {
+        let part = text.len().checked_div(slots.len()).unwrap_or(0).min(usize::from(u16::MAX));
+        InFlight::over(Slots::Lent(slots), text.into(), part)
+    }
+
+    /// A table that grows to `limit` requests, with `part` bytes of text for each.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn grown(limit: usize, part: usize) -> InFlight<'static, D> {
+        let part = part.min(usize::from(u16::MAX));
+        let limit = limit.min(NONE as usize - 1);
+        let slots = Slots::Grown { slots: alloc::vec::Vec::new(), limit };
+        InFlight::over(slots, Buffer::grown(limit.saturating_mul(part)), part)
+    }
+
+    fn over(slots: Slots<'b, D>, text: Buffer<'b>, part: usize) -> InFlight<'b, D> {
+        let mut table = InFlight { slots, text, part, free: NONE, taken: 0, timed: 0, seed: 0 };
+        table.clear();
+        table
+    }
+
+    pub(crate) fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+        self.rehash();
+    }
+
+    /// Ends every request. Tickets of before stay refused.
+    pub(crate) fn clear(&mut self) {
+        for slot in self.slots_mut() {
+            let generation = if slot.taken { slot.generation.saturating_add(1) } else { slot.generation };
+            *slot = Slot { generation, ..Slot::EMPTY };
+        }
+        (self.free, self.taken, self.timed) = (NONE, 0, 0);
+        for index in (0..self.slots_ref().len()).rev() {
+            self.set_free(index as u32);
+        }
+    }
+
+    /// How many requests there can be.
+    pub(crate) fn limit(&self) -> usize {
+        match &self.slots {
+            Slots::Lent(slots) => slots.len(),
+            #[cfg(feature = "alloc")]
+            Slots::Grown { limit, .. } => *limit,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.taken
+    }
+
+    /// The most text that a request can keep.
+    pub(crate) fn text_limit(&self) -> usize {
+        self.part
+    }
+
+    /// Takes a slot. `None`: all are taken.
+    pub(crate) fn take(&mut self, data: D) -> Option<Ticket> {
+        if self.free == NONE {
+            self.grow();
+        }
+        let index = self.free;
+        let slot = self.slot_mut(index)?;
+        let next = slot.next;
+        (slot.taken, slot.next, slot.text_length, slot.data) = (true, NONE, 0, data);
+        let generation = slot.generation;
+        self.free = next;
+        self.taken = self.taken.saturating_add(1);
+        Some(Ticket { slot: index, generation })
+    }
+
+    /// Whether a slot is free.
+    pub(crate) fn has_free(&mut self) -> bool {
+        if self.free == NONE {
+            self.grow();
+        }
+        self.free != NONE
+    }
+
+    /// The request of a ticket, if it is still in flight.
+    pub(crate) fn get(&self, ticket: Ticket) -> Option<&D> {
+        self.slot(ticket.slot).filter(|slot| slot.is(ticket)).map(|slot| &slot.data)
+    }
+
+    pub(crate) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut D> {
+        self.slot_mut(ticket.slot).filter(|slot| slot.is(ticket)).map(|slot| &mut slot.data)
+    }
+
+    /// The request in a slot, whichever it is.
+    pub(crate) fn at(&self, index: u32) -> Option<(Ticket, &D)> {
+        let slot = self.slot(index).filter(|slot| slot.taken)?;
+        Some((Ticket { slot: index, generation: slot.generation }, &slot.data))
+    }
+
+    /// Any request that is in flight.
+    pub(crate) fn any(&self) -> Option<Ticket> {
+        if self.taken == 0 {
+            return None;
+        }
+        let index = self.slots_ref().iter().position(|slot| slot.taken)?;
+        self.at(index as u32).map(|(ticket, _)| ticket)
+    }
+
+    /// Ends a request. Its slot may be taken again, unless its tickets are used up.
+    pub(crate) fn release(&mut self, ticket: Ticket) {
+        if self.get(ticket).is_none() {
+            return;
+        }
+        self.unlink_id(ticket);
+        self.set_deadline(ticket, None);
+        self.taken = self.taken.saturating_sub(1);
+        if let Some(slot) = self.slot_mut(ticket.slot) {
+            slot.taken = false;
+            slot.generation = slot.generation.saturating_add(1);
+        }
+        self.set_free(ticket.slot);
+    }
+
+    fn set_free(&mut self, index: u32) {
+        let free = self.free;
+        if let Some(slot) = self.slot_mut(index)
+            && slot.generation != NONE
+        {
+            slot.next = free;
+            self.free = index;
+        }
+    }
+
+    /// The text of a request.
+    pub(crate) fn text(&self, ticket: Ticket) -> &[u8] {
+        let Some(slot) = self.slot(ticket.slot).filter(|slot| slot.is(ticket)) else { return &[] };
+        let from = (ticket.slot as usize).saturating_mul(self.part);
+        let to = from.saturating_add(slot.text_length.into());
+        self.text.bytes().get(from..to).unwrap_or_default()
+    }
+
+    /// Keeps `pieces`, one after the other, as the text of a request. `false`: there is no room for them.
+    pub(crate) fn set_text(&mut self, ticket: Ticket, pieces: [&[u8]; 2]) -> bool {
+        let [first, second] = pieces;
+        let length = first.len().saturating_add(second.len());
+        if length > self.part || self.get(ticket).is_none() {
+            return false;
+        }
+        let from = (ticket.slot as usize).saturating_mul(self.part);
+        let to = from.saturating_add(length);
+        let mut room = self.text.room();
+        let Some((head, tail)) = room
+            .ensure(to)
+            .and_then(|text| text.get_mut(from..to))
+            .and_then(|text| text.split_at_mut_checked(first.len()))
+        else {
+            return false;
+        };
+        head.copy_from_slice(first);
+        tail.copy_from_slice(second);
+        if let Some(slot) = self.slot_mut(ticket.slot) {
+            slot.text_length = length as u16;
+        }
+        true
+    }
+
+    fn slots_ref(&self) -> &[Slot<D>] {
+        match &self.slots {
+            Slots::Lent(slots) => slots,
+            #[cfg(feature = "alloc")]
+            Slots::Grown { slots, .. } => slots,
+        }
+    }
+
+    fn slots_mut(&mut self) -> &mut [Slot<D>] {
+        match &mut self.slots {
+            Slots::Lent(slots) => slots,
+            #[cfg(feature = "alloc")]
+            Slots::Grown { slots, .. } => slots,
+        }
+    }
+
+    fn slot(&self, index: u32) -> Option<&Slot<D>> {
+        self.slots_ref().get(index as usize)
+    }
+
+    fn slot_mut(&mut self, index: u32) -> Option<&mut Slot<D>> {
+        self.slots_mut().get_mut(index as usize)
+    }
+
+    /// Doubles the number of slots, up to the limit. Lent slots stay as they are.
+    fn grow(&mut self) {
+        #[cfg(feature = "alloc")]
+        if let Slots::Grown { slots, limit } = &mut self.slots {
+            let before = slots.len();
+            let after = before.saturating_mul(2).max(8).min(*limit);
+            if slots.try_reserve_exact(after.saturating_sub(before)).is_err() {
+                return;
+            }
+            slots.resize(after, Slot::EMPTY);
+            for index in (before..after).rev() {
+                self.set_free(index as u32);
+            }
+            self.rehash();
+        }
+    }
+}
+
+/// Ids that the peer chose.
+impl<D: Data> InFlight<'_, D> {
+    /// The id of a request, as the peer wrote it.
+    pub(crate) fn id(&self, ticket: Ticket) -> &[u8] {
+        let length = self.get(ticket).map_or(0, Data::id_length);
+        self.text(ticket).get(..length).unwrap_or_default()
+    }
+
+    /// Finds the request with this id.
+    pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
+        let mut index = self.slot(self.bucket_of(id))?.bucket;
+        while let Some(slot) = self.slot(index) {
+            let ticket = Ticket { slot: index, generation: slot.generation };
+            if same_id(Json::trusted(self.id(ticket)), id) {
+                return Some(ticket);
+            }
+            index = slot.next;
+        }
+        None
+    }
+
+    /// Makes a request findable by its id. Its text has to be set.
+    pub(crate) fn link_id(&mut self, ticket: Ticket) {
+        let bucket = self.bucket_of(Json::trusted(self.id(ticket)));
+        let Some(chain) = self.slot_mut(bucket) else { return };
+        let first = core::mem::replace(&mut chain.bucket, ticket.slot);
+        if let Some(slot) = self.slot_mut(ticket.slot) {
+            slot.next = first;
+        }
+    }
+
+    fn unlink_id(&mut self, ticket: Ticket) {
+        let id = self.id(ticket);
+        if id.is_empty() {
+            return;
+        }
+        let bucket = self.bucket_of(Json::trusted(id));
+        let next = self.slot(ticket.slot).map_or(NONE, |slot| slot.next);
+        let Some(chain) = self.slot_mut(bucket) else { return };
+        if chain.bucket == ticket.slot {
+            chain.bucket = next;
+            return;
+        }
+        let mut index = chain.bucket;
+        while let Some(slot) = self.slot_mut(index) {
+            if slot.next == ticket.slot {
+                slot.next = next;
+                return;
+            }
+            index = slot.next;
+        }
+    }
+
+    /// Builds the chains anew: the number of buckets or the seed has changed.
+    fn rehash(&mut self) {
+        for slot in self.slots_mut() {
+            slot.bucket = NONE;
+        }
+        for index in 0..self.slots_ref().len() as u32 {
+            if let Some((ticket, data)) = self.at(index)
+                && data.id_length() > 0
+            {
+                self.link_id(ticket);
+            }
+        }
+    }
+
+    fn bucket_of(&self, id: Json<'_>) -> u32 {
+        let hash = match id.string() {
+            Some(text) => hash_text(self.seed, text),
+            None => hash::hash(self.seed, id.bytes().iter().copied()),
+        };
+        // The upper half of the product: evenly spread over any number of buckets, without a division.
+        let buckets = self.slots_ref().len() as u64;
+        (u64::from(hash).wrapping_mul(buckets) >> 32) as u32
+    }
+}
+
+/// Hashes what a string says, however it is escaped; a quote before it tells it from a number.
+fn hash_text(seed: u64, text: Str<'_>) -> u32 {
+    match text.as_str() {
+        Some(plain) => hash::hash(seed, core::iter::once(b'"').chain(plain.bytes())),
+        None => {
+            let decoded = text.chars().flat_map(|char| {
+                let mut bytes = [0; 4];
+                let length = char.encode_utf8(&mut bytes).len();
+                bytes.into_iter().take(length)
+            });
+            hash::hash(seed, core::iter::once(b'"').chain(decoded))
+        }
+    }
+}
+
+impl<D> Slot<D> {
+    fn is(&self, ticket: Ticket) -> bool {
+        self.taken && self.generation == ticket.generation
+    }
+}
+
+#[cfg(test)]
+mod tests;

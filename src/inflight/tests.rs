@@ -1,0 +1,142 @@
+use super::*;
+use std::collections::BTreeMap;
+use std::format;
+use std::string::String;
+use std::vec::Vec;
+
+#[derive(Clone, Copy)]
+struct Plain {
+    id_length: usize,
+}
+
+impl Data for Plain {
+    const EMPTY: Plain = Plain { id_length: 0 };
+    fn id_length(&self) -> usize {
+        self.id_length
+    }
+}
+
+fn take(table: &mut InFlight<'_, Plain>, id: &str) -> Option<Ticket> {
+    let ticket = table.take(Plain { id_length: id.len() })?;
+    assert!(table.set_text(ticket, [id.as_bytes(), b"!"]));
+    table.link_id(ticket);
+    Some(ticket)
+}
+
+fn find(table: &InFlight<'_, Plain>, id: &str) -> Option<Ticket> {
+    table.find(Json::trusted(id.as_bytes()))
+}
+
+#[test]
+fn a_table_takes_as_many_as_it_has_slots() {
+    let (mut slots, mut text) = ([Slot::EMPTY; 3], [0; 30]);
+    let mut table = InFlight::lent(&mut slots, &mut text);
+    let tickets: Vec<_> = ["1", "2", "3"].map(|id| take(&mut table, id).unwrap()).to_vec();
+    assert!(take(&mut table, "4").is_none());
+    table.release(tickets[1]);
+    assert_eq!((table.len(), find(&table, "2")), (2, None));
+    let again = take(&mut table, "4").unwrap();
+    assert_ne!(again, tickets[1], "an old ticket is never the new one");
+    assert!(table.get(tickets[1]).is_none() && table.get(again).is_some());
+    assert_eq!(find(&table, "4"), Some(again));
+}
+
+#[test]
+fn a_slot_retires_when_its_tickets_are_used_up() {
+    let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 8]);
+    slots[0].generation = u32::MAX - 1;
+    let mut table = InFlight::lent(&mut slots, &mut text);
+    let last = take(&mut table, "1").unwrap();
+    assert_eq!(last.generation, u32::MAX - 1);
+    table.release(last);
+    assert!(take(&mut table, "2").is_none());
+    table.clear();
+    assert!(take(&mut table, "2").is_none(), "not even after a reset");
+}
+
+#[test]
+fn strings_are_found_however_they_are_escaped() {
+    let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 80]);
+    let mut table = InFlight::lent(&mut slots, &mut text);
+    let ticket = take(&mut table, r#""a\u00e9""#).unwrap();
+    let number = take(&mut table, "7").unwrap();
+    assert_eq!(find(&table, "\"\\u0061é\""), Some(ticket));
+    assert_eq!(find(&table, "7"), Some(number));
+    assert_eq!(find(&table, "\"7\""), None);
+    assert_eq!(table.id(ticket), br#""a\u00e9""#, "kept as it was written");
+}
+
+#[test]
+fn text_over_the_part_of_a_slot_is_refused() {
+    let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 9]);
+    let mut table = InFlight::lent(&mut slots, &mut text);
+    assert_eq!(table.text_limit(), 4);
+    let ticket = table.take(Plain { id_length: 2 }).unwrap();
+    assert!(table.set_text(ticket, [b"12", b"ab"]));
+    assert_eq!((table.id(ticket), table.text(ticket)), (&b"12"[..], &b"12ab"[..]));
+    assert!(!table.set_text(ticket, [b"12", b"abc"]));
+}
+
+/// Random requests that start, end and move their deadlines, beside a model with a map.
+#[test]
+fn ids_and_deadlines_agree_with_a_map() {
+    for (limit, grown) in [(1, false), (5, false), (40, false), (40, true)] {
+        let (mut slots, mut text) = ([Slot::EMPTY; 40], [0; 800]);
+        let mut table = if grown {
+            InFlight::grown(limit, 20)
+        } else {
+            InFlight::lent(&mut slots[..limit], &mut text[..limit * 20])
+        };
+        table.set_seed(0x0123_4567_89ab_cdef);
+        let mut model: BTreeMap<String, (Ticket, Option<u64>)> = BTreeMap::new();
+        let mut random = 12345u64;
+        let mut next = move |below: u64| {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (random >> 33) % below
+        };
+        for _ in 0..4000 {
+            let id = if next(2) == 0 { format!("{}", next(60)) } else { format!("\"{}\"", next(60)) };
+            match (next(3), model.get(&id).copied()) {
+                (0, None) => match take(&mut table, &id) {
+                    Some(ticket) => _ = model.insert(id, (ticket, None)),
+                    None => assert_eq!(model.len(), limit),
+                },
+                (1, Some((ticket, _))) => {
+                    table.release(ticket);
+                    assert!(table.get(ticket).is_none());
+                    model.remove(&id);
+                }
+                (_, Some((ticket, _))) => {
+                    let deadline = if next(4) == 0 { None } else { Some(next(1000)) };
+                    table.set_deadline(ticket, deadline.map(Millis));
+                    model.insert(id, (ticket, deadline));
+                }
+                (_, None) => assert_eq!(find(&table, &id), None),
+            }
+            for (id, (ticket, _)) in &model {
+                assert_eq!(find(&table, id), Some(*ticket));
+            }
+            let earliest = model.values().filter_map(|(_, deadline)| *deadline).min();
+            assert_eq!(table.next_deadline(), earliest.map(Millis));
+            if let Some(earliest) = earliest {
+                assert!(earliest == 0 || table.due(Millis(earliest - 1)).is_none());
+                let due = table.due(Millis(earliest)).unwrap();
+                assert!(model.values().any(|entry| *entry == (due, Some(earliest))));
+            }
+            assert_eq!(table.len(), model.len());
+        }
+    }
+}
+
+/// The same hash as its authors' code: first values of their test vectors would need HalfSipHash-2-4; what matters
+/// here is that the key decides.
+#[test]
+fn the_seed_decides_where_ids_fall() {
+    let of = |seed, text: &str| hash::hash(seed, text.bytes());
+    assert_eq!(of(1, "id-1"), of(1, "id-1"));
+    let moved = (0..100u32).filter(|n| of(1, &format!("{n}")) % 16 != of(2, &format!("{n}")) % 16).count();
+    assert!(moved > 70, "{moved}");
+    let mut buckets = [0; 16];
+    (0..1600u32).for_each(|n| buckets[(of(7, &format!("{n}")) % 16) as usize] += 1);
+    assert!(buckets.iter().all(|count| (60..=140).contains(count)), "{buckets:?}");
+}

@@ -1,0 +1,132 @@
+//! Is the peer still there? Requests that only want an answer, sent when nothing was heard for a while.
+//!
+//! Specification: up to 2025-11-25, *Utilities*, *Ping*.
+
+use crate::json::Json;
+use crate::time::Millis;
+
+/// How to find out that a peer has gone silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pings {
+    /// Ask when nothing was heard for this long, in milliseconds.
+    pub interval: Millis,
+    /// The peer is silent if it has not answered this long after, in milliseconds.
+    pub timeout: Millis,
+    /// Whether the connection ends then. Otherwise the host only hears of it, and the next question follows.
+    pub close: bool,
+}
+
+/// The state of asking.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeepAlive {
+    pings: Option<Pings>,
+    /// When to ask; while an answer is awaited, when to give up. `None`: nothing was heard yet.
+    at: Option<Millis>,
+    waiting: bool,
+    /// How many questions were asked: part of their ids.
+    count: u32,
+    heard: bool,
+}
+
+/// What to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    Nothing,
+    Ask,
+    Silent { close: bool },
+}
+
+impl KeepAlive {
+    pub(crate) const OFF: KeepAlive =
+        KeepAlive { pings: None, at: None, waiting: false, count: 0, heard: false };
+
+    pub(crate) fn set(&mut self, pings: Pings) {
+        self.pings = Some(pings);
+    }
+
+    /// A new connection: nothing is awaited.
+    pub(crate) fn reset(&mut self) {
+        *self = KeepAlive { pings: self.pings, count: self.count, ..KeepAlive::OFF };
+    }
+
+    /// The peer has sent something, whatever it was.
+    pub(crate) fn heard(&mut self) {
+        self.heard = true;
+    }
+
+    /// What is due at `now`.
+    pub(crate) fn due(&mut self, now: Millis) -> Due {
+        let Some(pings) = self.pings else { return Due::Nothing };
+        if core::mem::take(&mut self.heard) && !self.waiting {
+            self.at = Some(now + pings.interval);
+        }
+        match self.at {
+            Some(at) if at <= now && self.waiting => {
+                self.waiting = false;
+                self.at = Some(now + pings.interval);
+                Due::Silent { close: pings.close }
+            }
+            Some(at) if at <= now => Due::Ask,
+            _ => Due::Nothing,
+        }
+    }
+
+    /// When something is due.
+    pub(crate) fn deadline(&self) -> Option<Millis> {
+        self.pings.and(self.at)
+    }
+
+    /// The number of the next question.
+    pub(crate) fn next(&self) -> u32 {
+        self.count.wrapping_add(1)
+    }
+
+    /// It was asked.
+    pub(crate) fn asked(&mut self, now: Millis) {
+        self.count = self.next();
+        self.waiting = true;
+        self.at = self.pings.map(|pings| now + pings.timeout);
+    }
+
+    /// Whether this is the id of the question that is awaited; if so, it is answered.
+    pub(crate) fn answered(&mut self, id: Json<'_>) -> bool {
+        let number = id.string().and_then(|text| text.as_str()).and_then(|text| text.strip_prefix(ID_PREFIX));
+        let ours = self.waiting && number.and_then(|number| number.parse().ok()) == Some(self.count);
+        if ours {
+            self.waiting = false;
+            self.heard = true;
+        }
+        ours
+    }
+}
+
+/// Ids of questions are strings with this before their number, so that no other request of ours has them.
+pub(crate) const ID_PREFIX: &str = "ping-";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_asked_when_nothing_is_heard_and_silent_when_it_does_not_answer() {
+        let mut alive = KeepAlive::OFF;
+        alive.set(Pings { interval: Millis(100), timeout: Millis(10), close: true });
+        assert_eq!(alive.due(Millis(500)), Due::Nothing, "nothing was heard yet");
+        alive.heard();
+        assert_eq!(alive.due(Millis(500)), Due::Nothing);
+        assert_eq!(alive.deadline(), Some(Millis(600)));
+        alive.heard();
+        assert_eq!(alive.due(Millis(599)), Due::Nothing);
+        assert_eq!(alive.due(Millis(699)), Due::Ask, "what was heard has moved it");
+        alive.asked(Millis(699));
+        alive.heard();
+        assert_eq!(alive.due(Millis(700)), Due::Nothing);
+        assert!(!alive.answered(Json::parse(br#""ping-2""#).unwrap()));
+        assert!(!alive.answered(Json::parse(b"1").unwrap()));
+        assert!(alive.answered(Json::parse(br#""ping-1""#).unwrap()));
+        assert_eq!(alive.due(Millis(708)), Due::Nothing);
+        assert_eq!(alive.due(Millis(808)), Due::Ask);
+        alive.asked(Millis(808));
+        assert_eq!(alive.due(Millis(818)), Due::Silent { close: true });
+    }
+}

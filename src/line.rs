@@ -1,0 +1,440 @@
+//! Newline framing: find a line, hand it out, release it, and find the way back after one that was too long.
+//!
+//! Lines end with LF; a CR before it, blank lines and a byte order mark are tolerated. Every byte is scanned once,
+//! when it comes. A line that does not fit costs no memory: the scanner goes on through what is thrown away, and
+//! only the text of its `id` is kept, in the place where the line was.
+//!
+//! Specification: every revision, *Transports*, *stdio*.
+
+use memchr::memchr;
+
+use crate::buffer::Buffer;
+use crate::frame::StreamId;
+use crate::json::{Envelope, Member, ScanError, ScanErrorKind, Scanner};
+
+/// The input as a pump sees it.
+pub(crate) trait Door {
+    fn is_ready(&self) -> bool;
+    fn space(&mut self) -> &mut [u8];
+    fn filled(&mut self, n: usize, stream: StreamId);
+    fn message(&mut self, message: &[u8], envelope: Option<Envelope>, stream: StreamId) -> bool;
+    fn eof(&mut self);
+}
+
+/// A line that waits to be dealt with. Its bytes are [`Input::bytes`] until it is released.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line {
+    pub(crate) content: Content,
+    pub(crate) stream: StreamId,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Content {
+    /// A valid message; its spans count from the start of the line.
+    Message(Envelope),
+    /// Not valid JSON, or too deep. What was found of the envelope stands beside the error.
+    Broken(ScanError, Envelope),
+    /// Thrown away. [`Input::bytes`] is the text of the id, empty if there was none.
+    TooLong { envelope: Envelope, id_fits: bool },
+    /// The input ended before the message did.
+    Truncated,
+}
+
+pub(crate) struct Input<'b> {
+    buffer: Buffer<'b>,
+    /// Where the current line starts, how far it has been scanned, and where the bytes end.
+    start: usize,
+    scanned: usize,
+    end: usize,
+    scanner: Scanner,
+    /// Set while a line is thrown away.
+    discard: Option<Capture>,
+    /// The line that waits, with its length and the number of bytes to release with it.
+    line: Option<(Line, usize, usize)>,
+    frames: bool,
+    /// Frame mode: a whole message is in the buffer, from this stream, parsed before or not.
+    frame: Option<(StreamId, Option<Envelope>)>,
+    id_limit: usize,
+    eof: bool,
+}
+
+/// The part of an `id` that has been kept of a line that is thrown away.
+#[derive(Debug, Clone, Copy, Default)]
+struct Capture {
+    /// Where in the line the kept id starts.
+    from: usize,
+    length: usize,
+    stream: StreamId,
+}
+
+const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
+
+/// Room to read to, beside the text of an id, while a line is thrown away.
+const READ_AT_LEAST: usize = 16;
+
+/// How much a growing buffer offers to read to.
+const READ_AHEAD: usize = 4096;
+
+impl<'b> Input<'b> {
+    pub(crate) fn new(buffer: Buffer<'b>, depth: u8, id_limit: usize) -> Input<'b> {
+        Input {
+            buffer,
+            start: 0,
+            scanned: 0,
+            end: 0,
+            scanner: Scanner::new(depth),
+            discard: None,
+            line: None,
+            frames: false,
+            frame: None,
+            id_limit,
+            eof: false,
+        }
+    }
+
+    /// The smallest receive buffer that works for ids of `id_limit` bytes.
+    pub(crate) fn needed(id_limit: usize) -> usize {
+        id_limit.saturating_add(1).saturating_add(READ_AT_LEAST)
+    }
+
+    pub(crate) fn use_frames(&mut self) {
+        self.frames = true;
+    }
+
+    pub(crate) fn set_id_limit(&mut self, limit: usize) {
+        self.id_limit = limit;
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.buffer.limit()
+    }
+
+    pub(crate) fn reset(&mut self) {
+        (self.start, self.scanned, self.end) = (0, 0, 0);
+        self.scanner.reset();
+        self.discard = None;
+        self.line = None;
+        self.frame = None;
+        self.eof = false;
+        self.buffer.settle(0);
+    }
+
+    pub(crate) fn ended(&self) -> bool {
+        self.eof
+    }
+
+    /// Takes no more input: what is buffered is dropped, what still comes is not read.
+    pub(crate) fn close(&mut self) {
+        self.reset();
+        self.eof = true;
+    }
+
+    /// The line that waits, found first if it has to be.
+    pub(crate) fn line(&mut self) -> Option<Line> {
+        if self.line.is_none() {
+            self.line = if self.frames { self.find_frame() } else { self.find_line() };
+        }
+        self.line.map(|(line, _, _)| line)
+    }
+
+    /// The bytes of the line that waits; of one that was too long, its id.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let (from, length) = self.place();
+        self.buffer.bytes().get(from..from.saturating_add(length)).unwrap_or_default()
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let (from, length) = self.place();
+        self.buffer.bytes_mut().get_mut(from..from.saturating_add(length)).unwrap_or_default()
+    }
+
+    fn place(&self) -> (usize, usize) {
+        match self.line {
+            Some((Line { content: Content::TooLong { .. }, .. }, length, _)) => (0, length),
+            Some((_, length, _)) => (self.start, length),
+            None => (0, 0),
+        }
+    }
+
+    /// Lets the line go: its bytes may be overwritten.
+    pub(crate) fn release(&mut self) {
+        if let Some((_, _, bytes)) = self.line.take() {
+            self.start = self.start.saturating_add(bytes).min(self.end);
+            self.begin();
+        }
+    }
+
+    /// A new line starts at `start`.
+    fn begin(&mut self) {
+        if self.start >= self.end {
+            self.buffer.settle(self.end);
+            (self.start, self.end) = (0, 0);
+        }
+        self.scanned = self.start;
+        self.scanner.reset();
+        self.discard = None;
+        self.frame = None;
+    }
+
+    fn find_line(&mut self) -> Option<(Line, usize, usize)> {
+        loop {
+            if self.discard.is_some() {
+                return self.find_end_of_discarded();
+            }
+            if self.waits_for_byte_order_mark() {
+                return None;
+            }
+            let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
+            let newline = memchr(b'\n', fresh);
+            let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
+            self.scanner.feed(text);
+            self.scanned = self.scanned.saturating_add(text.len());
+            let length = self.scanned.saturating_sub(self.start);
+            if newline.is_none() {
+                if self.eof && length > 0 {
+                    match self.finish() {
+                        Content::Broken(error, _) if error.kind == ScanErrorKind::Empty => {
+                            self.start = self.end;
+                            self.begin();
+                            return None;
+                        }
+                        Content::Broken(error, _) if error.kind != ScanErrorKind::TooDeep => {
+                            return Some((line(Content::Truncated), 0, length));
+                        }
+                        content => return Some((line(content), length, length)),
+                    }
+                }
+                return None;
+            }
+            let whole = length.saturating_add(1);
+            match self.finish() {
+                Content::Broken(error, _) if error.kind == ScanErrorKind::Empty => {
+                    self.start = self.start.saturating_add(whole);
+                    self.begin();
+                }
+                content => return Some((line(content), length, whole)),
+            }
+        }
+    }
+
+    fn find_frame(&mut self) -> Option<(Line, usize, usize)> {
+        let (stream, envelope) = self.frame?;
+        if let Some(capture) = self.discard {
+            return Some(self.discarded(capture, 0));
+        }
+        let bytes = self.buffer.bytes().get(..self.end).unwrap_or_default();
+        if bytes.starts_with(&BYTE_ORDER_MARK) {
+            self.start = BYTE_ORDER_MARK.len();
+        }
+        let content = match envelope {
+            Some(envelope) => Content::Message(envelope),
+            None => {
+                self.scanner.feed(bytes.get(self.start..).unwrap_or_default());
+                self.finish()
+            }
+        };
+        let length = self.end.saturating_sub(self.start);
+        match content {
+            Content::Broken(error, _) if error.kind == ScanErrorKind::Empty => {
+                self.start = self.end;
+                self.begin();
+                None
+            }
+            content => Some((Line { content, stream }, length, length)),
+        }
+    }
+
+    fn finish(&mut self) -> Content {
+        match self.scanner.finish() {
+            Ok(envelope) => Content::Message(envelope),
+            Err(error) => Content::Broken(error, self.scanner.envelope()),
+        }
+    }
+
+    /// Steps over a byte order mark at the start of a line. `true`: it may be one, more bytes will tell.
+    fn waits_for_byte_order_mark(&mut self) -> bool {
+        if self.scanned != self.start {
+            return false;
+        }
+        let head = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
+        if head.starts_with(&BYTE_ORDER_MARK) {
+            self.start = self.start.saturating_add(BYTE_ORDER_MARK.len());
+            self.scanned = self.start;
+            return false;
+        }
+        !self.eof && !head.is_empty() && BYTE_ORDER_MARK.starts_with(head)
+    }
+
+    /// Starts to throw the current line away: it fills the whole buffer, and has not ended.
+    fn start_discarding(&mut self) {
+        let mut capture = Capture::default();
+        if let Some(id) = self.scanner.member(Member::Id) {
+            let to = id.end.unwrap_or(self.scanned).min(self.scanned);
+            capture.from = id.start;
+            capture.length = to.saturating_sub(id.start).min(self.capture_room());
+            let to = id.start.saturating_add(capture.length);
+            if let Some(bytes) = self.buffer.bytes_mut().get_mut(..to) {
+                bytes.copy_within(id.start.., 0);
+            }
+        }
+        self.discard = Some(capture);
+        (self.start, self.end, self.scanned) = (0, self.capture_room(), self.capture_room());
+    }
+
+    /// One byte more than an id may have, so that a longer one can be told.
+    fn capture_room(&self) -> usize {
+        self.id_limit.saturating_add(1)
+    }
+
+    fn find_end_of_discarded(&mut self) -> Option<(Line, usize, usize)> {
+        let mut capture = self.discard?;
+        let room = self.capture_room();
+        let (kept, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(room)?;
+        let newline = memchr(b'\n', fresh);
+        let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
+        keep_id(&mut self.scanner, &mut capture, text, kept);
+        self.discard = Some(capture);
+        match newline {
+            Some(at) => {
+                self.start = room.saturating_add(at).saturating_add(1);
+                Some(self.discarded(capture, 0))
+            }
+            None if self.eof => {
+                self.start = self.end;
+                if self.scanner.finish().is_err() {
+                    return Some((line(Content::Truncated), 0, 0));
+                }
+                Some(self.discarded(capture, 0))
+            }
+            None => {
+                self.end = room;
+                self.scanned = room;
+                None
+            }
+        }
+    }
+
+    fn discarded(&mut self, capture: Capture, release: usize) -> (Line, usize, usize) {
+        let content = match self.scanner.finish() {
+            Ok(envelope) => Content::TooLong { envelope, id_fits: capture.length <= self.id_limit },
+            Err(error) if error.kind == ScanErrorKind::TooDeep => Content::TooLong {
+                envelope: self.scanner.envelope(),
+                id_fits: capture.length <= self.id_limit,
+            },
+            Err(error) => Content::Broken(error, self.scanner.envelope()),
+        };
+        let length = if matches!(content, Content::TooLong { .. }) { capture.length } else { 0 };
+        (Line { content, stream: capture.stream }, length, release)
+    }
+
+    /// Makes room for more bytes: moves what there is to the front, grows, or starts to throw the line away.
+    /// Called when no line waits, or one waits that cannot be dealt with yet.
+    pub(crate) fn make_room(&mut self) {
+        let too_long_waits = matches!(self.line, Some((Line { content: Content::TooLong { .. }, .. }, _, _)));
+        if self.frames || self.eof || too_long_waits {
+            self.reserve();
+            return;
+        }
+        let held = self.end.saturating_sub(self.start);
+        let full = self.end >= self.buffer.limit();
+        if self.discard.is_none() && self.start > 0 && (full || self.start >= held) {
+            if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
+                bytes.copy_within(self.start.., 0);
+            }
+            self.scanned = self.scanned.saturating_sub(self.start);
+            (self.start, self.end) = (0, held);
+        }
+        let full = self.end >= self.buffer.limit();
+        if full && self.line.is_none() && self.discard.is_none() {
+            self.start_discarding();
+        }
+        self.reserve();
+    }
+
+    fn reserve(&mut self) {
+        if !self.buffer.is_lent() && self.is_open() {
+            let ahead = self.end.saturating_add(READ_AHEAD).min(self.buffer.limit());
+            let _ = self.buffer.room().ensure(ahead);
+        }
+    }
+
+    /// Whether bytes may come: not ended, and in frame mode the last message is done.
+    fn is_open(&self) -> bool {
+        !self.eof && self.frame.is_none()
+    }
+}
+
+fn line(content: Content) -> Line {
+    Line { content, stream: StreamId::NONE }
+}
+
+/// Scans `text`, which is thrown away afterwards, and keeps what it has of the `id` in `kept`.
+fn keep_id(scanner: &mut Scanner, capture: &mut Capture, text: &[u8], kept: &mut [u8]) {
+    let before = scanner.position();
+    scanner.feed(text);
+    let Some(id) = scanner.member(Member::Id) else { return };
+    if id.start >= before || id.start != capture.from {
+        *capture = Capture { from: id.start, length: 0, stream: capture.stream };
+    }
+    let have = id.start.saturating_add(capture.length);
+    let from = have.max(before).saturating_sub(before);
+    let to = id.end.unwrap_or(usize::MAX).saturating_sub(before).min(text.len());
+    let (Some(text), Some(room)) = (text.get(from..to), kept.get_mut(capture.length..)) else { return };
+    let length = text.len().min(room.len());
+    if let (Some(text), Some(room)) = (text.get(..length), room.get_mut(..length)) {
+        room.copy_from_slice(text);
+        capture.length = capture.length.saturating_add(length);
+    }
+}
+
+impl Door for Input<'_> {
+    fn is_ready(&self) -> bool {
+        self.is_open() && self.end < self.buffer.bytes().len()
+    }
+
+    fn space(&mut self) -> &mut [u8] {
+        let from = if self.is_open() { self.end } else { usize::MAX };
+        self.buffer.bytes_mut().get_mut(from..).unwrap_or_default()
+    }
+
+    fn filled(&mut self, n: usize, stream: StreamId) {
+        if !self.is_open() {
+            return;
+        }
+        self.end = self.end.saturating_add(n).min(self.buffer.bytes().len());
+        if self.frames && n > 0 {
+            self.frame = Some((stream, None));
+        }
+    }
+
+    fn message(&mut self, message: &[u8], envelope: Option<Envelope>, stream: StreamId) -> bool {
+        if !self.frames || !self.is_open() {
+            return false;
+        }
+        let mut room = self.buffer.room();
+        match room.ensure(message.len()).and_then(|room| room.get_mut(..message.len())) {
+            Some(room) => {
+                room.copy_from_slice(message);
+                self.end = message.len();
+                self.frame = Some((stream, envelope));
+            }
+            None => {
+                let room = self.capture_room();
+                let _ = self.buffer.room().ensure(room);
+                let mut capture = Capture { stream, ..Capture::default() };
+                let kept = self.buffer.bytes_mut().get_mut(..room).unwrap_or_default();
+                keep_id(&mut self.scanner, &mut capture, message, kept);
+                self.discard = Some(capture);
+                self.frame = Some((stream, None));
+            }
+        }
+        true
+    }
+
+    fn eof(&mut self) {
+        self.eof = true;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+use super::*;
+use std::string::String;
+use std::vec::Vec;
+
+/// Feeds `input` in pieces of `size` bytes and collects what comes out: each line with what it was.
+fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
+    let mut buffer = std::vec![0; rx];
+    let mut line = Input::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let (mut out, mut rest, mut ended) = (Vec::new(), input, false);
+    loop {
+        while let Some(found) = line.line() {
+            let text = String::from_utf8_lossy(line.bytes()).into_owned();
+            out.push(match found.content {
+                Content::Message(_) => text,
+                Content::Broken(error, _) => std::format!("broken {:?}", error.kind),
+                Content::TooLong { id_fits: true, .. } => std::format!("too long, id {text}"),
+                Content::TooLong { id_fits: false, .. } => String::from("too long, and so is its id"),
+                Content::Truncated => String::from("truncated"),
+            });
+            line.release();
+        }
+        if ended {
+            return out;
+        }
+        line.make_room();
+        assert!(line.is_ready(), "nothing waits, so there is always room");
+        let space = line.space();
+        let n = size.min(rest.len()).min(space.len());
+        if n == 0 {
+            line.eof();
+            ended = true;
+            continue;
+        }
+        space[..n].copy_from_slice(&rest[..n]);
+        line.filled(n, StreamId::NONE);
+        rest = &rest[n..];
+    }
+}
+
+#[test]
+fn a_line_is_a_line_however_it_comes_in() {
+    let cases: &[(&str, &[&str])] = &[
+        ("", &[]),
+        ("{}\n", &["{}"]),
+        ("{}\n[]\n", &["{}", "[]"]),
+        ("{}\r\n", &["{}\r"]),
+        ("\n \n\r\n\t\n{}\n\n", &["{}"]),
+        ("\u{feff}{}\n", &["{}"]),
+        ("{}\n\u{feff}[]\n", &["{}", "[]"]),
+        ("\u{feff}\n{}\n", &["{}"]),
+        ("\u{feff}", &[]),
+        ("\"\u{2028}\u{2029}\u{85}\"\n", &["\"\u{2028}\u{2029}\u{85}\""]),
+        ("{\u{feff}}\n{}\n", &["broken Syntax", "{}"]),
+        ("nonsense\n{}\n", &["broken Syntax", "{}"]),
+        ("{}\n{\"a\":1}", &["{}", "{\"a\":1}"]),
+        ("{}\n{\"a\":", &["{}", "truncated"]),
+        ("{}\n  ", &["{}"]),
+        ("\"é\u{1F600}\"\n", &["\"é\u{1F600}\""]),
+        ("{}{}\n", &["broken Syntax"]),
+    ];
+    for (input, expected) in cases {
+        for size in [1, 2, 3, 7, 1000] {
+            for rx in [32, 33, 64, 1000] {
+                assert_eq!(lines(rx, input.as_bytes(), size), *expected, "{input:?} by {size} into {rx}");
+            }
+        }
+    }
+}
+
+#[test]
+fn invalid_utf8_breaks_one_line() {
+    assert_eq!(lines(64, b"\"\xff\"\n{}\n", 2), ["broken Utf8", "{}"]);
+}
+
+#[test]
+fn a_line_may_fill_the_buffer_and_not_be_longer() {
+    let rx = 40;
+    for length in 30..60 {
+        let line = std::format!("\"{}\"\n", "x".repeat(length - 3));
+        assert_eq!(line.len(), length);
+        let input = [line.as_str(), "{}\n"].concat();
+        let expected = if length <= rx { line.trim_end() } else { "too long, id " };
+        for size in [1, 3, 1000] {
+            assert_eq!(lines(rx, input.as_bytes(), size), [expected, "{}"], "{length} by {size}");
+        }
+    }
+}
+
+#[test]
+fn the_id_of_a_line_that_is_too_long_is_kept_wherever_it_stands() {
+    let filler = "x".repeat(500);
+    let cases = [
+        (std::format!(r#"{{"id":12345,"params":"{filler}","method":"m"}}"#), "too long, id 12345"),
+        (std::format!(r#"{{"params":"{filler}","id":"abc","method":"m"}}"#), r#"too long, id "abc""#),
+        (std::format!(r#"{{"params":"{filler}","method":"m","id":7}}"#), "too long, id 7"),
+        (std::format!(r#"{{"params":"{filler}","method":"m"}}"#), "too long, id "),
+        (std::format!(r#"{{"params":{{"id":9,"x":"{filler}"}},"method":"m"}}"#), "too long, id "),
+        (std::format!(r#"{{"id":1,"params":"{filler}","id":22}}"#), "too long, id 22"),
+        (std::format!(r#"{{"id":1,"id":22,"params":"{filler}"}}"#), "too long, id 22"),
+        (std::format!(r#"{{"id":12345678,"params":"{filler}"}}"#), "too long, id 12345678"),
+        (std::format!(r#"{{"id":123456789,"params":"{filler}"}}"#), "too long, and so is its id"),
+        (std::format!(r#"{{"params":"{filler}","id":"{filler}"}}"#), "too long, and so is its id"),
+        (std::format!(r#"{{"params":"{filler}","id":}}"#), "broken Syntax"),
+        (std::format!(r#"{{"\u0069d":5,"params":"{filler}"}}"#), "too long, id 5"),
+    ];
+    for (line, expected) in cases {
+        let input = [line.as_str(), "\n[1]\n"].concat();
+        for rx in [25, 26, 30, 64, 100, 499] {
+            for size in [1, 2, 5, 64, 10_000] {
+                assert_eq!(
+                    lines(rx, input.as_bytes(), size),
+                    [expected, "[1]"],
+                    "{line} by {size} into {rx}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_input_may_end_in_a_line_that_is_too_long() {
+    let whole = std::format!(r#"{{"params":"{}","id":3}}"#, "x".repeat(200));
+    assert_eq!(lines(64, whole.as_bytes(), 9), ["too long, id 3"]);
+    assert_eq!(lines(64, &whole.as_bytes()[..150], 9), ["truncated"]);
+}
+
+#[test]
+fn what_follows_a_long_line_is_not_lost_while_it_waits() {
+    let mut buffer = [0; 64];
+    let mut line = Input::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let text = std::format!("{{\"id\":42,\"x\":\"{}\"}}\n[1]\n", "x".repeat(90));
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        let _ = line.line();
+        line.make_room();
+        let space = line.space();
+        let n = space.len().min(rest.len());
+        assert!(n > 0);
+        space[..n].copy_from_slice(&rest[..n]);
+        line.filled(n, StreamId::NONE);
+        rest = &rest[n..];
+    }
+    for _ in 0..3 {
+        line.make_room();
+        assert!(matches!(line.line().unwrap().content, Content::TooLong { .. }));
+        assert_eq!(line.bytes(), b"42");
+    }
+    line.release();
+    assert!(line.line().is_some());
+    assert_eq!(line.bytes(), b"[1]");
+}
+
+#[cfg(feature = "alloc")]
+#[test]
+fn a_grown_buffer_takes_lines_up_to_its_limit() {
+    let mut line = Input::new(Buffer::grown(20_000), 128, 8);
+    let text = std::format!("\"{}\"\n", "x".repeat(19_000));
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        assert!(line.line().is_none());
+        line.make_room();
+        let space = line.space();
+        let n = space.len().min(rest.len());
+        space[..n].copy_from_slice(&rest[..n]);
+        line.filled(n, StreamId::NONE);
+        rest = &rest[n..];
+    }
+    assert!(matches!(line.line().unwrap().content, Content::Message(_)));
+    assert_eq!(line.bytes().len(), 19_002);
+}

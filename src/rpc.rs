@@ -1,0 +1,329 @@
+//! The JSON-RPC envelope: what kind of message a line is, which ids are ids, and the error codes.
+//!
+//! Specification: every revision, *Base protocol*, *Messages*; JSON-RPC 2.0.
+
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanError, Scanner, Shape, Span};
+
+/// JSON-RPC and MCP error codes.
+pub mod code {
+    /// The text is not JSON.
+    pub const PARSE_ERROR: i32 = -32700;
+    /// It is JSON, but no valid message for this state.
+    pub const INVALID_REQUEST: i32 = -32600;
+    /// The method does not exist, or belongs to a capability that was not declared.
+    pub const METHOD_NOT_FOUND: i32 = -32601;
+    /// The parameters are wrong, or name something that does not exist.
+    pub const INVALID_PARAMS: i32 = -32602;
+    /// The receiver failed.
+    pub const INTERNAL_ERROR: i32 = -32603;
+    /// `2026-07-28`: HTTP headers and body disagree.
+    pub const HEADER_MISMATCH: i32 = -32020;
+    /// `2026-07-28`: the request needs a capability that the client did not declare in it.
+    pub const MISSING_CLIENT_CAPABILITY: i32 = -32021;
+    /// `2026-07-28`: the request is in a revision that the server does not speak.
+    pub const UNSUPPORTED_PROTOCOL_VERSION: i32 = -32022;
+}
+
+/// One whole message that has been scanned: valid JSON, its envelope found, nothing copied.
+///
+/// A router, a proxy or a fuzzer that has to look at a message before the machine does parses it once and passes it
+/// on with [`Receive::parsed`](crate::Receive::parsed).
+///
+/// ```
+/// use mcp_proto::rpc::{Message, MessageKind};
+/// let message = Message::parse(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#)?;
+/// assert_eq!(message.kind(), MessageKind::Request);
+/// assert_eq!(message.id().unwrap().raw(), "7");
+/// assert!(message.method().unwrap().string().unwrap() == "ping");
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'m> {
+    bytes: &'m [u8],
+    envelope: Envelope,
+}
+
+/// What a message is, by the members that it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MessageKind {
+    /// A method and an id.
+    Request,
+    /// A method and no id.
+    Notification,
+    /// An id, and either a result or an error; or an error that no id came with.
+    Response,
+    /// A JSON array: a batch (`2025-03-26` only).
+    Batch,
+    /// None of these.
+    Invalid,
+}
+
+impl<'m> Message<'m> {
+    /// Scans one message.
+    ///
+    /// # Errors
+    /// It is not valid JSON, or nested deeper than [`DEPTH_LIMIT`].
+    pub fn parse(bytes: &'m [u8]) -> Result<Message<'m>, ScanError> {
+        let mut scanner = Scanner::new(DEPTH_LIMIT);
+        scanner.feed(bytes);
+        Ok(Message { bytes, envelope: scanner.finish()? })
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn bytes(&self) -> &'m [u8] {
+        self.bytes
+    }
+
+    pub(crate) fn envelope(&self) -> Envelope {
+        self.envelope
+    }
+
+    /// What kind of message it is.
+    #[must_use]
+    pub fn kind(&self) -> MessageKind {
+        match classify(&self.envelope, self.bytes) {
+            Class::Request { .. } => MessageKind::Request,
+            Class::Notification { .. } => MessageKind::Notification,
+            Class::Response { .. } | Class::ErrorWithoutId { .. } => MessageKind::Response,
+            Class::Invalid { why: Invalid::Batch, .. } => MessageKind::Batch,
+            Class::Invalid { .. } => MessageKind::Invalid,
+        }
+    }
+
+    /// The member `id`, whatever its type.
+    #[must_use]
+    pub fn id(&self) -> Option<Json<'m>> {
+        self.view(self.envelope.id)
+    }
+
+    /// The member `method`, whatever its type.
+    #[must_use]
+    pub fn method(&self) -> Option<Json<'m>> {
+        self.view(self.envelope.method)
+    }
+
+    /// The member `params`.
+    #[must_use]
+    pub fn params(&self) -> Option<Json<'m>> {
+        self.view(self.envelope.params)
+    }
+
+    /// The member `result`.
+    #[must_use]
+    pub fn result(&self) -> Option<Json<'m>> {
+        self.view(self.envelope.result)
+    }
+
+    /// The member `error`.
+    #[must_use]
+    pub fn error(&self) -> Option<Json<'m>> {
+        self.view(self.envelope.error)
+    }
+
+    fn view(&self, span: Option<Span>) -> Option<Json<'m>> {
+        Some(view(self.bytes, span?))
+    }
+}
+
+impl Envelope {
+    /// Whether it has what only responses have, and no method.
+    pub(crate) fn looks_like_response(&self) -> bool {
+        self.method.is_none() && (self.result.is_some() || self.error.is_some())
+    }
+}
+
+/// The value at `span` of a text that was scanned.
+pub(crate) fn view(bytes: &[u8], span: Span) -> Json<'_> {
+    Json::trusted(bytes.get(span.range()).unwrap_or_default())
+}
+
+/// What a message is, with the places of its parts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Class {
+    Request {
+        id: Span,
+        method: Span,
+        params: Option<Span>,
+    },
+    Notification {
+        method: Span,
+        params: Option<Span>,
+    },
+    Response {
+        id: Span,
+        outcome: Outcome,
+    },
+    /// Cannot belong to any request.
+    ErrorWithoutId {
+        error: Span,
+    },
+    Invalid {
+        /// An id that an answer can carry.
+        id: Option<Span>,
+        why: Invalid,
+        /// Whether it may be answered: never what looks like a notification or a response.
+        answerable: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Outcome {
+    Result(Span),
+    Error(Span),
+    /// Both, neither, or an error that is no object.
+    Malformed,
+}
+
+/// Why a message is no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Invalid {
+    Batch,
+    NotAnObject,
+    Version,
+    Id,
+    Method,
+}
+
+/// The table of the protocol's message kinds. `bytes` is the text that the envelope was found in.
+pub(crate) fn classify(envelope: &Envelope, bytes: &[u8]) -> Class {
+    let invalid = |why, id, answerable| Class::Invalid { id, why, answerable };
+    match envelope.shape {
+        Shape::Object => {}
+        Shape::Array => return invalid(Invalid::Batch, None, true),
+        Shape::Other => return invalid(Invalid::NotAnObject, None, true),
+    }
+    let id = envelope.id.filter(|id| is_id(view(bytes, *id)));
+    let looks_like_response = envelope.looks_like_response();
+    let version =
+        envelope.jsonrpc.is_some_and(|at| view(bytes, at).string().is_some_and(|text| text == "2.0"));
+    if !version {
+        let notification = envelope.method.is_some() && envelope.id.is_none();
+        return invalid(Invalid::Version, id, !looks_like_response && !notification);
+    }
+    let Some(method) = envelope.method else {
+        return if looks_like_response {
+            response(envelope, id, bytes)
+        } else {
+            invalid(Invalid::Method, id, true)
+        };
+    };
+    if view(bytes, method).kind() != Kind::String {
+        return invalid(Invalid::Method, id, true);
+    }
+    let params = envelope.params.filter(|params| !view(bytes, *params).is_null());
+    match (envelope.id, id) {
+        (None, _) => Class::Notification { method, params },
+        (Some(_), Some(id)) => Class::Request { id, method, params },
+        (Some(_), None) => invalid(Invalid::Id, None, true),
+    }
+}
+
+fn response(envelope: &Envelope, id: Option<Span>, bytes: &[u8]) -> Class {
+    let outcome = match (envelope.result, envelope.error) {
+        (Some(result), None) => Outcome::Result(result),
+        (None, Some(error)) if view(bytes, error).kind() == Kind::Object => Outcome::Error(error),
+        _ => Outcome::Malformed,
+    };
+    match (id, outcome) {
+        (Some(id), outcome) => Class::Response { id, outcome },
+        (None, Outcome::Error(error)) => Class::ErrorWithoutId { error },
+        (None, _) => Class::Invalid { id: None, why: Invalid::Id, answerable: false },
+    }
+}
+
+/// Whether a value can be the id of a request: a string or an integer, written as one.
+pub(crate) fn is_id(value: Json<'_>) -> bool {
+    value.kind() == Kind::String || value.is_integer_text()
+}
+
+/// Whether two ids are the same: same type and same value, however the strings are escaped.
+pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
+    match (left.string(), right.string()) {
+        (Some(left), Some(right)) => left == right,
+        (None, None) => left.raw() == right.raw(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The classification table: members of the message, what it is, the id that an answer would carry.
+    #[test]
+    fn a_message_is_what_its_members_say() {
+        use MessageKind::{Batch, Invalid, Notification, Request, Response};
+        let cases: &[(&str, MessageKind)] = &[
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, Request),
+            (r#"{"params":{},"method":"m","id":"","jsonrpc":"2.0"}"#, Request),
+            (r#"{"jsonrpc":"2.0","id":0,"method":"m"}"#, Request),
+            (r#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"m"}"#, Request),
+            (r#"{"jsonrpc":"2.0","\u0069d":-7,"method":"m"}"#, Request),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#, Request),
+            (r#"{"jsonrpc":"2.\u0030","method":"m"}"#, Notification),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Response),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{}}"#, Response),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{},"result":{}}"#, Response),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, Response),
+            (r#"{"jsonrpc":"2.0","error":{}}"#, Response),
+            (r#"{"jsonrpc":"2.0","result":{}}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":1.0,"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":1e0,"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":1}"#, Invalid),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":2.0,"id":1,"method":"m"}"#, Invalid),
+            (r#"{"id":1,"method":"m"}"#, Invalid),
+            (r#"{}"#, Invalid),
+            (r#""text""#, Invalid),
+            (r#"[]"#, Batch),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"m"}]"#, Batch),
+        ];
+        for (text, kind) in cases {
+            assert_eq!(Message::parse(text.as_bytes()).unwrap().kind(), *kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_could_be_a_request_may_be_answered() {
+        let cases: &[(&str, bool, Option<&str>)] = &[
+            (r#"{"id":1,"method":"m"}"#, true, Some("1")),
+            (r#"{"method":"m"}"#, false, None),
+            (r#"{"id":"x","result":{}}"#, false, Some("\"x\"")),
+            (r#"{"jsonrpc":"2.0","id":1}"#, true, Some("1")),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, true, None),
+            (r#"{"jsonrpc":"2.0","method":1}"#, true, None),
+            (r#"{"jsonrpc":"2.0","result":1}"#, false, None),
+            (r#"[1]"#, true, None),
+        ];
+        for (text, expected, expected_id) in cases {
+            let message = Message::parse(text.as_bytes()).unwrap();
+            match classify(&message.envelope, text.as_bytes()) {
+                Class::Invalid { id, answerable, .. } => {
+                    assert_eq!(answerable, *expected, "{text}");
+                    assert_eq!(id.map(|id| view(text.as_bytes(), id).raw()), *expected_id, "{text}");
+                }
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_equal_by_type_and_decoded_value() {
+        let cases = [
+            (r#"1"#, r#"1"#, true),
+            (r#"1"#, r#""1""#, false),
+            (r#""a""#, r#""\u0061""#, true),
+            (r#""a""#, r#""b""#, false),
+            (r#"10"#, r#"1"#, false),
+        ];
+        for (left, right, same) in cases {
+            let parse = |text: &'static str| Json::parse(text.as_bytes()).unwrap();
+            assert_eq!(same_id(parse(left), parse(right)), same, "{left} {right}");
+        }
+    }
+}

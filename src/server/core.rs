@@ -1,0 +1,487 @@
+//! What answering needs: the output, the requests in flight, the session. The input is not here, so that an event
+//! can borrow the line and the right to answer at the same time.
+
+use core::fmt;
+
+use crate::fault::Fault;
+use crate::fault::NotNow;
+use crate::frame::{About, StreamId};
+use crate::inflight::{InFlight, Ticket};
+use crate::json::{Decimal, Json, Span, Str, Writer};
+use crate::keepalive::KeepAlive;
+use crate::lifecycle::{Lifecycle, State};
+use crate::observe::{Direction, Observer};
+use crate::output::{Output, Overflow};
+use crate::server::feature::Change;
+use crate::server::info::ServerInfo;
+use crate::server::reply::{Answering, Context, Incoming, Source};
+use crate::time::Millis;
+use crate::types::capabilities::ClientCapabilities;
+use crate::types::level::Level;
+use crate::types::meta;
+use crate::version::{Revision, Revisions};
+
+/// What was agreed in the handshake.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Session {
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) level: Option<Level>,
+}
+
+/// The two kinds of answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Result,
+    Error,
+}
+
+pub(crate) struct Core<'b> {
+    pub(crate) info: &'b ServerInfo<'b>,
+    pub(crate) output: Output<'b>,
+    pub(crate) in_flight: InFlight<'b, Incoming>,
+    pub(crate) life: Lifecycle,
+    pub(crate) session: Option<Session>,
+    pub(crate) observer: Option<&'b mut (dyn Observer + Send + 'b)>,
+    pub(crate) now: Millis,
+    pub(crate) id_limit: usize,
+    /// The longest line, for error messages.
+    pub(crate) line_limit: usize,
+    /// How many bytes the small error takes that must always fit.
+    pub(crate) small: usize,
+    /// Where the output must end at the latest while a request is dealt with.
+    pub(crate) budget: usize,
+    /// A request was handed out and has not been answered.
+    pub(crate) owed: bool,
+    /// Where in the line its id stands, and which stream it came from.
+    pub(crate) owed_id: Option<Span>,
+    pub(crate) owed_stream: StreamId,
+    /// What went wrong while the host answered; reported at the next poll.
+    pub(crate) fault: Option<Fault>,
+    /// A bit for each feature whose list has changed.
+    pub(crate) changed: u16,
+    /// The host was told that there is no room, and waits to hear that there is.
+    pub(crate) wants_room: bool,
+    /// How many messages in a row were none.
+    pub(crate) invalid_in_a_row: u8,
+    /// The session started over; the host has to hear of it before the new client is shown.
+    pub(crate) restarted: bool,
+    pub(crate) keep_alive: KeepAlive,
+}
+
+/// The longest text of a revision that is quoted back.
+const QUOTED_VERSION: usize = 32;
+
+impl Core<'_> {
+    /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
+    pub(crate) fn has_room(&mut self) -> bool {
+        let has = self.output.has_room();
+        if has {
+            self.budget = self.output.end().saturating_add(self.output.reply_room());
+        }
+        has
+    }
+
+    fn room(&self) -> usize {
+        self.budget.saturating_sub(self.output.end())
+    }
+
+    pub(crate) fn send(
+        &mut self,
+        about: About,
+        room: usize,
+        body: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> Result<(), Overflow> {
+        let text = self.output.write(about, room, body)?;
+        if let Some(observer) = &mut self.observer {
+            observer.line(Direction::Out, self.output.text(text), Ok(()));
+        }
+        Ok(())
+    }
+
+    /// Answers a request; an answer that does not fit, or is not valid, becomes a small error.
+    pub(crate) fn respond(
+        &mut self,
+        source: &Source<'_>,
+        context: Context,
+        shape: Shape,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), Fault> {
+        let info = self.info;
+        let mut valid = true;
+        let sent = self.send_answer(source, context, &mut |out, id| {
+            let mut checked = |out: &mut Writer<'_>| valid &= body(out);
+            match shape {
+                Shape::Result => write_result(out, id, info, context.revision, info.identify, &mut checked),
+                Shape::Error => write_error(out, Some(id), &mut checked),
+            }
+            if !valid {
+                out.fail();
+            }
+        });
+        let fault = match sent {
+            Ok(()) => return Ok(()),
+            Err(Overflow) if valid => Fault::ReplyTooLarge { limit: self.output.reply_room() },
+            Err(Overflow) => Fault::InvalidReply,
+        };
+        self.send_fault(source, context, fault);
+        Err(fault)
+    }
+
+    /// Answers with a result that names the server, whether or not all results do.
+    pub(crate) fn respond_identified(
+        &mut self,
+        source: &Source<'_>,
+        context: Context,
+        body: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> Result<(), Fault> {
+        let info = self.info;
+        let sent = self.send_answer(source, context, &mut |out, id| {
+            write_result(out, id, info, context.revision, true, body);
+        });
+        sent.map_err(|Overflow| Fault::ReplyTooLarge { limit: self.output.reply_room() })
+    }
+
+    /// Answers a request with the error of a fault.
+    pub(crate) fn send_fault(&mut self, source: &Source<'_>, context: Context, fault: Fault) {
+        let _ = self.send_answer(source, context, &mut |out, id| {
+            write_error(out, Some(id), &mut |out| write_fault(out, fault));
+        });
+    }
+
+    /// Answers with the error of a fault. `new` has proved that it fits, except for the detail, which is left out if
+    /// it does not. Without an id it is left to the revision how that is said.
+    pub(crate) fn write_fault(
+        &mut self,
+        id: Option<&[u8]>,
+        stream: StreamId,
+        fault: Fault,
+        detail: Option<&dyn fmt::Display>,
+    ) {
+        let Some(code) = fault.code() else { return };
+        let id = id.or(self.null_id());
+        let room = self.room();
+        for detail in [detail, None] {
+            let sent = self.send(About::response(stream), room, &mut |out| {
+                write_error(out, id, &mut |out| {
+                    out.key("code");
+                    out.integer(code.into());
+                    out.key("message");
+                    match detail {
+                        Some(detail) => out.display(&format_args!("{}: {detail}", fault.message())),
+                        None => out.string(fault.message()),
+                    }
+                });
+            });
+            if sent.is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// How an error says that it has no id: `null` up to `2025-06-18` and before any revision is known, nothing after.
+    fn null_id(&self) -> Option<&'static [u8]> {
+        let known = self.session.map(|session| session.revision);
+        let only_stateless = self.info.revisions.and(Revisions::HANDSHAKE).is_empty();
+        let omitted = known.map_or(only_stateless, |revision| revision >= Revision::V2025_11_25);
+        (!omitted).then_some(b"null")
+    }
+
+    /// A notification that nobody waits for: written if it fits now.
+    pub(crate) fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
+        self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","method":"#);
+            out.string(method);
+            out.token("}");
+        })
+    }
+
+    /// Forgets the session and what it had in flight: a new client has begun.
+    pub(crate) fn start_over(&mut self) {
+        self.session = None;
+        self.in_flight.clear();
+        self.changed = 0;
+        self.restarted = true;
+    }
+
+    /// The least severe log message that the client of the handshake era wants.
+    pub(crate) fn session_level(&self) -> Option<Level> {
+        self.session.and_then(|session| session.level)
+    }
+
+    pub(crate) fn set_changed(&mut self, change: Change) {
+        for (bit, feature) in self.info.features.iter().enumerate().take(16) {
+            if feature.change_notice().is_some_and(|(kind, _)| kind == change) {
+                self.changed |= 1u16.checked_shl(bit as u32).unwrap_or(0);
+            }
+        }
+    }
+
+    /// Writes what is flagged as changed, as far as there is room.
+    pub(crate) fn write_changes(&mut self) {
+        if self.life.state() != State::Ready {
+            return;
+        }
+        for (bit, feature) in self.info.features.iter().enumerate().take(16) {
+            let bit = 1u16.checked_shl(bit as u32).unwrap_or(0);
+            if self.changed & bit != 0
+                && let Some((_, method)) = feature.change_notice()
+                && self.write_notice(method).is_ok()
+            {
+                self.changed &= !bit;
+            }
+        }
+    }
+
+    /// The id of a request and the token of its progress, wherever they stand, and what was reported last.
+    fn progress_of(&self, source: &Source<'_>) -> Result<Option<Decimal>, NotNow> {
+        match source {
+            Source::Line { meta, last, .. } => {
+                let token = meta::progress_token(Json::trusted(meta)).is_some();
+                if token { Ok(*last) } else { Err(NotNow::NotWanted) }
+            }
+            Source::Slot(ticket) => match self.in_flight.get(*ticket) {
+                None => Err(NotNow::Gone),
+                Some(_) if token_of(&self.in_flight, *ticket).is_empty() => Err(NotNow::NotWanted),
+                Some(incoming) => Ok(incoming.last_progress),
+            },
+        }
+    }
+
+    /// The request is answered: it is no longer in flight.
+    fn close(&mut self, source: &Source<'_>, outcome: Result<(), Fault>) {
+        match source {
+            Source::Line { .. } => self.owed = false,
+            Source::Slot(ticket) => self.in_flight.release(*ticket),
+        }
+        if let Err(fault) = outcome {
+            self.fault = Some(fault);
+        }
+    }
+
+    /// Runs `write` with the id of a request, wherever it stands.
+    fn send_answer(
+        &mut self,
+        source: &Source<'_>,
+        context: Context,
+        body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
+    ) -> Result<(), Overflow> {
+        let room = self.room();
+        let about = About::response(context.stream);
+        let text = match source {
+            Source::Line { id, .. } => self.output.write(about, room, &mut |out| body(out, id))?,
+            Source::Slot(ticket) => {
+                let id = self.in_flight.id(*ticket);
+                self.output.write(about, room, &mut |out| body(out, id))?
+            }
+        };
+        if let Some(observer) = &mut self.observer {
+            observer.line(Direction::Out, self.output.text(text), Ok(()));
+        }
+        Ok(())
+    }
+}
+
+impl Answering for Core<'_> {
+    fn answer(
+        &mut self,
+        source: &Source<'_>,
+        context: Context,
+        shape: Shape,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) {
+        let outcome = self.respond(source, context, shape, body);
+        self.close(source, outcome);
+    }
+
+    fn refuse_fault(&mut self, source: &Source<'_>, context: Context, fault: Fault) {
+        self.send_fault(source, context, fault);
+        self.close(source, Ok(()));
+    }
+
+    fn progress(
+        &mut self,
+        source: &mut Source<'_>,
+        context: Context,
+        progress: Decimal,
+        body: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> Result<(), NotNow> {
+        if self.progress_of(source)?.is_some_and(|last| progress <= last) {
+            return Err(NotNow::NotWanted);
+        }
+        let room = self.room().saturating_sub(self.small);
+        let about = About::related(context.stream);
+        let write = |out: &mut Writer<'_>, token: &[u8], body: &mut dyn FnMut(&mut Writer<'_>)| {
+            out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
+            out.json_bytes(token);
+            out.key("progress");
+            out.decimal(progress);
+            body(out);
+            out.token("}}");
+        };
+        let text = match source {
+            Source::Line { meta, .. } => {
+                let token = meta::progress_token(Json::trusted(meta)).ok_or(NotNow::NotWanted)?;
+                self.output.write(about, room, &mut |out| write(out, token.bytes(), body))
+            }
+            Source::Slot(ticket) => {
+                let token = token_of(&self.in_flight, *ticket);
+                self.output.write(about, room, &mut |out| write(out, token, body))
+            }
+        };
+        let text = text.map_err(|Overflow| NotNow::Unwritable)?;
+        if let Some(observer) = &mut self.observer {
+            observer.line(Direction::Out, self.output.text(text), Ok(()));
+        }
+        match source {
+            Source::Line { last, .. } => *last = Some(progress),
+            Source::Slot(ticket) => {
+                if let Some(incoming) = self.in_flight.get_mut(*ticket) {
+                    incoming.last_progress = Some(progress);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn log(
+        &mut self,
+        context: Context,
+        level: Level,
+        logger: Option<&str>,
+        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), NotNow> {
+        if !self.info.features.iter().any(|feature| feature.is_logging()) {
+            return Err(NotNow::Unsupported);
+        }
+        let wanted = match context.revision {
+            Revision::V2026_07_28 => context.level.is_some_and(|least| level >= least),
+            _ => self.session_level().is_none_or(|least| level >= least),
+        };
+        if !wanted {
+            return Err(NotNow::NotWanted);
+        }
+        let room = self.room().saturating_sub(self.small);
+        self.send(About::related(context.stream), room, &mut |out| write_log(out, level, logger, data))
+            .map_err(|Overflow| NotNow::Unwritable)
+    }
+
+    fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket> {
+        let Source::Line { id, meta, last } = source else { return None };
+        let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
+        let token =
+            if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
+        let id_length = u16::try_from(id.len()).ok()?;
+        let ticket = self.in_flight.take(Incoming { id_length, context, last_progress: *last })?;
+        if !self.in_flight.set_text(ticket, [id, token]) {
+            self.in_flight.release(ticket);
+            return None;
+        }
+        self.in_flight.link_id(ticket);
+        let time = time.unwrap_or(self.info.limits.deferred);
+        self.in_flight.set_deadline(ticket, Some(self.now + time));
+        self.owed = false;
+        Some(ticket)
+    }
+
+    fn changed(&mut self, change: Change) {
+        self.set_changed(change);
+    }
+
+    fn report(&mut self, fault: Fault) {
+        self.fault = Some(fault);
+    }
+
+    fn in_flight_limit(&self) -> usize {
+        self.in_flight.limit()
+    }
+}
+
+/// The progress token of a deferred request; empty if there is none.
+fn token_of<'t>(in_flight: &'t InFlight<'_, Incoming>, ticket: Ticket) -> &'t [u8] {
+    let id = in_flight.id(ticket).len();
+    in_flight.text(ticket).get(id..).unwrap_or_default()
+}
+
+/// `{"jsonrpc":"2.0","id":…,"result":{…}}`
+pub(crate) fn write_result(
+    out: &mut Writer<'_>,
+    id: &[u8],
+    info: &ServerInfo<'_>,
+    revision: Revision,
+    identify: bool,
+    body: &mut dyn FnMut(&mut Writer<'_>),
+) {
+    out.token(r#"{"jsonrpc":"2.0","id":"#);
+    out.json_bytes(id);
+    out.token(r#","result":{"#);
+    info.write_result_head(revision, identify, out);
+    body(out);
+    out.token("}}");
+}
+
+/// `{"jsonrpc":"2.0","id":…,"error":{…}}`
+pub(crate) fn write_error(out: &mut Writer<'_>, id: Option<&[u8]>, error: &mut dyn FnMut(&mut Writer<'_>)) {
+    out.token(r#"{"jsonrpc":"2.0""#);
+    if let Some(id) = id {
+        out.token(r#","id":"#);
+        out.json_bytes(id);
+    }
+    out.token(r#","error":{"#);
+    error(out);
+    out.token("}}");
+}
+
+/// The members of an error that is a fault's.
+pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault) {
+    out.key("code");
+    out.integer(fault.code().unwrap_or(crate::rpc::code::INTERNAL_ERROR).into());
+    out.key("message");
+    match fault {
+        Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. } => out.display(&fault),
+        _ => out.string(fault.message()),
+    }
+}
+
+/// The members of an error about a revision. What was asked for is quoted if it looks like a revision.
+pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>, offer: Revisions) {
+    out.key("code");
+    out.integer(code.into());
+    out.key("message");
+    out.string(Fault::UnsupportedRevision.message());
+    out.key("data");
+    out.begin_object();
+    out.key("supported");
+    out.begin_array();
+    for revision in offer.newest_first() {
+        out.string(revision.as_str());
+    }
+    out.end_array();
+    out.key("requested");
+    let quotable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    match asked.as_str() {
+        Some(text) if text.len() <= QUOTED_VERSION && text.bytes().all(quotable) => out.string(text),
+        _ => out.string("?"),
+    }
+    out.end_object();
+}
+
+/// A log message.
+pub(crate) fn write_log(
+    out: &mut Writer<'_>,
+    level: Level,
+    logger: Option<&str>,
+    data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) {
+    out.token(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"#);
+    out.string(level.as_str());
+    if let Some(logger) = logger {
+        out.key("logger");
+        out.string(logger);
+    }
+    out.key("data");
+    if !data(out) {
+        out.fail();
+    }
+    out.token("}}");
+}

@@ -1,0 +1,285 @@
+//! Which request goes where: the two eras, told apart message by message, and the checks before a method runs.
+
+use crate::fault::Fault;
+use crate::frame::StreamId;
+use crate::inflight::Ticket;
+use crate::json::{DEPTH_LIMIT, Json, Kind, ScanErrorKind, Shape, Span, Str};
+use crate::lifecycle::{State, Trigger};
+use crate::line::Content;
+use crate::rpc::{self, Class, Invalid, Outcome};
+use crate::server::core::Core;
+use crate::server::feature::{Handled, Request, place};
+use crate::server::handshake;
+use crate::server::plan::{Plan, RequestKind};
+use crate::server::reply::Context;
+use crate::types::capabilities::ClientCapabilities;
+use crate::types::meta::{self, RequestMeta};
+use crate::version::{Revision, Revisions};
+
+/// What became of a line.
+pub(crate) enum Outcoming {
+    /// Dealt with, nothing to tell.
+    Done,
+    /// Refused or dropped.
+    Fault(Fault),
+    /// The host hears of it.
+    Host(Plan),
+}
+
+impl From<Handled> for Outcoming {
+    fn from(handled: Handled) -> Outcoming {
+        match handled {
+            Handled::Answered => Outcoming::Done,
+            Handled::Refused(fault) => Outcoming::Fault(fault),
+            Handled::Host(plan) => Outcoming::Host(plan),
+        }
+    }
+}
+
+/// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
+pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Outcoming {
+    if !matches!(class, Class::Invalid { .. }) {
+        core.invalid_in_a_row = 0;
+    }
+    match class {
+        Class::Request { id, method, params } => request(core, line, id, method, params, stream),
+        Class::Notification { method, params } => notification(core, line, method, params),
+        Class::Response { id, outcome } => response(core, line, id, outcome),
+        Class::ErrorWithoutId { error } => {
+            let code = rpc::view(line, error).get("code").and_then(Json::integer).unwrap_or(0);
+            Outcoming::Fault(Fault::ErrorWithoutId { code })
+        }
+        Class::Invalid { id, why, answerable } => {
+            let fault = match why {
+                Invalid::Batch => Fault::Batch,
+                Invalid::NotAnObject => Fault::NotAnObject,
+                Invalid::Version => Fault::WrongJsonRpcVersion,
+                Invalid::Id => Fault::InvalidId,
+                Invalid::Method => Fault::InvalidMethod,
+            };
+            let id = id.map(|id| line.get(id.range()).unwrap_or_default());
+            Outcoming::Fault(if answerable { core.refuse(id, stream, fault) } else { fault })
+        }
+    }
+}
+
+impl Core<'_> {
+    /// Answers something that is no request: by its id, if it has one that fits; else without one, as long as not
+    /// too many such came in a row.
+    pub(crate) fn refuse(&mut self, id: Option<&[u8]>, stream: StreamId, fault: Fault) -> Fault {
+        let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit);
+        if id.is_none() {
+            if self.invalid_in_a_row >= self.info.limits.invalid_in_a_row {
+                return Fault::Muted;
+            }
+            self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
+        }
+        self.write_fault(id, stream, fault, None);
+        fault
+    }
+}
+
+/// Deals with a line that is no valid JSON text, or was thrown away.
+pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Fault {
+    match content {
+        Content::Message(_) | Content::Truncated => Fault::Truncated,
+        Content::Broken(error, envelope) if error.kind == ScanErrorKind::TooDeep => {
+            let fault = Fault::TooDeep { limit: core.info.limits.depth.min(DEPTH_LIMIT) };
+            match rpc::classify(&envelope, bytes) {
+                Class::Request { id, .. } | Class::Invalid { id: Some(id), answerable: true, .. } => {
+                    core.refuse(bytes.get(id.range()), stream, fault)
+                }
+                Class::Invalid { answerable: true, .. } => core.refuse(None, stream, fault),
+                _ => fault,
+            }
+        }
+        // What looks like a response is never answered, or two that answer each other's errors never end.
+        Content::Broken(error, envelope) if envelope.looks_like_response() => Fault::NotJson(error),
+        Content::Broken(error, _) => core.refuse(None, stream, Fault::NotJson(error)),
+        Content::TooLong { envelope, id_fits } => {
+            let fault = Fault::LineTooLong { limit: core.line_limit };
+            let notification = envelope.shape == Shape::Object && envelope.id.is_none();
+            if envelope.looks_like_response() || notification {
+                return fault;
+            }
+            let id = Some(bytes).filter(|id| id_fits && rpc::is_id(Json::trusted(id)));
+            core.refuse(id, stream, fault)
+        }
+    }
+}
+
+fn request(
+    core: &mut Core<'_>,
+    line: &[u8],
+    id: Span,
+    method: Span,
+    params: Option<Span>,
+    stream: StreamId,
+) -> Outcoming {
+    if id.end.saturating_sub(id.start) > core.id_limit {
+        let fault = Fault::IdTooLong { limit: core.id_limit };
+        return Outcoming::Fault(core.refuse(None, stream, fault));
+    }
+    let params = params.map(|params| rpc::view(line, params));
+    let well_formed = params.is_none_or(|params| params.kind() == Kind::Object);
+    let meta = params
+        .filter(|_| well_formed)
+        .and_then(|params| params.get("_meta"))
+        .filter(|meta| meta.kind() == Kind::Object);
+    let context = Context {
+        revision: Revision::V2024_11_05,
+        kind: RequestKind::Machine,
+        capabilities: ClientCapabilities::NONE,
+        level: None,
+        stream,
+    };
+    let Some(method) = rpc::view(line, method).string() else { return Outcoming::Done };
+    let mut request = Request { core, line, id, params, meta, context };
+    if request.core.in_flight.find(rpc::view(line, id)).is_some() {
+        return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id").into();
+    }
+    if request.core.life.state() == State::Draining {
+        return request.refuse(Fault::ShuttingDown, &"reconnect").into();
+    }
+    if !well_formed {
+        return request.refuse(Fault::InvalidParams, &"`params` must be an object").into();
+    }
+    let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
+    match request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of) {
+        Some(about) => stateless(&mut request, method, about).into(),
+        None => handshake_era(&mut request, method).into(),
+    }
+}
+
+/// A request that says in its `_meta` what it needs.
+fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Handled {
+    let (Some(version), Some(capabilities)) = (about.version, about.capabilities) else {
+        let what =
+            format_args!("`_meta` needs `{}` and `{}`", meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
+        return request.refuse(Fault::InvalidParams, &what);
+    };
+    let offer = request.core.info.revisions.and(Revisions::STATELESS);
+    let Some(revision) = about.revision().filter(|revision| offer.contains(*revision)) else {
+        return handshake::unsupported(request, version, offer);
+    };
+    let level = match about.level.transpose() {
+        Ok(level) => level,
+        Err(()) => return request.refuse(Fault::InvalidParams, &"unknown log level in `_meta`"),
+    };
+    request.context = Context { revision, capabilities, level, ..request.context };
+    if method == "server/discover" {
+        return handshake::discover(request);
+    }
+    feature_method(request, method)
+}
+
+/// A request of the era with a handshake.
+fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
+    if method == "initialize" {
+        return handshake::initialize(request);
+    }
+    let session = request.core.session;
+    let revisions = request.core.info.revisions;
+    if let Some(session) = session {
+        request.context.revision = session.revision;
+        request.context.capabilities = session.capabilities;
+    } else if let Some(revision) = revisions.and(Revisions::HANDSHAKE).latest() {
+        request.context.revision = revision;
+    } else {
+        return needs_meta(request);
+    }
+    if method == "ping" {
+        return request.result(&mut |_| {});
+    }
+    if session.is_none() {
+        return if method == "server/discover" && !revisions.contains(Revision::V2026_07_28) {
+            request.refuse(Fault::UnknownMethod, &method)
+        } else if revisions.contains(Revision::V2026_07_28) {
+            needs_meta(request)
+        } else {
+            request.refuse(Fault::NotInitialized, &method)
+        };
+    }
+    let strict = request.core.info.strict_handshake && request.core.life.state() != State::Ready;
+    if strict && method != "logging/setLevel" {
+        return request.refuse(Fault::NotInitialized, &"`notifications/initialized` has not come");
+    }
+    if method != "logging/setLevel" {
+        request.core.life.step(Trigger::Request);
+    }
+    feature_method(request, method)
+}
+
+/// A request that belongs to no era: it names no revision, and there is no session.
+fn needs_meta(request: &mut Request<'_, '_>) -> Handled {
+    let how = if request.core.info.revisions.and(Revisions::HANDSHAKE).is_empty() {
+        ""
+    } else {
+        ", or send `initialize` first"
+    };
+    let (version, capabilities) = (meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
+    request.refuse(Fault::InvalidParams, &format_args!("`_meta` needs `{version}` and `{capabilities}`{how}"))
+}
+
+fn feature_method(request: &mut Request<'_, '_>, name: Str<'_>) -> Handled {
+    for feature in request.core.info.features {
+        if let Some((method, revisions)) = feature.method(name)
+            && revisions.contains(request.context.revision)
+        {
+            return feature.handle(method, request);
+        }
+    }
+    request.refuse(Fault::UnknownMethod, &name)
+}
+
+fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Outcoming {
+    let Some(method) = rpc::view(line, method).string() else { return Outcoming::Done };
+    let params = params.map(|params| rpc::view(line, params));
+    if method == "notifications/cancelled" {
+        return cancelled(core, line, params);
+    }
+    if method == "notifications/initialized" {
+        return match core.life.step(Trigger::Initialized) {
+            true => Outcoming::Host(Plan::Ready),
+            false => Outcoming::Fault(Fault::UnknownNotification),
+        };
+    }
+    if method == "notifications/progress" {
+        return Outcoming::Fault(Fault::UnknownProgress);
+    }
+    Outcoming::Fault(Fault::UnknownNotification)
+}
+
+fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Outcoming {
+    let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
+        return Outcoming::Fault(Fault::InvalidParams);
+    };
+    let [id, reason] = params.pick(["requestId", "reason"]);
+    let Some(id) = id.filter(|id| rpc::is_id(*id)) else { return Outcoming::Fault(Fault::InvalidParams) };
+    let Some(ticket) = core.in_flight.find(id) else { return Outcoming::Fault(Fault::UnknownCancel) };
+    core.in_flight.release(ticket);
+    let reason = reason.filter(|reason| reason.kind() == Kind::String);
+    let reason = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
+    Outcoming::Host(Plan::Cancelled { ticket, reason })
+}
+
+fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Outcoming {
+    if let Outcome::Malformed = outcome {
+        return Outcoming::Fault(Fault::MalformedResponse);
+    }
+    if core.keep_alive.answered(rpc::view(line, id)) {
+        return Outcoming::Done;
+    }
+    Outcoming::Fault(Fault::UnknownResponse)
+}
+
+impl Core<'_> {
+    /// Answers a deferred request whose time is over.
+    pub(crate) fn expire(&mut self, ticket: Ticket, fault: Fault) {
+        if let Some(incoming) = self.in_flight.get(ticket) {
+            let context = incoming.context;
+            self.send_fault(&crate::server::reply::Source::Slot(ticket), context, fault);
+            self.in_flight.release(ticket);
+        }
+    }
+}

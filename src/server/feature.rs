@@ -1,0 +1,127 @@
+//! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
+
+use crate::fault::{Fault, Misuse};
+use crate::json::{Json, Span, Str, Writer};
+use crate::server::core::{Core, Shape};
+use crate::server::info::ServerInfo;
+use crate::server::plan::{Plan, RequestKind};
+use crate::server::reply::{Context, Source};
+use crate::version::{Revision, Revisions};
+
+/// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools) and
+/// [`Logging`](crate::server::Logging); name those that a server offers in
+/// [`ServerInfo::features`](crate::server::ServerInfo::features).
+#[expect(private_bounds, reason = "features are ours")]
+pub trait Feature: Sync + Sealed {}
+
+/// What the dispatcher knows of a feature: it never names one.
+pub(crate) trait Sealed {
+    /// Writes the members that declare it in `capabilities`.
+    fn write_capability(&self, revision: Revision, out: &mut Writer<'_>);
+
+    /// Which of its methods this is, and which revisions have it.
+    fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)>;
+
+    /// Deals with a request for one of its methods.
+    fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled;
+
+    /// The notification that says that its list has changed, if it declared that.
+    fn change_notice(&self) -> Option<(Change, &'static str)> {
+        None
+    }
+
+    /// Whether it allows log messages.
+    fn is_logging(&self) -> bool {
+        false
+    }
+
+    /// Checks what the host wrote into it, and hands every result that it writes by itself to `measure`, which finds
+    /// out how much room they need.
+    fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse>;
+}
+
+/// Takes the members of a result, and finds out how long the whole answer would be.
+pub(crate) type Measure<'m> = &'m mut dyn FnMut(&mut dyn FnMut(&mut Writer<'_>));
+
+/// What the host can say has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+}
+
+/// What became of a request.
+pub(crate) enum Handled {
+    /// It was answered with a result.
+    Answered,
+    /// It was answered with an error.
+    Refused(Fault),
+    /// The host has to answer it.
+    Host(Plan),
+}
+
+/// A request that the machine looks at: its parts, and the way to answer it.
+pub(crate) struct Request<'r, 'b> {
+    pub(crate) core: &'r mut Core<'b>,
+    pub(crate) line: &'r [u8],
+    pub(crate) id: Span,
+    pub(crate) params: Option<Json<'r>>,
+    pub(crate) meta: Option<Json<'r>>,
+    pub(crate) context: Context,
+}
+
+impl<'r> Request<'r, '_> {
+    pub(crate) fn id(&self) -> &'r [u8] {
+        self.line.get(self.id.range()).unwrap_or_default()
+    }
+
+    /// A member of the parameters; `null` counts as absent.
+    pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
+        self.params?.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Answers with a result.
+    pub(crate) fn result(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Handled {
+        let source = Source::of_line(self.id());
+        let mut body = |out: &mut Writer<'_>| {
+            body(out);
+            true
+        };
+        match self.core.respond(&source, self.context, Shape::Result, &mut body) {
+            Ok(()) => Handled::Answered,
+            Err(fault) => Handled::Refused(fault),
+        }
+    }
+
+    /// Answers with an error that says what it is about.
+    pub(crate) fn refuse(&mut self, fault: Fault, detail: &dyn core::fmt::Display) -> Handled {
+        let id = self.id();
+        self.core.write_fault(Some(id), self.context.stream, fault, Some(detail));
+        Handled::Refused(fault)
+    }
+
+    /// Leaves the answer to the host.
+    pub(crate) fn hand_out(
+        &self,
+        kind: RequestKind,
+        subject: Option<Json<'_>>,
+        arguments: Option<Json<'_>>,
+    ) -> Handled {
+        let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
+        let context = Context { kind, ..self.context };
+        Handled::Host(Plan::Request {
+            id: self.id,
+            subject: place(subject),
+            arguments: place(arguments),
+            meta: place(self.meta),
+            context,
+        })
+    }
+}
+
+/// Where `part` stands in `line`, which it is a part of.
+pub(crate) fn place(line: &[u8], part: &[u8]) -> Span {
+    let start = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
+    Span { start, end: start.saturating_add(part.len()) }
+}

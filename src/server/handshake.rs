@@ -1,0 +1,111 @@
+//! `initialize` and `server/discover`: how a client finds out what the server is and can.
+//!
+//! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning* and *Discovery*.
+
+use crate::fault::Fault;
+use crate::json::{Json, Kind, Str, Writer};
+use crate::lifecycle::Trigger;
+use crate::rpc::code;
+use crate::server::core::{Session, Shape, write_unsupported};
+use crate::server::feature::{Handled, Request, place};
+use crate::server::info::{SecondInitialize, ServerInfo, UnknownVersion};
+use crate::server::plan::Plan;
+use crate::server::reply::Source;
+use crate::types::capabilities::ClientCapabilities;
+use crate::version::{Revision, Revisions};
+
+pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Handled {
+    let offer = request.core.info.revisions.and(Revisions::HANDSHAKE);
+    let params = request.params.unwrap_or(Json::NULL);
+    let [version, capabilities, client] = params.pick(["protocolVersion", "capabilities", "clientInfo"]);
+    let Some(asked) = version.and_then(Json::string) else {
+        return request.refuse(Fault::InvalidParams, &"`protocolVersion` must be a string");
+    };
+    let Some(latest) = offer.latest() else {
+        return unsupported_with(request, code::METHOD_NOT_FOUND, asked, request.core.info.revisions);
+    };
+    let Some(capabilities) = capabilities.filter(|value| value.kind() == Kind::Object) else {
+        return request.refuse(Fault::InvalidParams, &"`capabilities` must be an object");
+    };
+    let named = |client: &Json<'_>| {
+        client
+            .pick(["name", "version"])
+            .iter()
+            .all(|value| value.is_some_and(|value| value.string().is_some()))
+    };
+    let Some(client) = client.filter(named) else {
+        return request.refuse(Fault::InvalidParams, &"`clientInfo` must have a `name` and a `version`");
+    };
+    let known = Revision::of(asked).filter(|revision| offer.contains(*revision));
+    if known.is_none() && request.core.info.unknown_version == UnknownVersion::Reject {
+        return unsupported_with(request, code::INVALID_PARAMS, asked, offer);
+    }
+    if !request.core.life.step(Trigger::Initialize) {
+        let restart = request.core.info.second_initialize == SecondInitialize::Restart;
+        if !restart || !request.core.life.step(Trigger::Restart) {
+            return request.refuse(Fault::AlreadyInitialized, &"it stays as it is");
+        }
+        request.core.start_over();
+    }
+    let revision = known.unwrap_or(latest);
+    let session = Session { revision, capabilities: ClientCapabilities::of(capabilities), level: None };
+    request.core.session = Some(session);
+    request.context.revision = revision;
+    let info = request.core.info;
+    if let refused @ Handled::Refused(_) = request.result(&mut |out| write_initialize(info, revision, out)) {
+        return refused;
+    }
+    Handled::Host(Plan::Connected {
+        revision,
+        info: place(request.line, client.bytes()),
+        capabilities: place(request.line, capabilities.bytes()),
+    })
+}
+
+/// The members of the answer to `initialize`.
+pub(crate) fn write_initialize(info: &ServerInfo<'_>, revision: Revision, out: &mut Writer<'_>) {
+    out.field_string("protocolVersion", revision.as_str());
+    info.write_capabilities(revision, out);
+    out.key("serverInfo");
+    info.write(revision, out);
+    info.write_instructions(out);
+}
+
+pub(crate) fn discover(request: &mut Request<'_, '_>) -> Handled {
+    let (info, context) = (request.core.info, request.context);
+    let source = Source::of_line(request.id());
+    match request
+        .core
+        .respond_identified(&source, context, &mut |out| write_discover(info, context.revision, out))
+    {
+        Ok(()) => Handled::Answered,
+        Err(fault) => Handled::Refused(fault),
+    }
+}
+
+/// The members of the answer to `server/discover`.
+pub(crate) fn write_discover(info: &ServerInfo<'_>, revision: Revision, out: &mut Writer<'_>) {
+    out.key("supportedVersions");
+    out.begin_array();
+    for revision in info.revisions.newest_first() {
+        out.string(revision.as_str());
+    }
+    out.end_array();
+    info.write_capabilities(revision, out);
+    info.write_instructions(out);
+    info.write_cache(revision, out);
+}
+
+/// The request is in a revision of the stateless era that is not spoken here.
+pub(crate) fn unsupported(request: &mut Request<'_, '_>, asked: Str<'_>, offer: Revisions) -> Handled {
+    unsupported_with(request, code::UNSUPPORTED_PROTOCOL_VERSION, asked, offer)
+}
+
+fn unsupported_with(request: &mut Request<'_, '_>, code: i32, asked: Str<'_>, offer: Revisions) -> Handled {
+    let source = Source::of_line(request.id());
+    let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
+        write_unsupported(out, code, asked, offer);
+        true
+    });
+    Handled::Refused(written.err().unwrap_or(Fault::UnsupportedRevision))
+}

@@ -1,0 +1,581 @@
+//! The server side of one connection, in both eras.
+
+mod call;
+mod core;
+mod dispatch;
+mod feature;
+mod handshake;
+mod info;
+mod logging;
+mod measure;
+mod page;
+mod plan;
+mod reply;
+mod tools;
+
+use ::core::mem;
+
+pub use self::call::{Call, Connected, ListTools};
+pub use self::feature::{Change, Feature};
+pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
+pub use self::logging::Logging;
+pub use self::reply::{Incoming, Reply};
+pub use self::tools::{Tool, ToolResult, Tools};
+
+use self::core::{Core, write_log};
+use self::dispatch::Outcoming;
+use self::plan::{Plan, RequestKind};
+use self::reply::Source;
+use crate::buffer::Buffer;
+use crate::fault::{Fault, Misuse, NotNow};
+use crate::frame::About;
+use crate::inflight::{InFlight, Ticket};
+use crate::json::{Span, Str, Writer, decode_text_in_place};
+use crate::keepalive::{Due, ID_PREFIX, Pings};
+use crate::lifecycle::{State, Trigger};
+use crate::line::{Content, Input};
+use crate::machine::{Action, Io, Machine, Receive, sealed};
+use crate::observe::{Direction, Observer};
+use crate::rpc::{self, Class};
+use crate::time::Millis;
+use crate::types::level::Level;
+use crate::version::Revision;
+
+/// Room for one request that is answered later. Lend an array: `[Slot::EMPTY; 4]`.
+pub type Slot = crate::inflight::Slot<Incoming>;
+
+/// The server side of one connection.
+///
+/// Poll it, do what the [`Action`] says, and poll again. It works on buffers that the host lends or, with `alloc`, on
+/// ones that grow to a limit.
+///
+/// ```
+/// use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+/// use mcp_proto::{Action, Millis, Next, Server};
+///
+/// static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
+/// static INFO: ServerInfo = ServerInfo::new("example", "1.0.0").features(&[&TOOLS]);
+///
+/// let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+/// let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
+/// # let mut wire = (&br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#[..], Vec::new());
+/// # let (input, output) = (&mut wire.0, &mut wire.1);
+/// # use std::io::{Read, Write};
+/// loop {
+///     match server.poll(Millis(0)) {
+///         Action::Io(io) => match io.next() {
+///             Next::Write(out) => { let n = output.write(out.bytes())?; out.sent(n) }
+///             Next::Read(mut space) => match input.read(space.space())? {
+///                 0 => space.eof(),
+///                 n => space.filled(n),
+///             },
+///             Next::Wait => {}
+///         },
+///         Action::Event => match server.event() {
+///             Some(Event::Call(call)) => call.text("Hello!"),
+///             _ => {}
+///         },
+///         Action::Closed => break,
+///     }
+/// }
+/// # assert!(output.ends_with(b"\"result\":{}}\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Server<'b> {
+    input: Input<'b>,
+    core: Core<'b>,
+    /// What `event` will hand out.
+    plan: Option<Plan>,
+    /// It was handed out: the line may go at the next poll.
+    handed_out: bool,
+    /// When the grace of a connection that ends is over.
+    grace_ends: Option<Millis>,
+}
+
+/// What happened. It borrows the machine until the next poll.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A client has connected (`initialize`). It was answered.
+    Connected(Connected<'a>),
+    /// The client has completed the handshake.
+    Ready,
+    /// A client has begun anew: every request that was in flight is cancelled, and every ticket is gone.
+    Restarted,
+    /// A tool is called.
+    Call(Call<'a>),
+    /// The host's own list of tools is asked for.
+    ListTools(ListTools<'a>),
+    /// The client has cancelled a deferred request: stop working on it. It gets no answer.
+    Cancelled {
+        /// The request. Its ticket is gone.
+        ticket: Ticket,
+        /// Why, if the client said so.
+        reason: Option<Str<'a>>,
+    },
+    /// A deferred request took too long; it was answered with an error. Its ticket is gone.
+    Expired(Ticket),
+    /// There is room again for what was refused as [`NotNow::Busy`].
+    Room,
+    /// The client does not answer pings.
+    Silent,
+    /// Something went wrong, and was dealt with.
+    Fault(Fault),
+}
+
+impl<'b> Server<'b> {
+    /// A server that works on these buffers: slices of the host's, or [`Buffer::grown`].
+    ///
+    /// A line that is longer than `rx` is refused, and so is an answer that is longer than `tx`.
+    ///
+    /// # Errors
+    /// A buffer is too small for what the machine itself has to read and write, or the catalogue is not valid.
+    pub fn new(
+        info: &'b ServerInfo<'b>,
+        rx: impl Into<Buffer<'b>>,
+        tx: impl Into<Buffer<'b>>,
+    ) -> Result<Server<'b>, Misuse> {
+        let (rx, tx) = (rx.into(), tx.into());
+        let limits = info.limits;
+        let mut core = Core::new(info, tx, limits.id);
+        core.line_limit = rx.limit();
+        let server = Server {
+            input: Input::new(rx, limits.depth, limits.id),
+            core,
+            plan: None,
+            handed_out: false,
+            grace_ends: None,
+        };
+        server.checked()
+    }
+
+    fn checked(mut self) -> Result<Server<'b>, Misuse> {
+        let needed = Input::needed(self.core.id_limit);
+        if self.input.limit() < needed {
+            return Err(Misuse::RxTooSmall { needed });
+        }
+        let needed = self.core.measure()?;
+        if self.core.output.reply_room() < needed {
+            return Err(Misuse::TxTooSmall { needed });
+        }
+        Ok(self)
+    }
+
+    /// Lends room for requests that are answered later: one in each slot, with an equal part of `text` for its id and
+    /// its progress token. Without it, [`Call::defer`] hands every call back.
+    ///
+    /// # Errors
+    /// [`Misuse::TextTooSmall`]: the part of a slot holds not even an id of 8 bytes.
+    pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, Misuse> {
+        let needed = slots.len().saturating_mul(SHORTEST_ID);
+        self.core.in_flight = InFlight::lent(slots, text);
+        self.limit_ids(needed)
+    }
+
+    /// The same on the heap: room for `limit` requests that are answered later. It grows as it is needed.
+    ///
+    /// # Errors
+    /// None today.
+    #[cfg(feature = "alloc")]
+    pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, Misuse> {
+        self.core.in_flight = InFlight::grown(limit, self.core.id_limit.saturating_mul(2));
+        self.limit_ids(0)
+    }
+
+    fn limit_ids(mut self, needed: usize) -> Result<Server<'b>, Misuse> {
+        let part = self.core.in_flight.text_limit();
+        if self.core.in_flight.limit() > 0 {
+            if part < SHORTEST_ID {
+                return Err(Misuse::TextTooSmall { needed });
+            }
+            self.core.id_limit = self.core.id_limit.min(part);
+            self.input.set_id_limit(self.core.id_limit);
+        }
+        Ok(self)
+    }
+
+    /// Hashes the ids of clients with this seed. Give a random one where a client may want to slow the server down.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Server<'b> {
+        self.core.in_flight.set_seed(seed);
+        self
+    }
+
+    /// Lets each answer use at most `bytes` of the transmit buffer, so that several can wait there and leave in one
+    /// write. If this is not called, an answer may use the whole of a lent buffer, which therefore drains first.
+    ///
+    /// # Errors
+    /// [`Misuse::TxTooSmall`]: the machine's own messages need more.
+    pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, Misuse> {
+        self.core.output.set_reply_room(bytes);
+        self.checked()
+    }
+
+    /// Takes and gives whole messages instead of lines: for WebSockets, HTTP bodies, queues.
+    ///
+    /// # Errors
+    /// [`Misuse::TxTooSmall`]: each message takes some bytes more in the transmit buffer.
+    pub fn frames(mut self) -> Result<Server<'b>, Misuse> {
+        self.input.use_frames();
+        self.core.output.use_frames();
+        self.checked()
+    }
+
+    /// Shows every message to `observer`.
+    #[must_use]
+    pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Server<'b> {
+        self.core.observer = Some(observer);
+        self
+    }
+
+    /// Pings a client of the handshake era when nothing was heard of it for a while.
+    #[must_use]
+    pub fn keep_alive(mut self, pings: Pings) -> Server<'b> {
+        self.core.keep_alive.set(pings);
+        self
+    }
+
+    /// What is needed next: see [`Machine::poll`].
+    pub fn poll(&mut self, now: Millis) -> Action<'_> {
+        self.core.now = self.core.now.max(now);
+        self.finish_event();
+        while self.plan.is_none() && self.advance() {}
+        if self.plan.is_some() {
+            return Action::Event;
+        }
+        if self.core.life.state() == State::Closed {
+            return Action::Closed;
+        }
+        self.input.make_room();
+        let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, self.ping_deadline()];
+        let deadline = deadline.into_iter().flatten().min();
+        Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
+    }
+
+    /// What happened, if the last poll said [`Action::Event`].
+    pub fn event(&mut self) -> Option<Event<'_>> {
+        let plan = self.plan.take()?;
+        self.handed_out = true;
+        let Server { input, core, .. } = self;
+        let line = input.bytes_mut();
+        Some(match plan {
+            Plan::Fault(fault) => Event::Fault(fault),
+            Plan::Room => Event::Room,
+            Plan::Silent => Event::Silent,
+            Plan::Ready => Event::Ready,
+            Plan::Restarted => Event::Restarted,
+            Plan::Expired(ticket) => Event::Expired(ticket),
+            Plan::Cancelled { ticket, reason } => {
+                let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
+                Event::Cancelled { ticket, reason }
+            }
+            Plan::Connected { revision, info, capabilities } => Event::Connected(Connected {
+                revision,
+                info: rpc::view(line, info),
+                capabilities: rpc::view(line, capabilities),
+            }),
+            Plan::Request { id, subject, arguments, meta, context } => {
+                core.owed = true;
+                let parts = [id.range(), subject.range(), arguments.range(), meta.range()];
+                let [id, subject, arguments, meta] = line.get_disjoint_mut(parts).unwrap_or_default();
+                let name = ::core::str::from_utf8(subject).unwrap_or_default();
+                let source = Source::Line { id, meta, last: None };
+                let reply = Reply { machine: core, source, context };
+                match context.kind {
+                    RequestKind::ListTools { first } => Event::ListTools(ListTools { reply, first }),
+                    _ => Event::Call(Call { name, arguments, meta, reply }),
+                }
+            }
+        })
+    }
+
+    /// The right to answer a deferred request, now.
+    ///
+    /// # Errors
+    /// [`NotNow::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`NotNow::Busy`]: there
+    /// is no room for an answer yet; [`Event::Room`] says when there is.
+    pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
+        let context = self.core.in_flight.get(ticket).ok_or(NotNow::Gone)?.context;
+        if self.core.owed || !self.core.has_room() {
+            self.core.wants_room = true;
+            return Err(NotNow::Busy);
+        }
+        Ok(Reply { machine: &mut self.core, source: Source::Slot(ticket), context })
+    }
+
+    /// Says that a list has changed. The client is told as soon as there is room, once for any number of changes, if
+    /// the feature declared it.
+    pub fn changed(&mut self, change: Change) {
+        self.core.set_changed(change);
+    }
+
+    /// Sends a log message that belongs to no request, to a client of the handshake era.
+    ///
+    /// # Errors
+    /// [`NotNow::Unsupported`]: [`Logging`] is not offered. [`NotNow::NotConnected`]: there is no session.
+    /// [`NotNow::NotWanted`]: the client wants only more severe ones. [`NotNow::Busy`]: there is no room yet.
+    pub fn log(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        text: impl ::core::fmt::Display,
+    ) -> Result<(), NotNow> {
+        if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
+            return Err(NotNow::Unsupported);
+        }
+        let session = self.core.session.ok_or(NotNow::NotConnected)?;
+        if session.level.is_some_and(|least| level < least) {
+            return Err(NotNow::NotWanted);
+        }
+        if self.core.owed || !self.core.has_room() {
+            self.core.wants_room = true;
+            return Err(NotNow::Busy);
+        }
+        let room = self.core.output.reply_room();
+        let mut write = |out: &mut Writer<'_>| {
+            out.display(&text);
+            true
+        };
+        self.core
+            .send(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, &mut write))
+            .map_err(|_| NotNow::Unwritable)
+    }
+
+    /// How many requests are deferred.
+    #[must_use]
+    pub fn deferred(&self) -> usize {
+        self.core.in_flight.len()
+    }
+
+    /// Where the connection is.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.core.life.state()
+    }
+
+    /// The revision of the handshake, if there was one.
+    #[must_use]
+    pub fn revision(&self) -> Option<Revision> {
+        self.core.session.map(|session| session.revision)
+    }
+
+    /// Ends the connection: no more input is taken, what is in flight may be answered for as long as the grace lasts.
+    pub fn shutdown(&mut self, now: Millis) {
+        self.core.now = self.core.now.max(now);
+        self.core.life.step(Trigger::Shutdown);
+    }
+
+    /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its
+    /// tickets stay refused.
+    pub fn reset(&mut self) {
+        self.input.reset();
+        self.core.reset();
+        self.plan = None;
+        self.handed_out = false;
+        self.grace_ends = None;
+    }
+
+    /// Answers what the host let go, and releases the line of the last event.
+    fn finish_event(&mut self) {
+        if !mem::take(&mut self.handed_out) {
+            return;
+        }
+        if mem::take(&mut self.core.owed)
+            && let Some(id) = self.core.owed_id
+        {
+            let stream = self.core.owed_stream;
+            let id = self.input.bytes().get(id.range()).unwrap_or_default();
+            self.core.write_fault(Some(id), stream, Fault::Unanswered, None);
+            self.core.fault = Some(Fault::Unanswered);
+        }
+        self.input.release();
+    }
+
+    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    fn advance(&mut self) -> bool {
+        if let Some(fault) = self.core.fault.take() {
+            self.plan = Some(Plan::Fault(fault));
+            return true;
+        }
+        if self.core.output.is_broken() {
+            self.lose();
+        }
+        if mem::take(&mut self.core.restarted) {
+            self.plan = Some(Plan::Restarted);
+            return true;
+        }
+        if let State::Closed = self.core.life.state() {
+            return false;
+        }
+        if self.core.wants_room && self.core.has_room() {
+            self.core.wants_room = false;
+            self.plan = Some(Plan::Room);
+            return true;
+        }
+        if self.expire() {
+            return true;
+        }
+        self.core.write_changes();
+        if self.ping() {
+            return true;
+        }
+        self.next_line() || self.drain()
+    }
+
+    /// Nothing can be written any more: everything ends here.
+    fn lose(&mut self) {
+        self.core.life.step(Trigger::Lost);
+        self.core.output.clear();
+        self.core.in_flight.clear();
+        self.input.close();
+    }
+
+    /// Answers deferred requests whose time is over.
+    fn expire(&mut self) -> bool {
+        let over = self.grace_ends.is_some_and(|ends| ends <= self.core.now);
+        let due = match over {
+            true => self.core.in_flight.any(),
+            false => self.core.in_flight.due(self.core.now),
+        };
+        match due {
+            Some(ticket) if self.core.has_room() => {
+                self.core.expire(ticket, Fault::TookTooLong);
+                self.plan = Some(Plan::Expired(ticket));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn ping_deadline(&self) -> Option<Millis> {
+        self.core.keep_alive.deadline().filter(|_| self.core.life.state() == State::Ready)
+    }
+
+    fn ping(&mut self) -> bool {
+        if self.core.life.state() != State::Ready {
+            return false;
+        }
+        match self.core.keep_alive.due(self.core.now) {
+            Due::Nothing => false,
+            Due::Ask => {
+                let number = self.core.keep_alive.next();
+                let sent = self.core.send(About::REQUEST, usize::MAX, &mut |out| {
+                    out.token(r#"{"jsonrpc":"2.0","id":"#);
+                    out.display(&format_args!("{ID_PREFIX}{number}"));
+                    out.token(r#","method":"ping"}"#);
+                });
+                if sent.is_ok() {
+                    self.core.keep_alive.asked(self.core.now);
+                }
+                false
+            }
+            Due::Silent { close } => {
+                if close {
+                    self.lose();
+                }
+                self.plan = Some(Plan::Silent);
+                true
+            }
+        }
+    }
+
+    /// Deals with the next line, if there is one and there is room for its answer.
+    fn next_line(&mut self) -> bool {
+        let Some(line) = self.input.line() else { return false };
+        let bytes = self.input.bytes();
+        let class = match line.content {
+            Content::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
+            _ => None,
+        };
+        let silent = matches!(
+            class,
+            Some(
+                Class::Notification { .. }
+                    | Class::Response { .. }
+                    | Class::ErrorWithoutId { .. }
+                    | Class::Invalid { answerable: false, .. }
+            )
+        );
+        if !silent && !self.core.has_room() {
+            return false;
+        }
+        self.core.keep_alive.heard();
+        let outcome = match class {
+            Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
+            None => Outcoming::Fault(dispatch::no_message(&mut self.core, bytes, line.content, line.stream)),
+        };
+        if let Some(observer) = &mut self.core.observer {
+            let outcome = match &outcome {
+                Outcoming::Fault(fault) => Err(*fault),
+                _ => Ok(()),
+            };
+            observer.line(Direction::In, bytes, outcome);
+        }
+        self.settle(outcome);
+        true
+    }
+
+    fn settle(&mut self, outcome: Outcoming) {
+        match outcome {
+            Outcoming::Done => self.input.release(),
+            Outcoming::Fault(fault) => {
+                self.plan = Some(Plan::Fault(fault));
+                self.input.release();
+            }
+            Outcoming::Host(mut plan) => {
+                if let Plan::Request { id, subject, context, .. } = &mut plan {
+                    decode_subject(self.input.bytes_mut(), subject);
+                    (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
+                }
+                self.plan = Some(plan);
+            }
+        }
+    }
+
+    /// Ends the connection when its input has, and nothing is left to do.
+    fn drain(&mut self) -> bool {
+        if self.input.ended() && self.input.line().is_none() {
+            self.core.life.step(Trigger::EndOfInput);
+        }
+        if self.core.life.state() != State::Draining {
+            return false;
+        }
+        if self.grace_ends.is_none() {
+            self.grace_ends = Some(self.core.now + self.core.info.limits.grace);
+        }
+        let done = self.core.in_flight.len() == 0 && self.core.output.is_empty();
+        done && self.core.life.step(Trigger::Drained)
+    }
+}
+
+/// No slot gives an id less than this many bytes.
+const SHORTEST_ID: usize = 8;
+
+/// Decodes the string that a request is about, quotes and all, where it stands.
+fn decode_subject(line: &mut [u8], subject: &mut Span) {
+    let inner = Span { start: subject.start.saturating_add(1), end: subject.end.saturating_sub(1) };
+    *subject = match line.get_mut(inner.range()) {
+        Some(text) => {
+            let length = decode_text_in_place(text);
+            Span { start: inner.start, end: inner.start.saturating_add(length) }
+        }
+        None => Span::EMPTY,
+    };
+}
+
+impl Machine for Server<'_> {
+    fn poll(&mut self, now: Millis) -> Action<'_> {
+        Server::poll(self, now)
+    }
+}
+
+impl sealed::Sealed for Server<'_> {}
+
+impl ::core::fmt::Debug for Server<'_> {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("Server")
+            .field("state", &self.state())
+            .field("deferred", &self.deferred())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,33 @@
+//! What `poll` decided and `event` will hand out: plain numbers, so that nothing is borrowed in between.
+
+use crate::fault::Fault;
+use crate::inflight::Ticket;
+use crate::json::Span;
+use crate::server::reply::Context;
+use crate::version::Revision;
+
+/// An event that waits to be handed out, with the places of its parts in the line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Plan {
+    Fault(Fault),
+    Room,
+    Silent,
+    Ready,
+    Restarted,
+    Expired(Ticket),
+    Cancelled { ticket: Ticket, reason: Span },
+    Connected { revision: Revision, info: Span, capabilities: Span },
+    Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context },
+}
+
+/// What a request asks for, as far as its answer depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RequestKind {
+    /// Answered by the machine itself.
+    Machine,
+    CallTool,
+    /// The next page of the host's own list, from this entry on.
+    ListTools {
+        first: u32,
+    },
+}

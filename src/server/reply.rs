@@ -1,0 +1,293 @@
+//! The right to answer one request, and what it remembers of it.
+
+use core::fmt::Display;
+
+use crate::fault::{Fault, NotNow};
+use crate::frame::StreamId;
+use crate::inflight::{Data, Ticket};
+use crate::json::{Decimal, Writer};
+use crate::rpc::code;
+use crate::server::core::Shape;
+use crate::server::feature::Change;
+use crate::server::plan::RequestKind;
+use crate::server::tools::{ToolResult, write_structured, write_text};
+use crate::time::Millis;
+use crate::types::capabilities::ClientCapabilities;
+use crate::types::level::Level;
+use crate::version::Revision;
+
+/// What an answer depends on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context {
+    pub(crate) revision: Revision,
+    pub(crate) kind: RequestKind,
+    pub(crate) capabilities: ClientCapabilities,
+    /// Stateless era: the least severe log message that the request wants.
+    pub(crate) level: Option<Level>,
+    pub(crate) stream: StreamId,
+}
+
+/// A request that the server has in flight.
+#[derive(Debug, Clone, Copy)]
+pub struct Incoming {
+    pub(crate) id_length: u16,
+    pub(crate) context: Context,
+    pub(crate) last_progress: Option<Decimal>,
+}
+
+impl Data for Incoming {
+    const EMPTY: Incoming = Incoming {
+        id_length: 0,
+        context: Context {
+            revision: Revision::V2024_11_05,
+            kind: RequestKind::Machine,
+            capabilities: ClientCapabilities::NONE,
+            level: None,
+            stream: StreamId::NONE,
+        },
+        last_progress: None,
+    };
+
+    fn id_length(&self) -> usize {
+        self.id_length.into()
+    }
+}
+
+/// Where a request's id and progress token stand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// In the line that is being dealt with.
+    Line { id: &'a [u8], meta: &'a [u8], last: Option<Decimal> },
+    /// In the slot of a deferred request.
+    Slot(Ticket),
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn of_line(id: &'a [u8]) -> Source<'a> {
+        Source::Line { id, meta: &[], last: None }
+    }
+}
+
+/// What a token needs of the machine. It hides the machine's own lifetime, so that a token has only one.
+pub(crate) trait Answering: Send {
+    fn answer(
+        &mut self,
+        source: &Source<'_>,
+        context: Context,
+        shape: Shape,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    );
+    fn refuse_fault(&mut self, source: &Source<'_>, context: Context, fault: Fault);
+    fn progress(
+        &mut self,
+        source: &mut Source<'_>,
+        context: Context,
+        progress: Decimal,
+        body: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> Result<(), NotNow>;
+    fn log(
+        &mut self,
+        context: Context,
+        level: Level,
+        logger: Option<&str>,
+        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), NotNow>;
+    fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket>;
+    fn changed(&mut self, change: Change);
+    fn report(&mut self, fault: Fault);
+    fn in_flight_limit(&self) -> usize;
+}
+
+/// The right to answer one request, now or later. Every answer consumes it, and none can fail: one that does not fit
+/// is replaced by a small error, and the next event is a [`Fault`].
+///
+/// Dropping it is no answer. A call that was handed out by an event is then answered with an error at the next poll;
+/// one that was [deferred](crate::server::Call::defer) stays in flight.
+#[must_use = "a request has to be answered"]
+pub struct Reply<'a> {
+    pub(crate) machine: &'a mut (dyn Answering + 'a),
+    pub(crate) source: Source<'a>,
+    pub(crate) context: Context,
+}
+
+impl<'a> Reply<'a> {
+    /// The revision in which the request was made.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.context.revision
+    }
+
+    /// What the client said it can do.
+    #[must_use]
+    pub fn client(&self) -> ClientCapabilities {
+        self.context.capabilities
+    }
+
+    /// The stream that the request came from, in frame mode.
+    #[must_use]
+    pub fn stream(&self) -> StreamId {
+        self.context.stream
+    }
+
+    /// Answers a tool call with one piece of text.
+    pub fn text(self, text: impl Display) {
+        self.tool_result(&mut |out, revision| {
+            write_text(out, revision, &text, false);
+            true
+        });
+    }
+
+    /// Answers a tool call with the text of what went wrong. For the model to read: the tool ran and failed.
+    pub fn fail(self, why: impl Display) {
+        self.tool_result(&mut |out, revision| {
+            write_text(out, revision, &why, true);
+            true
+        });
+    }
+
+    /// Answers a tool call with several pieces of content.
+    pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
+        let mut body = Some(body);
+        self.tool_result(&mut |out, revision| {
+            let mut result = ToolResult::begin(out, revision);
+            if let Some(body) = body.take() {
+                body(&mut result);
+            }
+            result.end();
+            true
+        });
+    }
+
+    /// Answers a tool call with structured content, mirrored as text for clients that do not know it.
+    #[cfg(feature = "serde")]
+    pub fn structured<T: serde::Serialize + ?Sized>(self, value: &T) {
+        self.tool_result(&mut |out, revision| {
+            write_structured(out, revision, &mut |out| out.serialize(value).is_ok() || out.overflowed())
+        });
+    }
+
+    /// The same for a value that `body` writes.
+    pub fn structured_with(self, body: impl FnOnce(&mut Writer<'_>)) {
+        let mut body = Some(body);
+        self.tool_result(&mut |out, revision| {
+            write_structured(out, revision, &mut |out| {
+                out.value_checked(&mut |out| {
+                    if let Some(body) = body.take() {
+                        body(out);
+                    }
+                })
+                .is_ok()
+                    || out.overflowed()
+            })
+        });
+    }
+
+    /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
+    pub fn error(self, code: i32, message: impl Display) {
+        let Reply { machine, source, context } = self;
+        machine.answer(&source, context, Shape::Error, &mut |out| {
+            write_code(out, code, &message);
+            true
+        });
+    }
+
+    /// Answers with a JSON-RPC error with `data`: a value that `data` writes.
+    pub fn error_with(self, code: i32, message: impl Display, data: impl FnOnce(&mut Writer<'_>)) {
+        let Reply { machine, source, context } = self;
+        let mut data = Some(data);
+        machine.answer(&source, context, Shape::Error, &mut |out| {
+            write_code(out, code, &message);
+            out.key("data");
+            let mut write = |out: &mut Writer<'_>| {
+                if let Some(data) = data.take() {
+                    data(out);
+                }
+            };
+            out.value_checked(&mut write).is_ok() || out.overflowed()
+        });
+    }
+
+    /// Says that the arguments are not what the tool needs. From `2025-11-25` on that is a result for the model to
+    /// read and to correct itself by, before it is an error (-32602).
+    pub fn invalid(self, why: impl Display) {
+        if self.context.revision >= Revision::V2025_11_25 {
+            self.fail(format_args!("Invalid arguments: {why}"));
+        } else {
+            self.error(code::INVALID_PARAMS, format_args!("Invalid arguments: {why}"));
+        }
+    }
+
+    /// Says that too much is going on (-32603), naming how many requests can be in flight.
+    pub fn busy(self) {
+        let limit = self.machine.in_flight_limit();
+        let Reply { machine, source, context } = self;
+        machine.refuse_fault(&source, context, Fault::TooManyInFlight { limit });
+    }
+
+    /// Reports progress, if the request asked for it. It must grow each time.
+    ///
+    /// # Errors
+    /// [`NotNow::NotWanted`]: the request did not ask, or it has not grown. [`NotNow::Unwritable`]: it does not fit
+    /// beside the answer that is still to come. Either way the request goes on.
+    pub fn progress(
+        &mut self,
+        progress: impl Into<Decimal>,
+        total: Option<Decimal>,
+        message: &str,
+    ) -> Result<(), NotNow> {
+        let messages = self.context.revision >= Revision::V2025_03_26;
+        self.machine.progress(&mut self.source, self.context, progress.into(), &mut |out| {
+            if let Some(total) = total {
+                out.key("total");
+                out.decimal(total);
+            }
+            if messages && !message.is_empty() {
+                out.key("message");
+                out.string(message);
+            }
+        })
+    }
+
+    /// Sends a log message that belongs to this request: text.
+    ///
+    /// # Errors
+    /// [`NotNow::Unsupported`]: the server does not offer [`Logging`](crate::server::Logging).
+    /// [`NotNow::NotWanted`]: the client wants only more severe ones. [`NotNow::Unwritable`]: it does not fit beside
+    /// the answer that is still to come.
+    pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl Display) -> Result<(), NotNow> {
+        self.machine.log(self.context, level, logger, &mut |out| {
+            out.display(&text);
+            true
+        })
+    }
+
+    /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
+    pub fn changed(&mut self, change: Change) {
+        self.machine.changed(change);
+    }
+
+    fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision) -> bool) {
+        let Reply { machine, source, context } = self;
+        if context.kind != RequestKind::CallTool {
+            machine.refuse_fault(&source, context, Fault::InvalidReply);
+            return;
+        }
+        machine.answer(&source, context, Shape::Result, &mut |out| body(out, context.revision));
+    }
+}
+
+fn write_code(out: &mut Writer<'_>, code: i32, message: &dyn Display) {
+    out.key("code");
+    out.integer(code.into());
+    out.key("message");
+    out.display(message);
+}
+
+impl core::fmt::Debug for Reply<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Reply")
+            .field("source", &self.source)
+            .field("context", &self.context)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,5 @@
+//! The protocol's own objects.
+
+pub(crate) mod capabilities;
+pub(crate) mod level;
+pub(crate) mod meta;
