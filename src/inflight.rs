@@ -81,6 +81,8 @@ pub(crate) struct InFlight<'b, D> {
     /// How much of the text each slot owns.
     part: usize,
     free: u32,
+    /// The first and the last request that waits to have something written: linked as the free slots are.
+    queue: (u32, u32),
     taken: usize,
     /// How many slots have a deadline.
     timed: u32,
@@ -108,7 +110,8 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     fn over(slots: Slots<'b, D>, text: Buffer<'b>, part: usize) -> InFlight<'b, D> {
-        let mut table = InFlight { slots, text, part, free: NONE, taken: 0, timed: 0, seed: 0 };
+        let mut table =
+            InFlight { slots, text, part, free: NONE, queue: (NONE, NONE), taken: 0, timed: 0, seed: 0 };
         table.clear();
         table
     }
@@ -124,7 +127,7 @@ impl<'b, D: Data> InFlight<'b, D> {
             let generation = if slot.taken { slot.generation.saturating_add(1) } else { slot.generation };
             *slot = Slot { generation, ..Slot::EMPTY };
         }
-        (self.free, self.taken, self.timed) = (NONE, 0, 0);
+        (self.free, self.queue, self.taken, self.timed) = (NONE, (NONE, NONE), 0, 0);
         for index in (0..self.slots_ref().len()).rev() {
             self.set_free(index as u32);
         }
@@ -163,14 +166,6 @@ impl<'b, D: Data> InFlight<'b, D> {
         Some(Ticket { slot: index, generation })
     }
 
-    /// Whether a slot is free.
-    pub(crate) fn has_free(&mut self) -> bool {
-        if self.free == NONE {
-            self.grow();
-        }
-        self.free != NONE
-    }
-
     /// The request of a ticket, if it is still in flight.
     pub(crate) fn get(&self, ticket: Ticket) -> Option<&D> {
         self.slot(ticket.slot).filter(|slot| slot.is(ticket)).map(|slot| &slot.data)
@@ -186,13 +181,41 @@ impl<'b, D: Data> InFlight<'b, D> {
         Some((Ticket { slot: index, generation: slot.generation }, &slot.data))
     }
 
-    /// Any request that is in flight.
-    pub(crate) fn any(&self) -> Option<Ticket> {
-        if self.taken == 0 {
-            return None;
+    /// The first request in flight from this slot on.
+    pub(crate) fn first_from(&self, index: u32) -> Option<Ticket> {
+        let slots = self.slots_ref().get(index as usize..)?;
+        let index = index.saturating_add(slots.iter().position(|slot| slot.taken)? as u32);
+        self.at(index).map(|(ticket, _)| ticket)
+    }
+
+    /// Puts a request at the end of the queue. It must have no id of a peer, nor be in the queue, and must not be
+    /// released before it has left it.
+    pub(crate) fn queue(&mut self, ticket: Ticket) {
+        let (first, last) = self.queue;
+        match self.slot_mut(last) {
+            Some(last) => last.next = ticket.slot,
+            None => self.queue.0 = ticket.slot,
         }
-        let index = self.slots_ref().iter().position(|slot| slot.taken)?;
-        self.at(index as u32).map(|(ticket, _)| ticket)
+        self.queue.1 = ticket.slot;
+        debug_assert!(first != ticket.slot, "queued twice");
+    }
+
+    /// The request at the front of the queue.
+    pub(crate) fn first_queued(&self) -> Option<Ticket> {
+        self.at(self.queue.0).map(|(ticket, _)| ticket)
+    }
+
+    /// Takes the request at the front out of the queue.
+    pub(crate) fn unqueue_first(&mut self) {
+        let next = self.slot_mut(self.queue.0).map_or(NONE, |slot| core::mem::replace(&mut slot.next, NONE));
+        self.queue = if next == NONE { (NONE, NONE) } else { (next, self.queue.1) };
+    }
+
+    /// Empties the queue.
+    pub(crate) fn unqueue_all(&mut self) {
+        while self.queue.0 != NONE {
+            self.unqueue_first();
+        }
     }
 
     /// Ends a request. Its slot may be taken again, unless its tickets are used up.

@@ -1,5 +1,6 @@
 //! The Model Context Protocol as a pure state machine.
 #![no_std]
+#![deny(elided_lifetimes_in_paths)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // A peer decides what these lines see, so none of them may be able to panic.
 #![cfg_attr(
@@ -24,6 +25,7 @@ extern crate alloc;
 extern crate std;
 
 mod buffer;
+pub mod client;
 pub mod fault;
 mod frame;
 mod inflight;
@@ -41,6 +43,7 @@ mod types;
 mod version;
 
 pub use buffer::Buffer;
+pub use client::Client;
 pub use fault::{Fault, Misuse, NotNow};
 pub use frame::{BelongsTo, Frame, FrameKind, StreamId};
 pub use inflight::Ticket;

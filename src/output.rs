@@ -91,6 +91,24 @@ impl<'b> Output<'b> {
         true
     }
 
+    /// Moves what is unsent to the front, so that all that is free is in one piece.
+    pub(crate) fn compact(&mut self) {
+        self.rewind();
+        let full = self.buffer.limit().saturating_sub(self.end) < self.start;
+        if full {
+            let unsent = self.end.saturating_sub(self.start);
+            if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
+                bytes.copy_within(self.start.., 0);
+            }
+            (self.start, self.end) = (0, unsent);
+        }
+    }
+
+    /// How many bytes could be written, if what is unsent were moved to the front.
+    pub(crate) fn free(&self) -> usize {
+        self.buffer.limit().saturating_sub(self.end.saturating_sub(self.start))
+    }
+
     fn rewind(&mut self) {
         if self.start >= self.end {
             self.buffer.settle(self.end);

@@ -100,6 +100,8 @@ impl fmt::Display for Revision {
 pub struct Revisions(u8);
 
 impl Revisions {
+    /// No revision.
+    pub const NONE: Revisions = Revisions(0);
     /// Every revision.
     pub const ALL: Revisions = Revisions(31);
     /// The four revisions with a handshake.

@@ -1,7 +1,8 @@
 //! The writer: JSON into lent room, with latched overflow, marks and automatic commas.
 
+use super::DEPTH_LIMIT;
 use super::decimal::{Decimal, digits};
-use super::scan::{ScanError, scan};
+use super::scan::{ScanError, Scanner, scan};
 use super::swar::text_run;
 use super::text::Str;
 use super::view::Json;
@@ -83,11 +84,6 @@ impl<'a> Writer<'a> {
             self.last = mark.last;
             self.overflowed = mark.overflowed;
         }
-    }
-
-    /// One past the last byte written, in the room.
-    pub(crate) fn end(&self) -> usize {
-        self.at
     }
 
     /// What was written so far (nothing while it only counts).
@@ -278,6 +274,36 @@ impl<'a> Writer<'a> {
             written.copy_within(to.., from.at);
             self.at = self.at.saturating_sub(to.saturating_sub(from.at));
         }
+    }
+
+    /// Whether this was the last byte written.
+    pub(crate) fn ends_with(&self, byte: u8) -> bool {
+        self.last == byte
+    }
+
+    /// Lets `body` write members of the object that is open, and checks them.
+    ///
+    /// # Errors
+    ///
+    /// What `body` wrote are not members: keys, each with one value.
+    pub(crate) fn members_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
+        let mark = self.mark();
+        let floor = core::mem::replace(&mut self.floor, self.at);
+        body(self);
+        self.floor = floor;
+        if self.overflowed || matches!(self.room, Room::Measure) {
+            return Ok(());
+        }
+        let written = self.room.bytes().get(mark.at..self.at).unwrap_or_default();
+        let mut scanner = Scanner::new(DEPTH_LIMIT);
+        scanner.feed(b"{");
+        scanner.feed(written.strip_prefix(b",").filter(|_| mark.last != b'{').unwrap_or(written));
+        scanner.feed(b"}");
+        let checked = scanner.finish();
+        if checked.is_err() {
+            self.rollback(mark);
+        }
+        checked.map(|_| ())
     }
 
     /// Lets `body` write one value, and checks it. Nothing is left of one that is wrong. While it only counts, nothing

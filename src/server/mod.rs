@@ -434,7 +434,7 @@ impl<'b> Server<'b> {
     fn expire(&mut self) -> bool {
         let over = self.grace_ends.is_some_and(|ends| ends <= self.core.now);
         let due = match over {
-            true => self.core.in_flight.any(),
+            true => self.core.in_flight.first_from(0),
             false => self.core.in_flight.due(self.core.now),
         };
         match due {

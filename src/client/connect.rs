@@ -1,0 +1,231 @@
+//! Finding out which era the server is of, and shaking hands if it needs that.
+//!
+//! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning*, *Backward compatibility*.
+
+use crate::json::{Json, Kind, Span, Str, Writer};
+use crate::lifecycle::{State, Trigger};
+use crate::rpc::{self, Outcome, code};
+use crate::types::capabilities::ServerCapabilities;
+use crate::types::meta;
+use crate::version::{Era, Revision, Revisions};
+
+use super::core::{Connecting, Core, Peer};
+use super::info::{ClientInfo, Connect};
+use super::plan::{FailurePlan, Plan};
+
+/// What a request that connects carries beside `_meta`.
+pub(crate) fn write_params(info: &ClientInfo<'_>, revision: Revision, out: &mut Writer<'_>) {
+    if revision.era() == Era::Handshake {
+        out.field_string("protocolVersion", revision.as_str());
+        out.key("capabilities");
+        out.token("{}");
+        out.key("clientInfo");
+        info.write(revision, out);
+    }
+}
+
+impl Core<'_> {
+    /// Sends the first message.
+    pub(crate) fn connect(&mut self) -> Option<Plan> {
+        let (era, trigger) = match self.info.connect {
+            Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
+            Connect::Automatic | Connect::Stateless => (Revisions::STATELESS, Trigger::Probe),
+        };
+        match self.info.revisions.and(era).latest() {
+            Some(revision) => self.ask(revision, trigger),
+            None if self.info.connect == Connect::Automatic => self.fall_back(None),
+            None => self.fail(FailurePlan::NoRevision),
+        }
+    }
+
+    /// Sends the request that connects. It always fits: `new` has seen to that, and what is unsent are answers to
+    /// the server at most, for which room is kept beside it.
+    fn ask(&mut self, revision: Revision, trigger: Trigger) -> Option<Plan> {
+        let (method, time) = match trigger {
+            Trigger::Probe => ("server/discover", self.info.timeouts.probe),
+            _ => ("initialize", self.info.timeouts.initialize),
+        };
+        let (info, sequence) = (self.info, self.sequence);
+        let id = self.id_of(sequence, None);
+        let sent = self.write_request(id, method, revision, usize::MAX, false, &mut |out| {
+            write_params(info, revision, out);
+        });
+        if sent.is_err() {
+            return self.fail(FailurePlan::TimedOut);
+        }
+        self.sequence = sequence.saturating_add(1);
+        self.tried = self.tried.with(revision);
+        self.connecting = Some(Connecting { sequence, deadline: self.now + time });
+        self.life.step(trigger);
+        None
+    }
+
+    /// Shakes hands, because the server is of the handshake era: in `offered`, or else in the newest revision.
+    fn fall_back(&mut self, offered: Option<Revision>) -> Option<Plan> {
+        let newest = self.info.revisions.and(Revisions::HANDSHAKE).latest();
+        match offered.or(newest) {
+            Some(revision) => self.ask(revision, Trigger::Initialize),
+            None => self.fail(FailurePlan::NoRevision),
+        }
+    }
+
+    pub(crate) fn fail(&mut self, failure: FailurePlan) -> Option<Plan> {
+        self.connecting = None;
+        if !self.life.step(Trigger::Failed) {
+            self.life.step(Trigger::Shutdown);
+        }
+        Some(Plan::Failed(failure))
+    }
+
+    /// The request that connects was not answered in time.
+    pub(crate) fn connect_timed_out(&mut self) -> Option<Plan> {
+        match self.life.state() {
+            State::Probing if self.info.connect == Connect::Automatic => self.fall_back(None),
+            _ => self.fail(FailurePlan::TimedOut),
+        }
+    }
+
+    /// The answer to the request that connects.
+    pub(crate) fn connect_answered(&mut self, line: &[u8], outcome: Outcome) -> Option<Plan> {
+        match (self.life.state(), outcome) {
+            (State::Probing, Outcome::Result(span)) => self.discovered(line, span),
+            (State::Probing, Outcome::Error(span)) => self.probe_refused(line, span),
+            (_, Outcome::Result(span)) => self.initialized(line, span),
+            (_, Outcome::Error(span)) => self.initialize_refused(line, span),
+            (_, Outcome::Malformed) => self.fail(FailurePlan::InvalidAnswer),
+        }
+    }
+
+    fn discovered(&mut self, line: &[u8], span: Span) -> Option<Plan> {
+        let [versions, capabilities] = rpc::view(line, span).pick(["supportedVersions", "capabilities"]);
+        let versions = versions.filter(|value| value.kind() == Kind::Array);
+        let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
+        let (Some(versions), Some(capabilities)) = (versions, capabilities) else {
+            return self.fail(FailurePlan::InvalidAnswer);
+        };
+        let mutual = named(versions).and(self.info.revisions);
+        if let Some(revision) = mutual.and(Revisions::STATELESS).latest() {
+            self.life.step(Trigger::Discovered);
+            return self.connected(revision, capabilities, span);
+        }
+        match mutual.latest() {
+            Some(revision) if self.info.connect == Connect::Automatic => self.fall_back(Some(revision)),
+            _ => self.fail(FailurePlan::NoCommonRevision(span)),
+        }
+    }
+
+    /// An error of the stateless era means that the server is of that era. Any other means that it is not, whichever
+    /// it is.
+    fn probe_refused(&mut self, line: &[u8], span: Span) -> Option<Plan> {
+        let error = rpc::view(line, span);
+        let automatic = self.info.connect == Connect::Automatic;
+        let number = error.get("code").and_then(Json::integer).and_then(|number| i32::try_from(number).ok());
+        match number {
+            Some(code::UNSUPPORTED_PROTOCOL_VERSION) => {
+                let mutual = supported(error).and(self.info.revisions);
+                let untried =
+                    mutual.and(Revisions::STATELESS).newest_first().find(|it| !self.tried.contains(*it));
+                match (untried, mutual.and(Revisions::HANDSHAKE).latest()) {
+                    (Some(revision), _) => self.ask(revision, Trigger::Probe),
+                    (None, Some(revision)) if automatic => self.fall_back(Some(revision)),
+                    _ => self.fail(FailurePlan::Refused(span)),
+                }
+            }
+            Some(code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY) => {
+                self.fail(FailurePlan::Refused(span))
+            }
+            _ if automatic => self.fall_back(None),
+            _ => self.fail(FailurePlan::Refused(span)),
+        }
+    }
+
+    fn initialized(&mut self, line: &[u8], span: Span) -> Option<Plan> {
+        let members = ["protocolVersion", "capabilities", "serverInfo"];
+        let [version, capabilities, info] = rpc::view(line, span).pick(members);
+        let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
+        let info = info.filter(|value| value.kind() == Kind::Object);
+        let (Some(version), Some(capabilities), Some(_)) =
+            (version.and_then(Json::string), capabilities, info)
+        else {
+            return self.fail(FailurePlan::InvalidAnswer);
+        };
+        let ours = self.info.revisions.and(Revisions::HANDSHAKE);
+        match Revision::of(version).filter(|revision| ours.contains(*revision)) {
+            Some(revision) => {
+                self.life.step(Trigger::Accepted);
+                self.owes_initialized = true;
+                self.write_queued();
+                self.connected(revision, capabilities, span)
+            }
+            None => self.fail(FailurePlan::NoCommonRevision(span)),
+        }
+    }
+
+    fn initialize_refused(&mut self, line: &[u8], span: Span) -> Option<Plan> {
+        let mutual = supported(rpc::view(line, span)).and(self.info.revisions).and(Revisions::HANDSHAKE);
+        match mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
+            Some(revision) => self.ask(revision, Trigger::Initialize),
+            None => self.fail(FailurePlan::Refused(span)),
+        }
+    }
+
+    fn connected(&mut self, revision: Revision, capabilities: Json<'_>, result: Span) -> Option<Plan> {
+        self.connecting = None;
+        self.peer = Some(Peer { revision, capabilities: ServerCapabilities::of(capabilities) });
+        Some(Plan::Connected { revision, result })
+    }
+}
+
+/// The known revisions among the strings of an array.
+fn named(versions: Json<'_>) -> Revisions {
+    versions
+        .elements()
+        .filter_map(Json::string)
+        .filter_map(Revision::of)
+        .fold(Revisions::NONE, Revisions::with)
+}
+
+/// `data.supported` of an error.
+fn supported(error: Json<'_>) -> Revisions {
+    error.get("data").and_then(|data| data.get("supported")).map_or(Revisions::NONE, named)
+}
+
+/// A server that was connected to: who it is and what it can do.
+#[derive(Debug, Clone, Copy)]
+pub struct Connected<'a> {
+    pub(crate) revision: Revision,
+    pub(crate) result: Json<'a>,
+}
+
+impl<'a> Connected<'a> {
+    /// The revision that both speak now.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Who the server says it is: `name`, `version` and more. Not to be trusted.
+    #[must_use]
+    pub fn server_info(&self) -> Option<Json<'a>> {
+        let in_meta = || self.result.get("_meta")?.get(meta::SERVER_INFO);
+        self.result.get("serverInfo").or_else(in_meta)
+    }
+
+    /// What the server declared, as it wrote it.
+    #[must_use]
+    pub fn raw_capabilities(&self) -> Json<'a> {
+        self.result.get("capabilities").unwrap_or(Json::EMPTY_OBJECT)
+    }
+
+    /// What the server declared.
+    #[must_use]
+    pub fn capabilities(&self) -> ServerCapabilities {
+        ServerCapabilities::of(self.raw_capabilities())
+    }
+
+    /// How a model should use the server.
+    #[must_use]
+    pub fn instructions(&self) -> Option<Str<'a>> {
+        self.result.get("instructions")?.string()
+    }
+}

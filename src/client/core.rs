@@ -1,0 +1,337 @@
+//! What sending needs: the output, the requests in flight, and what is known of the server.
+
+use crate::buffer::Buffer;
+use crate::fault::{Fault, NotNow};
+use crate::frame::{About, StreamId};
+use crate::inflight::{InFlight, Ticket};
+use crate::json::{Json, Writer};
+use crate::keepalive::{ID_PREFIX, KeepAlive};
+use crate::lifecycle::{Lifecycle, State};
+use crate::observe::{Direction, Observer};
+use crate::output::{Output, Overflow};
+use crate::rpc::code;
+use crate::time::Millis;
+use crate::types::capabilities::ServerCapabilities;
+use crate::version::{Era, Revision, Revisions};
+
+use super::connect;
+use super::info::ClientInfo;
+use super::request::{Method, Options, Outgoing, Stage};
+
+/// What is known of the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer {
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: ServerCapabilities,
+}
+
+/// The request that connects: `server/discover` or `initialize`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Connecting {
+    pub(crate) sequence: u64,
+    pub(crate) deadline: Millis,
+}
+
+pub(crate) struct Core<'b> {
+    pub(crate) info: &'b ClientInfo<'b>,
+    pub(crate) output: Output<'b>,
+    pub(crate) in_flight: InFlight<'b, Outgoing>,
+    pub(crate) life: Lifecycle,
+    pub(crate) peer: Option<Peer>,
+    pub(crate) connecting: Option<Connecting>,
+    /// Revisions that were asked for.
+    pub(crate) tried: Revisions,
+    /// `notifications/initialized` is still to be written.
+    pub(crate) owes_initialized: bool,
+    pub(crate) observer: Option<&'b mut (dyn Observer + Send + 'b)>,
+    pub(crate) now: Millis,
+    /// The number of the next request.
+    pub(crate) sequence: u64,
+    /// How many bytes are kept free for answers to the server.
+    pub(crate) reserve: usize,
+    pub(crate) line_limit: usize,
+    pub(crate) wants_room: bool,
+    pub(crate) keep_alive: KeepAlive,
+}
+
+/// The longest id of a server's request that is answered, in bytes.
+pub(crate) const ID_LIMIT: usize = 64;
+
+/// The longest answer to a server beside its id.
+const LONGEST_ANSWER: usize = 168;
+
+/// The longest head and end of a request that connects.
+const REQUEST_HEAD: usize = 96;
+
+impl<'b> Core<'b> {
+    pub(crate) fn new(info: &'b ClientInfo<'b>, tx: Buffer<'b>, line_limit: usize) -> Core<'b> {
+        Core {
+            info,
+            output: Output::new(tx),
+            in_flight: InFlight::none(),
+            life: Lifecycle::CLIENT,
+            peer: None,
+            connecting: None,
+            tried: Revisions::NONE,
+            owes_initialized: false,
+            observer: None,
+            now: Millis::ZERO,
+            sequence: 0,
+            reserve: ID_LIMIT.saturating_add(LONGEST_ANSWER),
+            line_limit,
+            wants_room: false,
+            keep_alive: KeepAlive::OFF,
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.output.reset();
+        self.in_flight.clear();
+        self.life = Lifecycle::CLIENT;
+        (self.peer, self.connecting, self.tried) = (None, None, Revisions::NONE);
+        (self.owes_initialized, self.wants_room) = (false, false);
+        self.keep_alive.reset();
+    }
+
+    /// How many bytes the largest message takes that the machine writes by itself.
+    pub(crate) fn measure(&self) -> usize {
+        let mut largest = self.reserve;
+        for revision in self.info.revisions.newest_first() {
+            let mut out = Writer::measure();
+            connect::write_params(self.info, revision, &mut out);
+            self.info.write_meta(revision, Some(u64::MAX), &mut out);
+            largest = largest.max(out.len().saturating_add(REQUEST_HEAD));
+        }
+        largest.saturating_add(self.output.overhead())
+    }
+
+    /// Writes a message into what is free, and shows it to the observer.
+    pub(crate) fn send(
+        &mut self,
+        about: About,
+        room: usize,
+        body: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> Result<(), Overflow> {
+        self.output.compact();
+        let text = self.output.write(about, room, body)?;
+        if let Some(observer) = &mut self.observer {
+            observer.line(Direction::Out, self.output.text(text), Ok(()));
+        }
+        Ok(())
+    }
+
+    /// What a request may use: not what is kept for answers.
+    fn room(&self) -> usize {
+        self.output.free().saturating_sub(self.reserve)
+    }
+
+    /// Sends a request of the host's, if it may be sent now.
+    pub(crate) fn begin(
+        &mut self,
+        method: Method,
+        name: &str,
+        options: Options,
+        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<Ticket, NotNow> {
+        let Some(peer) = self.peer.filter(|_| self.is_connected()) else { return Err(NotNow::NotConnected) };
+        if self.owes_initialized {
+            self.wants_room = true;
+            return Err(NotNow::Busy);
+        }
+        let timeouts = self.info.timeouts;
+        let outgoing = Outgoing {
+            sequence: self.sequence,
+            method,
+            stage: Stage::Waiting,
+            wants_progress: options.progress,
+            progress_resets: !options.fixed,
+            timeout: options.timeout.unwrap_or(timeouts.request),
+            maximum: options.maximum.unwrap_or(timeouts.maximum),
+            ..crate::inflight::Data::EMPTY
+        };
+        let ticket = self.in_flight.take(outgoing).ok_or(NotNow::Full)?;
+        let id = self.id_of(self.sequence, Some(ticket.slot));
+        let room = self.room();
+        let mut valid = true;
+        let sent = self.write_request(id, name, peer.revision, room, options.progress, &mut |out| {
+            valid &= params(out);
+            if !valid {
+                out.fail();
+            }
+        });
+        if let Err(Overflow) = sent {
+            self.in_flight.release(ticket);
+            if !valid || self.output.is_empty() {
+                return Err(NotNow::Unwritable);
+            }
+            self.wants_room = true;
+            return Err(NotNow::Busy);
+        }
+        self.sequence = self.sequence.saturating_add(1);
+        // Due at once: the next poll starts its clock.
+        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        Ok(ticket)
+    }
+
+    /// Whether requests may be sent.
+    pub(crate) fn is_connected(&self) -> bool {
+        matches!(self.life.state(), State::Ready | State::Stateless)
+    }
+
+    pub(crate) fn era(&self) -> Option<Era> {
+        self.peer.map(|peer| peer.revision.era())
+    }
+
+    /// Sends one thing that waits for room: the end of the handshake, a cancellation, a request for the next page.
+    /// `true`: there was one, and it is sent.
+    pub(crate) fn write_queued(&mut self) -> bool {
+        if self.owes_initialized {
+            let sent = self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
+                out.token(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+            });
+            self.owes_initialized = sent.is_err();
+            return sent.is_ok();
+        }
+        let Some(ticket) = self.in_flight.first_queued() else { return false };
+        let Some(outgoing) = self.in_flight.get(ticket).copied() else { return false };
+        let written = match outgoing.stage {
+            Stage::Cancelled => self.write_cancel(ticket, outgoing, ""),
+            Stage::NextPage => self.write_next_page(ticket, outgoing),
+            Stage::Waiting | Stage::Over => Ok(()),
+        };
+        if written.is_err() {
+            return false;
+        }
+        self.in_flight.unqueue_first();
+        if outgoing.stage != Stage::NextPage {
+            self.in_flight.release(ticket);
+        }
+        true
+    }
+
+    /// Asks for the page behind the cursor that is kept as the request's text.
+    fn write_next_page(&mut self, ticket: Ticket, outgoing: Outgoing) -> Result<(), Overflow> {
+        let Some(peer) = self.peer else { return Ok(()) };
+        let sequence = self.sequence;
+        let id = self.id_of(sequence, Some(ticket.slot));
+        self.output.compact();
+        let (room, info) = (self.room(), self.info);
+        let cursor = self.in_flight.text(ticket);
+        let text = self.output.write(About::REQUEST, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.unsigned(id);
+            out.token(r#","method":"tools/list","params":{"cursor":"#);
+            out.json_bytes(cursor);
+            info.write_meta(peer.revision, outgoing.wants_progress.then_some(id), out);
+            out.token("}}");
+        })?;
+        if let Some(observer) = &mut self.observer {
+            observer.line(Direction::Out, self.output.text(text), Ok(()));
+        }
+        self.sequence = sequence.saturating_add(1);
+        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            (outgoing.sequence, outgoing.stage, outgoing.armed) = (sequence, Stage::Waiting, false);
+            (outgoing.maximum, outgoing.last_progress) = (info.timeouts.maximum, None);
+        }
+        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        Ok(())
+    }
+
+    fn write_cancel(&mut self, ticket: Ticket, outgoing: Outgoing, reason: &str) -> Result<(), Overflow> {
+        let id = self.id_of(outgoing.sequence, Some(ticket.slot));
+        self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
+            out.unsigned(id);
+            if !reason.is_empty() {
+                out.field_string("reason", reason);
+            }
+            out.token("}}");
+        })
+    }
+
+    /// The host does not want the answer any more, or has waited long enough. The server is told: now, or when there
+    /// is room, without the reason then.
+    pub(crate) fn give_up(&mut self, ticket: Ticket, reason: &str) {
+        let Some(outgoing) = self.in_flight.get(ticket).copied() else { return };
+        self.in_flight.set_deadline(ticket, None);
+        match outgoing.stage {
+            // It is in the queue already, and the server has answered the page before.
+            Stage::NextPage => self.set_stage(ticket, Stage::Over),
+            Stage::Waiting if self.write_cancel(ticket, outgoing, reason).is_ok() => {
+                self.in_flight.release(ticket)
+            }
+            Stage::Waiting => {
+                self.set_stage(ticket, Stage::Cancelled);
+                self.in_flight.queue(ticket);
+            }
+            Stage::Cancelled | Stage::Over => {}
+        }
+    }
+
+    pub(crate) fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
+        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            outgoing.stage = stage;
+        }
+    }
+
+    /// A request as the host may see it: not one whose end it has heard.
+    pub(crate) fn open(&self, ticket: Ticket) -> Option<&Outgoing> {
+        self.in_flight
+            .get(ticket)
+            .filter(|outgoing| matches!(outgoing.stage, Stage::Waiting | Stage::NextPage))
+    }
+
+    /// The request whose progress a token stands for.
+    pub(crate) fn find_token(&self, token: Json<'_>) -> Option<Ticket> {
+        let ticket = self.find(token)?;
+        let outgoing = self.open(ticket)?;
+        outgoing.wants_progress.then_some(ticket)
+    }
+
+    /// Whether there is room to answer the server.
+    pub(crate) fn can_answer(&mut self) -> bool {
+        self.output.free() >= self.reserve.saturating_add(self.output.overhead())
+    }
+
+    /// Answers a request of the server's: with an empty result, or with the error of a fault.
+    pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, fault: Option<Fault>) {
+        let _ = self.send(About::response(stream), usize::MAX, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.json_bytes(id);
+            match fault {
+                None => out.token(r#","result":{}}"#),
+                Some(fault) => {
+                    out.token(r#","error":{"code":"#);
+                    out.integer(fault.code().unwrap_or(code::INTERNAL_ERROR).into());
+                    out.field_string("message", fault.message());
+                    out.token("}}");
+                }
+            }
+        });
+    }
+
+    /// Asks the server whether it is there: with `ping`, or with what every server has that knows no `ping`.
+    pub(crate) fn write_ping(&mut self) {
+        let Some(peer) = self.peer else { return };
+        let method = match peer.revision.era() {
+            Era::Handshake => "ping",
+            Era::Stateless => "server/discover",
+        };
+        let (number, info) = (self.keep_alive.next(), self.info);
+        let sent = self.send(About::REQUEST, usize::MAX, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.display(&format_args!("{ID_PREFIX}{number}"));
+            out.field_string("method", method);
+            if peer.revision.era() == Era::Stateless {
+                out.key("params");
+                out.begin_object();
+                info.write_meta(peer.revision, None, out);
+                out.end_object();
+            }
+            out.token("}");
+        });
+        if sent.is_ok() {
+            self.keep_alive.asked(self.now);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Who the client is, how it connects, and how long it waits.
+
+use crate::json::{DEPTH_LIMIT, Writer};
+use crate::time::Millis;
+use crate::types::meta;
+use crate::version::{Era, Revision, Revisions};
+
+/// Who a client is and how it behaves. Made to be a `static`.
+///
+/// ```
+/// use mcp_proto::client::{ClientInfo, Connect};
+/// static INFO: ClientInfo = ClientInfo::new("my-host", "1.2.0").connect(Connect::Automatic);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct ClientInfo<'i> {
+    pub(crate) name: &'i str,
+    pub(crate) version: &'i str,
+    pub(crate) title: Option<&'i str>,
+    pub(crate) connect: Connect,
+    pub(crate) revisions: Revisions,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) depth: u8,
+    pub(crate) pages: u32,
+}
+
+/// Which era a client tries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Connect {
+    /// Asks the server with `server/discover`, and shakes hands if it is of the era that needs it: if it answers
+    /// with anything but an error of the stateless era, or not at all within the probe's time.
+    Automatic,
+    /// Only `2026-07-28`. It still asks first, because a careless server of the other era might otherwise run a
+    /// request that was not meant for it.
+    Stateless,
+    /// Only the revisions with a handshake.
+    Handshake,
+}
+
+/// How long a client waits, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For the answer to `server/discover`, before a server counts as one of the handshake era. Three seconds.
+    pub probe: Millis,
+    /// For the answer to `initialize`. Thirty seconds.
+    pub initialize: Millis,
+    /// For the answer to a request, if it does not say otherwise. Progress starts it anew. One minute.
+    pub request: Millis,
+    /// For the answer to a request, whatever progress it makes. Ten minutes.
+    pub maximum: Millis,
+    /// For what is unsent when the client shuts down. Two seconds.
+    pub grace: Millis,
+}
+
+impl Timeouts {
+    /// The times that are used if none are given.
+    pub const DEFAULT: Timeouts = Timeouts {
+        probe: Millis::seconds(3),
+        initialize: Millis::seconds(30),
+        request: Millis::seconds(60),
+        maximum: Millis::seconds(600),
+        grace: Millis::seconds(2),
+    };
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts::DEFAULT
+    }
+}
+
+impl<'i> ClientInfo<'i> {
+    /// A client with this name and version.
+    #[must_use]
+    pub const fn new(name: &'i str, version: &'i str) -> Self {
+        ClientInfo {
+            name,
+            version,
+            title: None,
+            connect: Connect::Automatic,
+            revisions: Revisions::ALL,
+            timeouts: Timeouts::DEFAULT,
+            depth: DEPTH_LIMIT,
+            pages: 1000,
+        }
+    }
+
+    /// A name for people (from `2025-06-18` on).
+    #[must_use]
+    pub const fn title(mut self, title: &'i str) -> Self {
+        self.title = Some(title);
+        self
+    }
+
+    /// Which era it tries. [`Connect::Automatic`] if this is not called.
+    #[must_use]
+    pub const fn connect(mut self, connect: Connect) -> Self {
+        self.connect = connect;
+        self
+    }
+
+    /// The revisions that it speaks: all of them if this is not called. The newest is asked for.
+    #[must_use]
+    pub const fn revisions(mut self, revisions: Revisions) -> Self {
+        self.revisions = revisions;
+        self
+    }
+
+    /// Other times to wait.
+    #[must_use]
+    pub const fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// The deepest nesting of a message, 128 at most: the default.
+    #[must_use]
+    pub const fn depth(mut self, levels: u8) -> Self {
+        self.depth = levels;
+        self
+    }
+
+    /// The most pages that a list may have. A thousand if this is not called.
+    #[must_use]
+    pub const fn pages(mut self, limit: u32) -> Self {
+        self.pages = limit;
+        self
+    }
+
+    /// `clientInfo`, with the members that the revision has.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        out.field_string("name", self.name);
+        out.field_string("version", self.version);
+        if let Some(title) = self.title.filter(|_| revision >= Revision::V2025_06_18) {
+            out.field_string("title", title);
+        }
+        out.end_object();
+    }
+
+    /// `_meta` of a request: what the stateless era wants in each, and the progress token.
+    pub(crate) fn write_meta(&self, revision: Revision, token: Option<u64>, out: &mut Writer<'_>) {
+        let stateless = revision.era() == Era::Stateless;
+        if !stateless && token.is_none() {
+            return;
+        }
+        out.key("_meta");
+        out.begin_object();
+        if stateless {
+            out.field_string(meta::PROTOCOL_VERSION, revision.as_str());
+            out.key(meta::CLIENT_INFO);
+            self.write(revision, out);
+            out.key(meta::CLIENT_CAPABILITIES);
+            out.token("{}");
+        }
+        if let Some(token) = token {
+            out.key(meta::PROGRESS_TOKEN);
+            out.unsigned(token);
+        }
+        out.end_object();
+    }
+}

@@ -1,0 +1,519 @@
+//! The client side of one connection, in both eras.
+
+mod connect;
+mod core;
+mod event;
+mod info;
+mod plan;
+mod receive;
+mod request;
+
+use ::core::mem;
+
+pub use self::connect::Connected;
+pub use self::event::{
+    Content, Event, Failure, Finished, Listed, LogMessage, Lost, Outcome, Progress, RpcError, Tool,
+    ToolResult, ToolsPage,
+};
+pub use self::info::{ClientInfo, Connect, Timeouts};
+pub use self::request::{Options, Outgoing};
+
+use self::core::{Core, ID_LIMIT};
+use self::plan::{FailurePlan, OutcomePlan, Plan};
+use self::receive::Received;
+use self::request::Method;
+use crate::buffer::Buffer;
+use crate::fault::{Misuse, NotNow};
+use crate::inflight::{InFlight, Ticket};
+use crate::json::{Span, Writer};
+use crate::keepalive::{Due, Pings};
+use crate::lifecycle::{State, Trigger};
+use crate::line::{Content as LineContent, Input};
+use crate::machine::{Action, Io, Machine, Receive, sealed};
+use crate::observe::{Direction, Observer};
+use crate::rpc::{self, Class};
+use crate::time::Millis;
+use crate::types::capabilities::ServerCapabilities;
+use crate::version::{Era, Revision};
+
+/// Room for one request that waits for its answer. Lend an array: `[Slot::EMPTY; 4]`.
+pub type Slot = crate::inflight::Slot<Outgoing>;
+
+/// The client side of one connection.
+///
+/// Poll it, do what the [`Action`] says, and poll again. It connects by itself: [`Event::Connected`] says when requests
+/// may be sent. Each request gets a [`Ticket`], and each ticket one end.
+///
+/// ```
+/// use mcp_proto::client::{ClientInfo, Slot};
+/// use mcp_proto::{Action, Client, Millis};
+///
+/// static INFO: ClientInfo = ClientInfo::new("example", "1.0.0");
+/// let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+/// let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 128]);
+/// let mut client = Client::new(&INFO, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text);
+/// match client.poll(Millis(0)) {
+///     Action::Io(io) => assert!(io.split().0.bytes().starts_with(br#"{"jsonrpc":"2.0","id":1,"#)),
+///     _ => unreachable!("it connects first"),
+/// }
+/// # Ok::<(), mcp_proto::Misuse>(())
+/// ```
+pub struct Client<'b> {
+    input: Input<'b>,
+    core: Core<'b>,
+    /// What `event` will hand out.
+    plan: Option<Plan>,
+    /// It was handed out: the line may go at the next poll.
+    handed_out: bool,
+    grace_ends: Option<Millis>,
+    /// Where to look for requests that end with the connection: those before are over.
+    ending: u32,
+}
+
+impl<'b> Client<'b> {
+    /// A client that works on these buffers: slices of the host's, or [`Buffer::grown`]. It needs room for
+    /// [requests in flight](Client::in_flight), too.
+    ///
+    /// # Errors
+    /// A buffer is too small for what the machine itself has to read and write.
+    pub fn new(
+        info: &'b ClientInfo<'b>,
+        rx: impl Into<Buffer<'b>>,
+        tx: impl Into<Buffer<'b>>,
+    ) -> Result<Client<'b>, Misuse> {
+        let rx = rx.into();
+        let core = Core::new(info, tx.into(), rx.limit());
+        let input = Input::new(rx, info.depth, ID_LIMIT);
+        Client { input, core, plan: None, handed_out: false, grace_ends: None, ending: 0 }.checked()
+    }
+
+    fn checked(self) -> Result<Client<'b>, Misuse> {
+        if self.core.info.revisions.is_empty() {
+            return Err(Misuse::NoRevision);
+        }
+        let needed = Input::needed(ID_LIMIT);
+        if self.input.limit() < needed {
+            return Err(Misuse::RxTooSmall { needed });
+        }
+        let needed = self.core.measure();
+        if self.core.output.reply_room() < needed {
+            return Err(Misuse::TxTooSmall { needed });
+        }
+        Ok(self)
+    }
+
+    /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list. Without it,
+    /// every request is refused as [`NotNow::Full`].
+    #[must_use]
+    pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
+        self.core.in_flight = InFlight::lent(slots, text);
+        self
+    }
+
+    /// The same on the heap: room for `limit` requests, and for cursors of 1 KiB. It grows as it is needed.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn in_flight_grown(mut self, limit: usize) -> Client<'b> {
+        self.core.in_flight = InFlight::grown(limit, 1024);
+        self
+    }
+
+    /// Takes and gives whole messages instead of lines: for WebSockets and queues.
+    ///
+    /// # Errors
+    /// [`Misuse::TxTooSmall`]: each message takes some bytes more in the transmit buffer.
+    pub fn frames(mut self) -> Result<Client<'b>, Misuse> {
+        self.input.use_frames();
+        self.core.output.use_frames();
+        self.checked()
+    }
+
+    /// Shows every message to `observer`.
+    #[must_use]
+    pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Client<'b> {
+        self.core.observer = Some(observer);
+        self
+    }
+
+    /// Asks the server whether it is there when nothing was heard of it for a while.
+    #[must_use]
+    pub fn keep_alive(mut self, pings: Pings) -> Client<'b> {
+        self.core.keep_alive.set(pings);
+        self
+    }
+
+    /// Calls a tool. `arguments` writes them: an object.
+    ///
+    /// # Errors
+    /// [`NotNow::NotConnected`]: not yet, or not any more. [`NotNow::Unsupported`]: the server has no tools.
+    /// [`NotNow::Full`]: no slot is free. [`NotNow::Busy`]: there is no room yet; [`Event::Room`] says when there is.
+    /// [`NotNow::Unwritable`]: the arguments are larger than the transmit buffer, or not valid JSON.
+    pub fn call_with(
+        &mut self,
+        tool: &str,
+        options: Options,
+        arguments: impl FnMut(&mut Writer<'_>),
+    ) -> Result<Ticket, NotNow> {
+        let mut arguments = arguments;
+        self.call_dyn(tool, options, &mut |out| {
+            out.value_checked(&mut arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
+        })
+    }
+
+    /// Calls a tool with arguments of any type that serializes to an object.
+    ///
+    /// # Errors
+    /// As [`call_with`](Client::call_with).
+    #[cfg(feature = "serde")]
+    pub fn call<T: serde::Serialize + ?Sized>(
+        &mut self,
+        tool: &str,
+        arguments: &T,
+        options: Options,
+    ) -> Result<Ticket, NotNow> {
+        self.call_dyn(tool, options, &mut |out| match out.serialize(arguments) {
+            Ok(()) => out.ends_with(b'}'),
+            Err(_) => out.overflowed(),
+        })
+    }
+
+    /// Calls a tool with arguments that are JSON text: an object.
+    ///
+    /// # Errors
+    /// As [`call_with`](Client::call_with).
+    pub fn call_json(&mut self, tool: &str, arguments: &str, options: Options) -> Result<Ticket, NotNow> {
+        self.call_dyn(tool, options, &mut |out| {
+            out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
+        })
+    }
+
+    fn call_dyn(
+        &mut self,
+        tool: &str,
+        options: Options,
+        arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<Ticket, NotNow> {
+        self.needs(ServerCapabilities::TOOLS)?;
+        self.core.begin(Method::CallTool, "tools/call", options, &mut |out| {
+            out.field_string("name", tool);
+            out.key("arguments");
+            arguments(out)
+        })
+    }
+
+    /// Lists the tools, page by page: [`Event::Tools`] for each, the next one is asked for by itself.
+    ///
+    /// # Errors
+    /// As [`call_with`](Client::call_with).
+    pub fn list_tools(&mut self, options: Options) -> Result<Ticket, NotNow> {
+        self.needs(ServerCapabilities::TOOLS)?;
+        self.core.begin(Method::ListTools, "tools/list", options, &mut |_| true)
+    }
+
+    /// Asks whether the server is there. With `2026-07-28`, which has no `ping`, this is `server/discover`.
+    ///
+    /// # Errors
+    /// As [`call_with`](Client::call_with).
+    pub fn ping(&mut self, options: Options) -> Result<Ticket, NotNow> {
+        let stateless = self.core.era() == Some(Era::Stateless);
+        let method = if stateless { "server/discover" } else { "ping" };
+        self.core.begin(Method::Ping, method, options, &mut |_| true)
+    }
+
+    /// Sends any other request. `params` writes its members, keys and values; `_meta` is the machine's.
+    ///
+    /// # Errors
+    /// As [`call_with`](Client::call_with), except that no capability is asked for.
+    pub fn request(
+        &mut self,
+        method: &str,
+        options: Options,
+        params: impl FnMut(&mut Writer<'_>),
+    ) -> Result<Ticket, NotNow> {
+        let mut params = params;
+        self.core.begin(Method::Other, method, options, &mut |out| out.members_checked(&mut params).is_ok())
+    }
+
+    /// Cancels a request. Its ticket is gone; the server is told.
+    ///
+    /// # Errors
+    /// [`NotNow::Gone`]: it has ended already.
+    pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), NotNow> {
+        self.core.open(ticket).ok_or(NotNow::Gone)?;
+        self.core.give_up(ticket, reason);
+        Ok(())
+    }
+
+    fn needs(&self, capability: ServerCapabilities) -> Result<(), NotNow> {
+        match self.core.is_connected() {
+            false => Err(NotNow::NotConnected),
+            true if self.core.can(capability) => Ok(()),
+            true => Err(NotNow::Unsupported),
+        }
+    }
+
+    /// How many requests are in flight.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.core.in_flight.len()
+    }
+
+    /// Whether a request is in flight.
+    #[must_use]
+    pub fn is_pending(&self, ticket: Ticket) -> bool {
+        self.core.open(ticket).is_some()
+    }
+
+    /// Where the connection is.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.core.life.state()
+    }
+
+    /// The revision that both speak, once connected.
+    #[must_use]
+    pub fn revision(&self) -> Option<Revision> {
+        self.core.peer.map(|peer| peer.revision)
+    }
+
+    /// What the server declared, once connected.
+    #[must_use]
+    pub fn capabilities(&self) -> Option<ServerCapabilities> {
+        self.core.peer.map(|peer| peer.capabilities)
+    }
+
+    /// Ends the connection: every request ends as [`Lost::Closed`], what is unsent is still written for as long as the
+    /// grace lasts. The host then closes the server's input.
+    pub fn shutdown(&mut self, now: Millis) {
+        self.core.now = self.core.now.max(now);
+        self.core.life.step(Trigger::Shutdown);
+    }
+
+    /// A new connection on the same buffers: everything of the old one is forgotten, and its tickets stay refused.
+    pub fn reset(&mut self) {
+        self.input.reset();
+        self.core.reset();
+        self.plan = None;
+        self.handed_out = false;
+        self.grace_ends = None;
+        self.ending = 0;
+    }
+
+    /// What is needed next: see [`Machine::poll`].
+    pub fn poll(&mut self, now: Millis) -> Action<'_> {
+        self.core.now = self.core.now.max(now);
+        if mem::take(&mut self.handed_out) {
+            self.input.release();
+        }
+        while self.plan.is_none() && self.advance() {}
+        if self.plan.is_some() {
+            return Action::Event;
+        }
+        if self.core.life.state() == State::Closed {
+            return Action::Closed;
+        }
+        self.input.make_room();
+        let connecting = self.core.connecting.map(|connecting| connecting.deadline);
+        let alive = self.core.keep_alive.deadline().filter(|_| self.core.is_connected());
+        let deadlines = [self.core.in_flight.next_deadline(), self.grace_ends, connecting, alive];
+        let deadline = deadlines.into_iter().flatten().min();
+        Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
+    }
+
+    /// What happened, if the last poll said [`Action::Event`].
+    pub fn event(&mut self) -> Option<Event<'_>> {
+        let plan = self.plan.take()?;
+        self.handed_out = true;
+        let line = self.input.bytes();
+        let view = |span: Span| rpc::view(line, span);
+        Some(match plan {
+            Plan::Fault(fault) => Event::Fault(fault),
+            Plan::Room => Event::Room,
+            Plan::Silent => Event::Silent,
+            Plan::Connected { revision, result } => {
+                Event::Connected(Connected { revision, result: view(result) })
+            }
+            Plan::Failed(failure) => Event::Failed(match failure {
+                FailurePlan::NoRevision => Failure::NoRevision,
+                FailurePlan::NoCommonRevision(answer) => Failure::NoCommonRevision(view(answer)),
+                FailurePlan::Refused(error) => Failure::Refused(RpcError { error: view(error) }),
+                FailurePlan::InvalidAnswer => Failure::InvalidAnswer,
+                FailurePlan::TimedOut => Failure::TimedOut,
+                FailurePlan::Closed => Failure::Closed,
+            }),
+            Plan::Finished { ticket, method, outcome } => {
+                let outcome = match outcome {
+                    OutcomePlan::Result(result) => Outcome::Result(view(result)),
+                    OutcomePlan::Error(error) => Outcome::Error(RpcError { error: view(error) }),
+                    OutcomePlan::Lost(lost) => Outcome::Lost(lost),
+                };
+                Event::Finished(Finished { ticket, method, outcome })
+            }
+            Plan::Page { ticket, result, last } => {
+                Event::Tools(ToolsPage { ticket, result: view(result), last })
+            }
+            Plan::Progress { ticket, params } => Event::Progress(Progress { ticket, params: view(params) }),
+            Plan::Log { params } => Event::Log(LogMessage { params: view(params) }),
+            Plan::Changed(listed) => Event::Changed(listed),
+            Plan::Notification { method, params } => {
+                let method = view(method).string()?;
+                Event::Notification { method, params: params.map(view) }
+            }
+        })
+    }
+
+    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    fn advance(&mut self) -> bool {
+        if self.core.output.is_broken() {
+            self.core.output.clear();
+            self.input.close();
+        }
+        match self.core.life.state() {
+            State::Closed => return false,
+            State::Start => {
+                self.plan = self.core.connect();
+                return true;
+            }
+            State::Draining => return self.end(),
+            _ => {}
+        }
+        if self.core.connecting.is_some_and(|connecting| connecting.deadline <= self.core.now) {
+            self.plan = self.core.connect_timed_out();
+            return true;
+        }
+        self.expire()
+            || self.core.write_queued()
+            || self.tell_room()
+            || self.ask_if_alive()
+            || self.next_line()
+            || self.end_of_input()
+    }
+
+    fn tell_room(&mut self) -> bool {
+        let tell = self.core.wants_room && self.core.output.is_empty();
+        if tell {
+            self.core.wants_room = false;
+            self.plan = Some(Plan::Room);
+        }
+        tell
+    }
+
+    /// Deals with a request whose deadline has come: its clock starts, or its time is over.
+    fn expire(&mut self) -> bool {
+        let now = self.core.now;
+        let Some(ticket) = self.core.in_flight.due(now) else { return false };
+        let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return false };
+        if !mem::replace(&mut outgoing.armed, true) {
+            outgoing.maximum = now + outgoing.maximum;
+            let deadline = (now + outgoing.timeout).min(outgoing.maximum);
+            self.core.in_flight.set_deadline(ticket, Some(deadline));
+            return true;
+        }
+        let method = outgoing.method;
+        self.core.give_up(ticket, "timeout");
+        self.plan = Some(Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(Lost::TimedOut) });
+        true
+    }
+
+    fn ask_if_alive(&mut self) -> bool {
+        if !self.core.is_connected() {
+            return false;
+        }
+        match self.core.keep_alive.due(self.core.now) {
+            Due::Nothing => false,
+            Due::Ask => {
+                self.core.write_ping();
+                false
+            }
+            Due::Silent { close } => {
+                if close {
+                    self.input.close();
+                }
+                self.plan = Some(Plan::Silent);
+                true
+            }
+        }
+    }
+
+    /// Deals with the next line, if there is one and there is room for its answer.
+    fn next_line(&mut self) -> bool {
+        let Some(line) = self.input.line() else { return false };
+        let bytes = self.input.bytes();
+        let class = match line.content {
+            LineContent::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
+            _ => None,
+        };
+        let may_need_answer = matches!(class, None | Some(Class::Request { .. }));
+        if may_need_answer && !self.core.can_answer() {
+            return false;
+        }
+        self.core.keep_alive.heard();
+        let received = match class {
+            Some(class) => receive::message(&mut self.core, bytes, class, line.stream),
+            None => receive::no_message(&mut self.core, bytes, line.content, line.stream),
+        };
+        if let Some(observer) = &mut self.core.observer {
+            let outcome = match &received {
+                Received::Fault(fault) => Err(*fault),
+                _ => Ok(()),
+            };
+            observer.line(Direction::In, bytes, outcome);
+        }
+        match received {
+            Received::Host(plan) => self.plan = Some(plan),
+            Received::Done => self.input.release(),
+            Received::Fault(fault) => {
+                self.plan = Some(Plan::Fault(fault));
+                self.input.release();
+            }
+        }
+        true
+    }
+
+    fn end_of_input(&mut self) -> bool {
+        if !self.input.ended() || self.input.line().is_some() {
+            return false;
+        }
+        if self.core.connecting.is_some() {
+            self.plan = self.core.fail(FailurePlan::Closed);
+            return true;
+        }
+        self.core.life.step(Trigger::EndOfInput)
+    }
+
+    /// Ends every request, then the connection as soon as everything is written, or the grace is over.
+    fn end(&mut self) -> bool {
+        if let Some(ticket) = self.core.in_flight.first_from(self.ending) {
+            self.ending = ticket.slot;
+            let open = self.core.open(ticket).copied();
+            self.core.in_flight.unqueue_all();
+            self.core.in_flight.release(ticket);
+            if let Some(outgoing) = open {
+                let outcome = OutcomePlan::Lost(Lost::Closed);
+                self.plan = Some(Plan::Finished { ticket, method: outgoing.method, outcome });
+            }
+            return true;
+        }
+        let grace = self.core.info.timeouts.grace;
+        let ends = *self.grace_ends.get_or_insert(self.core.now + grace);
+        let over = self.core.output.is_empty() || ends <= self.core.now || self.core.output.is_broken();
+        over && self.core.life.step(Trigger::Drained)
+    }
+}
+
+impl Machine for Client<'_> {
+    fn poll(&mut self, now: Millis) -> Action<'_> {
+        Client::poll(self, now)
+    }
+}
+
+impl sealed::Sealed for Client<'_> {}
+
+impl ::core::fmt::Debug for Client<'_> {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("Client")
+            .field("state", &self.state())
+            .field("pending", &self.pending())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,45 @@
+//! What `poll` decided and `event` will hand out: plain numbers, so that nothing is borrowed in between.
+
+use crate::fault::Fault;
+use crate::inflight::Ticket;
+use crate::json::Span;
+use crate::version::Revision;
+
+use super::event::{Listed, Lost};
+use super::request::Method;
+
+/// An event that waits to be handed out, with the places of its parts in the line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Plan {
+    Fault(Fault),
+    Room,
+    Silent,
+    Connected { revision: Revision, result: Span },
+    Failed(FailurePlan),
+    Finished { ticket: Ticket, method: Method, outcome: OutcomePlan },
+    Page { ticket: Ticket, result: Span, last: bool },
+    Progress { ticket: Ticket, params: Span },
+    Log { params: Span },
+    Changed(Listed),
+    Notification { method: Span, params: Option<Span> },
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum OutcomePlan {
+    Result(Span),
+    Error(Span),
+    Lost(Lost),
+}
+
+/// Why connecting failed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum FailurePlan {
+    NoRevision,
+    /// With the result or the error that said so.
+    NoCommonRevision(Span),
+    Refused(Span),
+    InvalidAnswer,
+    TimedOut,
+    Closed,
+}

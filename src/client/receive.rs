@@ -1,0 +1,252 @@
+//! What comes in: answers to requests in flight, and what the server says by itself.
+
+use crate::fault::Fault;
+use crate::frame::StreamId;
+use crate::inflight::Ticket;
+use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
+use crate::lifecycle::State;
+use crate::line::Content;
+use crate::rpc::{self, Class, Invalid, Outcome};
+use crate::types::capabilities::ServerCapabilities;
+use crate::version::Era;
+
+use super::core::{Core, ID_LIMIT};
+use super::event::{Listed, Lost};
+use super::plan::{FailurePlan, OutcomePlan, Plan};
+use super::request::{Method, Outgoing, Stage};
+
+/// What became of a line.
+pub(crate) enum Received {
+    /// Dealt with, nothing to tell.
+    Done,
+    /// Refused or dropped.
+    Fault(Fault),
+    /// The host hears of it.
+    Host(Plan),
+}
+
+impl From<Option<Plan>> for Received {
+    fn from(plan: Option<Plan>) -> Received {
+        plan.map_or(Received::Done, Received::Host)
+    }
+}
+
+/// Deals with a valid JSON text. There is room for an answer, if it is a request.
+pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Received {
+    match class {
+        Class::Request { id, method, .. } => request(core, line, id, method, stream),
+        Class::Notification { method, params } => notification(core, line, method, params),
+        Class::Response { id, outcome } => response(core, line, id, outcome),
+        Class::ErrorWithoutId { error } => match core.connecting {
+            // Only one request is in flight, so it must be that one.
+            Some(_) => core.connect_answered(line, Outcome::Error(error)).into(),
+            None => {
+                let code = rpc::view(line, error).get("code").and_then(Json::integer).unwrap_or(0);
+                Received::Fault(Fault::ErrorWithoutId { code })
+            }
+        },
+        Class::Invalid { why, .. } => Received::Fault(match why {
+            Invalid::Batch => Fault::Batch,
+            Invalid::NotAnObject => Fault::NotAnObject,
+            Invalid::Version => Fault::WrongJsonRpcVersion,
+            Invalid::Id => Fault::InvalidId,
+            Invalid::Method => Fault::InvalidMethod,
+        }),
+    }
+}
+
+/// Deals with a line that is no valid JSON text, or was thrown away. A client never answers noise; a request that was
+/// only too long is none.
+pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Received {
+    let (envelope, id, fault, lost) = match content {
+        Content::Message(_) | Content::Truncated => return Received::Fault(Fault::Truncated),
+        Content::Broken(error, envelope) if error.kind == ScanErrorKind::TooDeep => {
+            let id = envelope.id.and_then(|id| bytes.get(id.range()));
+            (envelope, id, Fault::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) }, Lost::Invalid)
+        }
+        Content::Broken(error, _) => return Received::Fault(Fault::NotJson(error)),
+        Content::TooLong { envelope, id_fits } => {
+            (envelope, id_fits.then_some(bytes), Fault::LineTooLong { limit: core.line_limit }, Lost::TooLong)
+        }
+    };
+    let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else { return Received::Fault(fault) };
+    if envelope.method.is_some() {
+        if core.era() != Some(Era::Stateless) && id.len() <= ID_LIMIT {
+            core.answer(id, stream, Some(fault));
+        }
+        return Received::Fault(fault);
+    }
+    let id = Json::trusted(id);
+    if is_connecting(core, id) {
+        return core.fail(FailurePlan::InvalidAnswer).into();
+    }
+    match core.find(id).filter(|ticket| core.open(*ticket).is_some()) {
+        Some(ticket) => finish(core, ticket, OutcomePlan::Lost(lost)),
+        None => Received::Fault(fault),
+    }
+}
+
+/// A server of the handshake era may ask things. All that is answered is whether the client is there.
+fn request(core: &mut Core<'_>, line: &[u8], id: Span, method: Span, stream: StreamId) -> Received {
+    let id = line.get(id.range()).unwrap_or_default();
+    let method = rpc::view(line, method).string();
+    if core.life.state() == State::Stateless {
+        // The specification forbids the client to answer, even with an error.
+        return Received::Fault(Fault::UnknownMethod);
+    }
+    if id.len() > ID_LIMIT {
+        return Received::Fault(Fault::IdTooLong { limit: ID_LIMIT });
+    }
+    if method.is_some_and(|method| method == "ping") {
+        core.answer(id, stream, None);
+        return Received::Done;
+    }
+    core.answer(id, stream, Some(Fault::UnknownMethod));
+    Received::Fault(Fault::UnknownMethod)
+}
+
+fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
+    let Some(name) = rpc::view(line, method).string() else { return Received::Done };
+    let object = params.filter(|params| rpc::view(line, *params).kind() == Kind::Object);
+    if name == "notifications/progress" {
+        return match object {
+            Some(params) => progress(core, line, params),
+            None => Received::Fault(Fault::InvalidParams),
+        };
+    }
+    if name == "notifications/message" {
+        return match object {
+            Some(params) => Received::Host(Plan::Log { params }),
+            None => Received::Fault(Fault::InvalidParams),
+        };
+    }
+    if name == "notifications/cancelled" {
+        // Nothing that the server asks is ever in flight: it is answered at once.
+        return Received::Fault(Fault::UnknownCancel);
+    }
+    let lists = [
+        ("notifications/tools/list_changed", Listed::Tools),
+        ("notifications/resources/list_changed", Listed::Resources),
+        ("notifications/prompts/list_changed", Listed::Prompts),
+    ];
+    match lists.into_iter().find(|(method, _)| name == **method) {
+        Some((_, listed)) => Received::Host(Plan::Changed(listed)),
+        None => Received::Host(Plan::Notification { method, params }),
+    }
+}
+
+fn progress(core: &mut Core<'_>, line: &[u8], params: Span) -> Received {
+    let [token, progress] = rpc::view(line, params).pick(["progressToken", "progress"]);
+    let progress = progress.and_then(Json::number).and_then(Decimal::parse);
+    let (Some(token), Some(progress)) = (token, progress) else {
+        return Received::Fault(Fault::InvalidParams);
+    };
+    let Some(ticket) = core.find_token(token) else { return Received::Fault(Fault::UnknownProgress) };
+    let Some(outgoing) = core.in_flight.get_mut(ticket) else { return Received::Done };
+    // Progress that does not grow is shown, but buys no time.
+    if outgoing.last_progress.is_none_or(|last| progress > last) {
+        outgoing.last_progress = Some(progress);
+        if outgoing.progress_resets && outgoing.armed {
+            let deadline = (core.now + outgoing.timeout).min(outgoing.maximum);
+            core.in_flight.set_deadline(ticket, Some(deadline));
+        }
+    }
+    Received::Host(Plan::Progress { ticket, params })
+}
+
+fn is_connecting(core: &Core<'_>, id: Json<'_>) -> bool {
+    match (core.connecting, core.place_of(id)) {
+        (Some(connecting), Some((sequence, None))) => connecting.sequence == sequence,
+        _ => false,
+    }
+}
+
+fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
+    let id = rpc::view(line, id);
+    if is_connecting(core, id) {
+        return core.connect_answered(line, outcome).into();
+    }
+    if core.keep_alive.answered(id) {
+        return Received::Done;
+    }
+    let Some(ticket) = core.find(id) else {
+        // Late answers are to be expected; answers to nothing that was ever asked are not.
+        return match core.place_of(id) {
+            Some(_) => Received::Done,
+            None => Received::Fault(Fault::UnknownResponse),
+        };
+    };
+    let Some(outgoing) = core.in_flight.get(ticket).copied() else { return Received::Done };
+    match outgoing.stage {
+        Stage::Waiting => {}
+        Stage::Cancelled => {
+            // Answered before the cancellation left: nothing is left to cancel.
+            core.set_stage(ticket, Stage::Over);
+            return Received::Done;
+        }
+        Stage::NextPage | Stage::Over => return Received::Done,
+    }
+    match outcome {
+        Outcome::Malformed => finish(core, ticket, OutcomePlan::Lost(Lost::Invalid)),
+        Outcome::Error(error) => finish(core, ticket, OutcomePlan::Error(error)),
+        Outcome::Result(span) => result(core, line, ticket, outgoing, span),
+    }
+}
+
+fn result(core: &mut Core<'_>, line: &[u8], ticket: Ticket, outgoing: Outgoing, span: Span) -> Received {
+    let result = rpc::view(line, span);
+    // `null` is what some send for a result without members.
+    let is_object = result.kind() == Kind::Object || (result.is_null() && outgoing.method == Method::Ping);
+    let kind = result.get("resultType").filter(|kind| !kind.is_null());
+    let is_complete = kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"));
+    if !is_object || (!is_complete && core.era() == Some(Era::Stateless)) {
+        return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
+    }
+    match outgoing.method {
+        Method::ListTools => page(core, result, ticket, outgoing, span),
+        _ => finish(core, ticket, OutcomePlan::Result(span)),
+    }
+}
+
+/// A page of a list: asks for the next one, unless it is the last.
+fn page(core: &mut Core<'_>, result: Json<'_>, ticket: Ticket, outgoing: Outgoing, span: Span) -> Received {
+    let [entries, cursor] = result.pick(["tools", "nextCursor"]);
+    if entries.is_none_or(|entries| entries.kind() != Kind::Array) {
+        return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
+    }
+    // Before 2026-07-28 an empty cursor is how some say that the list ends; there it is a cursor like any other.
+    let stateless = core.era() == Some(Era::Stateless);
+    let cursor = cursor.filter(|cursor| cursor.string().is_some_and(|text| stateless || !text.is_empty()));
+    let Some(cursor) = cursor else {
+        core.in_flight.release(ticket);
+        return Received::Host(Plan::Page { ticket, result: span, last: true });
+    };
+    let repeated = outgoing.pages > 0 && core.in_flight.text(ticket) == cursor.bytes();
+    let pages = outgoing.pages.saturating_add(1);
+    if repeated || pages >= core.info.pages {
+        return finish(core, ticket, OutcomePlan::Lost(Lost::EndlessList));
+    }
+    if !core.in_flight.set_text(ticket, [cursor.bytes(), b""]) {
+        return finish(core, ticket, OutcomePlan::Lost(Lost::CursorTooLong));
+    }
+    if let Some(outgoing) = core.in_flight.get_mut(ticket) {
+        (outgoing.pages, outgoing.stage) = (pages, Stage::NextPage);
+    }
+    core.in_flight.set_deadline(ticket, None);
+    core.in_flight.queue(ticket);
+    Received::Host(Plan::Page { ticket, result: span, last: false })
+}
+
+/// A request has ended, and its slot is free.
+fn finish(core: &mut Core<'_>, ticket: Ticket, outcome: OutcomePlan) -> Received {
+    let method = core.in_flight.get(ticket).map_or(Method::Other, |outgoing| outgoing.method);
+    core.in_flight.release(ticket);
+    Received::Host(Plan::Finished { ticket, method, outcome })
+}
+
+impl Core<'_> {
+    /// Whether the server declared what a request needs.
+    pub(crate) fn can(&self, capability: ServerCapabilities) -> bool {
+        self.peer.is_some_and(|peer| peer.capabilities.has(capability))
+    }
+}

@@ -1,0 +1,180 @@
+//! Requests of the client: what is remembered of each, and how it is written.
+
+use crate::frame::About;
+use crate::inflight::{Data, Ticket};
+use crate::json::{Decimal, Json, Writer};
+use crate::output::Overflow;
+use crate::time::Millis;
+use crate::version::Revision;
+
+use super::core::Core;
+
+/// A request that the client has in flight.
+#[derive(Debug, Clone, Copy)]
+pub struct Outgoing {
+    /// Which of all requests it is: together with its slot, its id.
+    pub(crate) sequence: u64,
+    pub(crate) method: Method,
+    pub(crate) stage: Stage,
+    /// Whether its deadline counts already: the clock starts at the first poll after it was sent.
+    pub(crate) armed: bool,
+    pub(crate) wants_progress: bool,
+    pub(crate) progress_resets: bool,
+    pub(crate) timeout: Millis,
+    /// As a span until the deadline is armed, then the point after which no progress helps.
+    pub(crate) maximum: Millis,
+    pub(crate) last_progress: Option<Decimal>,
+    /// How many pages of a list have come.
+    pub(crate) pages: u32,
+}
+
+/// What a request is, as far as its answer depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    Ping,
+    ListTools,
+    CallTool,
+    Other,
+}
+
+/// How far a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Sent; its answer is awaited.
+    Waiting,
+    /// The request for the next page is to be written.
+    NextPage,
+    /// The host has heard its end; a cancellation is to be written.
+    Cancelled,
+    /// The host has heard its end, and the peer does not have to.
+    Over,
+}
+
+impl Data for Outgoing {
+    const EMPTY: Outgoing = Outgoing {
+        sequence: 0,
+        method: Method::Other,
+        stage: Stage::Over,
+        armed: false,
+        wants_progress: false,
+        progress_resets: false,
+        timeout: Millis::ZERO,
+        maximum: Millis::ZERO,
+        last_progress: None,
+        pages: 0,
+    };
+
+    fn id_length(&self) -> usize {
+        0
+    }
+}
+
+/// How long to wait for an answer, and whether to hear of progress.
+///
+/// ```
+/// use mcp_proto::{Millis, client::Options};
+/// let patient = Options::DEFAULT.timeout(Millis::seconds(5)).with_progress();
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    pub(crate) timeout: Option<Millis>,
+    pub(crate) maximum: Option<Millis>,
+    pub(crate) progress: bool,
+    pub(crate) fixed: bool,
+}
+
+impl Options {
+    /// The client's own times, and no progress.
+    pub const DEFAULT: Options = Options { timeout: None, maximum: None, progress: false, fixed: false };
+
+    /// Waits this long, in milliseconds. Progress starts it anew.
+    #[must_use]
+    pub const fn timeout(mut self, time: Millis) -> Self {
+        self.timeout = Some(time);
+        self
+    }
+
+    /// Waits this long at most, in milliseconds, whatever progress is made.
+    #[must_use]
+    pub const fn maximum(mut self, time: Millis) -> Self {
+        self.maximum = Some(time);
+        self
+    }
+
+    /// Asks for progress.
+    #[must_use]
+    pub const fn with_progress(mut self) -> Self {
+        self.progress = true;
+        self
+    }
+
+    /// Progress does not start the time anew.
+    #[must_use]
+    pub const fn fixed(mut self) -> Self {
+        self.fixed = true;
+        self
+    }
+}
+
+impl Core<'_> {
+    /// How many ids share a sequence number: one for each slot, and one for connecting.
+    fn stride(&self) -> u64 {
+        (self.in_flight.limit() as u64).saturating_add(1)
+    }
+
+    /// The id of a request in a slot, or of the one that connects. Ids only ever grow; the first is 1.
+    pub(crate) fn id_of(&self, sequence: u64, slot: Option<u32>) -> u64 {
+        let place = slot.map_or(0, |slot| u64::from(slot).saturating_add(1));
+        sequence.saturating_mul(self.stride()).saturating_add(place).saturating_add(1)
+    }
+
+    /// The sequence number and the slot of an id that was used, whether it is in flight or not. Some servers answer
+    /// with the digits in a string.
+    pub(crate) fn place_of(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
+        let digits = match id.string() {
+            Some(text) => text.as_str()?,
+            None => id.raw(),
+        };
+        let place = digits.parse::<u64>().ok()?.checked_sub(1)?;
+        let sequence = place.checked_div(self.stride())?;
+        let slot = place.checked_rem(self.stride())?.checked_sub(1);
+        (sequence < self.sequence).then_some((sequence, slot.and_then(|slot| u32::try_from(slot).ok())))
+    }
+
+    /// The request with this id, if its answer is awaited.
+    pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
+        let (sequence, slot) = self.place_of(id)?;
+        let (ticket, outgoing) = self.in_flight.at(slot?)?;
+        (outgoing.sequence == sequence).then_some(ticket)
+    }
+
+    /// Writes a request, in a message of at most `room` bytes.
+    pub(crate) fn write_request(
+        &mut self,
+        id: u64,
+        method: &str,
+        revision: Revision,
+        room: usize,
+        token: bool,
+        params: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> Result<(), Overflow> {
+        let info = self.info;
+        self.send(About::REQUEST, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.unsigned(id);
+            out.field_string("method", method);
+            let before = out.mark();
+            out.key("params");
+            out.begin_object();
+            let empty = out.len();
+            params(out);
+            info.write_meta(revision, token.then_some(id), out);
+            if out.len() == empty && !out.overflowed() {
+                out.rollback(before);
+            } else {
+                out.end_object();
+            }
+            out.token("}");
+        })
+    }
+}
