@@ -5,6 +5,7 @@
 
 mod envelope;
 mod error;
+mod members;
 mod number;
 mod text;
 
@@ -12,7 +13,6 @@ pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
 
 use super::DEPTH_LIMIT;
-use super::swar::short_plain_text;
 use number::Digits;
 use text::Partial;
 
@@ -222,7 +222,7 @@ impl Scanner {
         while let [byte, tail @ ..] = rest {
             rest = match self.state {
                 State::FirstName | State::Name => match byte {
-                    b'"' => self.name(tail)?,
+                    b'"' => self.members(tail)?,
                     b'}' if self.state == State::FirstName => self.close(tail),
                     b' ' | b'\t' | b'\n' | b'\r' => skip_space(tail),
                     _ => return syntax(rest),
@@ -361,22 +361,8 @@ impl Scanner {
         tail
     }
 
-    /// A name, after its opening quote. A short one at depth one is looked up as a word.
-    #[inline(always)]
+    /// A name that is not short and plain, or cut: after its opening quote.
     fn name<'t>(&mut self, rest: &'t [u8]) -> Step<'t> {
-        if let Some((word, length)) = short_plain_text(rest)
-            && let Some([_, tail @ ..]) = rest.get(length..)
-        {
-            if self.depth == 1 {
-                self.current = Member::of_word(word);
-            }
-            if let [b':', tail @ ..] = tail {
-                self.state = State::Value;
-                return Ok(tail);
-            }
-            self.state = State::Colon;
-            return Ok(tail);
-        }
         self.in_name = true;
         self.name = 0;
         self.name_length = if self.depth == 1 { 0 } else { NO_NAME };
