@@ -13,6 +13,7 @@ pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
 
 use super::DEPTH_LIMIT;
+use super::walk::after_prefix;
 use number::Digits;
 use text::Partial;
 
@@ -250,12 +251,12 @@ impl Scanner {
     }
 
     /// The position in the text that `rest` of the present piece begins at.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn at(&self, rest: &[u8]) -> usize {
         self.position.wrapping_sub(rest.len())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn value<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> Step<'t> {
         if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
             return Ok(skip_space(tail));
@@ -285,7 +286,7 @@ impl Scanner {
     }
 
     /// A value begins that the envelope may want to know of.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn note_start(&mut self, byte: u8, here: usize) {
         if self.depth == 0 {
             self.shape = match byte {
@@ -301,7 +302,7 @@ impl Scanner {
     }
 
     /// A value has ended just before `rest`.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn end_value(&mut self, rest: &[u8]) {
         if self.depth == 1
             && let Some(member) = self.current.take()
@@ -314,7 +315,7 @@ impl Scanner {
         self.state = State::After;
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn after<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> Step<'t> {
         match byte {
             b',' if self.depth > 0 => {
@@ -328,13 +329,13 @@ impl Scanner {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn in_object(&self) -> bool {
         let [low, _] = self.objects;
         low & 1 != 0
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn open<'t>(&mut self, object: bool, rest: &[u8], tail: &'t [u8]) -> &'t [u8] {
         let within = self.depth < u32::from(self.limit);
         self.depth = self.depth.saturating_add(1);
@@ -352,7 +353,7 @@ impl Scanner {
         tail
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn close<'t>(&mut self, tail: &'t [u8]) -> &'t [u8] {
         let [low, high] = self.objects;
         self.objects = [low >> 1 | high << 63, high >> 1];
@@ -370,7 +371,7 @@ impl Scanner {
     }
 
     /// A string has ended just before `rest`.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn end_text(&mut self, rest: &[u8]) {
         if self.depth > u32::from(self.limit) {
             self.state = State::Deep;
@@ -385,7 +386,7 @@ impl Scanner {
     }
 
     /// The rest of `word`, of which `next` bytes were seen.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn literal<'t>(
         &mut self,
         word: &'static [u8],
@@ -394,7 +395,7 @@ impl Scanner {
         state: fn(u8) -> State,
     ) -> Step<'t> {
         let expected = word.get(usize::from(next)..).unwrap_or_default();
-        if let Some(tail) = rest.strip_prefix(expected) {
+        if let Some(tail) = after_prefix(rest, expected) {
             self.end_value(tail);
             return Ok(tail);
         }
@@ -440,7 +441,7 @@ impl Scanner {
 }
 
 /// What is left after white space.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 fn skip_space(mut rest: &[u8]) -> &[u8] {
     while let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
         rest = tail;

@@ -2,11 +2,14 @@
 //! not is left to the states, which know everything.
 
 use super::{Member, Scanner, State, Step, skip_space};
-use crate::json::swar::{plain_run, short_plain_text};
+use crate::json::swar::{FAST, plain_run, short_plain_text};
 
 impl Scanner {
     /// Members from behind the opening quote of a name.
     pub(super) fn members<'t>(&mut self, rest: &'t [u8]) -> Step<'t> {
+        if !FAST {
+            return self.name(rest);
+        }
         let mut rest = rest;
         loop {
             let Some(tail) = self.simple_name(rest) else { return self.name(rest) };
@@ -37,7 +40,7 @@ impl Scanner {
     }
 
     /// A name that is all there and has no escapes: what follows its closing quote.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn simple_name<'t>(&mut self, rest: &'t [u8]) -> Option<&'t [u8]> {
         let (member, length) = match short_plain_text(rest) {
             Some((word, length)) => (Member::of_word(word), length),
@@ -55,7 +58,7 @@ impl Scanner {
     }
 
     /// A string, integer or literal that is all there: what follows it.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn simple_value<'t>(&mut self, rest: &'t [u8]) -> Option<&'t [u8]> {
         let after = match rest {
             [b'"', text @ ..] => match text.get(plain_run(text)..) {
@@ -85,7 +88,7 @@ impl Scanner {
     }
 
     /// From behind a value to behind the opening quote of the next name; `Err`: what follows if there is none.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_name<'t>(&mut self, after: &'t [u8]) -> Result<&'t [u8], &'t [u8]> {
         let mut after = after;
         loop {

@@ -156,6 +156,16 @@ fn errors_name_the_place_and_the_reason() {
         error::<Choice>("\"Other\""),
         "unknown variant `Other`, expected one of `Unit`, `Newtype`, `Tuple`, `Struct`"
     );
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Strict {
+        #[serde(rename = "on")]
+        _on: bool,
+    }
+    #[derive(Debug, Deserialize)]
+    enum Never {}
+    assert_eq!(error::<Strict>("{\"off\":1}"), "unknown field `off`, expected `on`");
+    assert_eq!(error::<Never>("\"x\""), "unknown variant `x`, there are none");
     assert_eq!(error::<f64>("1e999"), "invalid value: a number out of range, expected f64");
     assert_eq!(error::<char>("\"ab\""), "invalid value: string \"ab\", expected a character");
     assert_eq!(error::<Vec<Vec<u8>>>("[[],[0,true]]"), "`[1][1]`: invalid type: boolean `true`, expected u8");
