@@ -5,6 +5,7 @@
 
 mod envelope;
 mod error;
+mod members;
 mod number;
 mod text;
 
@@ -12,7 +13,7 @@ pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
 
 use super::DEPTH_LIMIT;
-use super::swar::short_plain_text;
+use super::walk::after_prefix;
 use number::Digits;
 use text::Partial;
 
@@ -223,7 +224,7 @@ impl Scanner {
         while let [byte, tail @ ..] = rest {
             rest = match self.state {
                 State::FirstName | State::Name => match byte {
-                    b'"' => self.name(tail)?,
+                    b'"' => self.members(tail)?,
                     b'}' if self.state == State::FirstName => self.close(tail),
                     b' ' | b'\t' | b'\n' | b'\r' => skip_space(tail),
                     _ => return syntax(rest),
@@ -251,12 +252,12 @@ impl Scanner {
     }
 
     /// The position in the text that `rest` of the present piece begins at.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn at(&self, rest: &[u8]) -> usize {
         self.position.wrapping_sub(rest.len())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn value<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> Step<'t> {
         if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
             return Ok(skip_space(tail));
@@ -286,7 +287,7 @@ impl Scanner {
     }
 
     /// A value begins that the envelope may want to know of.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn note_start(&mut self, byte: u8, here: usize) {
         if self.depth == 0 {
             self.shape = match byte {
@@ -302,7 +303,7 @@ impl Scanner {
     }
 
     /// A value has ended just before `rest`.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn end_value(&mut self, rest: &[u8]) {
         if self.depth == 1
             && let Some(member) = self.current.take()
@@ -315,7 +316,7 @@ impl Scanner {
         self.state = State::After;
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn after<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> Step<'t> {
         match byte {
             b',' if self.depth > 0 => {
@@ -329,13 +330,13 @@ impl Scanner {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn in_object(&self) -> bool {
         let [low, _] = self.objects;
         low & 1 != 0
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn open<'t>(&mut self, object: bool, rest: &[u8], tail: &'t [u8]) -> &'t [u8] {
         let within = self.depth < u32::from(self.limit);
         self.depth = self.depth.saturating_add(1);
@@ -353,7 +354,7 @@ impl Scanner {
         tail
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn close<'t>(&mut self, tail: &'t [u8]) -> &'t [u8] {
         let [low, high] = self.objects;
         self.objects = [low >> 1 | high << 63, high >> 1];
@@ -362,22 +363,8 @@ impl Scanner {
         tail
     }
 
-    /// A name, after its opening quote. A short one at depth one is looked up as a word.
-    #[inline(always)]
+    /// A name that is not short and plain, or cut: after its opening quote.
     fn name<'t>(&mut self, rest: &'t [u8]) -> Step<'t> {
-        if let Some((word, length)) = short_plain_text(rest)
-            && let Some([_, tail @ ..]) = rest.get(length..)
-        {
-            if self.depth == 1 {
-                self.current = Member::of_word(word);
-            }
-            if let [b':', tail @ ..] = tail {
-                self.state = State::Value;
-                return Ok(tail);
-            }
-            self.state = State::Colon;
-            return Ok(tail);
-        }
         self.in_name = true;
         self.name = 0;
         self.name_length = if self.depth == 1 { 0 } else { NO_NAME };
@@ -385,7 +372,7 @@ impl Scanner {
     }
 
     /// A string has ended just before `rest`.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn end_text(&mut self, rest: &[u8]) {
         if self.depth > u32::from(self.limit) {
             self.state = State::Deep;
@@ -400,7 +387,7 @@ impl Scanner {
     }
 
     /// The rest of `word`, of which `next` bytes were seen.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn literal<'t>(
         &mut self,
         word: &'static [u8],
@@ -409,7 +396,7 @@ impl Scanner {
         state: fn(u8) -> State,
     ) -> Step<'t> {
         let expected = word.get(usize::from(next)..).unwrap_or_default();
-        if let Some(tail) = rest.strip_prefix(expected) {
+        if let Some(tail) = after_prefix(rest, expected) {
             self.end_value(tail);
             return Ok(tail);
         }
@@ -455,7 +442,7 @@ impl Scanner {
 }
 
 /// What is left after white space.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 fn skip_space(mut rest: &[u8]) -> &[u8] {
     while let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
         rest = tail;

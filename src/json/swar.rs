@@ -1,11 +1,15 @@
 //! Searches inside strings, eight bytes at a time without `unsafe`: the scanner, the views and the writer share them.
 
+/// Whether to spend code on speed. On bare metal flash is what is short, and lines are; everywhere else the fast ways
+/// are worth their size. Both ways give the same results.
+pub(super) const FAST: bool = cfg!(not(target_os = "none"));
+
 const LOW: u64 = u64::from_le_bytes([0x01; 8]);
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 
 /// The high bit of each byte of `word` that ends a plain run: a quote, a backslash, a control character and, with
 /// `ASCII`, everything past it. Only the lowest bit set is to be trusted: a borrow can set higher ones by mistake.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 fn stops<const ASCII: bool>(word: u64) -> u64 {
     let quote = word ^ (LOW.wrapping_mul(b'"' as u64));
     let backslash = word ^ (LOW.wrapping_mul(b'\\' as u64));
@@ -16,25 +20,25 @@ fn stops<const ASCII: bool>(word: u64) -> u64 {
     (quote | backslash | control | beyond) & HIGH
 }
 
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 fn is_stop<const ASCII: bool>(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\' || (ASCII && byte >= 0x80)
 }
 
 /// How many bytes at the start of `bytes` are printable ASCII other than quote and backslash.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn plain_run(bytes: &[u8]) -> usize {
     run::<true>(bytes)
 }
 
 /// How many bytes at the start of `bytes` are neither a quote, a backslash nor a control character.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn text_run(bytes: &[u8]) -> usize {
     run::<false>(bytes)
 }
 
 /// If a quote ends a plain run of at most seven bytes: the run as a word (little endian, the rest zero) and its length.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn short_plain_text(bytes: &[u8]) -> Option<(u64, usize)> {
     let (first, _) = bytes.split_first_chunk::<8>()?;
     let word = u64::from_le_bytes(*first);
@@ -47,8 +51,11 @@ pub(super) fn short_plain_text(bytes: &[u8]) -> Option<(u64, usize)> {
 }
 
 /// Most strings are short: the first words are looked at in place, the rest is a call.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 fn run<const ASCII: bool>(bytes: &[u8]) -> usize {
+    if !FAST {
+        return slow_run::<ASCII>(bytes);
+    }
     if let Some((first, _)) = bytes.split_first_chunk::<8>() {
         let hits = stops::<ASCII>(u64::from_le_bytes(*first));
         if hits != 0 {
@@ -87,15 +94,18 @@ fn long_run<const ASCII: bool>(bytes: &[u8]) -> usize {
         // The block that stopped it, or the rest, by words again.
         words = usize::MAX;
     }
-    let tail = rest.iter().position(|&byte| is_stop::<ASCII>(byte)).unwrap_or(rest.len());
-    bytes.len().wrapping_sub(rest.len()).wrapping_add(tail)
+    bytes.len().wrapping_sub(rest.len()).wrapping_add(slow_run::<ASCII>(rest))
+}
+
+fn slow_run<const ASCII: bool>(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&byte| is_stop::<ASCII>(byte)).unwrap_or(bytes.len())
 }
 
 const BLOCK: usize = 64;
 const VECTORS: bool = cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"));
 
 /// Written as one fold without an early exit, which the compiler turns into vector code.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 fn block_has_stop<const ASCII: bool>(block: &[u8; BLOCK]) -> bool {
     let mut found = 0u8;
     for &byte in block {

@@ -1,7 +1,7 @@
 //! `Str`: the text of a JSON string, still escaped.
 
 use super::swar::text_run;
-use super::walk::split;
+use super::walk::{after_prefix, copy, split};
 use core::fmt;
 
 /// The text of a JSON string as it stands between the quotes, still escaped. It compares, iterates and copies the
@@ -80,8 +80,8 @@ impl<'a> Str<'a> {
             let bytes = piece.bytes();
             let next = end.saturating_add(bytes.len());
             match target.get_mut(end..next) {
-                Some(place) if place.len() == bytes.len() => place.copy_from_slice(bytes),
-                _ => return Err(TooShort { needed: self.len() }),
+                Some(place) => copy(place, bytes),
+                None => return Err(TooShort { needed: self.len() }),
             }
             end = next;
         }
@@ -100,7 +100,7 @@ impl<'a> Str<'a> {
         }
         let mut other = other;
         for piece in self.pieces() {
-            match other.strip_prefix(piece.bytes()) {
+            match after_prefix(other, piece.bytes()) {
                 Some(tail) => other = tail,
                 None => return false,
             }
@@ -287,9 +287,7 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
             (before.wrapping_sub(rest.len()).wrapping_add(1), decoded, length)
         } else {
             let run = text_run(tail).saturating_add(1);
-            if let Some(place) = from.checked_add(run).filter(|end| *end <= text.len() && to <= from) {
-                text.copy_within(from..place, to);
-            }
+            move_down(text, from, to, run);
             to = to.saturating_add(run);
             from = from.saturating_add(run);
             continue;
@@ -304,6 +302,21 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
         from = from.saturating_add(next);
     }
     to.min(text.len())
+}
+
+/// Moves `length` bytes from `from` down to `to`, block by block: a run may overlap with where it goes.
+fn move_down(text: &mut [u8], from: usize, to: usize, length: usize) {
+    let mut block = [0; 64];
+    let mut done = 0usize;
+    while done < length {
+        let size = length.saturating_sub(done).min(block.len());
+        let part = |start: usize| start.saturating_add(done)..start.saturating_add(done).saturating_add(size);
+        let (Some(source), Some(kept)) = (text.get(part(from)), block.get_mut(..size)) else { return };
+        copy(kept, source);
+        let Some(target) = text.get_mut(part(to)) else { return };
+        copy(target, kept);
+        done = done.saturating_add(size);
+    }
 }
 
 #[cfg(test)]

@@ -193,7 +193,10 @@ impl<'a> Json<'a> {
     /// Whether it is a number written without fraction and exponent, of whatever length.
     #[must_use]
     pub fn is_integer_text(self) -> bool {
-        let digits = self.text.strip_prefix(b"-").unwrap_or(self.text);
+        let digits = match self.text {
+            [b'-', digits @ ..] => digits,
+            digits => digits,
+        };
         !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
     }
 }
@@ -240,7 +243,10 @@ impl<'a> Iterator for Members<'a> {
         };
         let (name, rest) = split(rest, text_length(rest));
         let rest = after_space(rest.get(1..).unwrap_or_default());
-        let rest = after_space(rest.strip_prefix(b":").unwrap_or(rest));
+        let rest = match rest {
+            [b':', rest @ ..] => after_space(rest),
+            rest => rest,
+        };
         let (value, rest) = split(rest, value_length(rest));
         self.rest = rest;
         Some((Str::trusted(name), Json { text: value }))

@@ -7,7 +7,7 @@ pub(super) fn is_space(byte: u8) -> bool {
 }
 
 /// What follows the white space.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn after_space(mut rest: &[u8]) -> &[u8] {
     while let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
         rest = tail;
@@ -82,7 +82,23 @@ fn container_tail(bytes: &[u8]) -> &[u8] {
 }
 
 /// Splits `bytes` at `length`, at the end if they are shorter.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn split(bytes: &[u8], length: usize) -> (&[u8], &[u8]) {
     bytes.split_at_checked(length).unwrap_or((bytes, &[]))
+}
+
+/// What follows `prefix`, if that is what `bytes` begin with. The ways of `core` to do this and the next can panic as
+/// far as a small build can tell.
+#[inline]
+pub(super) fn after_prefix<'b>(bytes: &'b [u8], prefix: &[u8]) -> Option<&'b [u8]> {
+    let (head, tail) = bytes.split_at_checked(prefix.len())?;
+    (head == prefix).then_some(tail)
+}
+
+/// Copies as much as both have.
+#[inline]
+pub(super) fn copy(target: &mut [u8], source: &[u8]) {
+    for (place, byte) in target.iter_mut().zip(source) {
+        *place = *byte;
+    }
 }

@@ -6,7 +6,7 @@ use super::scan::{ScanError, Scanner, scan};
 use super::swar::text_run;
 use super::text::Str;
 use super::view::Json;
-use super::walk::{split, trimmed};
+use super::walk::{copy, split, trimmed};
 use crate::buffer::Room;
 use core::fmt;
 
@@ -362,7 +362,7 @@ impl<'a> Writer<'a> {
         let copied = parts.and_then(|(before, after)| {
             let source = before.get(from..from.saturating_add(length))?;
             let target = after.get_mut(..source.len())?;
-            target.copy_from_slice(source);
+            copy(target, source);
             source.last().copied()
         });
         match copied {
@@ -427,11 +427,11 @@ impl<'a> Writer<'a> {
             return true;
         }
         match self.room.ensure(end).and_then(|all| all.get_mut(self.at..end)) {
-            Some(place) if place.len() == bytes.len() => {
-                place.copy_from_slice(bytes);
+            Some(place) => {
+                copy(place, bytes);
                 true
             }
-            _ => false,
+            None => false,
         }
     }
 }

@@ -33,7 +33,7 @@ pub enum Member {
 
 impl Member {
     /// The member of that name: at most seven bytes, little endian, padded with zeros.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn of_word(word: u64) -> Option<Member> {
         const JSONRPC: u64 = u64::from_le_bytes(*b"jsonrpc\0");
         const ID: u64 = u64::from_le_bytes(*b"id\0\0\0\0\0\0");

@@ -29,7 +29,7 @@ impl Digits {
     }
 
     /// What it has come to with one more byte; `None` if that byte is no part of it.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next(self, byte: u8) -> Option<Digits> {
         match (self, byte) {
             (Digits::Sign, b'0') => Some(Digits::Zero),
@@ -46,7 +46,7 @@ impl Digits {
 
 impl Scanner {
     /// A number, from wherever it stands.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> Step<'t> {
         let mut rest = rest;
         if digits == Digits::Whole {
@@ -86,7 +86,7 @@ impl Scanner {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 fn skip_digits(mut rest: &[u8]) -> &[u8] {
     while let [b'0'..=b'9', tail @ ..] = rest {
         rest = tail;

@@ -24,7 +24,7 @@ pub(super) enum Partial {
 
 impl Scanner {
     /// A string, after its opening quote.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> Step<'t> {
         // The common case first: it ends after one plain run.
         if self.name_length == NO_NAME
@@ -184,7 +184,7 @@ impl Scanner {
     }
 
     /// Collects the name of a member, as long as it can be one of ours.
-    #[inline(always)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn add_to_name(&mut self, decoded: &[u8]) {
         if self.name_length == NO_NAME {
             return;

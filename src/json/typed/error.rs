@@ -115,11 +115,7 @@ impl fmt::Display for Found<'_> {
             Unexpected::Signed(value) => write!(formatter, "integer `{value}`"),
             Unexpected::Float(_) => formatter.write_str("a number with a fraction"),
             Unexpected::Char(value) => write!(formatter, "character `{value}`"),
-            Unexpected::Str(value) => {
-                let shown = cut(value, SHOWN);
-                let more = if shown.len() < value.len() { "…" } else { "" };
-                write!(formatter, "string \"{shown}{more}\"")
-            }
+            Unexpected::Str(value) => write!(formatter, "string \"{}\"", Shown(value)),
             Unexpected::Bytes(_) => formatter.write_str("bytes"),
             Unexpected::Unit => formatter.write_str("null"),
             Unexpected::Option => formatter.write_str("an optional value"),
@@ -136,6 +132,36 @@ impl fmt::Display for Found<'_> {
     }
 }
 
+/// The start of a text.
+struct Shown<'a>(&'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = cut(self.0, SHOWN);
+        formatter.write_str(shown)?;
+        formatter.write_str(if shown.len() < self.0.len() { "…" } else { "" })
+    }
+}
+
+/// The names that there are. (serde's own way to print them can panic.)
+struct Names(&'static [&'static str]);
+
+impl fmt::Display for Names {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self.0 {
+            [] => return formatter.write_str("there are none"),
+            [_] => "expected",
+            _ => "expected one of",
+        })?;
+        let mut separator = " ";
+        for name in self.0 {
+            write!(formatter, "{separator}`{name}`")?;
+            separator = ", ";
+        }
+        Ok(())
+    }
+}
+
 impl de::Error for TypedError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         TypedError::new(format_args!("{message}"))
@@ -147,6 +173,14 @@ impl de::Error for TypedError {
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
         TypedError::new(format_args!("invalid value: {}, expected {expected}", Found(unexpected)))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        TypedError::new(format_args!("unknown variant `{}`, {}", Shown(variant), Names(expected)))
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        TypedError::new(format_args!("unknown field `{}`, {}", Shown(field), Names(expected)))
     }
 }
 

@@ -1,1 +1,234 @@
+use super::*;
+use serde::Deserialize;
+use std::borrow::ToOwned;
+use std::collections::BTreeMap;
+use std::format;
+use std::string::{String, ToString};
+use std::vec::Vec;
 
+#[track_caller]
+fn decoded<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, String> {
+    let mut text = text.as_bytes().to_vec();
+    decode_in_place(&mut text).map_err(|error| error.to_string())
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Motor {
+    speed: u8,
+    on: Option<bool>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Robot {
+    motor: Vec<Motor>,
+    names: BTreeMap<String, i8>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+enum Choice {
+    Unit,
+    Newtype(i32),
+    Tuple(u8, char),
+    Struct { on: bool },
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Inside {
+    Led { level: u8 },
+    Text { text: String, ratio: Option<f64> },
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", content = "value")]
+enum Beside {
+    Led(u8),
+    Off,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Either {
+    Number(i64),
+    Fraction(f64),
+    Text(String),
+    List(Vec<Either>),
+    Nothing(()),
+}
+
+#[test]
+fn text_borrows_whatever_escapes_it_had() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Borrowed<'a> {
+        text: &'a str,
+        #[serde(borrow)]
+        more: BTreeMap<&'a str, &'a [u8]>,
+    }
+    let mut text = br#"{"te\u0078t":"\ud83d\ude00\n","more":{"a\tb":"\u00e9"}}"#.to_vec();
+    let borrowed: Borrowed<'_> = decode_in_place(&mut text).unwrap();
+    assert_eq!(borrowed, Borrowed { text: "😀\n", more: BTreeMap::from([("a\tb", "é".as_bytes())]) });
+}
+
+#[test]
+fn enums_of_every_form() {
+    assert_eq!(decoded("\"Unit\""), Ok(Choice::Unit));
+    assert_eq!(decoded("{\"Unit\":null}"), Ok(Choice::Unit));
+    assert_eq!(decoded("{ \"Newtype\" : -7 }"), Ok(Choice::Newtype(-7)));
+    assert_eq!(decoded("{\"Tu\\u0070le\":[1,\"x\"]}"), Ok(Choice::Tuple(1, 'x')));
+    assert_eq!(decoded("{\"Struct\":{\"on\":true}}"), Ok(Choice::Struct { on: true }));
+    assert_eq!(decoded("{\"level\":3,\"kind\":\"led\"}"), Ok(Inside::Led { level: 3 }));
+    let text = Inside::Text { text: "a\nb".to_owned(), ratio: Some(0.5) };
+    assert_eq!(decoded("{\"kind\":\"text\",\"text\":\"a\\nb\",\"ratio\":0.5,\"x\":[{}]}"), Ok(text));
+    assert_eq!(decoded("{\"value\":3,\"kind\":\"Led\"}"), Ok(Beside::Led(3)));
+    assert_eq!(decoded("{\"kind\":\"Off\"}"), Ok(Beside::Off));
+    assert_eq!(
+        decoded("[1,0.5,\"x\",null,[],18446744073709551615]"),
+        Ok(Either::List(std::vec![
+            Either::Number(1),
+            Either::Fraction(0.5),
+            Either::Text("x".to_owned()),
+            Either::Nothing(()),
+            Either::List(std::vec![]),
+            Either::Fraction(18_446_744_073_709_551_615.0),
+        ]))
+    );
+}
+
+#[test]
+fn numbers_at_their_bounds() {
+    assert_eq!(decoded::<u8>("255"), Ok(255));
+    assert_eq!(decoded::<i64>("-9223372036854775808"), Ok(i64::MIN));
+    assert_eq!(decoded::<u64>("18446744073709551615"), Ok(u64::MAX));
+    assert_eq!(decoded::<u128>("340282366920938463463374607431768211455"), Ok(u128::MAX));
+    assert_eq!(decoded::<i128>("-170141183460469231731687303715884105728"), Ok(i128::MIN));
+    assert_eq!(decoded::<i32>("-0"), Ok(0));
+    assert_eq!(decoded::<u32>("-0"), Ok(0));
+    assert_eq!(decoded::<u128>("-0"), Ok(0));
+    assert_eq!(decoded::<f64>("0.1"), Ok(0.1));
+    assert_eq!(decoded::<f32>("0.1"), Ok(0.1));
+    assert_eq!(decoded::<f64>("7"), Ok(7.0));
+    assert_eq!(decoded::<f64>("1e308"), Ok(1e308));
+    assert_eq!(decoded::<f64>("-0").map(f64::is_sign_negative), Ok(true));
+    assert_eq!(
+        decoded::<BTreeMap<u8, bool>>("{\"7\":true,\"\\u0038\":false}"),
+        Ok(BTreeMap::from([(7, true), (8, false)]))
+    );
+    assert_eq!(decoded::<BTreeMap<bool, ()>>("{\"true\":null}"), Ok(BTreeMap::from([(true, ())])));
+}
+
+#[test]
+fn errors_name_the_place_and_the_reason() {
+    fn error<T: for<'a> Deserialize<'a>>(text: &str) -> String {
+        decoded::<T>(text).err().unwrap()
+    }
+    for (text, message) in [
+        (
+            r#"{"motor":[{"speed":1},{"speed":2},{"speed":"x"}]}"#,
+            "`motor[2].speed`: invalid type: string \"x\", expected u8",
+        ),
+        (r#"{"motor":[{"speed":300}]}"#, "`motor[0].speed`: invalid value: integer `300`, expected u8"),
+        (r#"{"motor":[{"speed":-3}]}"#, "`motor[0].speed`: invalid value: integer `-3`, expected u8"),
+        (
+            r#"{"motor":[{"speed":1.0}]}"#,
+            "`motor[0].speed`: invalid type: a number with a fraction, an exponent or too many digits, expected u8",
+        ),
+        (r#"{"motor":[{"on":null}]}"#, "`motor[0]`: missing field `speed`"),
+        (r#"{"motor":[{"speed":1,"on":[]}]}"#, "`motor[0].on`: invalid type: an array, expected a boolean"),
+        (r#"{"motor":[],"names":{"a b":128}}"#, "`names.a b`: invalid value: integer `128`, expected i8"),
+        (r#"{"motor":{}}"#, "`motor`: invalid type: an object, expected a sequence"),
+        (r#"{"motor":null}"#, "`motor`: invalid type: null, expected a sequence"),
+        (r#"{"motor":[],"motor":[]}"#, "duplicate field `motor`"),
+        ("{}", "missing field `motor`"),
+        ("7", "invalid type: integer `7`, expected struct Robot"),
+        ("true", "invalid type: boolean `true`, expected struct Robot"),
+    ] {
+        assert_eq!(error::<Robot>(text), message);
+    }
+    assert_eq!(error::<(u8, u8)>("[1,2,3]"), "more elements than expected");
+    assert_eq!(error::<(u8, u8)>("[1]"), "invalid length 1, expected a tuple of size 2");
+    assert_eq!(
+        error::<Choice>("{\"Struct\":{\"on\":1}}"),
+        "`Struct.on`: invalid type: integer `1`, expected a boolean"
+    );
+    assert_eq!(error::<Choice>("{\"Newtype\":1,\"Unit\":null}"), "more elements than expected");
+    assert_eq!(error::<Choice>("[]"), "invalid type: an array, expected a variant");
+    assert_eq!(
+        error::<Choice>("\"Other\""),
+        "unknown variant `Other`, expected one of `Unit`, `Newtype`, `Tuple`, `Struct`"
+    );
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Strict {
+        #[serde(rename = "on")]
+        _on: bool,
+    }
+    #[derive(Debug, Deserialize)]
+    enum Never {}
+    assert_eq!(error::<Strict>("{\"off\":1}"), "unknown field `off`, expected `on`");
+    assert_eq!(error::<Never>("\"x\""), "unknown variant `x`, there are none");
+    assert_eq!(error::<f64>("1e999"), "invalid value: a number out of range, expected f64");
+    assert_eq!(error::<char>("\"ab\""), "invalid value: string \"ab\", expected a character");
+    assert_eq!(error::<Vec<Vec<u8>>>("[[],[0,true]]"), "`[1][1]`: invalid type: boolean `true`, expected u8");
+    assert_eq!(error::<BTreeMap<u8, ()>>("{\"x\":null}"), "invalid type: string \"x\", expected u8");
+}
+
+#[test]
+fn long_errors_are_cut() {
+    let long = "ä".repeat(100);
+    let error = decoded::<Vec<BTreeMap<String, u8>>>(&format!("[{{\"{long}\":\"{long}\"}}]")).unwrap_err();
+    assert_eq!(error, format!("`…`: invalid type: string \"{}…\", expected u8", "ä".repeat(12)));
+    let mut text = format!("[{{\"a long name, but not too long\":{{\"inner\":\"{long}\"}}}}]").into_bytes();
+    let error = decode_in_place::<Vec<BTreeMap<String, BTreeMap<String, u8>>>>(&mut text).unwrap_err();
+    assert_eq!(error.path(), "[0].a long name, but not too long.inner");
+    assert!(error.message().ends_with("expected u8"));
+    assert!(size_of::<TypedError>() < 128);
+}
+
+#[test]
+fn depth_is_bounded() {
+    #[derive(Debug, Deserialize)]
+    struct Nested(#[allow(dead_code)] Vec<Nested>);
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    assert!(decoded::<Nested>(&nested(128)).is_ok());
+    let error = decoded::<Nested>(&nested(129)).unwrap_err();
+    assert!(error.ends_with("nested too deep"), "{error}");
+    // What nobody wants is not walked into.
+    assert!(decoded::<serde::de::IgnoredAny>(&nested(100_000)).is_ok());
+}
+
+#[test]
+fn text_that_nobody_scanned_is_refused_or_read_but_does_no_harm() {
+    for text in [
+        "",
+        " ",
+        "[",
+        "[1",
+        "[1,",
+        "{\"motor\"",
+        "{\"motor\":",
+        "\"abc",
+        "tru",
+        "-",
+        "1x",
+        "1 2",
+        "[1 2]",
+        "nul",
+    ] {
+        assert!(decoded::<Vec<u8>>(text).is_err(), "{text}");
+        assert!(decoded::<Robot>(text).is_err(), "{text}");
+    }
+    let alphabet: [&[u8]; 14] =
+        [b"{", b"}", b"[", b"]", b"\"", b":", b",", b"\\", b"\\ud83d", b"\xff", b"1", b"-", b"null", b" "];
+    let mut state = 5u32;
+    for _ in 0..50_000 {
+        let mut text = Vec::new();
+        for _ in 0..10 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            text.extend_from_slice(alphabet[(state >> 16) as usize % alphabet.len()]);
+        }
+        let _ = decode_in_place::<Either>(&mut text.clone());
+        let _ = decode_in_place::<Choice>(&mut text.clone());
+        let _ = decode_in_place::<BTreeMap<&str, serde::de::IgnoredAny>>(&mut text.clone());
+        let _ = decode_in_place::<Option<Vec<(u8, f32)>>>(&mut text);
+    }
+}
