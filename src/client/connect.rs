@@ -55,7 +55,7 @@ impl Core<'_> {
         }
         self.sequence = sequence.saturating_add(1);
         self.tried = self.tried.with(revision);
-        self.connecting = Some(Connecting { sequence, deadline: self.now + time });
+        self.connecting = Some(Connecting { sequence, deadline: self.now.plus(time) });
         self.life.step(trigger);
         None
     }

@@ -404,8 +404,8 @@ impl<'b> Client<'b> {
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return false };
         if !mem::replace(&mut outgoing.armed, true) {
-            outgoing.maximum = now + outgoing.maximum;
-            let deadline = (now + outgoing.timeout).min(outgoing.maximum);
+            outgoing.maximum = now.plus(outgoing.maximum);
+            let deadline = now.plus(outgoing.timeout).min(outgoing.maximum);
             self.core.in_flight.set_deadline(ticket, Some(deadline));
             return true;
         }
@@ -495,7 +495,7 @@ impl<'b> Client<'b> {
             return true;
         }
         let grace = self.core.info.timeouts.grace;
-        let ends = *self.grace_ends.get_or_insert(self.core.now + grace);
+        let ends = *self.grace_ends.get_or_insert(self.core.now.plus(grace));
         let over = self.core.output.is_empty() || ends <= self.core.now || self.core.output.is_broken();
         over && self.core.life.step(Trigger::Drained)
     }

@@ -147,7 +147,7 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Span) -> Received {
     if outgoing.last_progress.is_none_or(|last| progress > last) {
         outgoing.last_progress = Some(progress);
         if outgoing.progress_resets && outgoing.armed {
-            let deadline = (core.now + outgoing.timeout).min(outgoing.maximum);
+            let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
             core.in_flight.set_deadline(ticket, Some(deadline));
         }
     }

@@ -86,6 +86,12 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// One past the last byte written, in the room.
+    #[cfg(test)]
+    pub(crate) fn end(&self) -> usize {
+        self.at
+    }
+
     /// What was written so far (nothing while it only counts).
     pub(crate) fn written(&self) -> &[u8] {
         self.room.bytes().get(self.start..self.at).unwrap_or_default()
