@@ -8,7 +8,7 @@
 
 use memchr::memchr;
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, copy, shift};
 use crate::frame::StreamId;
 use crate::json::{Envelope, Member, ScanError, ScanErrorKind, Scanner};
 
@@ -274,7 +274,7 @@ impl<'b> Input<'b> {
             capture.length = to.saturating_sub(id.start).min(self.capture_room());
             let to = id.start.saturating_add(capture.length);
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..to) {
-                bytes.copy_within(id.start.., 0);
+                shift(bytes, id.start);
             }
         }
         self.discard = Some(capture);
@@ -339,7 +339,7 @@ impl<'b> Input<'b> {
         let full = self.end >= self.buffer.limit();
         if self.discard.is_none() && self.start > 0 && (full || self.start >= held) {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
-                bytes.copy_within(self.start.., 0);
+                shift(bytes, self.start);
             }
             self.scanned = self.scanned.saturating_sub(self.start);
             (self.start, self.end) = (0, held);
@@ -382,7 +382,7 @@ fn keep_id(scanner: &mut Scanner, capture: &mut Capture, text: &[u8], kept: &mut
     let (Some(text), Some(room)) = (text.get(from..to), kept.get_mut(capture.length..)) else { return };
     let length = text.len().min(room.len());
     if let (Some(text), Some(room)) = (text.get(..length), room.get_mut(..length)) {
-        room.copy_from_slice(text);
+        copy(room, text);
         capture.length = capture.length.saturating_add(length);
     }
 }
@@ -414,7 +414,7 @@ impl Door for Input<'_> {
         let mut room = self.buffer.room();
         match room.ensure(message.len()).and_then(|room| room.get_mut(..message.len())) {
             Some(room) => {
-                room.copy_from_slice(message);
+                copy(room, message);
                 self.end = message.len();
                 self.frame = Some((stream, envelope));
             }

@@ -1,6 +1,6 @@
 //! What waits to be written: whole messages, one after the other.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, copy, shift};
 use crate::frame::{About, MARK};
 use crate::json::Writer;
 use crate::machine::Transmit;
@@ -84,7 +84,7 @@ impl<'b> Output<'b> {
         }
         if self.end.saturating_add(bytes) > self.buffer.limit() {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
-                bytes.copy_within(self.start.., 0);
+                shift(bytes, self.start);
             }
             (self.start, self.end) = (0, unsent);
         }
@@ -98,7 +98,7 @@ impl<'b> Output<'b> {
         if full {
             let unsent = self.end.saturating_sub(self.start);
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
-                bytes.copy_within(self.start.., 0);
+                shift(bytes, self.start);
             }
             (self.start, self.end) = (0, unsent);
         }
@@ -135,7 +135,7 @@ impl<'b> Output<'b> {
         let bytes = self.buffer.room().into_grown(end).ok_or(Overflow)?;
         if self.frames {
             let mark = about.encode(to.saturating_sub(from));
-            bytes.get_mut(self.end..from).ok_or(Overflow)?.copy_from_slice(&mark);
+            copy(bytes.get_mut(self.end..from).ok_or(Overflow)?, &mark);
         } else {
             *bytes.get_mut(to).ok_or(Overflow)? = b'\n';
         }

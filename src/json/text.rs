@@ -1,7 +1,8 @@
 //! `Str`: the text of a JSON string, still escaped.
 
 use super::swar::text_run;
-use super::walk::{after_prefix, copy, split};
+use super::walk::{after_prefix, split};
+use crate::buffer::copy;
 use core::fmt;
 
 /// The text of a JSON string as it stands between the quotes, still escaped. It compares, iterates and copies the

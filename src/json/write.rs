@@ -7,8 +7,9 @@ use super::decimal::{Decimal, digits};
 use super::scan::{ScanError, Scanner, scan};
 use super::text::Str;
 use super::view::Json;
-use super::walk::{copy, split, trimmed};
-use crate::buffer::Room;
+use super::walk::{split, trimmed};
+use crate::buffer::copy;
+use crate::buffer::{Room, shift};
 use core::fmt;
 use escape::{escape_into, escaped_length, first_length};
 
@@ -279,8 +280,9 @@ impl<'a> Writer<'a> {
             to = to.saturating_add(1);
         }
         if from.at <= to && to <= written.len() {
-            written.copy_within(to.., from.at);
-            self.at = self.at.saturating_sub(to.saturating_sub(from.at));
+            let removed = to.saturating_sub(from.at);
+            shift(written.get_mut(from.at..).unwrap_or_default(), removed);
+            self.at = self.at.saturating_sub(removed);
         }
     }
 

@@ -5,7 +5,7 @@ use mcp_proto::{Fault, Millis};
 /// A board with a UART, a clock, an LED, and something to test.
 pub trait Board {
     /// Time since the start.
-    fn now(&self) -> Millis;
+    fn now(&mut self) -> Millis;
     /// Takes bytes that have arrived, as many as there are and fit: maybe none.
     fn read(&mut self, space: &mut [u8]) -> usize;
     /// Sends bytes, as many as can be sent at once: maybe none.

@@ -1,25 +1,19 @@
-//! The main loop of a board that speaks MCP over a UART. `board` is whatever your HAL gives you; its reads and writes
-//! do not block, and say how many bytes they moved.
+//! The main loop of a board that speaks MCP over a UART. `board` is whatever the HAL gives: its reads and writes do
+//! not block, and say how many bytes they moved.
 #![no_std]
-
 mod board;
-
 pub use board::Board;
 use mcp_proto::server::{Event, SecondInitialize, ServerInfo, Slot, Tool, Tools};
 use mcp_proto::{Action, Misuse, Next, NotNow, Server, Ticket};
 
 static TOOLS: Tools = Tools::new(&[
-    Tool::new("led_set", r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#)
-        .description("Turn the LED on or off"),
+    Tool::new("led_set", r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#),
     Tool::new("self_test", "{}").description("Test the whole board, in ten steps"),
 ]);
 static INFO: ServerInfo =
     ServerInfo::new("blinky", "0.1.0").features(&[&TOOLS]).second_initialize(SecondInitialize::Restart);
-
 #[derive(serde::Deserialize)]
-struct LedSet {
-    on: bool,
-}
+struct LedSet { on: bool }
 
 /// Serves for as long as there is power.
 pub fn run(board: &mut dyn Board) -> Result<(), Misuse> {

@@ -1,7 +1,8 @@
 //! What has to be escaped inside a string, and how.
 
+use crate::buffer::copy;
 use crate::json::swar::{FAST, text_run};
-use crate::json::walk::{copy, split};
+use crate::json::walk::split;
 
 /// The escape of a quote, a backslash or a control character: so many of these bytes.
 fn escape_of(byte: u8) -> ([u8; 6], usize) {
