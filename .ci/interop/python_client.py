@@ -33,7 +33,7 @@ TEXTS = {
 }
 # The shell stays between the SDK and the server only to note how the server ended: an SDK kills the group of a server
 # that does not go by itself, and then there is no note.
-WITNESS = '"$@"; echo "$?" >"$0.$$"'
+WITNESS = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-; trap "kill -9 $!; exit 1" TERM; wait $!; echo "$?" >"$0.$$"'
 
 
 class Failed(Exception):
@@ -49,7 +49,6 @@ class Problems(logging.Handler):
 
     def emit(self, record):
         text = record.getMessage()
-        # Known noise: the SDK notes that it will validate a tool's output, or that it is closing.
         if record.levelno >= logging.WARNING or "unknown/late" in text:
             self.seen.append(text)
 
@@ -320,13 +319,10 @@ async def run(command, mode):
             problems.none()
         except TimeoutError:
             raise Failed(f"{current}: nothing happened for too long ({RUN_LIMIT} s a run)") from None
-        except Failed as failed:
-            raise Failed(f"{current}: {failed}") from None
-        except BaseExceptionGroup as group:
-            error = group
+        except Exception as error:
             while isinstance(error, BaseExceptionGroup):
                 error = error.exceptions[0]
-            raise Failed(f"{current}: {error!r}" if not isinstance(error, Failed) else f"{current}: {error}") from group
+            raise Failed(f"{current}: {error if isinstance(error, Failed) else repr(error)}") from None
 
 
 def main():
@@ -340,8 +336,8 @@ def main():
         print(f"{label}")
         try:
             asyncio.run(run(command, mode))
-        except Exception as error:
-            print(f"FAILED {label}: {error if isinstance(error, Failed) else repr(error)}")
+        except Failed as failed:
+            print(f"FAILED {label}: {failed}")
             print(f"RESULT {label} | FAILED")
             sys.exit(1)
         print(f"RESULT {label} | ok", flush=True)
