@@ -285,6 +285,8 @@ impl Schemas {
                         Some(schema) => self.undeclared(revision, schema, member, &path, extra),
                         // The older definitions of requests and notifications leave the envelope out.
                         None if known.contains_key("method") && envelope.contains(&name.as_str()) => {}
+                        // Any request and any notification may carry it; the older definitions do not repeat that.
+                        None if name == "_meta" && path.ends_with("/params/_meta") => {}
                         None if open => {}
                         None => extra.push(path),
                     }
