@@ -74,7 +74,10 @@ impl Core<'_> {
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
-        self.write_fault(id, stream, fault, None);
+        match &fault {
+            Fault::NotJson(error) => self.write_fault(id, stream, fault, Some(error)),
+            _ => self.write_fault(id, stream, fault, None),
+        }
         fault
     }
 }
