@@ -38,8 +38,15 @@ impl From<Handled> for Outcoming {
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
 pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Outcoming {
-    if !matches!(class, Class::Invalid { .. }) {
-        core.invalid_in_a_row = 0;
+    let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit;
+    match class {
+        // It gets an error without an id, too: it must not be a way around the limit of those.
+        Class::Request { id, .. } if too_long(id) => {
+            let fault = Fault::IdTooLong { limit: core.id_limit };
+            return Outcoming::Fault(core.refuse(None, stream, fault));
+        }
+        Class::Invalid { .. } => {}
+        _ => core.invalid_in_a_row = 0,
     }
     match class {
         Class::Request { id, method, params } => request(core, line, id, method, params, stream),
@@ -116,10 +123,6 @@ fn request(
     params: Option<Span>,
     stream: StreamId,
 ) -> Outcoming {
-    if id.end.saturating_sub(id.start) > core.id_limit {
-        let fault = Fault::IdTooLong { limit: core.id_limit };
-        return Outcoming::Fault(core.refuse(None, stream, fault));
-    }
     let params = params.map(|params| rpc::view(line, params));
     let well_formed = params.is_none_or(|params| params.kind() == Kind::Object);
     let meta = params
