@@ -254,6 +254,10 @@ impl<'b> Server<'b> {
 
     /// What happened, if the last poll said [`Action::Event`].
     pub fn event(&mut self) -> Option<Event<'_>> {
+        // The plan is the new client. The host hears of the end of the old one first.
+        if mem::take(&mut self.core.restarted) {
+            return Some(Event::Restarted);
+        }
         let plan = self.plan.take()?;
         self.handed_out = true;
         let Server { input, core, .. } = self;
@@ -263,7 +267,6 @@ impl<'b> Server<'b> {
             Plan::Room => Event::Room,
             Plan::Silent => Event::Silent,
             Plan::Ready => Event::Ready,
-            Plan::Restarted => Event::Restarted,
             Plan::Expired(ticket) => Event::Expired(ticket),
             Plan::Cancelled { ticket, reason } => {
                 let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
@@ -399,10 +402,6 @@ impl<'b> Server<'b> {
         }
         if self.core.output.is_broken() {
             self.lose();
-        }
-        if mem::take(&mut self.core.restarted) {
-            self.plan = Some(Plan::Restarted);
-            return true;
         }
         if let State::Closed = self.core.life.state() {
             return false;

@@ -13,7 +13,6 @@ pub(crate) enum Plan {
     Room,
     Silent,
     Ready,
-    Restarted,
     Expired(Ticket),
     Cancelled { ticket: Ticket, reason: Span },
     Connected { revision: Revision, info: Span, capabilities: Span },
