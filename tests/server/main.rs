@@ -1,0 +1,6 @@
+//! What a server says and hears, one module for each kind of behaviour.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bad_input;
