@@ -29,10 +29,12 @@ pub(crate) struct Session {
     pub(crate) level: Option<Level>,
 }
 
-/// The two kinds of answers.
+/// The kinds of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Result,
+    /// A result that clients may keep (`2026-07-28`).
+    List,
     Error,
 }
 
@@ -111,8 +113,13 @@ impl Core<'_> {
         let mut valid = true;
         let sent = self.send_answer(source, context, &mut |out, id| {
             let mut checked = |out: &mut Writer<'_>| valid &= body(out);
+            let revision = context.revision;
             match shape {
-                Shape::Result => write_result(out, id, info, context.revision, info.identify, &mut checked),
+                Shape::Result => write_result(out, id, info, revision, info.identify, &mut checked),
+                Shape::List => write_result(out, id, info, revision, info.identify, &mut |out| {
+                    info.write_cache(revision, out);
+                    checked(out);
+                }),
                 Shape::Error => write_error(out, Some(id), &mut checked),
             }
             if !valid {

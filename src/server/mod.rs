@@ -326,7 +326,8 @@ impl<'b> Server<'b> {
         if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
             return Err(NotNow::Unsupported);
         }
-        let session = self.core.session.ok_or(NotNow::NotConnected)?;
+        let session = self.core.session.filter(|_| self.state() != State::Closed);
+        let session = session.ok_or(NotNow::NotConnected)?;
         if session.level.is_some_and(|least| level < least) {
             return Err(NotNow::NotWanted);
         }
