@@ -4,3 +4,5 @@
 mod common;
 
 mod bad_input;
+mod handshake;
+mod stateless;
