@@ -194,9 +194,13 @@ impl Core<'_> {
         (!omitted).then_some(b"null")
     }
 
-    /// A notification that nobody waits for: written if it fits now.
-    pub(crate) fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
-        self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
+    /// A notification that nobody waits for: written if a whole answer would have room, too, so that it comes before
+    /// the next answer whether output drains in small pieces or at once.
+    fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
+        if !self.has_room() {
+            return Err(Overflow);
+        }
+        self.send(About::NOTIFICATION, self.room(), &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"#);
             out.string(method);
             out.token("}");
@@ -208,6 +212,7 @@ impl Core<'_> {
         self.session = None;
         self.in_flight.clear();
         self.changed = 0;
+        self.keep_alive.reset();
         self.restarted = true;
     }
 

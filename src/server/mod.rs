@@ -86,7 +86,7 @@ pub struct Server<'b> {
     core: Core<'b>,
     /// What `event` will hand out.
     plan: Option<Plan>,
-    /// It was handed out: the line may go at the next poll.
+    /// It was handed out with the line that it is about, which may go at the next poll.
     handed_out: bool,
     /// When the grace of a connection that ends is over.
     grace_ends: Option<Millis>,
@@ -248,7 +248,8 @@ impl<'b> Server<'b> {
         }
         self.input.make_room();
         let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, self.ping_deadline()];
-        let deadline = deadline.into_iter().flatten().min();
+        // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
+        let deadline = deadline.into_iter().flatten().filter(|at| *at > self.core.now).min();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
@@ -259,7 +260,7 @@ impl<'b> Server<'b> {
             return Some(Event::Restarted);
         }
         let plan = self.plan.take()?;
-        self.handed_out = true;
+        self.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
         let line = input.bytes_mut();
         Some(match plan {
@@ -457,6 +458,7 @@ impl<'b> Server<'b> {
         }
         match self.core.keep_alive.due(self.core.now) {
             Due::Nothing => false,
+            Due::Ask if !self.core.has_room() => false,
             Due::Ask => {
                 let number = self.core.keep_alive.next();
                 let sent = self.core.send(About::REQUEST, usize::MAX, &mut |out| {
