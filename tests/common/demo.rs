@@ -172,7 +172,8 @@ fn answer(mut call: Call<'_>, notes: &mut Notes) {
         "change" => {
             call.changed(Change::Tools);
             call.changed(Change::Tools);
-            call.text("done");
+            let text = number(&call, "bytes").map_or("done".into(), |bytes| "x".repeat(bytes as usize));
+            call.text(text);
         }
         name => panic!("nobody handles {name:?}"),
     }

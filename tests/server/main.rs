@@ -5,4 +5,5 @@ mod common;
 
 mod bad_input;
 mod handshake;
+mod in_flight;
 mod stateless;
