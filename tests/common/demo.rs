@@ -2,13 +2,21 @@
 
 use mcp_proto::json::Decimal;
 use mcp_proto::server::{Call, Change, Event, Feature, Logging, ServerInfo, Tool, Tools};
-use mcp_proto::{Level, Millis, NotNow, Ticket};
+use mcp_proto::{Fault, Level, Millis, NotNow, Ticket};
 
 /// What the host has heard, and the tickets that it keeps.
-#[derive(Default)]
 pub(crate) struct Notes {
     pub(crate) events: Vec<String>,
+    pub(crate) faults: Vec<Fault>,
     pub(crate) tickets: Vec<Ticket>,
+    /// The tools of a host that lists them itself.
+    pub(crate) listed: &'static [Tool<'static>],
+}
+
+impl Default for Notes {
+    fn default() -> Notes {
+        Notes { events: Vec::new(), faults: Vec::new(), tickets: Vec::new(), listed: &LISTED }
+    }
 }
 
 impl Notes {
@@ -73,7 +81,10 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
         Event::Restarted => "restarted".into(),
         Event::Room => "room".into(),
         Event::Silent => "silent".into(),
-        Event::Fault(fault) => format!("fault {}", name_of(&format!("{fault:?}"))),
+        Event::Fault(fault) => {
+            notes.faults.push(fault);
+            format!("fault {}", name_of(&format!("{fault:?}")))
+        }
         Event::Expired(ticket) => format!("expired {}", notes.number(ticket)),
         Event::Cancelled { ticket, reason } => match reason {
             Some(reason) => format!("cancelled {} {reason}", notes.number(ticket)),
@@ -81,7 +92,7 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
         },
         Event::ListTools(list) => {
             notes.events.push("list tools".into());
-            return list.tools(|index| LISTED.get(index).copied());
+            return list.tools(|index| notes.listed.get(index).copied());
         }
         Event::Call(call) => {
             notes.events.push(format!("call {} {}", call.name(), call.raw_arguments().raw()));

@@ -232,7 +232,7 @@ fn what_is_in_flight_at_the_end_of_input_has_some_grace() {
     );
     // Nobody reads: nothing is dropped, and nothing spins.
     session().check(&format!(
-        "{}* block\n* eof\n* time 5000\n* time 6000\n* state Draining\n* unblock\n< error 1 -32603 …\n! expired 0\n! closed",
+        "{}* block\n* eof\n* time 5000\n! expired 0\n* deadline none\n* state Draining\n* unblock\n< error 1 -32603 …\n! closed",
         defer("1")
     ));
 }

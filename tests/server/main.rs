@@ -4,6 +4,9 @@
 mod common;
 
 mod bad_input;
+mod frames;
 mod handshake;
 mod in_flight;
+mod limits;
+mod output;
 mod stateless;
