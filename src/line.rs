@@ -55,6 +55,8 @@ pub(crate) struct Input<'b> {
     /// Frame mode: a whole message is in the buffer, from this stream, parsed before or not.
     frame: Option<(StreamId, Option<Envelope>)>,
     id_limit: usize,
+    /// The current line began with a byte order mark: there is only one.
+    marked: bool,
     eof: bool,
 }
 
@@ -88,6 +90,7 @@ impl<'b> Input<'b> {
             frames: false,
             frame: None,
             id_limit,
+            marked: false,
             eof: false,
         }
     }
@@ -115,7 +118,7 @@ impl<'b> Input<'b> {
         self.discard = None;
         self.line = None;
         self.frame = None;
-        self.eof = false;
+        (self.marked, self.eof) = (false, false);
         self.buffer.settle(0);
     }
 
@@ -174,12 +177,21 @@ impl<'b> Input<'b> {
         self.scanner.reset();
         self.discard = None;
         self.frame = None;
+        self.marked = false;
     }
 
     fn find_line(&mut self) -> Option<(Line, usize, usize)> {
         loop {
             if self.discard.is_some() {
-                return self.find_end_of_discarded();
+                match self.find_end_of_discarded()? {
+                    (Line { content: Content::Broken(error, _), .. }, _, _)
+                        if error.kind == ScanErrorKind::Empty =>
+                    {
+                        self.begin();
+                        continue;
+                    }
+                    found => return Some(found),
+                }
             }
             if self.waits_for_byte_order_mark() {
                 return None;
@@ -253,13 +265,14 @@ impl<'b> Input<'b> {
 
     /// Steps over a byte order mark at the start of a line. `true`: it may be one, more bytes will tell.
     fn waits_for_byte_order_mark(&mut self) -> bool {
-        if self.scanned != self.start {
+        if self.scanned != self.start || self.marked {
             return false;
         }
         let head = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
         if head.starts_with(&BYTE_ORDER_MARK) {
             self.start = self.start.saturating_add(BYTE_ORDER_MARK.len());
             self.scanned = self.start;
+            self.marked = true;
             return false;
         }
         !self.eof && !head.is_empty() && BYTE_ORDER_MARK.starts_with(head)
@@ -301,10 +314,14 @@ impl<'b> Input<'b> {
             }
             None if self.eof => {
                 self.start = self.end;
-                if self.scanner.finish().is_err() {
-                    return Some((line(Content::Truncated), 0, 0));
+                match self.discarded(capture, 0) {
+                    (Line { content: Content::Broken(error, _), .. }, _, _)
+                        if error.kind != ScanErrorKind::Empty =>
+                    {
+                        Some((line(Content::Truncated), 0, 0))
+                    }
+                    found => Some(found),
                 }
-                Some(self.discarded(capture, 0))
             }
             None => {
                 self.end = room;

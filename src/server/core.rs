@@ -29,10 +29,12 @@ pub(crate) struct Session {
     pub(crate) level: Option<Level>,
 }
 
-/// The two kinds of answers.
+/// The kinds of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Result,
+    /// A result that clients may keep (`2026-07-28`).
+    List,
     Error,
 }
 
@@ -111,8 +113,13 @@ impl Core<'_> {
         let mut valid = true;
         let sent = self.send_answer(source, context, &mut |out, id| {
             let mut checked = |out: &mut Writer<'_>| valid &= body(out);
+            let revision = context.revision;
             match shape {
-                Shape::Result => write_result(out, id, info, context.revision, info.identify, &mut checked),
+                Shape::Result => write_result(out, id, info, revision, info.identify, &mut checked),
+                Shape::List => write_result(out, id, info, revision, info.identify, &mut |out| {
+                    info.write_cache(revision, out);
+                    checked(out);
+                }),
                 Shape::Error => write_error(out, Some(id), &mut checked),
             }
             if !valid {
@@ -187,9 +194,13 @@ impl Core<'_> {
         (!omitted).then_some(b"null")
     }
 
-    /// A notification that nobody waits for: written if it fits now.
-    pub(crate) fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
-        self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
+    /// A notification that nobody waits for: written if a whole answer would have room, too, so that it comes before
+    /// the next answer whether output drains in small pieces or at once.
+    fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
+        if !self.has_room() {
+            return Err(Overflow);
+        }
+        self.send(About::NOTIFICATION, self.room(), &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"#);
             out.string(method);
             out.token("}");
@@ -201,6 +212,7 @@ impl Core<'_> {
         self.session = None;
         self.in_flight.clear();
         self.changed = 0;
+        self.keep_alive.reset();
         self.restarted = true;
     }
 

@@ -86,7 +86,7 @@ pub struct Server<'b> {
     core: Core<'b>,
     /// What `event` will hand out.
     plan: Option<Plan>,
-    /// It was handed out: the line may go at the next poll.
+    /// It was handed out with the line that it is about, which may go at the next poll.
     handed_out: bool,
     /// When the grace of a connection that ends is over.
     grace_ends: Option<Millis>,
@@ -248,14 +248,19 @@ impl<'b> Server<'b> {
         }
         self.input.make_room();
         let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, self.ping_deadline()];
-        let deadline = deadline.into_iter().flatten().min();
+        // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
+        let deadline = deadline.into_iter().flatten().filter(|at| *at > self.core.now).min();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// What happened, if the last poll said [`Action::Event`].
     pub fn event(&mut self) -> Option<Event<'_>> {
+        // The plan is the new client. The host hears of the end of the old one first.
+        if mem::take(&mut self.core.restarted) {
+            return Some(Event::Restarted);
+        }
         let plan = self.plan.take()?;
-        self.handed_out = true;
+        self.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
         let line = input.bytes_mut();
         Some(match plan {
@@ -263,7 +268,6 @@ impl<'b> Server<'b> {
             Plan::Room => Event::Room,
             Plan::Silent => Event::Silent,
             Plan::Ready => Event::Ready,
-            Plan::Restarted => Event::Restarted,
             Plan::Expired(ticket) => Event::Expired(ticket),
             Plan::Cancelled { ticket, reason } => {
                 let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
@@ -323,7 +327,8 @@ impl<'b> Server<'b> {
         if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
             return Err(NotNow::Unsupported);
         }
-        let session = self.core.session.ok_or(NotNow::NotConnected)?;
+        let session = self.core.session.filter(|_| self.state() != State::Closed);
+        let session = session.ok_or(NotNow::NotConnected)?;
         if session.level.is_some_and(|least| level < least) {
             return Err(NotNow::NotWanted);
         }
@@ -400,10 +405,6 @@ impl<'b> Server<'b> {
         if self.core.output.is_broken() {
             self.lose();
         }
-        if mem::take(&mut self.core.restarted) {
-            self.plan = Some(Plan::Restarted);
-            return true;
-        }
         if let State::Closed = self.core.life.state() {
             return false;
         }
@@ -457,6 +458,7 @@ impl<'b> Server<'b> {
         }
         match self.core.keep_alive.due(self.core.now) {
             Due::Nothing => false,
+            Due::Ask if !self.core.has_room() => false,
             Due::Ask => {
                 let number = self.core.keep_alive.next();
                 let sent = self.core.send(About::REQUEST, usize::MAX, &mut |out| {
