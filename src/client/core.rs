@@ -6,7 +6,7 @@ use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
 use crate::json::{Json, Writer};
 use crate::keepalive::{ID_PREFIX, KeepAlive};
-use crate::lifecycle::{Lifecycle, State};
+use crate::lifecycle::{Lifecycle, State, Trigger};
 use crate::observe::{Direction, Observer};
 use crate::output::{Output, Overflow};
 use crate::rpc::code;
@@ -41,6 +41,8 @@ pub(crate) struct Core<'b> {
     pub(crate) connecting: Option<Connecting>,
     /// Revisions that were asked for.
     pub(crate) tried: Revisions,
+    /// The request that connects has found no room yet: how it is to be written.
+    pub(crate) unsent: Option<(Revision, Trigger)>,
     /// `notifications/initialized` is still to be written.
     pub(crate) owes_initialized: bool,
     pub(crate) observer: Option<&'b mut (dyn Observer + Send + 'b)>,
@@ -72,6 +74,7 @@ impl<'b> Core<'b> {
             life: Lifecycle::CLIENT,
             peer: None,
             connecting: None,
+            unsent: None,
             tried: Revisions::NONE,
             owes_initialized: false,
             observer: None,
@@ -88,7 +91,7 @@ impl<'b> Core<'b> {
         self.output.reset();
         self.in_flight.clear();
         self.life = Lifecycle::CLIENT;
-        (self.peer, self.connecting, self.tried) = (None, None, Revisions::NONE);
+        (self.peer, self.connecting, self.unsent, self.tried) = (None, None, None, Revisions::NONE);
         (self.owes_initialized, self.wants_room) = (false, false);
         self.keep_alive.reset();
     }
@@ -182,9 +185,12 @@ impl<'b> Core<'b> {
         self.peer.map(|peer| peer.revision.era())
     }
 
-    /// Sends one thing that waits for room: the end of the handshake, a cancellation, a request for the next page.
+    /// Sends one thing that waits for room: the handshake, its end, a cancellation, a request for the next page.
     /// `true`: there was one, and it is sent.
     pub(crate) fn write_queued(&mut self) -> bool {
+        if let Some((revision, trigger)) = self.unsent {
+            return self.write_connecting(revision, trigger);
+        }
         if self.owes_initialized {
             let sent = self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
                 out.token(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);

@@ -155,7 +155,8 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Span) -> Received {
 }
 
 fn is_connecting(core: &Core<'_>, id: Json<'_>) -> bool {
-    match (core.connecting, core.place_of(id)) {
+    // What was not sent yet cannot be answered.
+    match (core.connecting.filter(|_| core.unsent.is_none()), core.place_of(id)) {
         (Some(connecting), Some((sequence, None))) => connecting.sequence == sequence,
         _ => false,
     }
@@ -197,15 +198,20 @@ fn result(core: &mut Core<'_>, line: &[u8], ticket: Ticket, outgoing: Outgoing, 
     let result = rpc::view(line, span);
     // `null` is what some send for a result without members.
     let is_object = result.kind() == Kind::Object || (result.is_null() && outgoing.method == Method::Ping);
-    let kind = result.get("resultType").filter(|kind| !kind.is_null());
-    let is_complete = kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"));
-    if !is_object || (!is_complete && core.era() == Some(Era::Stateless)) {
+    let stateless = core.era() == Some(Era::Stateless);
+    if !is_object || (stateless && !is_complete(result.get("resultType"))) {
         return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
     }
     match outgoing.method {
         Method::ListTools => page(core, result, ticket, outgoing, span),
         _ => finish(core, ticket, OutcomePlan::Result(span)),
     }
+}
+
+/// Whether a result of this type is the whole answer: older servers do not say so.
+pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
+    let kind = kind.filter(|kind| !kind.is_null());
+    kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
 }
 
 /// A page of a list: asks for the next one, unless it is the last.
