@@ -21,7 +21,7 @@ pub use self::request::{Options, Outgoing};
 use self::core::{Core, ID_LIMIT};
 use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
-use self::request::Method;
+use self::request::{Clock, Method, Stage};
 use crate::buffer::Buffer;
 use crate::fault::{Misuse, NotNow};
 use crate::inflight::{InFlight, Ticket};
@@ -63,8 +63,8 @@ pub struct Client<'b> {
     core: Core<'b>,
     /// What `event` will hand out.
     plan: Option<Plan>,
-    /// It was handed out: the line may go at the next poll.
-    handed_out: bool,
+    /// The line belongs to that event: it goes at the first poll after it was handed out.
+    holds_line: bool,
     grace_ends: Option<Millis>,
     /// Where to look for requests that end with the connection: those before are over.
     ending: u32,
@@ -84,7 +84,7 @@ impl<'b> Client<'b> {
         let rx = rx.into();
         let core = Core::new(info, tx.into(), rx.limit());
         let input = Input::new(rx, info.depth, ID_LIMIT);
-        Client { input, core, plan: None, handed_out: false, grace_ends: None, ending: 0 }.checked()
+        Client { input, core, plan: None, holds_line: false, grace_ends: None, ending: 0 }.checked()
     }
 
     fn checked(self) -> Result<Client<'b>, Misuse> {
@@ -294,7 +294,7 @@ impl<'b> Client<'b> {
         self.input.reset();
         self.core.reset();
         self.plan = None;
-        self.handed_out = false;
+        self.holds_line = false;
         self.grace_ends = None;
         self.ending = 0;
     }
@@ -302,7 +302,7 @@ impl<'b> Client<'b> {
     /// What is needed next: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
-        if mem::take(&mut self.handed_out) {
+        if self.plan.is_none() && mem::take(&mut self.holds_line) {
             self.input.release();
         }
         while self.plan.is_none() && self.advance() {}
@@ -314,7 +314,7 @@ impl<'b> Client<'b> {
         }
         self.input.make_room();
         let connecting = self.core.connecting.map(|connecting| connecting.deadline);
-        let alive = self.core.keep_alive.deadline().filter(|_| self.core.is_connected());
+        let alive = self.core.keep_alive.deadline(self.core.now).filter(|_| self.core.is_connected());
         let deadlines = [self.core.in_flight.next_deadline(), self.grace_ends, connecting, alive];
         let deadline = deadlines.into_iter().flatten().min();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
@@ -323,7 +323,6 @@ impl<'b> Client<'b> {
     /// What happened, if the last poll said [`Action::Event`].
     pub fn event(&mut self) -> Option<Event<'_>> {
         let plan = self.plan.take()?;
-        self.handed_out = true;
         let line = self.input.bytes();
         let view = |span: Span| rpc::view(line, span);
         Some(match plan {
@@ -403,15 +402,20 @@ impl<'b> Client<'b> {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return false };
-        if !mem::replace(&mut outgoing.armed, true) {
-            outgoing.maximum = now + outgoing.maximum;
-            let deadline = (now + outgoing.timeout).min(outgoing.maximum);
-            self.core.in_flight.set_deadline(ticket, Some(deadline));
-            return true;
-        }
-        let method = outgoing.method;
+        let (method, lost) = match outgoing.stage {
+            Stage::Failed(lost) => (outgoing.method, lost),
+            Stage::Waiting if outgoing.clock != Clock::Running => {
+                if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
+                    outgoing.maximum = now + outgoing.maximum;
+                }
+                let deadline = (now + outgoing.timeout).min(outgoing.maximum);
+                self.core.in_flight.set_deadline(ticket, Some(deadline));
+                return true;
+            }
+            _ => (outgoing.method, Lost::TimedOut),
+        };
         self.core.give_up(ticket, "timeout");
-        self.plan = Some(Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(Lost::TimedOut) });
+        self.plan = Some(Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) });
         true
     }
 
@@ -460,7 +464,10 @@ impl<'b> Client<'b> {
             observer.line(Direction::In, bytes, outcome);
         }
         match received {
-            Received::Host(plan) => self.plan = Some(plan),
+            Received::Host(plan) => {
+                self.plan = Some(plan);
+                self.holds_line = true;
+            }
             Received::Done => self.input.release(),
             Received::Fault(fault) => {
                 self.plan = Some(Plan::Fault(fault));

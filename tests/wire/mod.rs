@@ -14,6 +14,7 @@ use mcp_proto::client::{ClientInfo, Connect, Options, Outcome, Slot};
 use mcp_proto::client::{Event, Timeouts};
 use mcp_proto::{Action, Client, Direction, Fault, Millis, NotNow, Observer, Pings, StreamId, Ticket};
 
+#[allow(unused_imports, reason = "not every binary uses both")]
 pub use text::{META, describe};
 
 /// How fast bytes move.
@@ -172,6 +173,7 @@ pub struct Wire {
     heard: Vec<String>,
     outgoing: Vec<u8>,
     closed: bool,
+    events_left: Option<usize>,
 }
 
 fn bytes(length: usize) -> &'static mut [u8] {
@@ -211,6 +213,7 @@ impl Wire {
             heard: Vec::new(),
             outgoing: Vec::new(),
             closed: false,
+            events_left: None,
         }
     }
 
@@ -292,7 +295,7 @@ impl Wire {
         self.frames.push_back(line.to_vec());
     }
 
-    /// The server writes bytes, and no newline behind them.
+    /// The server writes bytes, and no newline behind them: nothing, in frames.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Wire {
         self.incoming.extend(bytes);
         self.pump();
@@ -352,9 +355,18 @@ impl Wire {
         self.tickets.iter().find(|it| it.0 == ticket).map_or("?", |it| &it.1)
     }
 
+    pub fn tickets_of(&self, name: &str) -> Vec<Ticket> {
+        self.tickets.iter().filter(|it| it.1 == name).map(|it| it.0).collect()
+    }
+
     /// Polls until nothing moves any more.
     pub fn pump(&mut self) {
-        while self.step() {}
+        while self.step() {
+            if self.events_left == Some(self.heard.len()) {
+                self.events_left = None;
+                return;
+            }
+        }
     }
 
     fn step(&mut self) -> bool {
@@ -437,10 +449,26 @@ impl Wire {
     /// What was sent since the last time: see [`text::shorten`].
     #[track_caller]
     pub fn sent(&mut self, expected: &[&str]) -> &mut Wire {
+        assert_eq!(self.sent_short(), expected);
+        self
+    }
+
+    /// The same, for a closer look.
+    pub fn sent_short(&mut self) -> Vec<String> {
         let sent = self.sent_lines();
-        let sent: Vec<String> =
-            sent.iter().map(|line| text::shorten(line, &self.notes.0.lock().unwrap().ids)).collect();
-        assert_eq!(sent, expected);
+        let asked = self.notes.0.lock().unwrap();
+        sent.iter().map(|line| text::shorten(line, &asked.ids)).collect()
+    }
+
+    /// What was heard since the last time, for a closer look.
+    pub fn heard_now(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.heard)
+    }
+
+    /// From now on the host is busy with its next event for a while: after `events` more, nothing is polled until it
+    /// does something.
+    pub fn stop_after(&mut self, events: usize) -> &mut Wire {
+        self.events_left = Some(events);
         self
     }
 
