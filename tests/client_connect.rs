@@ -1,9 +1,9 @@
 //! How a client finds out the server's era, and shakes hands.
 mod wire;
 
+use mcp_proto::client::Options;
 use mcp_proto::client::{ClientInfo, Connect, Slot};
 use mcp_proto::{Client, Misuse, NotNow, Revision, Revisions, State};
-use mcp_proto::client::Options;
 use wire::{META, Setup, ShownOnFailure, TIMES, Wire};
 
 const PROBE: &str = r#"{"id":@,"method":"server/discover","params":{"_meta":{..}}}"#;
@@ -52,7 +52,9 @@ fn after_the_probe(setup: Setup, answer: &str, then: &Then<'_>) {
             Then::FallsBack(revision) => {
                 wire.heard(&[]).sent(&[&initialize(revision)]);
                 assert_eq!(wire.client.state(), State::Initializing);
-                wire.server(&accept(revision)).heard(&[&format!("connected {revision}")]).sent(&[INITIALIZED]);
+                wire.server(&accept(revision))
+                    .heard(&[&format!("connected {revision}")])
+                    .sent(&[INITIALIZED]);
             }
             Then::Fails(why) => {
                 wire.heard(&[&format!("failed {why}"), "closed"]).sent(&[]);
@@ -167,7 +169,10 @@ fn noise_does_not_disturb_a_client_that_connects() {
         ("42", &["fault NotAnObject"]),
         (r#"{"id":1,"result":{}}"#, &["fault WrongJsonRpcVersion"]),
         (r#"{"jsonrpc":"2.0","id":999,"result":{}}"#, &["fault UnknownResponse"]),
-        (r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"up"}}"#, &[r#"log info "up""#]),
+        (
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"up"}}"#,
+            &[r#"log info "up""#],
+        ),
         (r#"{"jsonrpc":"2.0","method":"$/progress"}"#, &["notified $/progress"]),
     ];
     for connect in [Connect::Automatic, Connect::Stateless, Connect::Handshake] {
@@ -226,8 +231,14 @@ fn the_answer_to_initialize_decides() {
         (r#"{"id":@initialize,"result":{},"error":{"code":1,"message":"x"}}"#.into(), Fails("InvalidAnswer")),
         (r#"{"id":@initialize}"#.into(), Fails("InvalidAnswer")),
         (error("initialize", -32602, ""), Fails("Refused no (-32602)")),
-        (error("initialize", -32022, r#","data":{"supported":["2026-07-28"]}"#), Fails("Refused no (-32022)")),
-        (error("initialize", -32602, r#","data":{"supported":["2025-11-25"]}"#), Fails("Refused no (-32602)")),
+        (
+            error("initialize", -32022, r#","data":{"supported":["2026-07-28"]}"#),
+            Fails("Refused no (-32022)"),
+        ),
+        (
+            error("initialize", -32602, r#","data":{"supported":["2025-11-25"]}"#),
+            Fails("Refused no (-32602)"),
+        ),
         (r#"{"id":null,"error":{"code":-32600,"message":"no"}}"#.into(), Fails("Refused no (-32600)")),
     ];
     for (answer, then) in cases {
@@ -252,7 +263,8 @@ fn the_answer_to_initialize_decides() {
 
 #[test]
 fn initialize_is_tried_again_with_a_revision_that_the_server_names() {
-    let refusal = error("initialize", -32602, r#","data":{"supported":["1999-01-01","2025-03-26"],"requested":"x"}"#);
+    let refusal =
+        error("initialize", -32602, r#","data":{"supported":["1999-01-01","2025-03-26"],"requested":"x"}"#);
     Setup::handshake().run(|wire| {
         wire.at(0).forget().at(1000).server(&refusal);
         wire.heard(&[]).sent(&[&initialize("2025-03-26")]);
@@ -322,7 +334,8 @@ fn what_the_server_did_not_declare_is_not_asked_for() {
 
 #[test]
 fn the_first_message_in_full() {
-    let probe = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{{"_meta":{META}}}}}}}"#);
+    let probe =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{{"_meta":{META}}}}}}}"#);
     Setup::automatic().run(|wire| {
         wire.pump();
         assert_eq!(wire.sent_lines(), [probe.as_str()]);

@@ -70,7 +70,10 @@ fn a_list_that_goes_wrong_ends_after_the_pages_that_have_come() {
         (r#"{"id":@list,"result":{"tools":{}}}"#, &["list: lost Invalid"]),
         (r#"{"id":@list,"result":{"tools":null}}"#, &["list: lost Invalid"]),
         (r#"{"id":@list,"result":[]}"#, &["list: lost Invalid"]),
-        (r#"{"id":@list,"error":{"code":-32602,"message":"bad cursor"}}"#, &["list: error bad cursor (-32602)"]),
+        (
+            r#"{"id":@list,"error":{"code":-32602,"message":"bad cursor"}}"#,
+            &["list: error bad cursor (-32602)"],
+        ),
         (
             r#"{"id":@list,"result":{"tools":[{"name":"b"}],"nextCursor":"0123456789012345678901234567890"}}"#,
             &["list: b, ..", "list: lost CursorTooLong"],
@@ -149,19 +152,23 @@ fn each_page_has_its_own_id_and_token_and_time_but_one_maximum() {
         let ticket = wire.client.list_tools(options).unwrap();
         wire.name(ticket, "list");
         assert_eq!(wire.deadline, Some(100));
-        let first = wire.message(r#"{"method":"notifications/progress","params":{"progressToken":@list,"progress":5}}"#);
+        let first = wire
+            .message(r#"{"method":"notifications/progress","params":{"progressToken":@list,"progress":5}}"#);
         wire.at(90).server(&page(&["a"], Some("\"1\""))).heard(&["list: a, .."]);
         assert_eq!(wire.deadline, Some(190));
         assert!(wire.sent_lines()[1].contains("progressToken"));
         // The token of a page that has come means nothing any more, and progress counts anew.
         wire.raw(first.as_bytes()).heard(&["fault UnknownProgress"]);
-        wire.at(150).server(r#"{"method":"notifications/progress","params":{"progressToken":@list,"progress":1}}"#);
+        wire.at(150)
+            .server(r#"{"method":"notifications/progress","params":{"progressToken":@list,"progress":1}}"#);
         wire.heard(&["list: 1"]);
         assert_eq!(wire.deadline, Some(250));
         wire.at(180).server(&page(&["b"], Some("\"2\""))).heard(&["list: b, .."]).forget();
         assert_eq!(wire.deadline, Some(250), "the maximum is for the whole list");
         wire.at(250).heard(&["list: lost TimedOut"]);
-        wire.sent(&[r#"{"method":"notifications/cancelled","params":{"requestId":@list,"reason":"timeout"}}"#]);
+        wire.sent(&[
+            r#"{"method":"notifications/cancelled","params":{"requestId":@list,"reason":"timeout"}}"#,
+        ]);
     });
 }
 
@@ -171,7 +178,9 @@ fn a_list_can_be_cancelled_between_two_pages() {
         let ticket = wire.list();
         wire.server(&page(&["a"], Some("\"1\""))).heard(&["list: a, .."]).forget();
         wire.cancel(ticket, "enough");
-        wire.sent(&[r#"{"method":"notifications/cancelled","params":{"requestId":@list,"reason":"enough"}}"#]);
+        wire.sent(&[
+            r#"{"method":"notifications/cancelled","params":{"requestId":@list,"reason":"enough"}}"#,
+        ]);
         wire.server(&page(&["b"], Some("\"2\""))).heard(&[]).sent(&[]);
     });
 }
@@ -182,7 +191,11 @@ fn waiting_for_room(wire: &mut Wire) -> mcp_proto::Ticket {
     wire.forget();
     wire.reads = false;
     let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(150));
-    while wire.client.call_json("filler", &arguments, Options::DEFAULT.timeout(Millis(9000)).maximum(Millis(9000))).is_ok() {}
+    while wire
+        .client
+        .call_json("filler", &arguments, Options::DEFAULT.timeout(Millis(9000)).maximum(Millis(9000)))
+        .is_ok()
+    {}
     wire.server(&page(&["a"], Some("\"1234567890123456789012345678901234567890\""))).heard(&["list: a, .."]);
     ticket
 }

@@ -28,10 +28,16 @@ fn a_request_ends_with_its_answer() {
         (r#"{"result":{"content":[]},"id":@add}"#, &[r#"add: result {"content":[]}"#]),
         (r#"{"id":@add,"result":{"resultType":"complete"}}"#, &[r#"add: result {"resultType":"complete"}"#]),
         (r#"{"id":@add,"result":{"resultType":null}}"#, &[r#"add: result {"resultType":null}"#]),
-        (r#"{"id":@add,"result":{"content":null,"isError":true}}"#, &[r#"add: result {"content":null,"isError":true}"#]),
+        (
+            r#"{"id":@add,"result":{"content":null,"isError":true}}"#,
+            &[r#"add: result {"content":null,"isError":true}"#],
+        ),
         // Some servers write the number as a string.
         (r#"{"id":"@add","result":{}}"#, &["add: result {}"]),
-        (r#"{"id":@add,"error":{"code":-32602,"message":"Unknown tool"}}"#, &["add: error Unknown tool (-32602)"]),
+        (
+            r#"{"id":@add,"error":{"code":-32602,"message":"Unknown tool"}}"#,
+            &["add: error Unknown tool (-32602)"],
+        ),
         (
             r#"{"id":@add,"error":{"code":-32042,"message":"e","data":{"x":[1]}}}"#,
             &[r#"add: error e (-32042) {"x":[1]}"#],
@@ -103,12 +109,20 @@ fn requests_as_they_are_written() {
         let progress = r#""progressToken":@"#;
         let client = &mut wire.client;
         client.call_json("t", r#" {"a": [1, 2]} "#, Options::DEFAULT).unwrap();
-        client.call_with("q\"\n", Options::DEFAULT.with_progress(), |out| {
-            out.begin_object();
-            out.field_integer("x", -1);
-            out.end_object();
-        }).unwrap();
-        client.call("u", &[("k", true)].into_iter().collect::<std::collections::BTreeMap<_, _>>(), Options::DEFAULT).unwrap();
+        client
+            .call_with("q\"\n", Options::DEFAULT.with_progress(), |out| {
+                out.begin_object();
+                out.field_integer("x", -1);
+                out.end_object();
+            })
+            .unwrap();
+        client
+            .call(
+                "u",
+                &[("k", true)].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+                Options::DEFAULT,
+            )
+            .unwrap();
         client.list_tools(Options::DEFAULT.with_progress()).unwrap();
         wire.pump();
         wire.sent(&[
@@ -122,11 +136,13 @@ fn requests_as_they_are_written() {
         wire.connect();
         wire.client.ping(Options::DEFAULT).unwrap();
         wire.client.request("a/b", Options::DEFAULT, |_| {}).unwrap();
-        wire.client.request("c/d", Options::DEFAULT.with_progress(), |out| {
-            out.field_string("uri", "u");
-            out.key("n");
-            out.null();
-        }).unwrap();
+        wire.client
+            .request("c/d", Options::DEFAULT.with_progress(), |out| {
+                out.field_string("uri", "u");
+                out.key("n");
+                out.null();
+            })
+            .unwrap();
         wire.pump();
         wire.sent(&[
             &line(if stateless { "server/discover" } else { "ping" }, "", ""),
@@ -152,7 +168,9 @@ fn a_call_in_full() {
 #[test]
 fn what_cannot_be_written_is_refused_and_nothing_of_it_is_sent() {
     Setup { slots: 2, ..Setup::automatic() }.connected(|wire| {
-        for arguments in ["", "[]", "1", "\"{}\"", "null", "{", "{}{}", "{\"a\":1,}", "{'a':1}", "}", "{\"a\":\"\n\"}"] {
+        for arguments in
+            ["", "[]", "1", "\"{}\"", "null", "{", "{}{}", "{\"a\":1,}", "{'a':1}", "}", "{\"a\":\"\n\"}"]
+        {
             let _shown = ShownOnFailure(arguments.to_owned());
             let called = wire.client.call_json("t", arguments, Options::DEFAULT);
             assert_eq!(called, Err(NotNow::Unwritable));

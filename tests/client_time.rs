@@ -67,12 +67,27 @@ fn progress_starts_the_time_anew_up_to_a_maximum() {
         ("no progress", DEFAULT.with_progress(), &[], 1000),
         ("progress", DEFAULT.with_progress(), &[(500, "1")], 1500),
         ("it grows", DEFAULT.with_progress(), &[(500, "0.1"), (1400, "0.2"), (2300, "1e1")], 3300),
-        ("it does not grow", DEFAULT.with_progress(), &[(500, "2"), (600, "2"), (700, "2.0"), (800, "1")], 1500),
-        ("it grows again", DEFAULT.with_progress(), &[(500, "2"), (600, "1"), (700, "1.5"), (800, "3")], 1800),
+        (
+            "it does not grow",
+            DEFAULT.with_progress(),
+            &[(500, "2"), (600, "2"), (700, "2.0"), (800, "1")],
+            1500,
+        ),
+        (
+            "it grows again",
+            DEFAULT.with_progress(),
+            &[(500, "2"), (600, "1"), (700, "1.5"), (800, "3")],
+            1800,
+        ),
         ("fixed", DEFAULT.with_progress().fixed(), &[(500, "1"), (900, "2")], 1000),
         ("maximum", DEFAULT.with_progress().maximum(Millis(1700)), &[(900, "1"), (1600, "2")], 1700),
         ("maximum first", DEFAULT.with_progress().maximum(Millis(700)), &[(600, "1")], 700),
-        ("by default", DEFAULT.with_progress(), &[(900, "1"), (1800, "2"), (2700, "3"), (3600, "4"), (4500, "5")], 5000),
+        (
+            "by default",
+            DEFAULT.with_progress(),
+            &[(900, "1"), (1800, "2"), (2700, "3"), (3600, "4"), (4500, "5")],
+            5000,
+        ),
         ("zero", DEFAULT.with_progress(), &[(900, "0"), (950, "-0.0")], 1900),
         ("negative", DEFAULT.with_progress(), &[(900, "-5"), (950, "-4")], 1950),
     ];
@@ -102,7 +117,10 @@ fn progress_is_shown_while_it_belongs_to_a_request_that_asked_for_it() {
         let cases: &[(&str, &str)] = &[
             (r#""progressToken":@add,"progress":1"#, "add: 1"),
             (r#""progressToken":@add,"progress":0.5,"total":1.25"#, "add: 0.5/1.25"),
-            (r#""progressToken":@add,"progress":1e2,"total":null,"message":"half \"way\"""#, "add: 100 half \"way\""),
+            (
+                r#""progressToken":@add,"progress":1e2,"total":null,"message":"half \"way\"""#,
+                "add: 100 half \"way\"",
+            ),
             (r#""progressToken":"@add","progress":3"#, "add: 3"),
             (r#""progressToken":@add,"progress":"3""#, "fault InvalidParams"),
             (r#""progressToken":@add"#, "fault InvalidParams"),
@@ -279,7 +297,9 @@ fn a_slot_that_a_cancellation_still_needs_is_announced_when_it_is_free() {
         wire.reads = false;
         let ticket = wire.call("a", DEFAULT).unwrap();
         for _ in 0..20 {
-            wire.server(r#"{"id":"012345678901234567890123456789012345678901234567890123456789","method":"ping"}"#);
+            wire.server(
+                r#"{"id":"012345678901234567890123456789012345678901234567890123456789","method":"ping"}"#,
+            );
         }
         wire.cancel(ticket, &"because ".repeat(25));
         assert_eq!(wire.client.pending(), 1, "it waits");

@@ -286,6 +286,7 @@ impl<'b> Client<'b> {
     /// grace lasts. The host then closes the server's input.
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
+        self.core.connecting = None;
         self.core.life.step(Trigger::Shutdown);
     }
 
@@ -364,8 +365,9 @@ impl<'b> Client<'b> {
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
     fn advance(&mut self) -> bool {
         if self.core.output.is_broken() {
+            // What has come already is still heard: a server may have answered before it went.
             self.core.output.clear();
-            self.input.close();
+            self.input.end();
         }
         match self.core.life.state() {
             State::Closed => return false,
@@ -478,14 +480,26 @@ impl<'b> Client<'b> {
     }
 
     fn end_of_input(&mut self) -> bool {
-        if !self.input.ended() || self.input.line().is_some() {
+        if !self.input.ended() {
             return false;
+        }
+        if self.input.line().is_some() {
+            // A request of the server's waits for room. It may do so for as long as the grace lasts.
+            let ends = self.grace_ends();
+            if self.core.now < ends {
+                return false;
+            }
         }
         if self.core.connecting.is_some() {
             self.plan = self.core.fail(FailurePlan::Closed);
             return true;
         }
         self.core.life.step(Trigger::EndOfInput)
+    }
+
+    /// When the grace is over that starts now, if it has not before.
+    fn grace_ends(&mut self) -> Millis {
+        *self.grace_ends.get_or_insert(self.core.now + self.core.info.timeouts.grace)
     }
 
     /// Ends every request, then the connection as soon as everything is written, or the grace is over.
@@ -501,8 +515,7 @@ impl<'b> Client<'b> {
             }
             return true;
         }
-        let grace = self.core.info.timeouts.grace;
-        let ends = *self.grace_ends.get_or_insert(self.core.now + grace);
+        let ends = self.grace_ends();
         let over = self.core.output.is_empty() || ends <= self.core.now || self.core.output.is_broken();
         over && self.core.life.step(Trigger::Drained)
     }

@@ -311,8 +311,13 @@ impl Wire {
 
     /// The server's input ends: writing to it fails.
     pub fn broken(&mut self) -> &mut Wire {
+        self.breaks().pump();
+        self
+    }
+
+    /// The same, but the client does not notice yet.
+    pub fn breaks(&mut self) -> &mut Wire {
         self.broken = true;
-        self.pump();
         self
     }
 
@@ -337,6 +342,11 @@ impl Wire {
         self.tickets.push((ticket, name.to_owned()));
         self.pump();
         ticket
+    }
+
+    /// Notes a ticket under a name, and does not poll.
+    pub fn name_only(&mut self, ticket: Ticket, name: &str) {
+        self.tickets.push((ticket, name.to_owned()));
     }
 
     pub fn list(&mut self) -> Ticket {
