@@ -58,12 +58,12 @@ impl KeepAlive {
     pub(crate) fn due(&mut self, now: Millis) -> Due {
         let Some(pings) = self.pings else { return Due::Nothing };
         if core::mem::take(&mut self.heard) && !self.waiting {
-            self.at = Some(now + pings.interval);
+            self.at = Some(now.plus(pings.interval));
         }
         match self.at {
             Some(at) if at <= now && self.waiting => {
                 self.waiting = false;
-                self.at = Some(now + pings.interval);
+                self.at = Some(now.plus(pings.interval));
                 Due::Silent { close: pings.close }
             }
             Some(at) if at <= now => Due::Ask,
@@ -85,7 +85,7 @@ impl KeepAlive {
     pub(crate) fn asked(&mut self, now: Millis) {
         self.count = self.next();
         self.waiting = true;
-        self.at = self.pings.map(|pings| now + pings.timeout);
+        self.at = self.pings.map(|pings| now.plus(pings.timeout));
     }
 
     /// Whether this is the id of the question that is awaited; if so, it is answered.

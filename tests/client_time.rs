@@ -63,7 +63,9 @@ fn the_end_of_time_is_no_deadline_that_ever_comes() {
 
 #[test]
 fn progress_starts_the_time_anew_up_to_a_maximum() {
-    let cases: &[(&str, Options, &[(u64, &str)], u64)] = &[
+    // Name, options, progress at these times, and when it is over.
+    type Case = (&'static str, Options, &'static [(u64, &'static str)], u64);
+    let cases: &[Case] = &[
         ("no progress", DEFAULT.with_progress(), &[], 1000),
         ("progress", DEFAULT.with_progress(), &[(500, "1")], 1500),
         ("it grows", DEFAULT.with_progress(), &[(500, "0.1"), (1400, "0.2"), (2300, "1e1")], 3300),

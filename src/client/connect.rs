@@ -46,7 +46,7 @@ impl Core<'_> {
             Trigger::Probe => self.info.timeouts.probe,
             _ => self.info.timeouts.initialize,
         };
-        self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.now + time });
+        self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.now.plus(time) });
         self.sequence = self.sequence.saturating_add(1);
         self.tried = self.tried.with(revision);
         self.life.step(trigger);

@@ -1,5 +1,6 @@
 //! The client side of one connection, in both eras.
 
+mod calls;
 mod connect;
 mod core;
 mod event;
@@ -21,11 +22,11 @@ pub use self::request::{Options, Outgoing};
 use self::core::{Core, ID_LIMIT};
 use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
-use self::request::{Clock, Method, Stage};
+use self::request::{Clock, Stage};
 use crate::buffer::Buffer;
-use crate::fault::{Misuse, NotNow};
+use crate::fault::Misuse;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Span, Writer};
+use crate::json::Span;
 use crate::keepalive::{Due, Pings};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
@@ -34,7 +35,7 @@ use crate::observe::{Direction, Observer};
 use crate::rpc::{self, Class};
 use crate::time::Millis;
 use crate::types::capabilities::ServerCapabilities;
-use crate::version::{Era, Revision};
+use crate::version::Revision;
 
 /// Room for one request that waits for its answer. Lend an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::inflight::Slot<Outgoing>;
@@ -103,7 +104,7 @@ impl<'b> Client<'b> {
     }
 
     /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list. Without it,
-    /// every request is refused as [`NotNow::Full`].
+    /// every request is refused as [`NotNow::Full`](crate::NotNow::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.core.in_flight = InFlight::lent(slots, text);
@@ -140,116 +141,6 @@ impl<'b> Client<'b> {
     pub fn keep_alive(mut self, pings: Pings) -> Client<'b> {
         self.core.keep_alive.set(pings);
         self
-    }
-
-    /// Calls a tool. `arguments` writes them: an object.
-    ///
-    /// # Errors
-    /// [`NotNow::NotConnected`]: not yet, or not any more. [`NotNow::Unsupported`]: the server has no tools.
-    /// [`NotNow::Full`]: no slot is free. [`NotNow::Busy`]: there is no room yet; [`Event::Room`] says when there is.
-    /// [`NotNow::Unwritable`]: the arguments are larger than the transmit buffer, or not valid JSON.
-    pub fn call_with(
-        &mut self,
-        tool: &str,
-        options: Options,
-        arguments: impl FnMut(&mut Writer<'_>),
-    ) -> Result<Ticket, NotNow> {
-        let mut arguments = arguments;
-        self.call_dyn(tool, options, &mut |out| {
-            out.value_checked(&mut arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
-        })
-    }
-
-    /// Calls a tool with arguments of any type that serializes to an object.
-    ///
-    /// # Errors
-    /// As [`call_with`](Client::call_with).
-    #[cfg(feature = "serde")]
-    pub fn call<T: serde::Serialize + ?Sized>(
-        &mut self,
-        tool: &str,
-        arguments: &T,
-        options: Options,
-    ) -> Result<Ticket, NotNow> {
-        self.call_dyn(tool, options, &mut |out| match out.serialize(arguments) {
-            Ok(()) => out.ends_with(b'}'),
-            Err(_) => out.overflowed(),
-        })
-    }
-
-    /// Calls a tool with arguments that are JSON text: an object.
-    ///
-    /// # Errors
-    /// As [`call_with`](Client::call_with).
-    pub fn call_json(&mut self, tool: &str, arguments: &str, options: Options) -> Result<Ticket, NotNow> {
-        self.call_dyn(tool, options, &mut |out| {
-            out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
-        })
-    }
-
-    fn call_dyn(
-        &mut self,
-        tool: &str,
-        options: Options,
-        arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Result<Ticket, NotNow> {
-        self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(Method::CallTool, "tools/call", options, &mut |out| {
-            out.field_string("name", tool);
-            out.key("arguments");
-            arguments(out)
-        })
-    }
-
-    /// Lists the tools, page by page: [`Event::Tools`] for each, the next one is asked for by itself.
-    ///
-    /// # Errors
-    /// As [`call_with`](Client::call_with).
-    pub fn list_tools(&mut self, options: Options) -> Result<Ticket, NotNow> {
-        self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(Method::ListTools, "tools/list", options, &mut |_| true)
-    }
-
-    /// Asks whether the server is there. With `2026-07-28`, which has no `ping`, this is `server/discover`.
-    ///
-    /// # Errors
-    /// As [`call_with`](Client::call_with).
-    pub fn ping(&mut self, options: Options) -> Result<Ticket, NotNow> {
-        let stateless = self.core.era() == Some(Era::Stateless);
-        let method = if stateless { "server/discover" } else { "ping" };
-        self.core.begin(Method::Ping, method, options, &mut |_| true)
-    }
-
-    /// Sends any other request. `params` writes its members, keys and values; `_meta` is the machine's.
-    ///
-    /// # Errors
-    /// As [`call_with`](Client::call_with), except that no capability is asked for.
-    pub fn request(
-        &mut self,
-        method: &str,
-        options: Options,
-        params: impl FnMut(&mut Writer<'_>),
-    ) -> Result<Ticket, NotNow> {
-        let mut params = params;
-        self.core.begin(Method::Other, method, options, &mut |out| out.members_checked(&mut params).is_ok())
-    }
-
-    /// Cancels a request. Its ticket is gone; the server is told.
-    ///
-    /// # Errors
-    /// [`NotNow::Gone`]: it has ended already.
-    pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), NotNow> {
-        self.core.open(ticket).ok_or(NotNow::Gone)?;
-        self.core.give_up(ticket, reason);
-        Ok(())
-    }
-
-    fn needs(&self, capability: ServerCapabilities) -> Result<(), NotNow> {
-        match self.core.is_connected() {
-            false => Err(NotNow::NotConnected),
-            true if self.core.can(capability) => Ok(()),
-            true => Err(NotNow::Unsupported),
-        }
     }
 
     /// How many requests are in flight.
@@ -408,9 +299,9 @@ impl<'b> Client<'b> {
             Stage::Failed(lost) => (outgoing.method, lost),
             Stage::Waiting if outgoing.clock != Clock::Running => {
                 if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
-                    outgoing.maximum = now + outgoing.maximum;
+                    outgoing.maximum = now.plus(outgoing.maximum);
                 }
-                let deadline = (now + outgoing.timeout).min(outgoing.maximum);
+                let deadline = now.plus(outgoing.timeout).min(outgoing.maximum);
                 self.core.in_flight.set_deadline(ticket, Some(deadline));
                 return true;
             }
@@ -499,7 +390,7 @@ impl<'b> Client<'b> {
 
     /// When the grace is over that starts now, if it has not before.
     fn grace_ends(&mut self) -> Millis {
-        *self.grace_ends.get_or_insert(self.core.now + self.core.info.timeouts.grace)
+        *self.grace_ends.get_or_insert(self.core.now.plus(self.core.info.timeouts.grace))
     }
 
     /// Ends every request, then the connection as soon as everything is written, or the grace is over.

@@ -155,7 +155,7 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Span) -> Received {
     if outgoing.last_progress.is_none_or(|last| progress > last) {
         outgoing.last_progress = Some(progress);
         if outgoing.progress_resets && outgoing.clock == Clock::Running {
-            let deadline = (core.now + outgoing.timeout).min(outgoing.maximum);
+            let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
             core.in_flight.set_deadline(ticket, Some(deadline));
         }
     }
@@ -258,7 +258,7 @@ fn page(core: &mut Core<'_>, result: Json<'_>, ticket: Ticket, outgoing: Outgoin
             (outgoing.pages, outgoing.stage) = (pages, Stage::NextPage);
         }
         // It may have to wait for room: that counts, too.
-        let deadline = (core.now + outgoing.timeout).min(outgoing.maximum);
+        let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
         core.in_flight.set_deadline(ticket, Some(deadline));
         core.in_flight.queue(ticket);
     }

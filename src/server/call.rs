@@ -161,6 +161,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// The call comes back if no slot is free, to be answered now, for example with [`busy`](Call::busy).
+    #[expect(clippy::result_large_err, reason = "there is no heap to box it on")]
     pub fn defer(self, time: Option<Millis>) -> Result<Ticket, Call<'a>> {
         match self.reply.machine.defer(&self.reply.source, self.reply.context, time) {
             Some(ticket) => Ok(ticket),

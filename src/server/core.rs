@@ -379,7 +379,7 @@ impl Answering for Core<'_> {
         }
         self.in_flight.link_id(ticket);
         let time = time.unwrap_or(self.info.limits.deferred);
-        self.in_flight.set_deadline(ticket, Some(self.now + time));
+        self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
         self.owed = false;
         Some(ticket)
     }

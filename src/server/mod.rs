@@ -541,7 +541,7 @@ impl<'b> Server<'b> {
             return false;
         }
         if self.grace_ends.is_none() {
-            self.grace_ends = Some(self.core.now + self.core.info.limits.grace);
+            self.grace_ends = Some(self.core.now.plus(self.core.info.limits.grace));
         }
         let done = self.core.in_flight.len() == 0 && self.core.output.is_empty();
         done && self.core.life.step(Trigger::Drained)

@@ -71,7 +71,8 @@ pub fn shorten(line: &str, ids: &[(String, String)]) -> String {
         text = text.replace(&format!(r#""progressToken":{id}"#), r#""progressToken":@"#);
     }
     if let Some(id) = value["params"].get("requestId") {
-        let name = ids.iter().find(|it| it.1 == id.to_string()).map_or("?", |it| it.0.as_str());
+        let id = id.to_string();
+        let name = ids.iter().find(|it| it.1 == id).map_or("?", |it| it.0.as_str());
         text = text.replace(&format!(r#""requestId":{id}"#), &format!(r#""requestId":@{name}"#));
     }
     text
