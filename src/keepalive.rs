@@ -71,9 +71,9 @@ impl KeepAlive {
         }
     }
 
-    /// When something is due.
-    pub(crate) fn deadline(&self) -> Option<Millis> {
-        self.pings.and(self.at)
+    /// When something will be due. Not what is due already and waits for room: no time helps there.
+    pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
+        self.pings.and(self.at).filter(|at| *at > now)
     }
 
     /// The number of the next question.
@@ -90,14 +90,22 @@ impl KeepAlive {
 
     /// Whether this is the id of the question that is awaited; if so, it is answered.
     pub(crate) fn answered(&mut self, id: Json<'_>) -> bool {
-        let number = id.string().and_then(|text| text.as_str()).and_then(|text| text.strip_prefix(ID_PREFIX));
-        let ours = self.waiting && number.and_then(|number| number.parse().ok()) == Some(self.count);
+        let ours = self.waiting && number(id) == Some(self.count);
         if ours {
             self.waiting = false;
             self.heard = true;
         }
         ours
     }
+
+    /// Whether this is the id of any question that was asked; if it is the one that is awaited, it is answered.
+    pub(crate) fn asked_with(&mut self, id: Json<'_>) -> bool {
+        self.answered(id) || number(id).is_some_and(|number| number >= 1 && number <= self.count)
+    }
+}
+
+fn number(id: Json<'_>) -> Option<u32> {
+    id.string()?.as_str()?.strip_prefix(ID_PREFIX)?.parse().ok()
 }
 
 /// Ids of questions are strings with this before their number, so that no other request of ours has them.
@@ -114,7 +122,8 @@ mod tests {
         assert_eq!(alive.due(Millis(500)), Due::Nothing, "nothing was heard yet");
         alive.heard();
         assert_eq!(alive.due(Millis(500)), Due::Nothing);
-        assert_eq!(alive.deadline(), Some(Millis(600)));
+        assert_eq!(alive.deadline(Millis(500)), Some(Millis(600)));
+        assert_eq!(alive.deadline(Millis(600)), None, "what is due now is no deadline");
         alive.heard();
         assert_eq!(alive.due(Millis(599)), Due::Nothing);
         assert_eq!(alive.due(Millis(699)), Due::Ask, "what was heard has moved it");

@@ -126,6 +126,11 @@ impl<'b> Input<'b> {
         self.eof
     }
 
+    /// Takes no more input, but what is buffered still counts.
+    pub(crate) fn end(&mut self) {
+        self.eof = true;
+    }
+
     /// Takes no more input: what is buffered is dropped, what still comes is not read.
     pub(crate) fn close(&mut self) {
         self.reset();
@@ -449,7 +454,7 @@ impl Door for Input<'_> {
     }
 
     fn eof(&mut self) {
-        self.eof = true;
+        self.end();
     }
 }
 

@@ -449,7 +449,7 @@ impl<'b> Server<'b> {
     }
 
     fn ping_deadline(&self) -> Option<Millis> {
-        self.core.keep_alive.deadline().filter(|_| self.core.life.state() == State::Ready)
+        self.core.keep_alive.deadline(self.core.now).filter(|_| self.core.life.state() == State::Ready)
     }
 
     fn ping(&mut self) -> bool {
