@@ -7,7 +7,6 @@ use crate::inflight::{InFlight, Ticket};
 use crate::json::{Json, Writer};
 use crate::keepalive::{ID_PREFIX, KeepAlive};
 use crate::lifecycle::{Lifecycle, State, Trigger};
-use crate::observe::{Direction, Observer};
 use crate::output::{Output, Overflow};
 use crate::rpc::code;
 use crate::time::Millis;
@@ -46,7 +45,6 @@ pub(crate) struct Core<'b> {
     pub(crate) unsent: Option<(Revision, Trigger)>,
     /// `notifications/initialized` is still to be written.
     pub(crate) owes_initialized: bool,
-    pub(crate) observer: Option<&'b mut (dyn Observer + Send + 'b)>,
     pub(crate) now: Millis,
     /// The number of the next request.
     pub(crate) sequence: u64,
@@ -78,7 +76,6 @@ impl<'b> Core<'b> {
             unsent: None,
             tried: Revisions::NONE,
             owes_initialized: false,
-            observer: None,
             now: Millis::ZERO,
             sequence: 0,
             reserve: ID_LIMIT.saturating_add(LONGEST_ANSWER),
@@ -109,7 +106,7 @@ impl<'b> Core<'b> {
         largest.saturating_add(self.output.overhead())
     }
 
-    /// Writes a message into what is free, and shows it to the observer.
+    /// Writes a message into what is free, wherever that is.
     pub(crate) fn send(
         &mut self,
         about: About,
@@ -117,15 +114,7 @@ impl<'b> Core<'b> {
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
         self.output.compact();
-        let text = self.output.write(about, room, body)?;
-        self.show(text);
-        Ok(())
-    }
-
-    fn show(&mut self, text: (usize, usize)) {
-        if let Some(observer) = &mut self.observer {
-            observer.line(Direction::Out, self.output.text(text), Ok(()));
-        }
+        self.output.write(about, room, body)
     }
 
     /// What a request may use: not what is kept for answers.
@@ -236,7 +225,7 @@ impl<'b> Core<'b> {
         self.output.compact();
         let (room, info) = (self.room(), self.info);
         let cursor = self.in_flight.text(ticket);
-        let text = self.output.write(About::REQUEST, room, &mut |out| {
+        self.output.write(About::REQUEST, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             out.token(r#","method":"tools/list","params":{"cursor":"#);
@@ -244,7 +233,6 @@ impl<'b> Core<'b> {
             info.write_meta(peer.revision, outgoing.wants_progress.then_some(id), out);
             out.token("}}");
         })?;
-        self.show(text);
         self.sequence = sequence.saturating_add(1);
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
             (outgoing.sequence, outgoing.stage) = (sequence, Stage::Waiting);
@@ -259,16 +247,14 @@ impl<'b> Core<'b> {
         self.output.compact();
         let kept = core::str::from_utf8(self.in_flight.text(ticket)).unwrap_or_default();
         let reason = if outgoing.stage == Stage::Cancelled { kept } else { reason };
-        let text = self.output.write(About::NOTIFICATION, usize::MAX, &mut |out| {
+        self.output.write(About::NOTIFICATION, usize::MAX, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
             out.unsigned(id);
             if !reason.is_empty() {
                 out.field_string("reason", reason);
             }
             out.token("}}");
-        })?;
-        self.show(text);
-        Ok(())
+        })
     }
 
     /// The host does not want the answer any more, or has waited long enough. The server is told: now, or when there

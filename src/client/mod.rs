@@ -31,7 +31,7 @@ use crate::keepalive::{Due, Pings};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
-use crate::observe::{Direction, Observer};
+use crate::observe::Observer;
 use crate::rpc::{self, Class};
 use crate::time::Millis;
 use crate::types::capabilities::ServerCapabilities;
@@ -132,7 +132,7 @@ impl<'b> Client<'b> {
     /// Shows every message to `observer`.
     #[must_use]
     pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Client<'b> {
-        self.core.observer = Some(observer);
+        self.core.output.set_observer(observer);
         self
     }
 
@@ -345,17 +345,16 @@ impl<'b> Client<'b> {
             return false;
         }
         self.core.keep_alive.heard();
+        self.core.output.show();
         let received = match class {
             Some(class) => receive::message(&mut self.core, bytes, class, line.stream),
             None => receive::no_message(&mut self.core, bytes, line.content, line.stream),
         };
-        if let Some(observer) = &mut self.core.observer {
-            let outcome = match &received {
-                Received::Fault(fault) => Err(*fault),
-                _ => Ok(()),
-            };
-            observer.line(Direction::In, bytes, outcome);
-        }
+        let outcome = match &received {
+            Received::Fault(fault) => Err(*fault),
+            _ => Ok(()),
+        };
+        self.core.output.show_received(bytes, outcome);
         match received {
             Received::Host(plan) => {
                 self.plan = Some(plan);

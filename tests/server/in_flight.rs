@@ -230,11 +230,13 @@ fn what_is_in_flight_at_the_end_of_input_has_some_grace() {
            < result 1 …
            ! closed"#,
     );
-    // Nobody reads: nothing is dropped, and nothing spins.
-    session().check(&format!(
-        "{}* block\n* eof\n* time 5000\n! expired 0\n* deadline none\n* state Draining\n* unblock\n< error 1 -32603 …\n! closed",
+    // A client that does not read has once more that long, from when the last answer is written.
+    let stuck = format!(
+        "{}* block\n* eof\n* time 5000\n! expired 0\n* deadline 7000\n* state Draining\n",
         defer("1")
-    ));
+    );
+    session().check(&format!("{stuck}* unblock\n< error 1 -32603 …\n! closed"));
+    session().check(&format!("{stuck}* time 6999\n* state Draining\n* time 7000\n! closed"));
 }
 
 #[test]
