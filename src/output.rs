@@ -151,7 +151,7 @@ impl<'b> Output<'b> {
     }
 
     fn rewind(&mut self) {
-        if self.start >= self.end {
+        if self.start >= self.end && self.end > 0 {
             self.buffer.settle(self.end);
             (self.start, self.end, self.shown) = (0, 0, 0);
         }

@@ -9,4 +9,5 @@ mod handshake;
 mod in_flight;
 mod limits;
 mod output;
+mod random;
 mod stateless;
