@@ -248,7 +248,9 @@ impl<'b> Server<'b> {
         }
         self.input.make_room();
         let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, self.ping_deadline()];
-        let deadline = deadline.into_iter().flatten().min();
+        // What is overdue even now waits for room, not for time.
+        let now = self.core.now;
+        let deadline = deadline.into_iter().flatten().filter(|at| *at > now).min();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
