@@ -208,7 +208,9 @@ impl<'b> Client<'b> {
         let connecting = self.core.connecting.map(|connecting| connecting.deadline);
         let alive = self.core.keep_alive.deadline(self.core.now).filter(|_| self.core.is_connected());
         let deadlines = [self.core.in_flight.next_deadline(), self.grace_ends, connecting, alive];
-        let deadline = deadlines.into_iter().flatten().min();
+        // What is overdue even now waits for room, not for time.
+        let now = self.core.now;
+        let deadline = deadlines.into_iter().flatten().filter(|at| *at > now).min();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 

@@ -194,7 +194,7 @@ fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>
     host.run();
     host.command("eof");
     host.run();
-    host.now = host.now + Millis::seconds(2);
+    host.now = host.now.plus(Millis::seconds(2));
     host.run();
     assert!(host.closed);
     (String::from_utf8(host.output).expect("output is UTF-8"), host.notes.events)

@@ -1,1 +1,47 @@
-//! `mcp-proto` over std threads and pipes.
+//! [`mcp_proto`] over threads, pipes and sockets of the standard library: no async runtime.
+//!
+//! - [`serve`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. Slow calls run on
+//!   [worker threads](ServerHandle::run), report progress, and hear that they are cancelled.
+//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams, which any number of
+//!   threads may use at once.
+//! - [`Pump`]: what both are made of. It moves bytes for any machine, if you would rather write the loop yourself.
+//!
+//! ```no_run
+//! use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+//!
+//! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
+//! static INFO: ServerInfo = ServerInfo::new("example", "1.0.0").features(&[&TOOLS]);
+//!
+//! fn main() -> Result<(), mcp_proto_std::ServeError> {
+//!     mcp_proto_std::serve(&INFO, |event, server| match event {
+//!         Event::Call(call) => server.run(call, |answer| answer.text("Hello!")),
+//!         _ => {}
+//!     })
+//! }
+//! ```
+
+mod child;
+mod client;
+mod connector;
+mod error;
+mod owned;
+mod pending;
+mod pump;
+mod serve;
+mod session;
+#[cfg(unix)]
+mod stdio;
+mod stream;
+mod sync;
+mod worker;
+
+pub use child::{Ending, Stderr, StderrTail};
+pub use client::{CallOptions, ClientHandle};
+pub use connector::Connector;
+pub use error::{CallError, ConnectError, ServeError, ServerError};
+pub use owned::{CallResult, Notice, Progress, ServerDetails, ToolDescription};
+pub use pending::{Canceller, PendingCall};
+pub use pump::{Pump, Step, Waker};
+pub use serve::{Serve, serve};
+pub use stream::Stream;
+pub use worker::{Cancellation, Cancelled, Responder, ServerHandle};

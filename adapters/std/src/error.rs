@@ -1,0 +1,174 @@
+//! What can go wrong, for the host to tell apart.
+
+use std::fmt;
+use std::io;
+use std::process::ExitStatus;
+
+use mcp_proto::json::Json;
+use mcp_proto::{Misuse, client};
+
+/// Why a server cannot run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// It is not set up well.
+    Setup(Misuse),
+    /// A thread cannot be started, or a stream not be prepared.
+    Io(io::Error),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServeError::Setup(misuse) => misuse.fmt(f),
+            ServeError::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+impl From<Misuse> for ServeError {
+    fn from(misuse: Misuse) -> Self {
+        ServeError::Setup(misuse)
+    }
+}
+
+impl From<io::Error> for ServeError {
+    fn from(error: io::Error) -> Self {
+        ServeError::Io(error)
+    }
+}
+
+/// Why a client is not connected.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// It is not set up well.
+    Setup(Misuse),
+    /// The server cannot be started, or a thread.
+    Io(io::Error),
+    /// The server has refused to connect.
+    Refused(ServerError),
+    /// The server speaks no revision that the client does. What it answered, as JSON.
+    NoCommonRevision(String),
+    /// The server's answer is none.
+    InvalidAnswer,
+    /// The server did not answer in time.
+    TimedOut,
+    /// The connection ended first. With how the process ended, if the server is one.
+    Closed(Option<ExitStatus>),
+}
+
+impl ConnectError {
+    pub(crate) fn of(failure: client::Failure<'_>) -> ConnectError {
+        use client::Failure;
+        match failure {
+            Failure::NoRevision => ConnectError::Setup(Misuse::NoRevision),
+            Failure::NoCommonRevision(answer) => ConnectError::NoCommonRevision(answer.to_string()),
+            Failure::Refused(error) => ConnectError::Refused(ServerError::of(error)),
+            Failure::TimedOut => ConnectError::TimedOut,
+            Failure::Closed => ConnectError::Closed(None),
+            _ => ConnectError::InvalidAnswer,
+        }
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConnectError::Setup(misuse) => misuse.fmt(f),
+            ConnectError::Io(error) => error.fmt(f),
+            ConnectError::Refused(error) => write!(f, "the server refused to connect: {error}"),
+            ConnectError::NoCommonRevision(answer) => {
+                write!(f, "the server speaks no revision that the client does; it answered {answer}")
+            }
+            ConnectError::InvalidAnswer => {
+                f.write_str("the server's answer to the request to connect is not valid")
+            }
+            ConnectError::TimedOut => f.write_str("the server did not answer in time"),
+            ConnectError::Closed(None) => f.write_str("the connection ended before the server answered"),
+            ConnectError::Closed(Some(status)) => write!(f, "the server ended before it answered ({status})"),
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+impl From<Misuse> for ConnectError {
+    fn from(misuse: Misuse) -> Self {
+        ConnectError::Setup(misuse)
+    }
+}
+
+impl From<io::Error> for ConnectError {
+    fn from(error: io::Error) -> Self {
+        ConnectError::Io(error)
+    }
+}
+
+/// Why a request has no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The server has answered with an error.
+    Server(ServerError),
+    /// It took too long. The server was told that it is cancelled.
+    TimedOut,
+    /// It was cancelled on this side.
+    Cancelled,
+    /// The connection is over.
+    Closed,
+    /// As many requests wait as there may be.
+    Busy,
+    /// The server does not offer it.
+    Unsupported,
+    /// The request cannot be sent as it is, or the answer cannot be used. With what is wrong.
+    Invalid(String),
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallError::Server(error) => error.fmt(f),
+            CallError::TimedOut => f.write_str("no answer in time"),
+            CallError::Cancelled => f.write_str("cancelled"),
+            CallError::Closed => f.write_str("the connection is over"),
+            CallError::Busy => f.write_str("too many requests at once"),
+            CallError::Unsupported => f.write_str("the server does not offer this"),
+            CallError::Invalid(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for CallError {}
+
+/// An error that the server has answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerError {
+    /// Its code; 0 if it has none.
+    pub code: i64,
+    /// What it says.
+    pub message: String,
+    /// More about it, as JSON.
+    pub data: Option<String>,
+}
+
+impl ServerError {
+    pub(crate) fn of(error: client::RpcError<'_>) -> ServerError {
+        ServerError {
+            code: error.code(),
+            message: error.message().map(|message| message.to_string()).unwrap_or_default(),
+            data: error.data().map(|data: Json<'_>| data.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for ServerError {}

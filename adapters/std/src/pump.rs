@@ -1,0 +1,322 @@
+//! The pump: moves bytes between a machine and two blocking streams.
+//!
+//! The thread that calls [`Pump::run`] owns the machine. A thread for each direction does nothing but block: one reads
+//! ahead by two chunks at most, one writes what it was handed. So neither direction waits for the other, deadlines
+//! come while both are blocked, and a peer that stops reading stops being read in the end.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
+
+use crate::sync::{lock, wait, wait_for};
+
+/// How much is read at once.
+const CHUNK: usize = 32 * 1024;
+
+/// A buffer of the writer that grew beyond this is not kept.
+const KEPT: usize = 256 * 1024;
+
+/// Moves bytes for one machine, in lines. Made for one connection.
+///
+/// ```
+/// use mcp_proto::server::{Event, ServerInfo};
+/// use mcp_proto::{Buffer, Server};
+/// use mcp_proto_std::{Pump, Step};
+///
+/// static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+/// # let input = &br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#[..];
+/// # let (mut back, output) = std::io::pipe()?;
+/// let mut server = Server::new(&INFO, Buffer::grown(65536), Buffer::grown(65536))?;
+/// let mut pump = Pump::new(input, output)?;
+/// loop {
+///     match pump.run(&mut server) {
+///         Step::Event => drop(server.event()),
+///         Step::Woken => {}
+///         Step::Closed => break,
+///     }
+/// }
+/// # drop(pump);
+/// # assert!(std::io::read_to_string(back)?.ends_with("\"result\":{}}\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Pump {
+    shared: Arc<Shared>,
+    clock: Clock,
+    /// The chunk that the machine is being fed with.
+    chunk: Vec<u8>,
+    fed: usize,
+    filled: usize,
+    told_end: bool,
+}
+
+/// Why [`Pump::run`] came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The machine has an event.
+    Event,
+    /// A [`Waker`] was used.
+    Woken,
+    /// The connection is over.
+    Closed,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    owner: Condvar,
+    reader: Condvar,
+    writer: Condvar,
+}
+
+struct State {
+    /// A chunk that was read and not fetched yet, if `filled` is not zero.
+    chunk: Vec<u8>,
+    filled: usize,
+    ended: bool,
+    /// What the writer was handed. It takes it out to write it.
+    outgoing: Vec<u8>,
+    writing: Writing,
+    woken: bool,
+    /// The pump is gone.
+    over: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Writing {
+    Idle,
+    Busy,
+    Written(usize),
+    Broken,
+}
+
+impl Pump {
+    /// A pump between these streams. They are closed soon after it is dropped; a read or a write that blocks then
+    /// keeps its stream open for as long as it does.
+    ///
+    /// # Errors
+    /// A thread cannot be started.
+    pub fn new(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Pump> {
+        let state = State {
+            chunk: vec![0; CHUNK],
+            filled: 0,
+            ended: false,
+            outgoing: Vec::new(),
+            writing: Writing::Idle,
+            woken: false,
+            over: false,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            owner: Condvar::new(),
+            reader: Condvar::new(),
+            writer: Condvar::new(),
+        });
+        let pump = Pump {
+            shared: Arc::clone(&shared),
+            clock: Clock::start(),
+            chunk: vec![0; CHUNK],
+            fed: 0,
+            filled: 0,
+            told_end: false,
+        };
+        let reader = InputEnd(Arc::clone(&shared));
+        thread::Builder::new().name("mcp-read".into()).spawn(move || read(&reader.0, input))?;
+        let writer = OutputEnd(shared);
+        thread::Builder::new().name("mcp-write".into()).spawn(move || write(&writer.0, output))?;
+        Ok(pump)
+    }
+
+    /// Moves bytes until there is something to do for the host.
+    pub fn run(&mut self, machine: &mut dyn Machine) -> Step {
+        let Pump { shared, clock, chunk, fed, filled, told_end } = self;
+        loop {
+            let now = clock.now();
+            let io = match machine.poll(now) {
+                Action::Event => return Step::Event,
+                Action::Closed => return Step::Closed,
+                Action::Io(io) => io,
+            };
+            let deadline = io.deadline();
+            let (transmit, mut receive) = io.split();
+            // All of the chunk comes before any output: then the answers to all of it leave in one write.
+            if *fed < *filled && receive.is_ready() {
+                let (bytes, space) = (&chunk[*fed..*filled], receive.space());
+                let n = bytes.len().min(space.len());
+                space[..n].copy_from_slice(&bytes[..n]);
+                receive.filled(n);
+                *fed += n;
+                continue;
+            }
+            let mut state = lock(&shared.state);
+            if mem::take(&mut state.woken) {
+                return Step::Woken;
+            }
+            let mut moved = shared.hand_over(&mut state, transmit);
+            if *fed == *filled {
+                if state.filled > 0 {
+                    mem::swap(chunk, &mut state.chunk);
+                    (*fed, *filled) = (0, mem::take(&mut state.filled));
+                    shared.reader.notify_one();
+                    moved = true;
+                } else if state.ended && !mem::replace(told_end, true) {
+                    receive.eof();
+                    moved = true;
+                }
+            }
+            if !moved {
+                match deadline {
+                    Some(at) => drop(wait_for(&shared.owner, state, Duration::from_millis(at.since(now).0))),
+                    None => drop(wait(&shared.owner, state)),
+                }
+            }
+        }
+    }
+
+    /// The time on the pump's clock, which is the machine's.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.clock.now()
+    }
+
+    /// Something that makes [`run`](Pump::run) come back, from any thread.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        Waker { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl Shared {
+    /// Reports what was written, or hands over all that is ready. `true`: the machine has to be polled again.
+    fn hand_over(&self, state: &mut State, transmit: Transmit<'_>) -> bool {
+        match state.writing {
+            Writing::Written(n) => {
+                state.writing = Writing::Idle;
+                transmit.sent(n);
+                true
+            }
+            Writing::Broken => {
+                // From now on the writer is as good as busy: nothing is handed to it.
+                state.writing = Writing::Busy;
+                transmit.broken();
+                true
+            }
+            Writing::Idle if !transmit.bytes().is_empty() => {
+                state.outgoing.extend_from_slice(transmit.bytes());
+                state.writing = Writing::Busy;
+                self.writer.notify_one();
+                false
+            }
+            Writing::Idle | Writing::Busy => false,
+        }
+    }
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        lock(&self.shared.state).over = true;
+        self.shared.reader.notify_all();
+        self.shared.writer.notify_all();
+    }
+}
+
+impl std::fmt::Debug for Pump {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pump").finish_non_exhaustive()
+    }
+}
+
+/// Makes [`Pump::run`] come back with [`Step::Woken`]: now, or when it is called next.
+#[derive(Clone)]
+pub struct Waker {
+    shared: Arc<Shared>,
+}
+
+impl Waker {
+    /// Wakes the pump.
+    pub fn wake(&self) {
+        lock(&self.shared.state).woken = true;
+        self.shared.owner.notify_one();
+    }
+}
+
+impl std::fmt::Debug for Waker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Waker").finish_non_exhaustive()
+    }
+}
+
+/// Tells the pump that nothing more comes, even if the stream has panicked.
+struct InputEnd(Arc<Shared>);
+
+impl Drop for InputEnd {
+    fn drop(&mut self) {
+        lock(&self.0.state).ended = true;
+        self.0.owner.notify_one();
+    }
+}
+
+fn read(shared: &Shared, mut input: impl Read) {
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        let n = match input.read(&mut chunk) {
+            Ok(n) => n.min(CHUNK),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => 0,
+        };
+        if n == 0 {
+            return;
+        }
+        let mut state = lock(&shared.state);
+        while state.filled > 0 && !state.over {
+            state = wait(&shared.reader, state);
+        }
+        if state.over {
+            return;
+        }
+        mem::swap(&mut state.chunk, &mut chunk);
+        state.filled = n;
+        shared.owner.notify_one();
+    }
+}
+
+/// Tells the pump that nothing more can be written, even if the stream has panicked.
+struct OutputEnd(Arc<Shared>);
+
+impl Drop for OutputEnd {
+    fn drop(&mut self) {
+        lock(&self.0.state).writing = Writing::Broken;
+        self.0.owner.notify_one();
+    }
+}
+
+fn write(shared: &Shared, mut output: impl Write) {
+    loop {
+        let mut state = lock(&shared.state);
+        while state.outgoing.is_empty() && !state.over {
+            state = wait(&shared.writer, state);
+        }
+        if state.over {
+            return;
+        }
+        let mut bytes = mem::take(&mut state.outgoing);
+        drop(state);
+        if write_whole(&mut output, &bytes).is_err() {
+            return;
+        }
+        let mut state = lock(&shared.state);
+        state.writing = Writing::Written(bytes.len());
+        if bytes.capacity() <= KEPT {
+            bytes.clear();
+            state.outgoing = bytes;
+        }
+        shared.owner.notify_one();
+    }
+}
+
+fn write_whole(output: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    output.write_all(bytes)?;
+    output.flush()
+}
