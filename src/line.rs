@@ -357,7 +357,10 @@ impl<'b> Input<'b> {
     }
 
     fn reserve(&mut self) {
-        if !self.buffer.is_lent() && self.is_open() {
+        // As long as some room is left, none is added: a small message that comes in two pieces would otherwise
+        // take memory that is given back right after it, again and again.
+        let free = self.buffer.bytes().len().saturating_sub(self.end);
+        if !self.buffer.is_lent() && self.is_open() && free < READ_AHEAD / 4 {
             let ahead = self.end.saturating_add(READ_AHEAD).min(self.buffer.limit());
             let _ = self.buffer.room().ensure(ahead);
         }
