@@ -57,16 +57,18 @@ impl KeepAlive {
     /// What is due at `now`.
     pub(crate) fn due(&mut self, now: Millis) -> Due {
         let Some(pings) = self.pings else { return Due::Nothing };
-        if core::mem::take(&mut self.heard) && !self.waiting {
+        // What is due stays due, or it would depend on what is read while it waits for room.
+        let over = self.at.is_some_and(|at| at <= now);
+        if !over && core::mem::take(&mut self.heard) && !self.waiting {
             self.at = Some(now.plus(pings.interval));
         }
         match self.at {
-            Some(at) if at <= now && self.waiting => {
+            Some(_) if over && self.waiting => {
                 self.waiting = false;
                 self.at = Some(now.plus(pings.interval));
                 Due::Silent { close: pings.close }
             }
-            Some(at) if at <= now => Due::Ask,
+            Some(_) if over => Due::Ask,
             _ => Due::Nothing,
         }
     }

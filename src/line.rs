@@ -72,7 +72,7 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 /// Room to read to, beside the text of an id, while a line is thrown away.
 const READ_AT_LEAST: usize = 16;
 
-/// How much a growing buffer offers to read to.
+/// How much a growing buffer offers to read to, when it grows.
 const READ_AHEAD: usize = 4096;
 
 impl<'b> Input<'b> {
@@ -357,10 +357,9 @@ impl<'b> Input<'b> {
     }
 
     fn reserve(&mut self) {
-        // As long as some room is left, none is added: a small message that comes in two pieces would otherwise
-        // take memory that is given back right after it, again and again.
-        let free = self.buffer.bytes().len().saturating_sub(self.end);
-        if !self.buffer.is_lent() && self.is_open() && free < READ_AHEAD / 4 {
+        // Only when little is left: a buffer that has shrunk must not grow again with the first bytes of a line.
+        let left = self.buffer.bytes().len().saturating_sub(self.end);
+        if left < READ_AHEAD / 4 && !self.buffer.is_lent() && self.is_open() {
             let ahead = self.end.saturating_add(READ_AHEAD).min(self.buffer.limit());
             let _ = self.buffer.room().ensure(ahead);
         }

@@ -337,6 +337,29 @@ fn a_question_without_room_waits_and_no_deadline_is_in_the_past() {
     });
 }
 
+/// In buffers of some size the question just fits, in others it has to wait: it is asked all the same.
+#[test]
+fn a_question_that_is_due_is_asked_whatever_is_heard_before_there_is_room() {
+    for tx in (500..640).step_by(10) {
+        Setup { pings: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|wire| {
+            wire.connect();
+            wire.reads = false;
+            let tickets: Vec<_> =
+                (0..3).map_while(|_| wire.client.call_json("t", "{}", DEFAULT).ok()).collect();
+            wire.pump();
+            for ticket in tickets {
+                wire.cancel(ticket, &"x".repeat(60));
+            }
+            wire.at(500).at(501).server(r#"{"method":"x"}"#);
+            assert!(wire.heard_now().contains(&"notified x".to_owned()));
+            wire.reads = true;
+            wire.at(502);
+            let questions = wire.sent_short().iter().filter(|line| line.contains("\"ping-1\"")).count();
+            assert_eq!(questions, 1);
+        });
+    }
+}
+
 /// Only what is answered needs room for the answer. Everything else is heard although the server does not read.
 #[test]
 fn what_needs_no_answer_is_heard_with_a_full_buffer() {
