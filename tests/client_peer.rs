@@ -336,3 +336,64 @@ fn a_question_without_room_waits_and_no_deadline_is_in_the_past() {
         wire.forget();
     });
 }
+
+/// In buffers of some size the question just fits, in others it has to wait: it is asked all the same.
+#[test]
+fn a_question_that_is_due_is_asked_whatever_is_heard_before_there_is_room() {
+    for tx in (500..640).step_by(10) {
+        Setup { pings: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|wire| {
+            wire.connect();
+            wire.reads = false;
+            let tickets: Vec<_> =
+                (0..3).map_while(|_| wire.client.call_json("t", "{}", DEFAULT).ok()).collect();
+            wire.pump();
+            for ticket in tickets {
+                wire.cancel(ticket, &"x".repeat(60));
+            }
+            wire.at(500).at(501).server(r#"{"method":"x"}"#);
+            assert!(wire.heard_now().contains(&"notified x".to_owned()));
+            wire.reads = true;
+            wire.at(502);
+            let questions = wire.sent_short().iter().filter(|line| line.contains("\"ping-1\"")).count();
+            assert_eq!(questions, 1);
+        });
+    }
+}
+
+/// Only what is answered needs room for the answer. Everything else is heard although the server does not read.
+#[test]
+fn what_needs_no_answer_is_heard_with_a_full_buffer() {
+    let long = "x".repeat(500);
+    let cases: &[(String, &[&str])] = &[
+        ("garbage".into(), &["fault NotJson"]),
+        (r#"{"id":1,"method":"ping"}}"#.into(), &["fault NotJson"]),
+        (format!(r#"{{"id":@add,"result":"{long}"}}"#), &["add: lost TooLong"]),
+        (format!(r#"{{"method":"x","params":"{long}"}}"#), &["fault LineTooLong"]),
+        (format!(r#"{{"id":@add,"result":{}{}}}"#, "[".repeat(130), "]".repeat(130)), &["add: lost Invalid"]),
+        (r#"{"id":@add,"result":{}}"#.into(), &["add: result {}"]),
+        (r#"{"id":1.5,"method":"ping"}"#.into(), &["fault InvalidId"]),
+        (r#"{"method":"x"}"#.into(), &["notified x"]),
+    ];
+    for (message, heard) in cases {
+        let _shown = ShownOnFailure(message.clone());
+        Setup { tx: 700, slots: 8, ..Setup::automatic() }.rx(400).connected(|wire| {
+            wire.call("add", DEFAULT).unwrap();
+            wire.reads = false;
+            let mut tickets = Vec::new();
+            while let Ok(ticket) = wire.client.call_json("filler", "{}", DEFAULT) {
+                tickets.push(ticket);
+            }
+            wire.pump();
+            for length in [200, 100, 50, 20, 5, 1] {
+                if let Some(ticket) = tickets.pop() {
+                    wire.cancel(ticket, &"x".repeat(length));
+                }
+            }
+            wire.forget().server(message).heard(heard);
+            // A request of the server's is only dropped, where nothing is answered.
+            if !wire.is_handshake() {
+                wire.server(r#"{"id":1,"method":"ping"}"#).heard(&["fault UnknownMethod"]);
+            }
+        });
+    }
+}

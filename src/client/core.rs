@@ -117,9 +117,15 @@ impl<'b> Core<'b> {
         self.output.write(about, room, body)
     }
 
-    /// What a request may use: not what is kept for answers.
+    /// What a request may use: not what is kept for answers, where any are given.
     fn room(&self) -> usize {
-        self.output.free().saturating_sub(self.reserve)
+        let kept = if self.answers() { self.reserve } else { 0 };
+        self.output.free().saturating_sub(kept)
+    }
+
+    /// Whether requests of the server are answered. The stateless era forbids it.
+    pub(crate) fn answers(&self) -> bool {
+        self.era() != Some(Era::Stateless)
     }
 
     /// Sends a request of the host's, if it may be sent now.

@@ -26,7 +26,7 @@ use self::request::{Clock, Stage};
 use crate::buffer::Buffer;
 use crate::fault::Misuse;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::Span;
+use crate::json::{ScanErrorKind, Span};
 use crate::keepalive::{Due, Pings};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
@@ -342,8 +342,15 @@ impl<'b> Client<'b> {
             LineContent::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
             _ => None,
         };
-        let may_need_answer = matches!(class, None | Some(Class::Request { .. }));
-        if may_need_answer && !self.core.can_answer() {
+        let is_request = match line.content {
+            LineContent::Message(_) => matches!(class, Some(Class::Request { .. })),
+            LineContent::TooLong { envelope, .. } => envelope.method.is_some() && envelope.id.is_some(),
+            LineContent::Broken(error, envelope) => {
+                error.kind == ScanErrorKind::TooDeep && envelope.method.is_some() && envelope.id.is_some()
+            }
+            LineContent::Truncated => false,
+        };
+        if is_request && self.core.answers() && !self.core.can_answer() {
             return false;
         }
         self.core.keep_alive.heard();

@@ -4,7 +4,6 @@ use crate::fault::Fault;
 use crate::frame::StreamId;
 use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
-use crate::lifecycle::State;
 use crate::line::Content;
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::types::capabilities::ServerCapabilities;
@@ -77,7 +76,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
     };
     let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else { return Received::Fault(fault) };
     if envelope.method.is_some() {
-        if core.era() != Some(Era::Stateless) && id.len() <= ID_LIMIT {
+        if core.answers() && id.len() <= ID_LIMIT {
             core.answer(id, stream, Some(fault));
         }
         return Received::Fault(fault);
@@ -98,7 +97,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
 fn request(core: &mut Core<'_>, line: &[u8], id: Span, method: Span, stream: StreamId) -> Received {
     let id = line.get(id.range()).unwrap_or_default();
     let method = rpc::view(line, method).string();
-    if core.life.state() == State::Stateless {
+    if !core.answers() {
         // The specification forbids the client to answer, even with an error.
         return Received::Fault(Fault::UnknownMethod);
     }
