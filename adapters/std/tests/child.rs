@@ -91,6 +91,7 @@ fn an_old_server_that_ends_at_the_probe_is_started_once_more() {
     let script = script.replace("read line; ", "");
     let client = connector().connect(Connect::Automatic).spawn(shell(&script)).unwrap();
     assert_eq!(client.server().revision.as_str(), "2025-11-25");
+    client.close();
     // One that ends then, too, is given up.
     let error = connector().connect(Connect::Automatic).spawn(shell("exit 4")).unwrap_err();
     assert!(matches!(error, ConnectError::Closed(Some(status)) if status.code() == Some(4)), "{error:?}");

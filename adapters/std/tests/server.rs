@@ -260,21 +260,29 @@ fn a_peer_that_stops_reading_is_not_read_any_more() {
 #[test]
 fn other_threads_can_say_that_lists_have_changed_and_shut_down() {
     let (here, there) = UnixStream::pair().unwrap();
+    let (go, wait) = channel::<()>();
+    let mut wait = Some(wait);
     let server = thread::spawn(move || {
         Serve::new(&INFO).stream(there, |event, server| {
             if let Event::Ready = event {
-                let server = server.clone();
+                let (server, wait) = (server.clone(), wait.take().unwrap());
                 thread::spawn(move || {
                     server.changed(Change::Tools);
                     server.log(Level::Warning, "look");
+                    wait.recv().unwrap();
                     server.shutdown();
                 });
             }
         })
     });
     (&here).write_all(INITIALIZE.as_bytes()).unwrap();
+    let mut lines = BufReader::new(&here);
     let mut text = String::new();
-    (&here).read_to_string(&mut text).unwrap();
+    for _ in 0..3 {
+        lines.read_line(&mut text).unwrap();
+    }
+    go.send(()).unwrap();
+    lines.read_to_string(&mut text).unwrap();
     assert!(text.contains("notifications/tools/list_changed") && text.contains("look"), "{text}");
     server.join().unwrap().unwrap();
 }
