@@ -102,7 +102,10 @@ impl<'s> Session<'s> {
         client: &mut Client<'_>,
         pump: &mut Pump,
     ) -> Result<ServerDetails, ConnectError> {
-        lock(&self.hub.state).waker = Some(pump.waker());
+        let mut state = lock(&self.hub.state);
+        // An attempt before this one may have ended it.
+        (state.over, state.waker) = (false, Some(pump.waker()));
+        drop(state);
         let mut failure = ConnectError::Closed(None);
         loop {
             match pump.run(client) {
@@ -120,7 +123,6 @@ impl<'s> Session<'s> {
 
     /// Works until the connection is over.
     pub(crate) fn work(&mut self, client: &mut Client<'_>, pump: &mut Pump) {
-        // Handles may have been used before this began.
         let mut blocked = false;
         loop {
             self.obey(client, pump);

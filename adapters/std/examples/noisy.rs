@@ -1,0 +1,18 @@
+//! A server whose tool prints to stdout, and starts a process that does, too. Neither reaches the client.
+
+use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use std::process::Command;
+
+static TOOLS: Tools = Tools::new(&[Tool::new("noisy", "{}")]);
+static INFO: ServerInfo = ServerInfo::new("noisy", "1.0.0").features(&[&TOOLS]);
+
+fn main() -> Result<(), mcp_proto_std::ServeError> {
+    mcp_proto_std::serve(&INFO, |event, _| {
+        if let Event::Call(call) = event {
+            println!("printed");
+            // It would eat the client's next request, if it could.
+            let _ = Command::new("sh").args(["-c", "echo echoed; cat"]).status();
+            call.text("quiet");
+        }
+    })
+}

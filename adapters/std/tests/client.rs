@@ -1,0 +1,294 @@
+//! The client against a server of this crate, over sockets.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcp_proto::client::{Connect, Listed};
+use mcp_proto::json::Json;
+use mcp_proto::server::{Call, Change, Event, Logging, ServerInfo, Tool, Tools};
+use mcp_proto::{Direction, Fault, Observer, Revision, ServerCapabilities};
+use mcp_proto_std::{
+    CallError, CallOptions, ClientHandle, ConnectError, Connector, Notice, Serve, ServerHandle,
+};
+
+static TOOLS: Tools = Tools::new(&[
+    Tool::new("echo", "{}").description("Echoes."),
+    Tool::new("wait", "{}"),
+    Tool::new("fail", "{}"),
+])
+.list_changed();
+static INFO: ServerInfo =
+    ServerInfo::new("test", "1.2").instructions("Use it well.").features(&[&TOOLS, &Logging]);
+
+fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
+    match call.name() {
+        "echo" => {
+            let arguments = call.raw_arguments().to_string();
+            call.text(arguments);
+        }
+        "wait" => {
+            let time = call.raw_arguments().get("ms").and_then(Json::unsigned).unwrap_or(0);
+            let cancelled = Arc::clone(cancelled);
+            server.run(call, move |answer| {
+                answer.progress(1u32, Some(2.into()), "begun");
+                match answer.sleep_unless_cancelled(Duration::from_millis(time)) {
+                    Ok(()) => answer.text("waited"),
+                    Err(_) => _ = cancelled.fetch_add(1, Ordering::SeqCst),
+                }
+            });
+        }
+        _ => call.error_with(-1, "no", |data| data.integer(7)),
+    }
+}
+
+/// A server on the other end of a socket, and the count of its calls that were cancelled.
+fn server() -> (UnixStream, Arc<AtomicUsize>) {
+    let (here, there) = UnixStream::pair().unwrap();
+    let cancelled = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&cancelled);
+    thread::spawn(move || {
+        Serve::new(&INFO).workers(64).stream(there, |event, server| {
+            if let Event::Call(call) = event {
+                tool(call, server, &count);
+            }
+        })
+    });
+    (here, cancelled)
+}
+
+fn connect(connect: Connect) -> (ClientHandle, Arc<AtomicUsize>) {
+    let (stream, cancelled) = server();
+    (Connector::new("test", "1").connect(connect).stream(stream).unwrap(), cancelled)
+}
+
+#[test]
+fn connects_lists_calls_and_pings_in_both_eras() {
+    for (mode, revision) in
+        [(Connect::Automatic, Revision::V2026_07_28), (Connect::Handshake, Revision::V2025_11_25)]
+    {
+        let (client, _) = connect(mode);
+        let details = client.server();
+        assert_eq!((details.revision, &*details.name, &*details.version), (revision, "test", "1.2"));
+        assert_eq!(details.instructions.as_deref(), Some("Use it well."));
+        assert!(details.capabilities.has(ServerCapabilities::TOOLS));
+        let tools = client.list_tools().unwrap();
+        let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ["echo", "wait", "fail"]);
+        assert_eq!(tools[0].description.as_deref(), Some("Echoes."));
+        let result = client.call("echo", &BTreeMap::from([("a", "ü\n")])).unwrap();
+        assert_eq!(result.text().as_deref(), Some("{\"a\":\"ü\\n\"}"));
+        let Err(CallError::Server(error)) = client.call_json("fail", "{}") else { panic!() };
+        assert_eq!((error.code, &*error.message, error.data.as_deref()), (-1, "no", Some("7")));
+        assert!(matches!(client.call_json("nope", "{}"), Err(CallError::Server(_))));
+        assert!(matches!(client.call_json("echo", "[1]"), Err(CallError::Invalid(_))));
+        client.ping().unwrap();
+        assert_eq!(client.close(), None);
+        assert!(client.is_closed());
+        assert_eq!(client.ping(), Err(CallError::Closed));
+    }
+}
+
+#[test]
+fn many_threads_share_one_client() {
+    let (client, _) = connect(Connect::Automatic);
+    thread::scope(|scope| {
+        for thread in 0..16 {
+            let client = client.clone();
+            scope.spawn(move || {
+                for call in 0..100 {
+                    let arguments = format!(r#"{{"thread":{thread},"call":{call}}}"#);
+                    let result = client.call_json("echo", &arguments).unwrap();
+                    assert_eq!(result.text(), Some(arguments));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn megabytes_in_both_directions_at_once_do_not_deadlock() {
+    let (client, _) = connect(Connect::Handshake);
+    let payload = "x".repeat(1 << 20);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            let (client, payload) = (client.clone(), &payload);
+            scope.spawn(move || {
+                for _ in 0..2 {
+                    let result = client.call("echo", &BTreeMap::from([("payload", payload)])).unwrap();
+                    assert_eq!(result.text().unwrap().len(), payload.len() + 14);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn progress_cancel_timeout_and_drop() {
+    let (client, cancelled) = connect(Connect::Automatic);
+    let options = CallOptions::new().with_progress();
+    let mut seen = Vec::new();
+    let result =
+        client.call_with("wait", &BTreeMap::from([("ms", 20)]), options, |step| seen.push(step)).unwrap();
+    assert_eq!(result.text().as_deref(), Some("waited"));
+    assert_eq!(seen.len(), 1);
+    assert_eq!((seen[0].progress, seen[0].total), (1u32.into(), Some(2u32.into())));
+    assert_eq!(seen[0].message.as_deref(), Some("begun"));
+
+    let long = r#"{"ms":60000}"#;
+    let pending = client.begin_json("wait", long, options).unwrap();
+    let canceller = pending.canceller();
+    // From another thread, when it is sure to run.
+    let outcome = pending.wait_with(move |_| {
+        let canceller = canceller.clone();
+        thread::spawn(move || canceller.cancel("enough"));
+    });
+    assert_eq!(outcome, Err(CallError::Cancelled));
+
+    let hasty = CallOptions::new().timeout(Duration::from_millis(50));
+    assert_eq!(client.begin_json("wait", long, hasty).unwrap().wait(), Err(CallError::TimedOut));
+    let capped = options.maximum(Duration::from_millis(50));
+    assert_eq!(client.begin_json("wait", long, capped).unwrap().wait(), Err(CallError::TimedOut));
+    drop(client.begin_json("wait", long, options).unwrap());
+
+    // The server has heard of each: of all but the last, which may have been dropped before it was sent.
+    let start = Instant::now();
+    while cancelled.load(Ordering::SeqCst) < 3 {
+        client.ping().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+}
+
+#[test]
+fn more_requests_than_allowed_are_refused_and_closing_ends_the_rest() {
+    let (stream, _) = server();
+    let client = Connector::new("test", "1").requests(2).stream(stream).unwrap();
+    let wait = |client: &ClientHandle| client.begin_json("wait", r#"{"ms":60000}"#, CallOptions::new());
+    let (one, two) = (wait(&client).unwrap(), wait(&client).unwrap());
+    assert!(matches!(wait(&client), Err(CallError::Busy)));
+    let waiter = thread::spawn(move || (one.wait(), two.wait()));
+    client.close();
+    assert_eq!(waiter.join().unwrap(), (Err(CallError::Closed), Err(CallError::Closed)));
+}
+
+#[test]
+fn a_server_that_does_not_read_lets_calls_time_out() {
+    // It shakes hands, and then reads nothing any more.
+    let (here, there) = UnixStream::pair().unwrap();
+    let (done, wait) = channel::<()>();
+    let server = thread::spawn(move || {
+        let mut lines = BufReader::new(there.try_clone().unwrap()).lines();
+        lines.next().unwrap().unwrap();
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
+        writeln!(&there, "{answer}").unwrap();
+        let _ = wait.recv();
+    });
+    let client = Connector::new("test", "1")
+        .connect(Connect::Handshake)
+        .longest_request(1 << 20)
+        .stream(here)
+        .unwrap();
+    let payload = BTreeMap::from([("x", "x".repeat(900_000))]);
+    let options = CallOptions::new().timeout(Duration::from_millis(200));
+    let pending: Vec<_> = (0..5).map(|_| client.begin("wait", &payload, options).unwrap()).collect();
+    for pending in pending {
+        assert_eq!(pending.wait(), Err(CallError::TimedOut));
+    }
+    let start = Instant::now();
+    client.close();
+    assert!(start.elapsed() < Duration::from_secs(10), "the grace ends");
+    drop(done);
+    server.join().unwrap();
+}
+
+/// A server that a test speaks for: what it is sent, and a way to answer.
+fn by_hand() -> (UnixStream, UnixStream, Receiver<String>) {
+    let (here, there) = UnixStream::pair().unwrap();
+    let (sender, receiver) = channel();
+    let reader = BufReader::new(there.try_clone().unwrap());
+    thread::spawn(move || {
+        for line in reader.lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    (here, there, receiver)
+}
+
+#[test]
+fn refusals_and_ends_while_connecting_are_told_apart() {
+    let (here, there, lines) = by_hand();
+    let speaker = thread::spawn(move || {
+        lines.recv().unwrap();
+        writeln!(&there, r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-5,"message":"go away"}}}}"#).unwrap();
+        drop(lines.recv());
+    });
+    let error = Connector::new("test", "1").connect(Connect::Handshake).stream(here).unwrap_err();
+    let ConnectError::Refused(error) = error else { panic!("{error:?}") };
+    assert_eq!((error.code, &*error.message), (-5, "go away"));
+    speaker.join().unwrap();
+
+    let (here, there) = UnixStream::pair().unwrap();
+    drop(there);
+    assert!(matches!(Connector::new("test", "1").stream(here), Err(ConnectError::Closed(None))));
+}
+
+#[test]
+fn notices_come_on_a_thread_that_may_use_the_client_and_everything_can_be_traced() {
+    struct Trace(Arc<Mutex<Vec<String>>>);
+    impl Observer for Trace {
+        fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), Fault>) {
+            let line = String::from_utf8_lossy(line);
+            self.0.lock().unwrap().push(format!("{direction:?} {} {line}", outcome.is_ok()));
+        }
+    }
+    let (here, there) = UnixStream::pair().unwrap();
+    thread::spawn(move || {
+        let mut noise = there.try_clone().unwrap();
+        Serve::new(&INFO).stream(there, move |event, server| match event {
+            Event::Call(call) => {
+                noise.write_all(b"this is no JSON\n").unwrap();
+                server.changed(Change::Tools);
+                call.text("ok");
+            }
+            Event::Ready => server.log(mcp_proto::Level::Info, "ready"),
+            _ => {}
+        })
+    });
+    let (sender, notices) = channel();
+    let shared: Arc<Mutex<Option<ClientHandle>>> = Arc::default();
+    let later = Arc::clone(&shared);
+    let trace = Arc::default();
+    let client = Connector::new("test", "1")
+        .connect(Connect::Handshake)
+        .observe(Trace(Arc::clone(&trace)))
+        .on_notice(move |notice| {
+            if notice == Notice::Changed(Listed::Tools) {
+                let client = later.lock().unwrap().take().unwrap();
+                assert_eq!(client.list_tools().unwrap().len(), 3);
+            }
+            sender.send(notice).unwrap();
+        })
+        .stream(here)
+        .unwrap();
+    *shared.lock().unwrap() = Some(client.clone());
+    client.call_json("echo", "{}").unwrap();
+    let notices: Vec<Notice> =
+        (0..3).map(|_| notices.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
+    assert!(notices.iter().any(|notice| matches!(notice, Notice::Log { data, .. } if data == "\"ready\"")));
+    assert!(notices.contains(&Notice::Changed(Listed::Tools)));
+    assert!(notices.iter().any(|notice| matches!(notice, Notice::Fault(Fault::NotJson(_)))));
+    client.close();
+    let trace = trace.lock().unwrap();
+    assert!(
+        trace
+            .iter()
+            .any(|line| line.starts_with(r#"Out true {"jsonrpc":"2.0","id":1,"method":"initialize""#))
+    );
+    assert!(trace.contains(&"In false this is no JSON".to_string()), "{trace:?}");
+}

@@ -1,0 +1,288 @@
+//! The server over pipes and sockets, with the protocol written by hand.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write, pipe};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcp_proto::json::Json;
+use mcp_proto::server::{Call, Change, Event, Limits, Logging, ServerInfo, Tool, Tools};
+use mcp_proto::{Level, Millis};
+use mcp_proto_std::{Serve, ServerHandle};
+
+static TOOLS: Tools = Tools::new(&[
+    Tool::new("echo", "{}"),
+    Tool::new("wait", "{}"),
+    Tool::new("panic", "{}"),
+    Tool::new("drop", "{}"),
+    Tool::new("steps", "{}"),
+])
+.list_changed();
+static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS, &Logging]);
+
+const INITIALIZE: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+    r#""capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n"
+);
+
+fn call(id: u32, tool: &str, arguments: &str) -> String {
+    let token = format!(r#""_meta":{{"progressToken":{id}}}"#);
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{{token},"name":"{tool}","arguments":{arguments}}}}}"#
+    ) + "\n"
+}
+
+/// Answers calls by their names.
+fn tool(call: Call<'_>, server: &ServerHandle) {
+    match call.name() {
+        "echo" => {
+            let arguments = call.raw_arguments().to_string();
+            call.text(arguments);
+        }
+        "wait" => {
+            let time = call.raw_arguments().get("ms").and_then(Json::unsigned).unwrap_or(0);
+            server.run(call, move |answer| {
+                match answer.sleep_unless_cancelled(Duration::from_millis(time)) {
+                    Ok(()) => answer.text("waited"),
+                    Err(why) => answer.fail(why),
+                }
+            });
+        }
+        "panic" => server.run(call, |_| panic!("as it should")),
+        "drop" => server.run(call, drop),
+        "steps" => server.run(call, |answer| {
+            for step in 1..=100u32 {
+                answer.progress(step, Some(100.into()), format_args!("step {step}"));
+            }
+            answer.log(Level::Info, "all steps done");
+            answer.text("done");
+        }),
+        _ => call.unknown_tool(),
+    }
+}
+
+fn handler(event: Event<'_>, server: &ServerHandle) {
+    if let Event::Call(call) = event {
+        tool(call, server);
+    }
+}
+
+struct Peer {
+    stream: UnixStream,
+    lines: BufReader<UnixStream>,
+}
+
+impl Peer {
+    fn connect(info: &'static ServerInfo<'static>, workers: usize) -> (Peer, thread::JoinHandle<()>) {
+        let (here, there) = UnixStream::pair().unwrap();
+        let server = thread::spawn(move || Serve::new(info).workers(workers).stream(there, handler).unwrap());
+        here.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut peer = Peer { lines: BufReader::new(here.try_clone().unwrap()), stream: here };
+        peer.send(INITIALIZE);
+        assert!(peer.line().contains("protocolVersion"));
+        (peer, server)
+    }
+
+    fn send(&mut self, text: &str) {
+        self.stream.write_all(text.as_bytes()).unwrap();
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line
+    }
+}
+
+#[test]
+fn workers_answer_whatever_happens_to_them() {
+    let (mut peer, server) = Peer::connect(&INFO, 8);
+    peer.send(&call(1, "panic", "{}"));
+    let line = peer.line();
+    assert!(line.contains(r#""id":1,"error":{"code":-32603"#), "{line}");
+    peer.send(&call(2, "drop", "{}"));
+    let line = peer.line();
+    assert!(line.contains(r#""id":2,"error":{"code":-32603"#), "{line}");
+    peer.send(&call(3, "wait", r#"{"ms":1}"#));
+    assert!(peer.line().contains("waited"));
+    drop(peer);
+    server.join().unwrap();
+}
+
+#[test]
+fn progress_comes_whole_and_in_order_before_the_answer() {
+    let (mut peer, _server) = Peer::connect(&INFO, 8);
+    peer.send(&call(7, "steps", "{}"));
+    for step in 1..=100 {
+        let line = peer.line();
+        assert!(
+            line.contains(&format!(r#""progress":{step},"total":100,"message":"step {step}""#)),
+            "{line}"
+        );
+    }
+    assert!(peer.line().contains("all steps done"));
+    assert!(peer.line().contains(r#""id":7,"result""#));
+}
+
+#[test]
+fn the_pool_is_bounded_and_a_cancelled_worker_hears_it() {
+    let (mut peer, server) = Peer::connect(&INFO, 2);
+    let start = Instant::now();
+    for id in 1..=3 {
+        peer.send(&call(id, "wait", r#"{"ms":30000}"#));
+    }
+    let line = peer.line();
+    assert!(line.contains(r#""id":3,"error":{"code":-32603"#) && line.contains("at most 2"), "{line}");
+    peer.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
+    // Its thread ends, and then there is room for another. A ping makes sure that it was told.
+    let id = (4..).find(|id| {
+        peer.send(&call(*id, "wait", r#"{"ms":1}"#));
+        let line = peer.line();
+        assert!(!line.contains(r#""id":1,"#), "a cancelled call has no answer: {line}");
+        line.contains("waited")
+    });
+    assert!(id.is_some());
+    drop(peer);
+    server.join().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(20), "nobody slept to the end");
+}
+
+#[test]
+fn work_that_takes_too_long_is_answered_and_cancelled() {
+    static HASTY: ServerInfo =
+        ServerInfo::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_deferred(Millis(50)));
+    let (mut peer, server) = Peer::connect(&HASTY, 1);
+    peer.send(&call(1, "wait", r#"{"ms":60000}"#));
+    assert!(peer.line().contains("not finished in time"));
+    let freed = (2..).find(|id| {
+        peer.send(&call(*id, "wait", r#"{"ms":1}"#));
+        peer.line().contains("waited")
+    });
+    assert!(freed.is_some(), "its thread is free again");
+    drop(peer);
+    server.join().unwrap();
+}
+
+#[test]
+fn many_answers_leave_in_one_write() {
+    struct Counted(std::sync::mpsc::Sender<Vec<u8>>);
+    impl Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _ = self.0.send(bytes.to_vec());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut input = INITIALIZE.to_string();
+    for id in 1..=100 {
+        input += &call(id, "echo", r#"{"a":1}"#);
+    }
+    let (sender, writes) = channel();
+    Serve::new(&INFO).streams(std::io::Cursor::new(input.into_bytes()), Counted(sender), handler).unwrap();
+    let writes: Vec<Vec<u8>> = writes.into_iter().collect();
+    assert_eq!(writes.concat().iter().filter(|byte| **byte == b'\n').count(), 101);
+    assert_eq!(writes.len(), 1);
+}
+
+#[test]
+fn after_the_end_of_the_input_workers_still_answer() {
+    let (input, mut requests) = pipe().unwrap();
+    let (mut answers, output) = pipe().unwrap();
+    let server = thread::spawn(move || Serve::new(&INFO).streams(input, output, handler));
+    requests.write_all(INITIALIZE.as_bytes()).unwrap();
+    requests.write_all(call(1, "wait", r#"{"ms":200}"#).as_bytes()).unwrap();
+    requests.write_all(call(2, "wait", r#"{"ms":60000}"#).as_bytes()).unwrap();
+    drop(requests);
+    let mut text = String::new();
+    answers.read_to_string(&mut text).unwrap();
+    assert!(text.contains("waited"), "{text}");
+    assert!(text.contains(r#""id":2,"error":{"code":-32603"#), "the grace ends: {text}");
+    server.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_pipe_that_breaks_is_an_end() {
+    let (input, mut requests) = pipe().unwrap();
+    let (answers, output) = pipe().unwrap();
+    drop(answers);
+    let server = thread::spawn(move || Serve::new(&INFO).streams(input, output, handler));
+    requests.write_all(INITIALIZE.as_bytes()).unwrap();
+    // It ends although its input does not.
+    server.join().unwrap().unwrap();
+    drop(requests);
+}
+
+#[test]
+fn a_peer_that_stops_reading_is_not_read_any_more() {
+    let (mut peer, server) = Peer::connect(&INFO, 2);
+    peer.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    let filler = "x".repeat(1000);
+    let mut written = 0;
+    let (mut last, mut left) = (0, Vec::new());
+    for id in 1.. {
+        let line = call(id, "echo", &format!(r#"{{"a":"{filler}"}}"#)).into_bytes();
+        match peer.stream.write(&line) {
+            Ok(n) => {
+                written += n;
+                left = line[n..].to_vec();
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(error) => panic!("{error}"),
+        }
+        last = id;
+        if !left.is_empty() {
+            break;
+        }
+        assert!(written < 64 << 20, "it reads on and on");
+    }
+    // Whatever was taken is answered, as soon as somebody reads.
+    let mut writer = peer.stream.try_clone().unwrap();
+    let rest = thread::spawn(move || {
+        writer.set_write_timeout(None).unwrap();
+        writer.write_all(&left).unwrap();
+    });
+    for id in 1..=last {
+        let line = peer.line();
+        assert!(line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"#)), "{id}: {line}");
+    }
+    rest.join().unwrap();
+    drop(peer);
+    server.join().unwrap();
+}
+
+#[test]
+fn other_threads_can_say_that_lists_have_changed_and_shut_down() {
+    let (here, there) = UnixStream::pair().unwrap();
+    let (go, wait) = channel::<()>();
+    let mut wait = Some(wait);
+    let server = thread::spawn(move || {
+        Serve::new(&INFO).stream(there, |event, server| {
+            if let Event::Ready = event {
+                let (server, wait) = (server.clone(), wait.take().unwrap());
+                thread::spawn(move || {
+                    server.changed(Change::Tools);
+                    server.log(Level::Warning, "look");
+                    wait.recv().unwrap();
+                    server.shutdown();
+                });
+            }
+        })
+    });
+    (&here).write_all(INITIALIZE.as_bytes()).unwrap();
+    let mut lines = BufReader::new(&here);
+    let mut text = String::new();
+    for _ in 0..3 {
+        lines.read_line(&mut text).unwrap();
+    }
+    go.send(()).unwrap();
+    lines.read_to_string(&mut text).unwrap();
+    assert!(text.contains("notifications/tools/list_changed") && text.contains("look"), "{text}");
+    server.join().unwrap().unwrap();
+}

@@ -1,0 +1,128 @@
+//! A server and a client of this crate at work, in both eras of the protocol: `cargo run --example demo`.
+//!
+//! It starts `stdio_server` as a child process: itself, with a hidden argument, so that nothing has to be built or
+//! installed before. What is not as it should be makes it exit with an error.
+
+#[allow(dead_code, missing_docs, unreachable_pub)]
+#[path = "../stdio_server.rs"]
+mod stdio_server;
+
+mod raw;
+
+use std::process::{Command, ExitCode};
+use std::thread;
+use std::time::Duration;
+
+use mcp_proto::client::Connect;
+use mcp_proto::json::Json;
+use mcp_proto_std::{CallError, CallOptions, Connector, Stderr};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// The hidden argument.
+const SERVE: &str = "--serve-on-stdio";
+
+fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == SERVE) {
+        return match stdio_server::main() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
+    let eras = [("handshake", Connect::Handshake), ("stateless", Connect::Stateless)];
+    for (name, connect) in eras {
+        println!("== The {name} era");
+        if let Err(error) = tour(connect).and_then(|()| raw::tour(connect)) {
+            println!("  ✗ {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    println!("All is as it should be.");
+    ExitCode::SUCCESS
+}
+
+/// The server, as a child process.
+fn server() -> std::io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(SERVE);
+    Ok(command)
+}
+
+/// Notes what was done and what came back.
+fn check(what: &str, back: impl std::fmt::Display, right: bool) -> Outcome {
+    if !right {
+        return Err(format!("{what}: {back}").into());
+    }
+    println!("  ✓ {what}: {back}");
+    Ok(())
+}
+
+fn tour(connect: Connect) -> Outcome {
+    let (stderr, tail) = Stderr::tail(20);
+    let client = Connector::new("demo", "1.0.0").connect(connect).stderr(stderr).spawn(server()?)?;
+    let server = client.server();
+    check("connect", format_args!("{} {}, {}", server.name, server.version, server.revision), true)?;
+
+    let tools = client.list_tools()?;
+    let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+    check("list the tools", names.join(", "), names == ["echo", "add", "slow", "host_info"])?;
+
+    let text = client.call_json("echo", r#"{"message":"Grüße, \"world\"\n"}"#)?.text().unwrap_or_default();
+    check("echo", format_args!("{text:?}"), text == "Grüße, \"world\"\n")?;
+
+    let result = client.call_json("add", r#"{"a":40,"b":2}"#)?;
+    let sum = result.structured().and_then(|sum| sum.get("sum")?.integer());
+    check("add 40 and 2", format_args!("{sum:?}"), sum == Some(42))?;
+
+    let result = client.call_json("add", r#"{"a":9223372036854775807,"b":1}"#)?;
+    check("add too much", result.text().unwrap_or_default(), result.is_error())?;
+
+    let result = client.call_json("add", r#"{"a":1,"c":2}"#)?;
+    check("add with wrong arguments", result.text().unwrap_or_default(), result.is_error())?;
+
+    let result = client.call_json("host_info", "{}")?;
+    let info = result.structured().unwrap_or(Json::NULL);
+    check("host_info", info, info.get("system").is_some())?;
+
+    let mut steps = Vec::new();
+    let options = CallOptions::new().with_progress();
+    let result = client.begin_json("slow", r#"{"seconds":1}"#, options)?.wait_with(|step| {
+        println!(
+            "    {}/{} {}",
+            step.progress,
+            step.total.unwrap_or_default(),
+            step.message.unwrap_or_default()
+        );
+        steps.push(step.progress);
+    })?;
+    let grows = steps.len() == 5 && steps.is_sorted();
+    check("slow, with progress", result.text().unwrap_or_default(), grows)?;
+
+    // Cancelled from another thread, at the first sign of progress; meanwhile others are served.
+    let pending = client.begin_json("slow", r#"{"seconds":60}"#, options)?;
+    let (canceller, other) = (pending.canceller(), client.clone());
+    let outcome = pending.wait_with(move |_| {
+        let (canceller, other) = (canceller.clone(), other.clone());
+        thread::spawn(move || {
+            let _ = other.ping();
+            canceller.cancel("the demo goes on");
+        });
+    });
+    check("cancel a slow call", describe(&outcome), outcome == Err(CallError::Cancelled))?;
+
+    let hasty = CallOptions::new().timeout(Duration::from_millis(300));
+    let outcome = client.begin_json("slow", r#"{"seconds":60}"#, hasty)?.wait();
+    check("let a slow call time out", describe(&outcome), outcome == Err(CallError::TimedOut))?;
+
+    client.ping()?;
+    let status = client.close();
+    check("close", format_args!("{status:?}"), status.is_some_and(|status| status.success()))?;
+    check("its stderr", format_args!("{:?}", tail.lines()), true)
+}
+
+fn describe(outcome: &Result<mcp_proto_std::CallResult, CallError>) -> String {
+    match outcome {
+        Ok(result) => result.json().to_string(),
+        Err(error) => error.to_string(),
+    }
+}

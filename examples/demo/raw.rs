@@ -1,0 +1,41 @@
+//! What no client of this crate sends: garbage, and a line without an end in sight. The server goes on.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use mcp_proto::client::Connect;
+
+use super::{Outcome, check, server};
+
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"demo","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}}"#;
+
+pub(super) fn tour(connect: Connect) -> Outcome {
+    let mut child = server()?.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut input = child.stdin.take().ok_or("no stdin")?;
+    let mut lines = BufReader::new(child.stdout.take().ok_or("no stdout")?).lines();
+    let mut ask = |line: &str| -> Result<String, Box<dyn std::error::Error>> {
+        writeln!(input, "{line}")?;
+        Ok(lines.next().ok_or("the server has ended")??)
+    };
+    let stateless = connect == Connect::Stateless;
+    if !stateless {
+        ask(INITIALIZE)?;
+    }
+    let answer = ask("this is no JSON")?;
+    check("send garbage", &answer, answer.contains(r#""code":-32700"#))?;
+
+    let filler = "x".repeat(9 << 20);
+    let answer = ask(&format!(r#"{{"jsonrpc":"2.0","method":"echo","filler":"{filler}","id":"huge"}}"#))?;
+    let right = answer.contains(r#""id":"huge""#) && answer.contains(r#""code":-32600"#);
+    check("send a line of 9 MiB, its id at the end", &answer, right)?;
+
+    let meta = if stateless { format!(",{META}") } else { String::new() };
+    let answer = ask(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"still here"}}{meta}}}}}"#
+    ))?;
+    check("call echo after that", &answer, answer.contains("still here"))?;
+    drop(input);
+    let status = child.wait()?;
+    check("close", status, status.success())
+}

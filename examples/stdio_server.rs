@@ -1,0 +1,172 @@
+//! A server on stdin and stdout to start from: four tools, one of them slow.
+//!
+//! Build it with `cargo build --release --example stdio_server`, and tell a desktop client about it, for example in
+//! `claude_desktop_config.json`:
+//!
+//! ```json
+//! {
+//!   "mcpServers": {
+//!     "example": { "command": "/path/to/target/release/examples/stdio_server" }
+//!   }
+//! }
+//! ```
+
+use std::time::Duration;
+
+use mcp_proto::server::{Call, Event, ServerInfo, Tool, Tools};
+use mcp_proto_std::{Responder, ServerHandle, serve};
+use serde::{Deserialize, Serialize};
+
+static TOOLS: Tools = Tools::new(&[
+    Tool::new(
+        "echo",
+        r#"{"type":"object","properties":{"message":{"type":"string","description":"What to say"}},"required":["message"],"additionalProperties":false}"#,
+    )
+    .description("Says the same again")
+    .read_only(true),
+    Tool::new(
+        "add",
+        r#"{"type":"object","properties":{"a":{"type":"integer","description":"One number"},"b":{"type":"integer","description":"The other"}},"required":["a","b"],"additionalProperties":false}"#,
+    )
+    .description("Adds two integers")
+    .output_schema(r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#)
+    .read_only(true),
+    Tool::new(
+        "slow",
+        r#"{"type":"object","properties":{"seconds":{"type":"integer","minimum":0,"maximum":3600,"description":"How long it takes"}},"required":["seconds"],"additionalProperties":false}"#,
+    )
+    .description("Takes its time, reports progress, and can be cancelled")
+    .read_only(true),
+    Tool::new("host_info", r#"{"type":"object","additionalProperties":false}"#)
+        .description("Says how this machine is doing: load, memory, disk, uptime")
+        .output_schema(r#"{"type":"object","properties":{"system":{"type":"string"}},"required":["system"]}"#)
+        .read_only(true),
+]);
+
+static INFO: ServerInfo = ServerInfo::new("stdio_server", env!("CARGO_PKG_VERSION"))
+    .title("Example server")
+    .instructions("Tools to try a client with.")
+    .features(&[&TOOLS]);
+
+pub fn main() -> Result<(), mcp_proto_std::ServeError> {
+    serve(&INFO, |event, server| match event {
+        Event::Call(call) => answer(call, server),
+        // Whatever is to be logged goes to stderr: stdout belongs to the protocol.
+        Event::Fault(fault) => eprintln!("stdio_server: {fault}"),
+        _ => {}
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Echo<'a> {
+    message: &'a str,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+#[derive(Serialize)]
+struct Sum {
+    sum: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Slow {
+    seconds: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+fn answer(mut call: Call<'_>, server: &ServerHandle) {
+    match call.name() {
+        "echo" => match call.arguments::<Echo<'_>>() {
+            Ok(arguments) => call.text(arguments.message),
+            Err(error) => call.invalid(error),
+        },
+        "add" => match call.arguments::<Add>() {
+            Ok(Add { a, b }) => match a.checked_add(b) {
+                Some(sum) => call.structured(&Sum { sum }),
+                None => call.fail("the sum is too large"),
+            },
+            Err(error) => call.invalid(error),
+        },
+        "slow" => match call.arguments::<Slow>() {
+            Ok(Slow { seconds }) if seconds <= 3600 => {
+                // Longer than it can take: the time is only up if something is wrong.
+                let time = Duration::from_secs(seconds + 60);
+                server.run_within(time, call, move |answer| slow(seconds, answer));
+            }
+            Ok(_) => call.invalid("seconds: at most 3600"),
+            Err(error) => call.invalid(error),
+        },
+        "host_info" => match call.arguments::<Nothing>() {
+            Ok(_) => call.structured(&host_info()),
+            Err(error) => call.invalid(error),
+        },
+        _ => call.unknown_tool(),
+    }
+}
+
+/// Runs on a thread of its own, beside everything else.
+fn slow(seconds: u64, answer: Responder) {
+    let steps = seconds * 5;
+    for step in 1..=steps {
+        if answer.sleep_unless_cancelled(Duration::from_millis(200)).is_err() {
+            eprintln!("stdio_server: slow was cancelled");
+            return;
+        }
+        answer.progress(step, Some(steps.into()), format_args!("{} of {seconds} s", step as f64 / 5.0));
+    }
+    answer.text(format_args!("took {seconds} s"));
+}
+
+/// What is not known on this system is left out.
+#[derive(Default, Serialize)]
+struct HostInfo {
+    system: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load_average: Option<[f64; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uptime_seconds: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_total_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_available_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk_total_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk_available_bytes: Option<u64>,
+}
+
+fn host_info() -> HostInfo {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let (load, uptime, memory) = (read("/proc/loadavg"), read("/proc/uptime"), read("/proc/meminfo"));
+    let kibibytes = |name: &str| {
+        let line = memory.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+    };
+    let mut numbers = load.split(' ').map_while(|number| number.parse().ok());
+    let mut next = || numbers.next();
+    let mut info = HostInfo {
+        system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        load_average: (|| Some([next()?, next()?, next()?]))(),
+        uptime_seconds: uptime.split('.').next().and_then(|seconds| seconds.parse().ok()),
+        memory_total_bytes: kibibytes("MemTotal:"),
+        memory_available_bytes: kibibytes("MemAvailable:"),
+        ..HostInfo::default()
+    };
+    #[cfg(unix)]
+    if let Ok(disk) = rustix::fs::statvfs(".") {
+        info.disk_total_bytes = disk.f_blocks.checked_mul(disk.f_frsize);
+        info.disk_available_bytes = disk.f_bavail.checked_mul(disk.f_frsize);
+    }
+    info
+}

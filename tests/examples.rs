@@ -1,0 +1,47 @@
+//! The examples, as the processes that they are.
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+fn example(name: &str) -> Command {
+    let test = std::env::current_exe().unwrap();
+    let profile: PathBuf = test.parent().and_then(|deps| deps.parent()).unwrap().into();
+    Command::new(profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+}
+
+#[test]
+fn the_demo_finds_everything_as_it_should_be() {
+    let output = example("demo").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert_eq!(text.matches("✓").count(), 34, "{text}");
+}
+
+#[test]
+fn the_server_answers_on_stdout_and_ends_with_its_input() {
+    use std::io::Write;
+    let mut child = example("stdio_server")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let input = concat!(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","arguments":{"seconds":1}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"message":"first","more":1}}}"#,
+        "\nnonsense\n",
+    );
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(output.status.success());
+    assert_eq!(lines.len(), 4, "{text}");
+    assert!(lines[0].contains(r#""protocolVersion":"2025-06-18""#));
+    assert!(lines[1].contains(r#""id":2,"error":{"code":-32602"#) && lines[1].contains("more"), "{text}");
+    assert!(lines[2].contains(r#""id":null,"error":{"code":-32700"#), "{text}");
+    assert!(lines[3].contains(r#""id":1,"#) && lines[3].contains("took 1 s"), "{text}");
+    assert!(String::from_utf8(output.stderr).unwrap().starts_with("stdio_server: "));
+}
