@@ -193,6 +193,20 @@ fn a_message_that_is_too_long_or_none_is_answered_on_its_stream() {
 }
 
 #[test]
+fn the_depth_limit_holds_at_every_door() {
+    use mcp_proto::server::Limits;
+    let info = INFO.limits(Limits::DEFAULT.with_depth(4));
+    for parsed in [false, true] {
+        let (mut rx, mut tx) = ([0; 256], [0; 1024]);
+        let mut router = Router::new(Server::new(&info, &mut rx, &mut tx).unwrap().frames().unwrap());
+        router.post(1, r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":[[]]}}"#, parsed);
+        router.post(2, r#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":[[[]]]}}"#, parsed);
+        assert_eq!(router.streams[1], [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+        assert!(router.streams[2][0].contains(r#""id":2,"error":{"code":-32600"#), "{:?}", router.streams[2]);
+    }
+}
+
+#[test]
 fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
