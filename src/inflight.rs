@@ -102,7 +102,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     #[cfg(feature = "alloc")]
     pub(crate) fn grown(limit: usize, part: usize) -> InFlight<'static, D> {
         let part = part.min(usize::from(u16::MAX));
-        let limit = limit.min(NONE as usize - 1);
+        let limit = limit.min(NONE.saturating_sub(1) as usize);
         let slots = Slots::Grown { slots: alloc::vec::Vec::new(), limit };
         InFlight::over(slots, Buffer::grown(limit.saturating_mul(part)), part)
     }

@@ -8,7 +8,7 @@ pub(super) fn hash(seed: u64, bytes: impl Iterator<Item = u8>) -> u32 {
     let mut state = State([key0, key1, 0x6c79_6765 ^ key0, 0x7465_6462 ^ key1]);
     let (mut word, mut length) = (0u32, 0u32);
     for byte in bytes {
-        word |= u32::from(byte) << (8 * (length % 4));
+        word |= u32::from(byte) << (length % 4).wrapping_mul(8);
         length = length.wrapping_add(1);
         if length.is_multiple_of(4) {
             state.absorb(word);
