@@ -4,7 +4,7 @@ use crate::common::demo::INFO;
 use crate::common::hello;
 use mcp_proto::rpc::Message;
 use mcp_proto::server::{Change, Event, Server, Slot};
-use mcp_proto::{Action, BelongsTo, FrameKind, Level, Millis, StreamId, Ticket};
+use mcp_proto::{Action, BelongsTo, FrameKind, Level, Millis, State, StreamId, Ticket};
 
 /// About what an HTTP server does: streams that stay open until their request is answered, and one for the rest.
 struct Router<'b> {
@@ -234,6 +234,21 @@ fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
     let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
     let (out, _) = io.split();
     assert_eq!(out.frame().unwrap().belongs_to(), BelongsTo::Request(StreamId(1)));
+}
+
+#[test]
+fn the_end_of_input_lets_the_last_message_be_answered() {
+    with_router(512, |mut router| {
+        router.post(1, &defer(1), false);
+        let Action::Io(io) = router.server.poll(router.now) else { panic!() };
+        io.split().1.eof();
+        router.run();
+        assert_eq!(router.server.state(), State::Draining);
+        router.server.reply(router.tickets[0]).unwrap().text("done");
+        router.run();
+        assert!(router.streams[1].last().unwrap().contains(r#""text":"done""#));
+        assert_eq!(router.server.state(), State::Closed);
+    });
 }
 
 #[test]

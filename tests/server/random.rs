@@ -204,7 +204,7 @@ fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>
     (String::from_utf8(host.output).expect("output is UTF-8"), host.notes.events)
 }
 
-fn check(seed: u64, rxs: &[usize], fits: bool) {
+fn check(seed: u64, rxs: &[usize]) {
     let mut random = Random(seed);
     let (steps, requests) = steps(&mut random);
     let (tx, room) = [(4096, 4096), (4096, 2000), (1100, 1000), (1500, 700)][random.below(4)];
@@ -244,19 +244,19 @@ fn check(seed: u64, rxs: &[usize], fits: bool) {
     let cancelled = events.iter().filter(|event| event.starts_with("cancelled")).count();
     assert!((0..requests).all(|nth| count(nth) <= 1), "seed {seed}: {output}");
     let unanswered = (0..requests).filter(|nth| count(*nth) == 0).count();
-    assert_eq!(unanswered, cancelled, "seed {seed}, all fit: {fits}: {output}\n{events:#?}");
+    assert_eq!(unanswered, cancelled, "seed {seed}: {output}\n{events:#?}");
 }
 
 #[test]
 fn a_random_connection_is_the_same_however_bytes_move() {
-    for seed in 0..100 {
-        check(seed, &[5000, 5001, 20_000], true);
+    for seed in 0..40 {
+        check(seed, &[5000, 5001, 20_000]);
     }
 }
 
 #[test]
 fn a_random_connection_is_the_same_in_a_small_buffer_too() {
-    for seed in 1000..1200 {
-        check(seed, &[128 + (seed as usize * 37) % 600], false);
+    for seed in 1000..1080 {
+        check(seed, &[128 + (seed as usize * 37) % 600]);
     }
 }
