@@ -10,7 +10,7 @@ use memchr::memchr;
 
 use crate::buffer::{Buffer, copy, shift};
 use crate::frame::StreamId;
-use crate::json::{Envelope, Member, ScanError, ScanErrorKind, Scanner};
+use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner};
 
 /// The input as a pump sees it.
 pub(crate) trait Door {
@@ -55,6 +55,8 @@ pub(crate) struct Input<'b> {
     /// Frame mode: a whole message is in the buffer, from this stream, parsed before or not.
     frame: Option<(StreamId, Option<Envelope>)>,
     id_limit: usize,
+    /// What others have parsed is scanned again: they know nothing of a lower limit of nesting.
+    rescans: bool,
     /// The current line began with a byte order mark: there is only one.
     marked: bool,
     eof: bool,
@@ -90,6 +92,7 @@ impl<'b> Input<'b> {
             frames: false,
             frame: None,
             id_limit,
+            rescans: depth < DEPTH_LIMIT,
             marked: false,
             eof: false,
         }
@@ -440,7 +443,7 @@ impl Door for Input<'_> {
             Some(room) => {
                 copy(room, message);
                 self.end = message.len();
-                self.frame = Some((stream, envelope));
+                self.frame = Some((stream, envelope.filter(|_| !self.rescans)));
             }
             None => {
                 let room = self.capture_room();

@@ -165,7 +165,8 @@ impl<'a> Receive<'a> {
         if self.door.message(message, None, stream) { Ok(()) } else { Err(message) }
     }
 
-    /// The same for a message that somebody had to look at before: it is not scanned again.
+    /// The same for a message that somebody had to look at before: it is not scanned again, unless the limit of nesting
+    /// is lower than [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT).
     ///
     /// # Errors
     /// The message comes back if the machine is not [`ready`](Receive::is_ready) for it.

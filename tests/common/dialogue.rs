@@ -93,10 +93,10 @@ impl Setup {
             self.rx.clone()
         };
         let mut first: Option<(Vec<u8>, Vec<String>)> = None;
-        for rx in sizes {
+        for (rx, grown) in sizes.iter().map(|rx| (*rx, false)).chain([(sizes[0], true)]) {
             for read in [usize::MAX, 1, 3, 7] {
                 for (write, reads_first) in [(usize::MAX, false), (1, false), (1, true), (5, true)] {
-                    let way = Way { rx, read, write, reads_first };
+                    let way = Way { rx, grown, read, write, reads_first };
                     let heard = self.run(&steps, way, dialogue);
                     match &first {
                         None => first = Some(heard),
@@ -116,7 +116,7 @@ impl Setup {
         let (mut rx, mut tx) = (vec![0; way.rx], vec![0; self.tx]);
         let (mut slots, mut text) = (vec![Slot::EMPTY; self.slots], vec![0; self.text]);
         let info = self.info;
-        let mut server = Server::new(&info, &mut rx[..], &mut tx[..]).unwrap();
+        let mut server = Server::new(&info, way.rx(&mut rx), &mut tx[..]).unwrap();
         if let Some(bytes) = self.reply_room {
             server = server.reply_room(bytes).unwrap();
         }

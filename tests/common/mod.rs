@@ -9,17 +9,26 @@ pub(crate) use dialogue::{Setup, hello};
 
 use demo::Notes;
 use mcp_proto::server::Server;
-use mcp_proto::{Action, Millis};
+use mcp_proto::{Action, Buffer, Millis};
 
 /// How bytes move: none of it may change what is said.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Way {
     pub(crate) rx: usize,
+    /// Whether the receive buffer is on the heap.
+    pub(crate) grown: bool,
     /// The most bytes of one read and of one write.
     pub(crate) read: usize,
     pub(crate) write: usize,
     /// Whether reading comes first where both are possible.
     pub(crate) reads_first: bool,
+}
+
+impl Way {
+    /// The receive buffer: `lent` has to be as long as it is.
+    pub(crate) fn rx<'b>(&self, lent: &'b mut [u8]) -> Buffer<'b> {
+        if self.grown { Buffer::grown(self.rx) } else { lent.into() }
+    }
 }
 
 /// A server with somebody who moves its bytes.

@@ -73,7 +73,7 @@ fn invalid_utf8_breaks_one_line() {
     use crate::common::{Host, Way};
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let server = mcp_proto::Server::new(&INFO, &mut rx, &mut tx).unwrap();
-    let mut host = Host::new(server, Way { rx: 256, read: 1, write: 1, reads_first: false });
+    let mut host = Host::new(server, Way { rx: 256, grown: false, read: 1, write: 1, reads_first: false });
     host.pending = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffing\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n".to_vec();
     host.run();
     assert_eq!(host.notes.events, ["fault NotJson"]);

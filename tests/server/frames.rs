@@ -4,7 +4,7 @@ use crate::common::demo::INFO;
 use crate::common::hello;
 use mcp_proto::rpc::Message;
 use mcp_proto::server::{Change, Event, Server, Slot};
-use mcp_proto::{Action, BelongsTo, FrameKind, Level, Millis, StreamId, Ticket};
+use mcp_proto::{Action, BelongsTo, FrameKind, Level, Millis, State, StreamId, Ticket};
 
 /// About what an HTTP server does: streams that stay open until their request is answered, and one for the rest.
 struct Router<'b> {
@@ -193,6 +193,20 @@ fn a_message_that_is_too_long_or_none_is_answered_on_its_stream() {
 }
 
 #[test]
+fn the_depth_limit_holds_at_every_door() {
+    use mcp_proto::server::Limits;
+    let info = INFO.limits(Limits::DEFAULT.with_depth(4));
+    for parsed in [false, true] {
+        let (mut rx, mut tx) = ([0; 256], [0; 1024]);
+        let mut router = Router::new(Server::new(&info, &mut rx, &mut tx).unwrap().frames().unwrap());
+        router.post(1, r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":[[]]}}"#, parsed);
+        router.post(2, r#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":[[[]]]}}"#, parsed);
+        assert_eq!(router.streams[1], [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+        assert!(router.streams[2][0].contains(r#""id":2,"error":{"code":-32600"#), "{:?}", router.streams[2]);
+    }
+}
+
+#[test]
 fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
@@ -220,6 +234,21 @@ fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
     let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
     let (out, _) = io.split();
     assert_eq!(out.frame().unwrap().belongs_to(), BelongsTo::Request(StreamId(1)));
+}
+
+#[test]
+fn the_end_of_input_lets_the_last_message_be_answered() {
+    with_router(512, |mut router| {
+        router.post(1, &defer(1), false);
+        let Action::Io(io) = router.server.poll(router.now) else { panic!() };
+        io.split().1.eof();
+        router.run();
+        assert_eq!(router.server.state(), State::Draining);
+        router.server.reply(router.tickets[0]).unwrap().text("done");
+        router.run();
+        assert!(router.streams[1].last().unwrap().contains(r#""text":"done""#));
+        assert_eq!(router.server.state(), State::Closed);
+    });
 }
 
 #[test]

@@ -6,7 +6,7 @@ use mcp_proto::json::Json;
 use mcp_proto::server::{Feature, Limits, Server, ServerInfo, Slot, Tool, Tools, UnknownVersion};
 use mcp_proto::{Fault, Misuse, Revision, Revisions};
 
-const WHOLE: Way = Way { rx: 0, read: usize::MAX, write: usize::MAX, reads_first: false };
+const WHOLE: Way = Way { rx: 0, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
 
 static CATALOGUE: [Tool<'static>; 9] = [
     Tool::new("a", "{}"),

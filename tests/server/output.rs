@@ -3,13 +3,16 @@
 use crate::common::demo::INFO;
 use crate::common::{Host, Setup, Way};
 use mcp_proto::server::Server;
-use mcp_proto::{Action, Direction, Fault, Millis, Observer, Revision};
+use mcp_proto::{Action, Buffer, Direction, Fault, Millis, Observer, Revision};
 
 #[test]
 fn several_answers_leave_in_one_write() {
-    for (reply_room, answers) in [(None, 1), (Some(400), 10)] {
-        let (mut rx, mut tx) = ([0; 2048], [0; 1024]);
-        let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let (mut one, mut two) = ([0; 1024], [0; 1024]);
+    let cases: [(Buffer<'_>, _, _); 3] =
+        [((&mut one).into(), None, 1), ((&mut two).into(), Some(400), 10), (Buffer::grown(1024), None, 10)];
+    for (tx, reply_room, answers) in cases {
+        let mut rx = [0; 2048];
+        let mut server = Server::new(&INFO, &mut rx, tx).unwrap();
         if let Some(bytes) = reply_room {
             server = server.reply_room(bytes).unwrap();
         }
@@ -68,7 +71,7 @@ fn an_observer_sees_every_line_with_what_became_of_it() {
     let (mut slots, mut text) = ([mcp_proto::server::Slot::EMPTY; 1], [0; 64]);
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().observe(&mut trace);
     let server = server.in_flight(&mut slots, &mut text).unwrap();
-    let mut host = Host::new(server, Way { rx: 160, read: 5, write: 3, reads_first: false });
+    let mut host = Host::new(server, Way { rx: 160, grown: false, read: 5, write: 3, reads_first: false });
     let long = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"x":"{}"}}}}"#, "x".repeat(300));
     let open = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#,

@@ -4,7 +4,7 @@ use crate::common::demo::INFO;
 use crate::common::{Host, Way};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Server, Slot};
-use mcp_proto::{Millis, Pings};
+use mcp_proto::{Buffer, Millis, Pings};
 use std::collections::BTreeMap;
 
 /// A linear congruential generator: the same numbers every time.
@@ -172,9 +172,10 @@ fn steps(random: &mut Random) -> (Vec<Step>, usize) {
 
 /// Runs the steps and ends the connection: what was said and heard.
 fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>) {
-    let (mut rx, mut tx) = (vec![0; way.rx], vec![0; tx]);
+    let (mut rx, mut lent) = (vec![0; way.rx], vec![0; tx]);
     let (mut slots, mut text) = ([Slot::EMPTY; 3], [0; 60]);
-    let server = Server::new(&INFO, &mut rx[..], &mut tx[..]).unwrap().reply_room(room).unwrap();
+    let tx = if way.grown { Buffer::grown(tx) } else { lent.as_mut_slice().into() };
+    let server = Server::new(&INFO, way.rx(&mut rx), tx).unwrap().reply_room(room).unwrap();
     let server = server.keep_alive(Pings { interval: Millis(70), timeout: Millis(30), close: false });
     let mut host = Host::new(server.in_flight(&mut slots, &mut text).unwrap(), way);
     for step in steps {
@@ -188,6 +189,9 @@ fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>
                 if known || command.starts_with("time") {
                     host.command(command);
                 }
+                // What is due by now happens before anything else comes in: several deadlines that wait for room one
+                // after the other may be told before or after a notification that is read meanwhile.
+                host.run();
             }
         }
     }
@@ -200,7 +204,7 @@ fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>
     (String::from_utf8(host.output).expect("output is UTF-8"), host.notes.events)
 }
 
-fn check(seed: u64, rxs: &[usize], fits: bool) {
+fn check(seed: u64, rxs: &[usize]) {
     let mut random = Random(seed);
     let (steps, requests) = steps(&mut random);
     let (tx, room) = [(4096, 4096), (4096, 2000), (1100, 1000), (1500, 700)][random.below(4)];
@@ -213,14 +217,18 @@ fn check(seed: u64, rxs: &[usize], fits: bool) {
             (1000, 3, false),
             (13, 50, true),
         ] {
-            let heard = run(&steps, Way { rx: *rx, read, write, reads_first }, tx, room);
-            let first = first.get_or_insert_with(|| heard.clone());
-            assert!(
-                *first == heard,
-                "seed {seed}, rx {rx}, by {read} and {write}, {reads_first}:\n{}\n{}",
-                first.0,
-                heard.0
-            );
+            let way = Way { rx: *rx, grown: false, read, write, reads_first };
+            for way in [way, Way { grown: true, ..way }] {
+                let heard = run(&steps, way, tx, room);
+                let first = first.get_or_insert_with(|| heard.clone());
+                let lines = |heard: &(String, Vec<String>)| -> Vec<String> {
+                    heard.0.lines().map(String::from).chain(heard.1.iter().cloned()).collect()
+                };
+                let (before, after) = (lines(first), lines(&heard));
+                let differs = before.iter().zip(&after).position(|(before, after)| before != after);
+                let shown = differs.map(|at| (&before[at], &after[at]));
+                assert!(*first == heard, "seed {seed}, {way:?}: {shown:#?} in {before:#?}");
+            }
         }
     }
     let (output, events) = first.expect("it ran");
@@ -236,19 +244,19 @@ fn check(seed: u64, rxs: &[usize], fits: bool) {
     let cancelled = events.iter().filter(|event| event.starts_with("cancelled")).count();
     assert!((0..requests).all(|nth| count(nth) <= 1), "seed {seed}: {output}");
     let unanswered = (0..requests).filter(|nth| count(*nth) == 0).count();
-    assert_eq!(unanswered, cancelled, "seed {seed}, all fit: {fits}: {output}\n{events:#?}");
+    assert_eq!(unanswered, cancelled, "seed {seed}: {output}\n{events:#?}");
 }
 
 #[test]
 fn a_random_connection_is_the_same_however_bytes_move() {
-    for seed in 0..150 {
-        check(seed, &[5000, 5001, 20_000], true);
+    for seed in 0..40 {
+        check(seed, &[5000, 5001, 20_000]);
     }
 }
 
 #[test]
 fn a_random_connection_is_the_same_in_a_small_buffer_too() {
-    for seed in 1000..1300 {
-        check(seed, &[128 + (seed as usize * 37) % 600], false);
+    for seed in 1000..1080 {
+        check(seed, &[128 + (seed as usize * 37) % 600]);
     }
 }
