@@ -14,7 +14,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`NotNow::NotConnected`]: not yet, or not any more. [`NotNow::Unsupported`]: the server has no tools.
-    /// [`NotNow::Full`]: no slot is free. [`NotNow::Busy`]: there is no room yet; [`Event::Room`] says when there is.
+    /// [`NotNow::Full`]: no slot is free. [`NotNow::Busy`]: there is no room yet; [`Event::Room`](crate::client::Event::Room) says when there is.
     /// [`NotNow::Unwritable`]: the arguments are larger than the transmit buffer, or not valid JSON.
     pub fn call_with(
         &mut self,
@@ -69,7 +69,7 @@ impl Client<'_> {
         })
     }
 
-    /// Lists the tools, page by page: [`Event::Tools`] for each, the next one is asked for by itself.
+    /// Lists the tools, page by page: [`Event::Tools`](crate::client::Event::Tools) for each, the next one is asked for by itself.
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with).
