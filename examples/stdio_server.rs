@@ -39,7 +39,7 @@ static TOOLS: Tools = Tools::new(&[
     .read_only(true),
     Tool::new("host_info", r#"{"type":"object","additionalProperties":false}"#)
         .description("Says how this machine is doing: load, memory, disk, uptime")
-        .output_schema(r#"{"type":"object","properties":{"system":{"type":"string"}},"required":["system"]}"#)
+        .output_schema(r#"{"type":"object","properties":{"system":{"type":"string"},"load_average":{"type":"array","items":{"type":"number"},"description":"Of 1, 5 and 15 minutes"},"uptime_seconds":{"type":"integer"},"memory_total_bytes":{"type":"integer"},"memory_available_bytes":{"type":"integer"},"disk_total_bytes":{"type":"integer","description":"Of the disk of the current directory"},"disk_available_bytes":{"type":"integer"}},"required":["system"]}"#)
         .read_only(true),
 ]);
 
@@ -48,8 +48,7 @@ static INFO: ServerInfo = ServerInfo::new("stdio_server", env!("CARGO_PKG_VERSIO
     .instructions("Tools to try a client with.")
     .features(&[&TOOLS]);
 
-/// Serves until stdin ends. (It is public because the demo runs this program, too.)
-pub fn main() -> Result<(), mcp_proto_std::ServeError> {
+pub(crate) fn main() -> Result<(), mcp_proto_std::ServeError> {
     serve(&INFO, |event, server| match event {
         Event::Call(call) => answer(call, server),
         // Whatever is to be logged goes to stderr: stdout belongs to the protocol.

@@ -3,7 +3,6 @@
 //! It starts `stdio_server` as a child process: itself, with a hidden argument, so that nothing has to be built or
 //! installed before. What is not as it should be makes it exit with an error.
 
-#[allow(dead_code, missing_docs, unreachable_pub)]
 #[path = "../stdio_server.rs"]
 mod stdio_server;
 
@@ -13,6 +12,7 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Duration;
 
+use mcp_proto::Decimal;
 use mcp_proto::client::Connect;
 use mcp_proto::json::Json;
 use mcp_proto_std::{CallError, CallOptions, Connector, Stderr};
@@ -90,7 +90,7 @@ fn tour(connect: Connect) -> Outcome {
         println!(
             "    {}/{} {}",
             step.progress,
-            step.total.unwrap_or_default(),
+            step.total.unwrap_or(Decimal::ZERO),
             step.message.unwrap_or_default()
         );
         steps.push(step.progress);
@@ -117,7 +117,8 @@ fn tour(connect: Connect) -> Outcome {
     client.ping()?;
     let status = client.close();
     check("close", format_args!("{status:?}"), status.is_some_and(|status| status.success()))?;
-    check("its stderr", format_args!("{:?}", tail.lines()), true)
+    println!("    its stderr: {:?}", tail.lines());
+    Ok(())
 }
 
 fn describe(outcome: &Result<mcp_proto_std::CallResult, CallError>) -> String {

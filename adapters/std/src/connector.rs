@@ -1,7 +1,7 @@
 //! Connecting to a server: a child process, a socket, or any two streams.
 
 use std::cell::Cell;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
@@ -10,12 +10,13 @@ use std::thread;
 use mcp_proto::client::{ClientInfo, Connect, Timeouts};
 use mcp_proto::{Buffer, Client, Observer, Pings, Revisions};
 
-use crate::child::{Ending, ServerProcess, Stderr};
+use crate::child::{Ending, Stderr};
 use crate::client::ClientHandle;
 use crate::error::ConnectError;
 use crate::owned::{Notice, ServerDetails};
 use crate::pump::Pump;
 use crate::session::{Hub, Session};
+use crate::source::{End, Link, Source};
 use crate::stream::{HangUp, Stream};
 
 /// So many notices may wait for a callback that is slow; more are dropped, and counted.
@@ -319,51 +320,6 @@ fn pass_on(sender: &SyncSender<Notice>, missed: &Cell<usize>, notice: Notice) {
 }
 
 type Report = Sender<Result<ServerDetails, ConnectError>>;
-
-/// What to connect to.
-enum Source {
-    Command(Command),
-    Streams(Box<dyn Read + Send>, Box<dyn Write + Send>, Option<HangUp>),
-}
-
-/// A connection that is open.
-struct Link {
-    input: Box<dyn Read + Send>,
-    output: Box<dyn Write + Send>,
-    end: End,
-}
-
-/// What to do when the streams are closed.
-enum End {
-    Process(ServerProcess),
-    Nothing(#[expect(dead_code, reason = "it hangs up when it is dropped")] Option<HangUp>),
-}
-
-impl Source {
-    /// Opens it. What can be opened again comes back, too.
-    fn open(self, stderr: &Stderr, ending: Ending) -> io::Result<(Link, Option<Source>)> {
-        match self {
-            Source::Command(mut command) => {
-                let (process, stdout, stdin) = ServerProcess::start(&mut command, stderr, ending)?;
-                let end = End::Process(process);
-                let link = Link { input: Box::new(stdout), output: Box::new(stdin), end };
-                Ok((link, Some(Source::Command(command))))
-            }
-            Source::Streams(input, output, hang_up) => {
-                Ok((Link { input, output, end: End::Nothing(hang_up) }, None))
-            }
-        }
-    }
-}
-
-impl End {
-    fn end(mut self) -> Option<ExitStatus> {
-        match &mut self {
-            End::Process(process) => process.end(),
-            End::Nothing(_) => None,
-        }
-    }
-}
 
 impl std::fmt::Debug for Connector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

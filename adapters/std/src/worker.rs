@@ -4,13 +4,14 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt::Display;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcp_proto::server::{Call, Change, Event, Reply};
 use mcp_proto::{Decimal, Level, Millis, NotNow, Server, Ticket};
 
 use crate::pump::Waker;
-use crate::sync::{lock, wait, wait_for};
+use crate::responder::{Responder, Task};
+use crate::sync::{lock, wait};
 
 /// So many notices of workers may wait to be sent; then workers wait. Answers are not counted: each call has one.
 const MAIL_LIMIT: usize = 64;
@@ -40,7 +41,7 @@ pub struct ServerHandle {
     desk: Arc<Desk>,
 }
 
-struct Desk {
+pub(crate) struct Desk {
     state: Mutex<State>,
     /// There is room for mail, or somebody should stop waiting for it.
     room: Condvar,
@@ -56,9 +57,9 @@ struct State {
     over: bool,
 }
 
-type Answer = Box<dyn FnOnce(Reply<'_>) + Send>;
+pub(crate) type Answer = Box<dyn FnOnce(Reply<'_>) + Send>;
 
-enum Mail {
+pub(crate) enum Mail {
     Answer(Ticket, Answer),
     Progress { ticket: Ticket, progress: Decimal, total: Option<Decimal>, message: String },
     LogOf { ticket: Ticket, level: Level, text: String },
@@ -95,8 +96,7 @@ impl ServerHandle {
         };
         let task = Arc::new(Task::default());
         lock(&self.desk.state).tasks.insert(ticket, Arc::clone(&task));
-        let cancellation = Cancellation { task };
-        let responder = Responder { desk: Arc::clone(&self.desk), ticket, cancellation, answered: false };
+        let responder = Responder::new(Arc::clone(&self.desk), ticket, task);
         // If no thread can be started, the responder is dropped with the closure, and that is an answer.
         let _ = thread::Builder::new().name("mcp-work".into()).spawn(move || {
             let _place = place;
@@ -206,7 +206,7 @@ impl Mail {
 }
 
 impl Desk {
-    fn push(&self, mail: Mail) {
+    pub(crate) fn push(&self, mail: Mail) {
         let mut state = lock(&self.state);
         if !state.over {
             state.mail.push_back(mail);
@@ -216,7 +216,7 @@ impl Desk {
     }
 
     /// Sends a notice when there is room for it, unless `task` is cancelled before.
-    fn send(&self, mail: Mail, task: Option<&Task>) {
+    pub(crate) fn send(&self, mail: Mail, task: Option<&Task>) {
         let mut state = lock(&self.state);
         while state.mail.len() >= MAIL_LIMIT && !state.over && !task.is_some_and(Task::is_cancelled) {
             state = wait(&self.room, state);
@@ -246,159 +246,5 @@ impl Drop for EndOnDrop {
         state.tasks.drain().for_each(|(_, task)| task.cancel());
         drop(state);
         self.0.room.notify_all();
-    }
-}
-
-/// A call that a worker deals with: the duty to answer it.
-///
-/// If it is dropped without an answer, be it by a panic, the call is answered with an error (-32603).
-#[must_use = "the call has to be answered"]
-pub struct Responder {
-    desk: Arc<Desk>,
-    ticket: Ticket,
-    cancellation: Cancellation,
-    answered: bool,
-}
-
-impl Responder {
-    /// Answers with one piece of text.
-    pub fn text(self, text: impl Display) {
-        let text = text.to_string();
-        self.answer(move |reply| reply.text(text));
-    }
-
-    /// Answers with the text of what went wrong: the tool ran and failed. For the model to read.
-    pub fn fail(self, why: impl Display) {
-        let why = why.to_string();
-        self.answer(move |reply| reply.fail(why));
-    }
-
-    /// Answers with structured content, mirrored as text.
-    pub fn structured<T: serde::Serialize + Send + 'static>(self, value: T) {
-        self.answer(move |reply| reply.structured(&value));
-    }
-
-    /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
-    pub fn error(self, code: i32, message: impl Display) {
-        let message = message.to_string();
-        self.answer(move |reply| reply.error(code, message));
-    }
-
-    /// Answers with whatever a [`Reply`] can. `answer` runs on the thread of the server, as soon as there is room.
-    pub fn answer(mut self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
-        self.answered = true;
-        self.desk.push(Mail::Answer(self.ticket, Box::new(answer)));
-    }
-
-    /// Reports progress, if the client asked for it. It must grow each time; `message` may be empty. Waits while the
-    /// client does not read.
-    pub fn progress(&self, progress: impl Into<Decimal>, total: Option<Decimal>, message: impl Display) {
-        let (progress, message) = (progress.into(), message.to_string());
-        let mail = Mail::Progress { ticket: self.ticket, progress, total, message };
-        self.desk.send(mail, Some(&self.cancellation.task));
-    }
-
-    /// Sends a log message that belongs to this call, if the client wants it. Waits while the client does not read.
-    pub fn log(&self, level: Level, text: impl Display) {
-        let mail = Mail::LogOf { ticket: self.ticket, level, text: text.to_string() };
-        self.desk.send(mail, Some(&self.cancellation.task));
-    }
-
-    /// Whether nobody waits for the answer any more: it is cancelled, took too long, or the connection is over.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.cancellation.is_cancelled()
-    }
-
-    /// Sleeps, but not longer than anybody waits for the answer.
-    ///
-    /// # Errors
-    /// It is cancelled.
-    pub fn sleep_unless_cancelled(&self, time: Duration) -> Result<(), Cancelled> {
-        self.cancellation.sleep(time)
-    }
-
-    /// The same question for other code and other threads.
-    #[must_use]
-    pub fn cancellation(&self) -> Cancellation {
-        self.cancellation.clone()
-    }
-}
-
-impl Drop for Responder {
-    fn drop(&mut self) {
-        if !self.answered {
-            let message = "Internal error: the tool ended without an answer";
-            let answer: Answer = Box::new(move |reply| reply.error(-32603, message));
-            self.desk.push(Mail::Answer(self.ticket, answer));
-        }
-    }
-}
-
-impl std::fmt::Debug for Responder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Responder").field("ticket", &self.ticket).finish_non_exhaustive()
-    }
-}
-
-/// Nobody waits for the answer any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cancelled;
-
-impl Display for Cancelled {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the request was cancelled")
-    }
-}
-
-impl std::error::Error for Cancelled {}
-
-/// Whether a call is cancelled, for any thread to ask and to wait for.
-#[derive(Debug, Clone)]
-pub struct Cancellation {
-    task: Arc<Task>,
-}
-
-impl Cancellation {
-    /// Whether it is cancelled.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.task.is_cancelled()
-    }
-
-    /// Sleeps, but not longer than until it is cancelled.
-    ///
-    /// # Errors
-    /// It is cancelled.
-    pub fn sleep(&self, time: Duration) -> Result<(), Cancelled> {
-        let start = Instant::now();
-        let mut cancelled = lock(&self.task.cancelled);
-        loop {
-            if *cancelled {
-                return Err(Cancelled);
-            }
-            let left = time.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return Ok(());
-            }
-            cancelled = wait_for(&self.task.changed, cancelled, left);
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Task {
-    cancelled: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Task {
-    fn is_cancelled(&self) -> bool {
-        *lock(&self.cancelled)
-    }
-
-    fn cancel(&self) {
-        *lock(&self.cancelled) = true;
-        self.changed.notify_all();
     }
 }

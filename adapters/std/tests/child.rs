@@ -123,5 +123,8 @@ fn nothing_but_the_protocol_gets_onto_stdout() {
 fn example(name: &str) -> Command {
     let test: PathBuf = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
-    Command::new(profile.join("examples").join(name))
+    let path = profile.join("examples").join(name);
+    // `cargo test` builds the examples; `cargo test --test child` does not.
+    assert!(path.exists(), "build it first: cargo build -p mcp-proto-std --examples");
+    Command::new(path)
 }

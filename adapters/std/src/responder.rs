@@ -1,0 +1,169 @@
+//! What a worker holds: the duty to answer one call, and the news that nobody waits for it any more.
+
+use std::fmt::Display;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use mcp_proto::server::Reply;
+use mcp_proto::{Decimal, Level, Ticket};
+
+use crate::sync::{lock, wait_for};
+use crate::worker::{Answer, Desk, Mail};
+
+/// A call that a worker deals with: the duty to answer it.
+///
+/// If it is dropped without an answer, be it by a panic, the call is answered with an error (-32603).
+#[must_use = "the call has to be answered"]
+pub struct Responder {
+    desk: Arc<Desk>,
+    ticket: Ticket,
+    cancellation: Cancellation,
+    answered: bool,
+}
+
+impl Responder {
+    pub(crate) fn new(desk: Arc<Desk>, ticket: Ticket, task: Arc<Task>) -> Responder {
+        Responder { desk, ticket, cancellation: Cancellation { task }, answered: false }
+    }
+
+    /// Answers with one piece of text.
+    pub fn text(self, text: impl Display) {
+        let text = text.to_string();
+        self.answer(move |reply| reply.text(text));
+    }
+
+    /// Answers with the text of what went wrong: the tool ran and failed. For the model to read.
+    pub fn fail(self, why: impl Display) {
+        let why = why.to_string();
+        self.answer(move |reply| reply.fail(why));
+    }
+
+    /// Answers with structured content, mirrored as text.
+    pub fn structured<T: serde::Serialize + Send + 'static>(self, value: T) {
+        self.answer(move |reply| reply.structured(&value));
+    }
+
+    /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
+    pub fn error(self, code: i32, message: impl Display) {
+        let message = message.to_string();
+        self.answer(move |reply| reply.error(code, message));
+    }
+
+    /// Answers with whatever a [`Reply`] can. `answer` runs on the thread of the server, as soon as there is room.
+    pub fn answer(mut self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
+        self.answered = true;
+        self.desk.push(Mail::Answer(self.ticket, Box::new(answer)));
+    }
+
+    /// Reports progress, if the client asked for it. It must grow each time; `message` may be empty. Waits while the
+    /// client does not read.
+    pub fn progress(&self, progress: impl Into<Decimal>, total: Option<Decimal>, message: impl Display) {
+        let (progress, message) = (progress.into(), message.to_string());
+        let mail = Mail::Progress { ticket: self.ticket, progress, total, message };
+        self.desk.send(mail, Some(&self.cancellation.task));
+    }
+
+    /// Sends a log message that belongs to this call, if the client wants it. Waits while the client does not read.
+    pub fn log(&self, level: Level, text: impl Display) {
+        let mail = Mail::LogOf { ticket: self.ticket, level, text: text.to_string() };
+        self.desk.send(mail, Some(&self.cancellation.task));
+    }
+
+    /// Whether nobody waits for the answer any more: it is cancelled, took too long, or the connection is over.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation.is_cancelled()
+    }
+
+    /// Sleeps, but not longer than anybody waits for the answer.
+    ///
+    /// # Errors
+    /// It is cancelled.
+    pub fn sleep_unless_cancelled(&self, time: Duration) -> Result<(), Cancelled> {
+        self.cancellation.sleep(time)
+    }
+
+    /// The same question for other code and other threads.
+    #[must_use]
+    pub fn cancellation(&self) -> Cancellation {
+        self.cancellation.clone()
+    }
+}
+
+impl Drop for Responder {
+    fn drop(&mut self) {
+        if !self.answered {
+            let message = "Internal error: the tool ended without an answer";
+            let answer: Answer = Box::new(move |reply| reply.error(-32603, message));
+            self.desk.push(Mail::Answer(self.ticket, answer));
+        }
+    }
+}
+
+impl std::fmt::Debug for Responder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Responder").field("ticket", &self.ticket).finish_non_exhaustive()
+    }
+}
+
+/// Nobody waits for the answer any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cancelled;
+
+impl Display for Cancelled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the request was cancelled")
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
+/// Whether a call is cancelled, for any thread to ask and to wait for.
+#[derive(Debug, Clone)]
+pub struct Cancellation {
+    task: Arc<Task>,
+}
+
+impl Cancellation {
+    /// Whether it is cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.task.is_cancelled()
+    }
+
+    /// Sleeps, but not longer than until it is cancelled.
+    ///
+    /// # Errors
+    /// It is cancelled.
+    pub fn sleep(&self, time: Duration) -> Result<(), Cancelled> {
+        let start = Instant::now();
+        let mut cancelled = lock(&self.task.cancelled);
+        loop {
+            if *cancelled {
+                return Err(Cancelled);
+            }
+            let left = time.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok(());
+            }
+            cancelled = wait_for(&self.task.changed, cancelled, left);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Task {
+    cancelled: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Task {
+    pub(crate) fn is_cancelled(&self) -> bool {
+        *lock(&self.cancelled)
+    }
+
+    pub(crate) fn cancel(&self) {
+        *lock(&self.cancelled) = true;
+        self.changed.notify_all();
+    }
+}
