@@ -10,6 +10,7 @@ is not as it should be: exit code 1 and a line that starts with FAILED. A line t
 import asyncio
 import contextlib
 import importlib.metadata
+import json
 import logging
 import pathlib
 import sys
@@ -204,7 +205,7 @@ async def calls(peer, version):
 
     for a, b in ((1, 2), (-5, 5), (2**31, 2**31)):
         content, structured, _ = await peer.call("add", {"a": a, "b": b}, timeout=10)
-        expect(f"{a} + {b}", text_of(content), str(a + b))
+        expect(f"{a} + {b}", json.loads(text_of(content)), {"sum": a + b})
         expect("structuredContent", structured, {"sum": a + b} if version >= "2025-06-18" else None)
     ok("add adds" + (", also as structuredContent" if version >= "2025-06-18" else ", and sends no structuredContent"))
 

@@ -124,7 +124,7 @@ const checks = {
     const structured = version >= '2025-06-18';
     for (const [a, b] of [[1, 2], [-5, 5], [2 ** 31, 2 ** 31]]) {
       const result = await peer.call('add', { a, b }, { timeout: 10_000 });
-      expect(`${a} + ${b}`, textOf(result), String(a + b));
+      expect(`${a} + ${b}`, JSON.parse(textOf(result)), { sum: a + b });
       expect('structuredContent', result.structuredContent, structured ? { sum: a + b } : undefined);
     }
     ok(`add adds${structured ? ', also as' : ', and sends no'} structuredContent`);
