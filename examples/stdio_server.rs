@@ -48,6 +48,7 @@ static INFO: ServerInfo = ServerInfo::new("stdio_server", env!("CARGO_PKG_VERSIO
     .instructions("Tools to try a client with.")
     .features(&[&TOOLS]);
 
+/// Serves until stdin ends. (The demo runs this program, too, so that it is not private.)
 pub(crate) fn main() -> Result<(), mcp_proto_std::ServeError> {
     serve(&INFO, |event, server| match event {
         Event::Call(call) => answer(call, server),

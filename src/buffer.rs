@@ -188,3 +188,19 @@ impl<'a> Room<'a> {
         }
     }
 }
+
+/// Copies as much as both have. (`copy_from_slice` keeps a panic for lengths that differ, even where they cannot.)
+#[inline]
+pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
+    for (place, byte) in target.iter_mut().zip(source) {
+        *place = *byte;
+    }
+}
+
+/// Moves everything from byte `by` on to the front. All that moves does so here: the one place where the compiler
+/// has to see that `copy_within` stays in bounds.
+pub(crate) fn shift(bytes: &mut [u8], by: usize) {
+    if by <= bytes.len() {
+        bytes.copy_within(by.., 0);
+    }
+}

@@ -4,7 +4,7 @@
 //! Taking, finding and releasing a slot costs O(1), a deadline O(log n). Ids that a peer chose are hashed with the
 //! host's seed, so that it cannot choose them to collide.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, copy};
 use crate::json::{Json, Str};
 use crate::rpc::same_id;
 use crate::time::Millis;
@@ -104,7 +104,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     #[cfg(feature = "alloc")]
     pub(crate) fn grown(limit: usize, part: usize) -> InFlight<'static, D> {
         let part = part.min(usize::from(u16::MAX));
-        let limit = limit.min(NONE as usize - 1);
+        let limit = limit.min((NONE as usize).saturating_sub(1));
         let slots = Slots::Grown { slots: alloc::vec::Vec::new(), limit };
         InFlight::over(slots, Buffer::grown(limit.saturating_mul(part)), part)
     }
@@ -268,8 +268,8 @@ impl<'b, D: Data> InFlight<'b, D> {
         else {
             return false;
         };
-        head.copy_from_slice(first);
-        tail.copy_from_slice(second);
+        copy(head, first);
+        copy(tail, second);
         if let Some(slot) = self.slot_mut(ticket.slot) {
             slot.text_length = length as u16;
         }

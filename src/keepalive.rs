@@ -57,23 +57,25 @@ impl KeepAlive {
     /// What is due at `now`.
     pub(crate) fn due(&mut self, now: Millis) -> Due {
         let Some(pings) = self.pings else { return Due::Nothing };
-        if core::mem::take(&mut self.heard) && !self.waiting {
-            self.at = Some(now + pings.interval);
+        // What is due stays due, or it would depend on what is read while it waits for room.
+        let over = self.at.is_some_and(|at| at <= now);
+        if !over && core::mem::take(&mut self.heard) && !self.waiting {
+            self.at = Some(now.plus(pings.interval));
         }
         match self.at {
-            Some(at) if at <= now && self.waiting => {
+            Some(_) if over && self.waiting => {
                 self.waiting = false;
-                self.at = Some(now + pings.interval);
+                self.at = Some(now.plus(pings.interval));
                 Due::Silent { close: pings.close }
             }
-            Some(at) if at <= now => Due::Ask,
+            Some(_) if over => Due::Ask,
             _ => Due::Nothing,
         }
     }
 
-    /// When something is due.
-    pub(crate) fn deadline(&self) -> Option<Millis> {
-        self.pings.and(self.at)
+    /// When something will be due. Not what is due already and waits for room: no time helps there.
+    pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
+        self.pings.and(self.at).filter(|at| *at > now)
     }
 
     /// The number of the next question.
@@ -85,19 +87,27 @@ impl KeepAlive {
     pub(crate) fn asked(&mut self, now: Millis) {
         self.count = self.next();
         self.waiting = true;
-        self.at = self.pings.map(|pings| now + pings.timeout);
+        self.at = self.pings.map(|pings| now.plus(pings.timeout));
     }
 
     /// Whether this is the id of the question that is awaited; if so, it is answered.
     pub(crate) fn answered(&mut self, id: Json<'_>) -> bool {
-        let number = id.string().and_then(|text| text.as_str()).and_then(|text| text.strip_prefix(ID_PREFIX));
-        let ours = self.waiting && number.and_then(|number| number.parse().ok()) == Some(self.count);
+        let ours = self.waiting && number(id) == Some(self.count);
         if ours {
             self.waiting = false;
             self.heard = true;
         }
         ours
     }
+
+    /// Whether this is the id of any question that was asked; if it is the one that is awaited, it is answered.
+    pub(crate) fn asked_with(&mut self, id: Json<'_>) -> bool {
+        self.answered(id) || number(id).is_some_and(|number| number >= 1 && number <= self.count)
+    }
+}
+
+fn number(id: Json<'_>) -> Option<u32> {
+    id.string()?.as_str()?.strip_prefix(ID_PREFIX)?.parse().ok()
 }
 
 /// Ids of questions are strings with this before their number, so that no other request of ours has them.
@@ -114,7 +124,8 @@ mod tests {
         assert_eq!(alive.due(Millis(500)), Due::Nothing, "nothing was heard yet");
         alive.heard();
         assert_eq!(alive.due(Millis(500)), Due::Nothing);
-        assert_eq!(alive.deadline(), Some(Millis(600)));
+        assert_eq!(alive.deadline(Millis(500)), Some(Millis(600)));
+        assert_eq!(alive.deadline(Millis(600)), None, "what is due now is no deadline");
         alive.heard();
         assert_eq!(alive.due(Millis(599)), Due::Nothing);
         assert_eq!(alive.due(Millis(699)), Due::Ask, "what was heard has moved it");

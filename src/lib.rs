@@ -1,4 +1,4 @@
-//! The Model Context Protocol as a pure state machine.
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

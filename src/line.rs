@@ -8,9 +8,9 @@
 
 use memchr::memchr;
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, copy, shift};
 use crate::frame::StreamId;
-use crate::json::{Envelope, Member, ScanError, ScanErrorKind, Scanner};
+use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner};
 
 /// The input as a pump sees it.
 pub(crate) trait Door {
@@ -55,6 +55,10 @@ pub(crate) struct Input<'b> {
     /// Frame mode: a whole message is in the buffer, from this stream, parsed before or not.
     frame: Option<(StreamId, Option<Envelope>)>,
     id_limit: usize,
+    /// What others have parsed is scanned again: they know nothing of a lower limit of nesting.
+    rescans: bool,
+    /// The current line began with a byte order mark: there is only one.
+    marked: bool,
     eof: bool,
 }
 
@@ -72,7 +76,7 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 /// Room to read to, beside the text of an id, while a line is thrown away.
 const READ_AT_LEAST: usize = 16;
 
-/// How much a growing buffer offers to read to.
+/// How much a growing buffer offers to read to, when it grows.
 const READ_AHEAD: usize = 4096;
 
 impl<'b> Input<'b> {
@@ -88,6 +92,8 @@ impl<'b> Input<'b> {
             frames: false,
             frame: None,
             id_limit,
+            rescans: depth < DEPTH_LIMIT,
+            marked: false,
             eof: false,
         }
     }
@@ -115,12 +121,17 @@ impl<'b> Input<'b> {
         self.discard = None;
         self.line = None;
         self.frame = None;
-        self.eof = false;
+        (self.marked, self.eof) = (false, false);
         self.buffer.settle(0);
     }
 
     pub(crate) fn ended(&self) -> bool {
         self.eof
+    }
+
+    /// Takes no more input, but what is buffered still counts.
+    pub(crate) fn end(&mut self) {
+        self.eof = true;
     }
 
     /// Takes no more input: what is buffered is dropped, what still comes is not read.
@@ -174,12 +185,21 @@ impl<'b> Input<'b> {
         self.scanner.reset();
         self.discard = None;
         self.frame = None;
+        self.marked = false;
     }
 
     fn find_line(&mut self) -> Option<(Line, usize, usize)> {
         loop {
             if self.discard.is_some() {
-                return self.find_end_of_discarded();
+                match self.find_end_of_discarded()? {
+                    (Line { content: Content::Broken(error, _), .. }, _, _)
+                        if error.kind == ScanErrorKind::Empty =>
+                    {
+                        self.begin();
+                        continue;
+                    }
+                    found => return Some(found),
+                }
             }
             if self.waits_for_byte_order_mark() {
                 return None;
@@ -253,13 +273,14 @@ impl<'b> Input<'b> {
 
     /// Steps over a byte order mark at the start of a line. `true`: it may be one, more bytes will tell.
     fn waits_for_byte_order_mark(&mut self) -> bool {
-        if self.scanned != self.start {
+        if self.scanned != self.start || self.marked {
             return false;
         }
         let head = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
         if head.starts_with(&BYTE_ORDER_MARK) {
             self.start = self.start.saturating_add(BYTE_ORDER_MARK.len());
             self.scanned = self.start;
+            self.marked = true;
             return false;
         }
         !self.eof && !head.is_empty() && BYTE_ORDER_MARK.starts_with(head)
@@ -274,7 +295,7 @@ impl<'b> Input<'b> {
             capture.length = to.saturating_sub(id.start).min(self.capture_room());
             let to = id.start.saturating_add(capture.length);
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..to) {
-                bytes.copy_within(id.start.., 0);
+                shift(bytes, id.start);
             }
         }
         self.discard = Some(capture);
@@ -301,10 +322,14 @@ impl<'b> Input<'b> {
             }
             None if self.eof => {
                 self.start = self.end;
-                if self.scanner.finish().is_err() {
-                    return Some((line(Content::Truncated), 0, 0));
+                match self.discarded(capture, 0) {
+                    (Line { content: Content::Broken(error, _), .. }, _, _)
+                        if error.kind != ScanErrorKind::Empty =>
+                    {
+                        Some((line(Content::Truncated), 0, 0))
+                    }
+                    found => Some(found),
                 }
-                Some(self.discarded(capture, 0))
             }
             None => {
                 self.end = room;
@@ -339,7 +364,7 @@ impl<'b> Input<'b> {
         let full = self.end >= self.buffer.limit();
         if self.discard.is_none() && self.start > 0 && (full || self.start >= held) {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
-                bytes.copy_within(self.start.., 0);
+                shift(bytes, self.start);
             }
             self.scanned = self.scanned.saturating_sub(self.start);
             (self.start, self.end) = (0, held);
@@ -352,7 +377,9 @@ impl<'b> Input<'b> {
     }
 
     fn reserve(&mut self) {
-        if !self.buffer.is_lent() && self.is_open() {
+        // Only when little is left: a buffer that has shrunk must not grow again with the first bytes of a line.
+        let left = self.buffer.bytes().len().saturating_sub(self.end);
+        if left < READ_AHEAD / 4 && !self.buffer.is_lent() && self.is_open() {
             let ahead = self.end.saturating_add(READ_AHEAD).min(self.buffer.limit());
             let _ = self.buffer.room().ensure(ahead);
         }
@@ -382,7 +409,7 @@ fn keep_id(scanner: &mut Scanner, capture: &mut Capture, text: &[u8], kept: &mut
     let (Some(text), Some(room)) = (text.get(from..to), kept.get_mut(capture.length..)) else { return };
     let length = text.len().min(room.len());
     if let (Some(text), Some(room)) = (text.get(..length), room.get_mut(..length)) {
-        room.copy_from_slice(text);
+        copy(room, text);
         capture.length = capture.length.saturating_add(length);
     }
 }
@@ -414,9 +441,9 @@ impl Door for Input<'_> {
         let mut room = self.buffer.room();
         match room.ensure(message.len()).and_then(|room| room.get_mut(..message.len())) {
             Some(room) => {
-                room.copy_from_slice(message);
+                copy(room, message);
                 self.end = message.len();
-                self.frame = Some((stream, envelope));
+                self.frame = Some((stream, envelope.filter(|_| !self.rescans)));
             }
             None => {
                 let room = self.capture_room();
@@ -432,7 +459,7 @@ impl Door for Input<'_> {
     }
 
     fn eof(&mut self) {
-        self.eof = true;
+        self.end();
     }
 }
 

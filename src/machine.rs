@@ -63,7 +63,6 @@ impl<'a> Io<'a> {
 
     /// The half that a host should work on if it can only do one: writing comes first.
     #[must_use = "the machine waits for one of the two"]
-    #[expect(clippy::should_implement_trait, reason = "it is no iterator: it consumes the action")]
     pub fn next(self) -> Next<'a> {
         if !self.transmit.bytes.is_empty() {
             Next::Write(self.transmit)
@@ -162,14 +161,16 @@ impl<'a> Receive<'a> {
     ///
     /// # Errors
     /// The message comes back if the machine is not [`ready`](Receive::is_ready) for it.
-    pub fn message<'m>(self, message: &'m [u8], stream: StreamId) -> Result<(), &'m [u8]> {
+    pub fn message(self, message: &[u8], stream: StreamId) -> Result<(), &[u8]> {
         if self.door.message(message, None, stream) { Ok(()) } else { Err(message) }
     }
 
-    /// The same for a message that somebody had to look at before: it is not scanned again.
+    /// The same for a message that somebody had to look at before: it is not scanned again, unless the limit of nesting
+    /// is lower than [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT).
     ///
     /// # Errors
     /// The message comes back if the machine is not [`ready`](Receive::is_ready) for it.
+    #[expect(clippy::result_large_err, reason = "there is no heap to box it on")]
     pub fn parsed<'m>(self, message: Message<'m>, stream: StreamId) -> Result<(), Message<'m>> {
         if self.door.message(message.bytes(), Some(message.envelope()), stream) {
             Ok(())

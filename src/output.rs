@@ -1,9 +1,12 @@
-//! What waits to be written: whole messages, one after the other.
+//! What waits to be written: whole messages, one after the other. Whoever watches sees them here.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, copy, shift};
+use crate::fault::Fault;
 use crate::frame::{About, MARK};
 use crate::json::Writer;
 use crate::machine::Transmit;
+use crate::observe::{Direction, Observer};
+use memchr::memchr;
 
 /// With a growing buffer, answers are written on until this many bytes are unsent.
 const UNSENT_LIMIT: usize = 64 * 1024;
@@ -16,6 +19,9 @@ pub(crate) struct Output<'b> {
     reply_room: usize,
     frames: bool,
     broken: bool,
+    observer: Option<&'b mut (dyn Observer + Send + 'b)>,
+    /// Up to where the observer has seen what is written.
+    shown: usize,
 }
 
 /// A message did not fit; nothing of it was written.
@@ -28,7 +34,16 @@ impl<'b> Output<'b> {
         if !buffer.is_lent() {
             buffer.extend_limit(UNSENT_LIMIT);
         }
-        Output { buffer, start: 0, end: 0, reply_room, frames: false, broken: false }
+        Output {
+            buffer,
+            start: 0,
+            end: 0,
+            reply_room,
+            frames: false,
+            broken: false,
+            observer: None,
+            shown: 0,
+        }
     }
 
     /// Bytes that a message takes beside its text: a newline, or the mark of a frame.
@@ -49,9 +64,34 @@ impl<'b> Output<'b> {
     }
 
     pub(crate) fn reset(&mut self) {
-        (self.start, self.end) = (0, 0);
+        self.clear();
         self.broken = false;
         self.buffer.settle(0);
+    }
+
+    pub(crate) fn set_observer(&mut self, observer: &'b mut (dyn Observer + Send + 'b)) {
+        self.observer = Some(observer);
+    }
+
+    /// Shows the messages that were written since the last time.
+    pub(crate) fn show(&mut self) {
+        let written = self.buffer.bytes().get(self.shown..self.end).unwrap_or_default();
+        self.shown = self.end;
+        let Some(observer) = &mut self.observer else { return };
+        let mut rest = written;
+        while !rest.is_empty() {
+            let (message, behind) = split_message(rest, self.frames);
+            observer.line(Direction::Out, message, Ok(()));
+            rest = behind;
+        }
+    }
+
+    /// Shows a message that has come in, and then what was written because of it.
+    pub(crate) fn show_received(&mut self, line: &[u8], outcome: Result<(), Fault>) {
+        if let Some(observer) = &mut self.observer {
+            observer.line(Direction::In, line, outcome);
+        }
+        self.show();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -64,7 +104,7 @@ impl<'b> Output<'b> {
 
     /// Throws away what is unsent.
     pub(crate) fn clear(&mut self) {
-        (self.start, self.end) = (0, 0);
+        (self.start, self.end, self.shown) = (0, 0, 0);
     }
 
     pub(crate) fn end(&self) -> usize {
@@ -83,12 +123,17 @@ impl<'b> Output<'b> {
             return false;
         }
         if self.end.saturating_add(bytes) > self.buffer.limit() {
-            if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
-                bytes.copy_within(self.start.., 0);
-            }
-            (self.start, self.end) = (0, unsent);
+            self.move_to_front();
         }
         true
+    }
+
+    fn move_to_front(&mut self) {
+        if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
+            shift(bytes, self.start);
+        }
+        self.shown = self.shown.saturating_sub(self.start);
+        (self.start, self.end) = (0, self.end.saturating_sub(self.start));
     }
 
     /// Moves what is unsent to the front, so that all that is free is in one piece.
@@ -96,11 +141,7 @@ impl<'b> Output<'b> {
         self.rewind();
         let full = self.buffer.limit().saturating_sub(self.end) < self.start;
         if full {
-            let unsent = self.end.saturating_sub(self.start);
-            if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
-                bytes.copy_within(self.start.., 0);
-            }
-            (self.start, self.end) = (0, unsent);
+            self.move_to_front();
         }
     }
 
@@ -110,20 +151,19 @@ impl<'b> Output<'b> {
     }
 
     fn rewind(&mut self) {
-        if self.start >= self.end {
+        if self.start >= self.end && self.end > 0 {
             self.buffer.settle(self.end);
-            (self.start, self.end) = (0, 0);
+            (self.start, self.end, self.shown) = (0, 0, 0);
         }
     }
 
     /// Writes one message, whole or not at all, into at most `room` bytes (its overhead included).
-    /// Returns where its text stands.
     pub(crate) fn write(
         &mut self,
         about: About,
         room: usize,
         body: &mut dyn FnMut(&mut Writer<'_>),
-    ) -> Result<(usize, usize), Overflow> {
+    ) -> Result<(), Overflow> {
         self.rewind();
         let (before, after) = if self.frames { (MARK, 0) } else { (0, 1) };
         let from = self.end.saturating_add(before);
@@ -135,20 +175,17 @@ impl<'b> Output<'b> {
         let bytes = self.buffer.room().into_grown(end).ok_or(Overflow)?;
         if self.frames {
             let mark = about.encode(to.saturating_sub(from));
-            bytes.get_mut(self.end..from).ok_or(Overflow)?.copy_from_slice(&mark);
+            copy(bytes.get_mut(self.end..from).ok_or(Overflow)?, &mark);
         } else {
             *bytes.get_mut(to).ok_or(Overflow)? = b'\n';
         }
         self.end = end;
-        Ok((from, to))
-    }
-
-    pub(crate) fn text(&self, (from, to): (usize, usize)) -> &[u8] {
-        self.buffer.bytes().get(from..to).unwrap_or_default()
+        Ok(())
     }
 
     /// What can be written now. In frame mode, one message.
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
+        self.show();
         let unsent = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
         let (mut bytes, mut frame, mut overhead) = (unsent, None, 0);
         if self.frames
@@ -161,4 +198,14 @@ impl<'b> Output<'b> {
         }
         Transmit { bytes, frame, start: &mut self.start, overhead, broken: &mut self.broken }
     }
+}
+
+/// The first message of what is written, and what stands behind it.
+fn split_message(written: &[u8], frames: bool) -> (&[u8], &[u8]) {
+    let (text, length, behind) = match written.split_first_chunk::<MARK>() {
+        Some((mark, text)) if frames => (text, About::decode(*mark).0, 0),
+        _ => (written, memchr(b'\n', written).unwrap_or(written.len()), 1),
+    };
+    let (message, rest) = text.split_at_checked(length).unwrap_or((text, &[]));
+    (message, rest.get(behind..).unwrap_or_default())
 }

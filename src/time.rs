@@ -1,7 +1,5 @@
 //! Time is an input: milliseconds of any monotonic clock.
 
-use core::ops::Add;
-
 /// A point in time, or a span of it, in milliseconds.
 ///
 /// Points come from any clock that never runs backwards and are only ever compared with each other, so it does
@@ -19,18 +17,16 @@ impl Millis {
         Millis((seconds as u64).saturating_mul(1000))
     }
 
+    /// The point `span` after this one, or the sum of two spans. Saturates at the end of time.
+    #[must_use]
+    pub const fn plus(self, span: Millis) -> Millis {
+        Millis(self.0.saturating_add(span.0))
+    }
+
     /// The time from `earlier` to this point; zero if it is later.
     #[must_use]
     pub const fn since(self, earlier: Millis) -> Millis {
         Millis(self.0.saturating_sub(earlier.0))
-    }
-}
-
-/// Saturates at the end of time.
-impl Add for Millis {
-    type Output = Millis;
-    fn add(self, span: Millis) -> Millis {
-        Millis(self.0.saturating_add(span.0))
     }
 }
 

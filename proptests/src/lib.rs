@@ -1,1 +1,3 @@
 //! Property, model and dialogue tests of `mcp-proto`: see `tests/`.
+
+pub mod schema;

@@ -12,6 +12,7 @@ use crate::version::{Era, Revision, Revisions};
 use super::core::{Connecting, Core, Peer};
 use super::info::{ClientInfo, Connect};
 use super::plan::{FailurePlan, Plan};
+use super::receive::is_complete;
 
 /// What a request that connects carries beside `_meta`.
 pub(crate) fn write_params(info: &ClientInfo<'_>, revision: Revision, out: &mut Writer<'_>) {
@@ -38,26 +39,40 @@ impl Core<'_> {
         }
     }
 
-    /// Sends the request that connects. It always fits: `new` has seen to that, and what is unsent are answers to
-    /// the server at most, for which room is kept beside it.
+    /// Sends the request that connects, as soon as there is room: its time runs from now on. Alone, it always fits:
+    /// `new` has seen to that.
     fn ask(&mut self, revision: Revision, trigger: Trigger) -> Option<Plan> {
-        let (method, time) = match trigger {
-            Trigger::Probe => ("server/discover", self.info.timeouts.probe),
-            _ => ("initialize", self.info.timeouts.initialize),
+        let time = match trigger {
+            Trigger::Probe => self.info.timeouts.probe,
+            _ => self.info.timeouts.initialize,
         };
-        let (info, sequence) = (self.info, self.sequence);
-        let id = self.id_of(sequence, None);
+        self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.now.plus(time) });
+        self.sequence = self.sequence.saturating_add(1);
+        self.tried = self.tried.with(revision);
+        self.life.step(trigger);
+        self.write_connecting(revision, trigger);
+        None
+    }
+
+    /// Writes the request that connects. `false`: there is no room for it yet.
+    pub(crate) fn write_connecting(&mut self, revision: Revision, trigger: Trigger) -> bool {
+        let Some(connecting) = self.connecting else { return false };
+        let method = match trigger {
+            Trigger::Probe => "server/discover",
+            _ => "initialize",
+        };
+        let (info, id) = (self.info, self.id_of(connecting.sequence, None));
         let sent = self.write_request(id, method, revision, usize::MAX, false, &mut |out| {
             write_params(info, revision, out);
         });
-        if sent.is_err() {
-            return self.fail(FailurePlan::TimedOut);
-        }
-        self.sequence = sequence.saturating_add(1);
-        self.tried = self.tried.with(revision);
-        self.connecting = Some(Connecting { sequence, deadline: self.now + time });
-        self.life.step(trigger);
-        None
+        self.unsent = sent.is_err().then_some((revision, trigger));
+        sent.is_ok()
+    }
+
+    /// Whether a server of the handshake era will do.
+    fn may_fall_back(&self) -> bool {
+        self.info.connect == Connect::Automatic
+            && self.info.revisions.and(Revisions::HANDSHAKE).latest().is_some()
     }
 
     /// Shakes hands, because the server is of the handshake era: in `offered`, or else in the newest revision.
@@ -70,7 +85,7 @@ impl Core<'_> {
     }
 
     pub(crate) fn fail(&mut self, failure: FailurePlan) -> Option<Plan> {
-        self.connecting = None;
+        (self.connecting, self.unsent) = (None, None);
         if !self.life.step(Trigger::Failed) {
             self.life.step(Trigger::Shutdown);
         }
@@ -80,7 +95,7 @@ impl Core<'_> {
     /// The request that connects was not answered in time.
     pub(crate) fn connect_timed_out(&mut self) -> Option<Plan> {
         match self.life.state() {
-            State::Probing if self.info.connect == Connect::Automatic => self.fall_back(None),
+            State::Probing if self.may_fall_back() => self.fall_back(None),
             _ => self.fail(FailurePlan::TimedOut),
         }
     }
@@ -97,10 +112,11 @@ impl Core<'_> {
     }
 
     fn discovered(&mut self, line: &[u8], span: Span) -> Option<Plan> {
-        let [versions, capabilities] = rpc::view(line, span).pick(["supportedVersions", "capabilities"]);
+        let members = ["supportedVersions", "capabilities", "resultType"];
+        let [versions, capabilities, kind] = rpc::view(line, span).pick(members);
         let versions = versions.filter(|value| value.kind() == Kind::Array);
         let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
-        let (Some(versions), Some(capabilities)) = (versions, capabilities) else {
+        let (Some(versions), Some(capabilities), true) = (versions, capabilities, is_complete(kind)) else {
             return self.fail(FailurePlan::InvalidAnswer);
         };
         let mutual = named(versions).and(self.info.revisions);
@@ -109,7 +125,7 @@ impl Core<'_> {
             return self.connected(revision, capabilities, span);
         }
         match mutual.latest() {
-            Some(revision) if self.info.connect == Connect::Automatic => self.fall_back(Some(revision)),
+            Some(revision) if self.may_fall_back() => self.fall_back(Some(revision)),
             _ => self.fail(FailurePlan::NoCommonRevision(span)),
         }
     }
@@ -118,7 +134,7 @@ impl Core<'_> {
     /// it is.
     fn probe_refused(&mut self, line: &[u8], span: Span) -> Option<Plan> {
         let error = rpc::view(line, span);
-        let automatic = self.info.connect == Connect::Automatic;
+        let automatic = self.may_fall_back();
         let number = error.get("code").and_then(Json::integer).and_then(|number| i32::try_from(number).ok());
         match number {
             Some(code::UNSUPPORTED_PROTOCOL_VERSION) => {

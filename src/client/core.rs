@@ -6,8 +6,7 @@ use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
 use crate::json::{Json, Writer};
 use crate::keepalive::{ID_PREFIX, KeepAlive};
-use crate::lifecycle::{Lifecycle, State};
-use crate::observe::{Direction, Observer};
+use crate::lifecycle::{Lifecycle, State, Trigger};
 use crate::output::{Output, Overflow};
 use crate::rpc::code;
 use crate::time::Millis;
@@ -15,8 +14,9 @@ use crate::types::capabilities::ServerCapabilities;
 use crate::version::{Era, Revision, Revisions};
 
 use super::connect;
+use super::event::Lost;
 use super::info::ClientInfo;
-use super::request::{Method, Options, Outgoing, Stage};
+use super::request::{Clock, Method, Options, Outgoing, Stage};
 
 /// What is known of the server.
 #[derive(Debug, Clone, Copy)]
@@ -41,9 +41,10 @@ pub(crate) struct Core<'b> {
     pub(crate) connecting: Option<Connecting>,
     /// Revisions that were asked for.
     pub(crate) tried: Revisions,
+    /// The request that connects has found no room yet: how it is to be written.
+    pub(crate) unsent: Option<(Revision, Trigger)>,
     /// `notifications/initialized` is still to be written.
     pub(crate) owes_initialized: bool,
-    pub(crate) observer: Option<&'b mut (dyn Observer + Send + 'b)>,
     pub(crate) now: Millis,
     /// The number of the next request.
     pub(crate) sequence: u64,
@@ -72,9 +73,9 @@ impl<'b> Core<'b> {
             life: Lifecycle::CLIENT,
             peer: None,
             connecting: None,
+            unsent: None,
             tried: Revisions::NONE,
             owes_initialized: false,
-            observer: None,
             now: Millis::ZERO,
             sequence: 0,
             reserve: ID_LIMIT.saturating_add(LONGEST_ANSWER),
@@ -88,7 +89,7 @@ impl<'b> Core<'b> {
         self.output.reset();
         self.in_flight.clear();
         self.life = Lifecycle::CLIENT;
-        (self.peer, self.connecting, self.tried) = (None, None, Revisions::NONE);
+        (self.peer, self.connecting, self.unsent, self.tried) = (None, None, None, Revisions::NONE);
         (self.owes_initialized, self.wants_room) = (false, false);
         self.keep_alive.reset();
     }
@@ -105,7 +106,7 @@ impl<'b> Core<'b> {
         largest.saturating_add(self.output.overhead())
     }
 
-    /// Writes a message into what is free, and shows it to the observer.
+    /// Writes a message into what is free, wherever that is.
     pub(crate) fn send(
         &mut self,
         about: About,
@@ -113,16 +114,18 @@ impl<'b> Core<'b> {
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
         self.output.compact();
-        let text = self.output.write(about, room, body)?;
-        if let Some(observer) = &mut self.observer {
-            observer.line(Direction::Out, self.output.text(text), Ok(()));
-        }
-        Ok(())
+        self.output.write(about, room, body)
     }
 
-    /// What a request may use: not what is kept for answers.
+    /// What a request may use: not what is kept for answers, where any are given.
     fn room(&self) -> usize {
-        self.output.free().saturating_sub(self.reserve)
+        let kept = if self.answers() { self.reserve } else { 0 };
+        self.output.free().saturating_sub(kept)
+    }
+
+    /// Whether requests of the server are answered. The stateless era forbids it.
+    pub(crate) fn answers(&self) -> bool {
+        self.era() != Some(Era::Stateless)
     }
 
     /// Sends a request of the host's, if it may be sent now.
@@ -149,7 +152,11 @@ impl<'b> Core<'b> {
             maximum: options.maximum.unwrap_or(timeouts.maximum),
             ..crate::inflight::Data::EMPTY
         };
-        let ticket = self.in_flight.take(outgoing).ok_or(NotNow::Full)?;
+        let Some(ticket) = self.in_flight.take(outgoing) else {
+            // Slots whose requests are over, but for something to be written, are free as soon as there is room.
+            self.wants_room |= self.in_flight.first_queued().is_some();
+            return Err(NotNow::Full);
+        };
         let id = self.id_of(self.sequence, Some(ticket.slot));
         let room = self.room();
         let mut valid = true;
@@ -182,9 +189,12 @@ impl<'b> Core<'b> {
         self.peer.map(|peer| peer.revision.era())
     }
 
-    /// Sends one thing that waits for room: the end of the handshake, a cancellation, a request for the next page.
+    /// Sends one thing that waits for room: the handshake, its end, a cancellation, a request for the next page.
     /// `true`: there was one, and it is sent.
     pub(crate) fn write_queued(&mut self) -> bool {
+        if let Some((revision, trigger)) = self.unsent {
+            return self.write_connecting(revision, trigger);
+        }
         if self.owes_initialized {
             let sent = self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
                 out.token(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
@@ -197,14 +207,18 @@ impl<'b> Core<'b> {
         let written = match outgoing.stage {
             Stage::Cancelled => self.write_cancel(ticket, outgoing, ""),
             Stage::NextPage => self.write_next_page(ticket, outgoing),
-            Stage::Waiting | Stage::Over => Ok(()),
+            Stage::Waiting | Stage::Failed(_) | Stage::Over => Ok(()),
         };
-        if written.is_err() {
+        // A request that does not even fit alone never will.
+        let hopeless = written.is_err() && outgoing.stage == Stage::NextPage && self.output.is_empty();
+        if written.is_err() && !hopeless {
             return false;
         }
         self.in_flight.unqueue_first();
-        if outgoing.stage != Stage::NextPage {
-            self.in_flight.release(ticket);
+        match outgoing.stage {
+            Stage::NextPage if hopeless => self.end_list(ticket, Lost::CursorTooLong),
+            Stage::NextPage => {}
+            _ => self.in_flight.release(ticket),
         }
         true
     }
@@ -217,7 +231,7 @@ impl<'b> Core<'b> {
         self.output.compact();
         let (room, info) = (self.room(), self.info);
         let cursor = self.in_flight.text(ticket);
-        let text = self.output.write(About::REQUEST, room, &mut |out| {
+        self.output.write(About::REQUEST, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             out.token(r#","method":"tools/list","params":{"cursor":"#);
@@ -225,13 +239,10 @@ impl<'b> Core<'b> {
             info.write_meta(peer.revision, outgoing.wants_progress.then_some(id), out);
             out.token("}}");
         })?;
-        if let Some(observer) = &mut self.observer {
-            observer.line(Direction::Out, self.output.text(text), Ok(()));
-        }
         self.sequence = sequence.saturating_add(1);
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            (outgoing.sequence, outgoing.stage, outgoing.armed) = (sequence, Stage::Waiting, false);
-            (outgoing.maximum, outgoing.last_progress) = (info.timeouts.maximum, None);
+            (outgoing.sequence, outgoing.stage) = (sequence, Stage::Waiting);
+            (outgoing.clock, outgoing.last_progress) = (Clock::NextPage, None);
         }
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         Ok(())
@@ -239,7 +250,10 @@ impl<'b> Core<'b> {
 
     fn write_cancel(&mut self, ticket: Ticket, outgoing: Outgoing, reason: &str) -> Result<(), Overflow> {
         let id = self.id_of(outgoing.sequence, Some(ticket.slot));
-        self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
+        self.output.compact();
+        let kept = core::str::from_utf8(self.in_flight.text(ticket)).unwrap_or_default();
+        let reason = if outgoing.stage == Stage::Cancelled { kept } else { reason };
+        self.output.write(About::NOTIFICATION, usize::MAX, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
             out.unsigned(id);
             if !reason.is_empty() {
@@ -250,22 +264,32 @@ impl<'b> Core<'b> {
     }
 
     /// The host does not want the answer any more, or has waited long enough. The server is told: now, or when there
-    /// is room, without the reason then.
+    /// is room, with the reason if the slot's text can keep it for so long.
     pub(crate) fn give_up(&mut self, ticket: Ticket, reason: &str) {
         let Some(outgoing) = self.in_flight.get(ticket).copied() else { return };
         self.in_flight.set_deadline(ticket, None);
         match outgoing.stage {
             // It is in the queue already, and the server has answered the page before.
             Stage::NextPage => self.set_stage(ticket, Stage::Over),
+            Stage::Failed(_) => self.in_flight.release(ticket),
             Stage::Waiting if self.write_cancel(ticket, outgoing, reason).is_ok() => {
                 self.in_flight.release(ticket)
             }
             Stage::Waiting => {
                 self.set_stage(ticket, Stage::Cancelled);
+                if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
+                    self.in_flight.set_text(ticket, [b"", b""]);
+                }
                 self.in_flight.queue(ticket);
             }
             Stage::Cancelled | Stage::Over => {}
         }
+    }
+
+    /// A list cannot go on: its end is the next event.
+    pub(crate) fn end_list(&mut self, ticket: Ticket, lost: Lost) {
+        self.set_stage(ticket, Stage::Failed(lost));
+        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }
 
     pub(crate) fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
@@ -278,14 +302,14 @@ impl<'b> Core<'b> {
     pub(crate) fn open(&self, ticket: Ticket) -> Option<&Outgoing> {
         self.in_flight
             .get(ticket)
-            .filter(|outgoing| matches!(outgoing.stage, Stage::Waiting | Stage::NextPage))
+            .filter(|outgoing| !matches!(outgoing.stage, Stage::Cancelled | Stage::Over))
     }
 
     /// The request whose progress a token stands for.
     pub(crate) fn find_token(&self, token: Json<'_>) -> Option<Ticket> {
         let ticket = self.find(token)?;
-        let outgoing = self.open(ticket)?;
-        outgoing.wants_progress.then_some(ticket)
+        let outgoing = self.in_flight.get(ticket)?;
+        (outgoing.wants_progress && outgoing.stage == Stage::Waiting).then_some(ticket)
     }
 
     /// Whether there is room to answer the server.

@@ -272,7 +272,8 @@ impl<'a> ToolsPage<'a> {
         self.ticket
     }
 
-    /// Whether this is the end of the list. If not, the next page is asked for by itself.
+    /// Whether this is the end of the list. If not, the next page is asked for by itself; should that not go on,
+    /// [`Event::Finished`] says why.
     #[must_use]
     pub fn is_last(&self) -> bool {
         self.last

@@ -1,5 +1,6 @@
 //! The client side of one connection, in both eras.
 
+mod calls;
 mod connect;
 mod core;
 mod event;
@@ -21,20 +22,20 @@ pub use self::request::{Options, Outgoing};
 use self::core::{Core, ID_LIMIT};
 use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
-use self::request::Method;
+use self::request::{Clock, Stage};
 use crate::buffer::Buffer;
-use crate::fault::{Misuse, NotNow};
+use crate::fault::Misuse;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Span, Writer};
+use crate::json::{ScanErrorKind, Span};
 use crate::keepalive::{Due, Pings};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
-use crate::observe::{Direction, Observer};
+use crate::observe::Observer;
 use crate::rpc::{self, Class};
 use crate::time::Millis;
 use crate::types::capabilities::ServerCapabilities;
-use crate::version::{Era, Revision};
+use crate::version::Revision;
 
 /// Room for one request that waits for its answer. Lend an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::inflight::Slot<Outgoing>;
@@ -63,8 +64,8 @@ pub struct Client<'b> {
     core: Core<'b>,
     /// What `event` will hand out.
     plan: Option<Plan>,
-    /// It was handed out: the line may go at the next poll.
-    handed_out: bool,
+    /// The line belongs to that event: it goes at the first poll after it was handed out.
+    holds_line: bool,
     grace_ends: Option<Millis>,
     /// Where to look for requests that end with the connection: those before are over.
     ending: u32,
@@ -84,7 +85,7 @@ impl<'b> Client<'b> {
         let rx = rx.into();
         let core = Core::new(info, tx.into(), rx.limit());
         let input = Input::new(rx, info.depth, ID_LIMIT);
-        Client { input, core, plan: None, handed_out: false, grace_ends: None, ending: 0 }.checked()
+        Client { input, core, plan: None, holds_line: false, grace_ends: None, ending: 0 }.checked()
     }
 
     fn checked(self) -> Result<Client<'b>, Misuse> {
@@ -103,7 +104,7 @@ impl<'b> Client<'b> {
     }
 
     /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list. Without it,
-    /// every request is refused as [`NotNow::Full`].
+    /// every request is refused as [`NotNow::Full`](crate::NotNow::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.core.in_flight = InFlight::lent(slots, text);
@@ -131,7 +132,7 @@ impl<'b> Client<'b> {
     /// Shows every message to `observer`.
     #[must_use]
     pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Client<'b> {
-        self.core.observer = Some(observer);
+        self.core.output.set_observer(observer);
         self
     }
 
@@ -140,116 +141,6 @@ impl<'b> Client<'b> {
     pub fn keep_alive(mut self, pings: Pings) -> Client<'b> {
         self.core.keep_alive.set(pings);
         self
-    }
-
-    /// Calls a tool. `arguments` writes them: an object.
-    ///
-    /// # Errors
-    /// [`NotNow::NotConnected`]: not yet, or not any more. [`NotNow::Unsupported`]: the server has no tools.
-    /// [`NotNow::Full`]: no slot is free. [`NotNow::Busy`]: there is no room yet; [`Event::Room`] says when there is.
-    /// [`NotNow::Unwritable`]: the arguments are larger than the transmit buffer, or not valid JSON.
-    pub fn call_with(
-        &mut self,
-        tool: &str,
-        options: Options,
-        arguments: impl FnMut(&mut Writer<'_>),
-    ) -> Result<Ticket, NotNow> {
-        let mut arguments = arguments;
-        self.call_dyn(tool, options, &mut |out| {
-            out.value_checked(&mut arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
-        })
-    }
-
-    /// Calls a tool with arguments of any type that serializes to an object.
-    ///
-    /// # Errors
-    /// As [`call_with`](Client::call_with).
-    #[cfg(feature = "serde")]
-    pub fn call<T: serde::Serialize + ?Sized>(
-        &mut self,
-        tool: &str,
-        arguments: &T,
-        options: Options,
-    ) -> Result<Ticket, NotNow> {
-        self.call_dyn(tool, options, &mut |out| match out.serialize(arguments) {
-            Ok(()) => out.ends_with(b'}'),
-            Err(_) => out.overflowed(),
-        })
-    }
-
-    /// Calls a tool with arguments that are JSON text: an object.
-    ///
-    /// # Errors
-    /// As [`call_with`](Client::call_with).
-    pub fn call_json(&mut self, tool: &str, arguments: &str, options: Options) -> Result<Ticket, NotNow> {
-        self.call_dyn(tool, options, &mut |out| {
-            out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
-        })
-    }
-
-    fn call_dyn(
-        &mut self,
-        tool: &str,
-        options: Options,
-        arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Result<Ticket, NotNow> {
-        self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(Method::CallTool, "tools/call", options, &mut |out| {
-            out.field_string("name", tool);
-            out.key("arguments");
-            arguments(out)
-        })
-    }
-
-    /// Lists the tools, page by page: [`Event::Tools`] for each, the next one is asked for by itself.
-    ///
-    /// # Errors
-    /// As [`call_with`](Client::call_with).
-    pub fn list_tools(&mut self, options: Options) -> Result<Ticket, NotNow> {
-        self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(Method::ListTools, "tools/list", options, &mut |_| true)
-    }
-
-    /// Asks whether the server is there. With `2026-07-28`, which has no `ping`, this is `server/discover`.
-    ///
-    /// # Errors
-    /// As [`call_with`](Client::call_with).
-    pub fn ping(&mut self, options: Options) -> Result<Ticket, NotNow> {
-        let stateless = self.core.era() == Some(Era::Stateless);
-        let method = if stateless { "server/discover" } else { "ping" };
-        self.core.begin(Method::Ping, method, options, &mut |_| true)
-    }
-
-    /// Sends any other request. `params` writes its members, keys and values; `_meta` is the machine's.
-    ///
-    /// # Errors
-    /// As [`call_with`](Client::call_with), except that no capability is asked for.
-    pub fn request(
-        &mut self,
-        method: &str,
-        options: Options,
-        params: impl FnMut(&mut Writer<'_>),
-    ) -> Result<Ticket, NotNow> {
-        let mut params = params;
-        self.core.begin(Method::Other, method, options, &mut |out| out.members_checked(&mut params).is_ok())
-    }
-
-    /// Cancels a request. Its ticket is gone; the server is told.
-    ///
-    /// # Errors
-    /// [`NotNow::Gone`]: it has ended already.
-    pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), NotNow> {
-        self.core.open(ticket).ok_or(NotNow::Gone)?;
-        self.core.give_up(ticket, reason);
-        Ok(())
-    }
-
-    fn needs(&self, capability: ServerCapabilities) -> Result<(), NotNow> {
-        match self.core.is_connected() {
-            false => Err(NotNow::NotConnected),
-            true if self.core.can(capability) => Ok(()),
-            true => Err(NotNow::Unsupported),
-        }
     }
 
     /// How many requests are in flight.
@@ -286,6 +177,7 @@ impl<'b> Client<'b> {
     /// grace lasts. The host then closes the server's input.
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
+        self.core.connecting = None;
         self.core.life.step(Trigger::Shutdown);
     }
 
@@ -294,7 +186,7 @@ impl<'b> Client<'b> {
         self.input.reset();
         self.core.reset();
         self.plan = None;
-        self.handed_out = false;
+        self.holds_line = false;
         self.grace_ends = None;
         self.ending = 0;
     }
@@ -302,7 +194,7 @@ impl<'b> Client<'b> {
     /// What is needed next: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
-        if mem::take(&mut self.handed_out) {
+        if self.plan.is_none() && mem::take(&mut self.holds_line) {
             self.input.release();
         }
         while self.plan.is_none() && self.advance() {}
@@ -314,7 +206,7 @@ impl<'b> Client<'b> {
         }
         self.input.make_room();
         let connecting = self.core.connecting.map(|connecting| connecting.deadline);
-        let alive = self.core.keep_alive.deadline().filter(|_| self.core.is_connected());
+        let alive = self.core.keep_alive.deadline(self.core.now).filter(|_| self.core.is_connected());
         let deadlines = [self.core.in_flight.next_deadline(), self.grace_ends, connecting, alive];
         // What is overdue even now waits for room, not for time.
         let now = self.core.now;
@@ -325,7 +217,6 @@ impl<'b> Client<'b> {
     /// What happened, if the last poll said [`Action::Event`].
     pub fn event(&mut self) -> Option<Event<'_>> {
         let plan = self.plan.take()?;
-        self.handed_out = true;
         let line = self.input.bytes();
         let view = |span: Span| rpc::view(line, span);
         Some(match plan {
@@ -367,8 +258,9 @@ impl<'b> Client<'b> {
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
     fn advance(&mut self) -> bool {
         if self.core.output.is_broken() {
+            // What has come already is still heard: a server may have answered before it went.
             self.core.output.clear();
-            self.input.close();
+            self.input.end();
         }
         match self.core.life.state() {
             State::Closed => return false,
@@ -405,15 +297,20 @@ impl<'b> Client<'b> {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return false };
-        if !mem::replace(&mut outgoing.armed, true) {
-            outgoing.maximum = now + outgoing.maximum;
-            let deadline = (now + outgoing.timeout).min(outgoing.maximum);
-            self.core.in_flight.set_deadline(ticket, Some(deadline));
-            return true;
-        }
-        let method = outgoing.method;
+        let (method, lost) = match outgoing.stage {
+            Stage::Failed(lost) => (outgoing.method, lost),
+            Stage::Waiting if outgoing.clock != Clock::Running => {
+                if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
+                    outgoing.maximum = now.plus(outgoing.maximum);
+                }
+                let deadline = now.plus(outgoing.timeout).min(outgoing.maximum);
+                self.core.in_flight.set_deadline(ticket, Some(deadline));
+                return true;
+            }
+            _ => (outgoing.method, Lost::TimedOut),
+        };
         self.core.give_up(ticket, "timeout");
-        self.plan = Some(Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(Lost::TimedOut) });
+        self.plan = Some(Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) });
         true
     }
 
@@ -445,24 +342,33 @@ impl<'b> Client<'b> {
             LineContent::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
             _ => None,
         };
-        let may_need_answer = matches!(class, None | Some(Class::Request { .. }));
-        if may_need_answer && !self.core.can_answer() {
+        let is_request = match line.content {
+            LineContent::Message(_) => matches!(class, Some(Class::Request { .. })),
+            LineContent::TooLong { envelope, .. } => envelope.method.is_some() && envelope.id.is_some(),
+            LineContent::Broken(error, envelope) => {
+                error.kind == ScanErrorKind::TooDeep && envelope.method.is_some() && envelope.id.is_some()
+            }
+            LineContent::Truncated => false,
+        };
+        if is_request && self.core.answers() && !self.core.can_answer() {
             return false;
         }
         self.core.keep_alive.heard();
+        self.core.output.show();
         let received = match class {
             Some(class) => receive::message(&mut self.core, bytes, class, line.stream),
             None => receive::no_message(&mut self.core, bytes, line.content, line.stream),
         };
-        if let Some(observer) = &mut self.core.observer {
-            let outcome = match &received {
-                Received::Fault(fault) => Err(*fault),
-                _ => Ok(()),
-            };
-            observer.line(Direction::In, bytes, outcome);
-        }
+        let outcome = match &received {
+            Received::Fault(fault) => Err(*fault),
+            _ => Ok(()),
+        };
+        self.core.output.show_received(bytes, outcome);
         match received {
-            Received::Host(plan) => self.plan = Some(plan),
+            Received::Host(plan) => {
+                self.plan = Some(plan);
+                self.holds_line = true;
+            }
             Received::Done => self.input.release(),
             Received::Fault(fault) => {
                 self.plan = Some(Plan::Fault(fault));
@@ -473,14 +379,26 @@ impl<'b> Client<'b> {
     }
 
     fn end_of_input(&mut self) -> bool {
-        if !self.input.ended() || self.input.line().is_some() {
+        if !self.input.ended() {
             return false;
+        }
+        if self.input.line().is_some() {
+            // A request of the server's waits for room. It may do so for as long as the grace lasts.
+            let ends = self.grace_ends();
+            if self.core.now < ends {
+                return false;
+            }
         }
         if self.core.connecting.is_some() {
             self.plan = self.core.fail(FailurePlan::Closed);
             return true;
         }
         self.core.life.step(Trigger::EndOfInput)
+    }
+
+    /// When the grace is over that starts now, if it has not before.
+    fn grace_ends(&mut self) -> Millis {
+        *self.grace_ends.get_or_insert(self.core.now.plus(self.core.info.timeouts.grace))
     }
 
     /// Ends every request, then the connection as soon as everything is written, or the grace is over.
@@ -496,8 +414,7 @@ impl<'b> Client<'b> {
             }
             return true;
         }
-        let grace = self.core.info.timeouts.grace;
-        let ends = *self.grace_ends.get_or_insert(self.core.now + grace);
+        let ends = self.grace_ends();
         let over = self.core.output.is_empty() || ends <= self.core.now || self.core.output.is_broken();
         over && self.core.life.step(Trigger::Drained)
     }

@@ -4,7 +4,6 @@ use crate::fault::Fault;
 use crate::frame::StreamId;
 use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
-use crate::lifecycle::State;
 use crate::line::Content;
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::types::capabilities::ServerCapabilities;
@@ -13,7 +12,7 @@ use crate::version::Era;
 use super::core::{Core, ID_LIMIT};
 use super::event::{Listed, Lost};
 use super::plan::{FailurePlan, OutcomePlan, Plan};
-use super::request::{Method, Outgoing, Stage};
+use super::request::{Clock, Method, Outgoing, Stage};
 
 /// What became of a line.
 pub(crate) enum Received {
@@ -37,7 +36,7 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
         Class::Request { id, method, .. } => request(core, line, id, method, stream),
         Class::Notification { method, params } => notification(core, line, method, params),
         Class::Response { id, outcome } => response(core, line, id, outcome),
-        Class::ErrorWithoutId { error } => match core.connecting {
+        Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent.is_none()) {
             // Only one request is in flight, so it must be that one.
             Some(_) => core.connect_answered(line, Outcome::Error(error)).into(),
             None => {
@@ -45,6 +44,12 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
                 Received::Fault(Fault::ErrorWithoutId { code })
             }
         },
+        // Neither a method nor a result nor an error: an answer that is none, if anybody waits for one.
+        Class::Invalid { why: Invalid::Method, id: Some(id), .. }
+            if Json::trusted(line).get("method").is_none() && is_awaited(core, rpc::view(line, id)) =>
+        {
+            response(core, line, id, Outcome::Malformed)
+        }
         Class::Invalid { why, .. } => Received::Fault(match why {
             Invalid::Batch => Fault::Batch,
             Invalid::NotAnObject => Fault::NotAnObject,
@@ -71,7 +76,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
     };
     let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else { return Received::Fault(fault) };
     if envelope.method.is_some() {
-        if core.era() != Some(Era::Stateless) && id.len() <= ID_LIMIT {
+        if core.answers() && id.len() <= ID_LIMIT {
             core.answer(id, stream, Some(fault));
         }
         return Received::Fault(fault);
@@ -82,6 +87,8 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
     }
     match core.find(id).filter(|ticket| core.open(*ticket).is_some()) {
         Some(ticket) => finish(core, ticket, OutcomePlan::Lost(lost)),
+        // Whatever it says, the server is there.
+        None if core.keep_alive.asked_with(id) => Received::Done,
         None => Received::Fault(fault),
     }
 }
@@ -90,7 +97,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
 fn request(core: &mut Core<'_>, line: &[u8], id: Span, method: Span, stream: StreamId) -> Received {
     let id = line.get(id.range()).unwrap_or_default();
     let method = rpc::view(line, method).string();
-    if core.life.state() == State::Stateless {
+    if !core.answers() {
         // The specification forbids the client to answer, even with an error.
         return Received::Fault(Fault::UnknownMethod);
     }
@@ -146,8 +153,8 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Span) -> Received {
     // Progress that does not grow is shown, but buys no time.
     if outgoing.last_progress.is_none_or(|last| progress > last) {
         outgoing.last_progress = Some(progress);
-        if outgoing.progress_resets && outgoing.armed {
-            let deadline = (core.now + outgoing.timeout).min(outgoing.maximum);
+        if outgoing.progress_resets && outgoing.clock == Clock::Running {
+            let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
             core.in_flight.set_deadline(ticket, Some(deadline));
         }
     }
@@ -155,10 +162,15 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Span) -> Received {
 }
 
 fn is_connecting(core: &Core<'_>, id: Json<'_>) -> bool {
-    match (core.connecting, core.place_of(id)) {
+    // What was not sent yet cannot be answered.
+    match (core.connecting.filter(|_| core.unsent.is_none()), core.place_of(id)) {
         (Some(connecting), Some((sequence, None))) => connecting.sequence == sequence,
         _ => false,
     }
+}
+
+fn is_awaited(core: &Core<'_>, id: Json<'_>) -> bool {
+    is_connecting(core, id) || core.find(id).is_some()
 }
 
 fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
@@ -166,7 +178,7 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
     if is_connecting(core, id) {
         return core.connect_answered(line, outcome).into();
     }
-    if core.keep_alive.answered(id) {
+    if core.keep_alive.asked_with(id) {
         return Received::Done;
     }
     let Some(ticket) = core.find(id) else {
@@ -184,7 +196,7 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
             core.set_stage(ticket, Stage::Over);
             return Received::Done;
         }
-        Stage::NextPage | Stage::Over => return Received::Done,
+        Stage::NextPage | Stage::Failed(_) | Stage::Over => return Received::Done,
     }
     match outcome {
         Outcome::Malformed => finish(core, ticket, OutcomePlan::Lost(Lost::Invalid)),
@@ -197,15 +209,28 @@ fn result(core: &mut Core<'_>, line: &[u8], ticket: Ticket, outgoing: Outgoing, 
     let result = rpc::view(line, span);
     // `null` is what some send for a result without members.
     let is_object = result.kind() == Kind::Object || (result.is_null() && outgoing.method == Method::Ping);
-    let kind = result.get("resultType").filter(|kind| !kind.is_null());
-    let is_complete = kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"));
-    if !is_object || (!is_complete && core.era() == Some(Era::Stateless)) {
+    let stateless = core.era() == Some(Era::Stateless);
+    if !is_object || (stateless && !is_complete(result.get("resultType"))) {
+        return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
+    }
+    if outgoing.method == Method::CallTool && !is_tool_result(result) {
         return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
     }
     match outgoing.method {
         Method::ListTools => page(core, result, ticket, outgoing, span),
         _ => finish(core, ticket, OutcomePlan::Result(span)),
     }
+}
+
+/// Whether the content is one, if there is any: some servers leave an empty one out.
+fn is_tool_result(result: Json<'_>) -> bool {
+    result.get("content").is_none_or(|content| content.is_null() || content.kind() == Kind::Array)
+}
+
+/// Whether a result of this type is the whole answer: older servers do not say so.
+pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
+    let kind = kind.filter(|kind| !kind.is_null());
+    kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
 }
 
 /// A page of a list: asks for the next one, unless it is the last.
@@ -224,16 +249,18 @@ fn page(core: &mut Core<'_>, result: Json<'_>, ticket: Ticket, outgoing: Outgoin
     let repeated = outgoing.pages > 0 && core.in_flight.text(ticket) == cursor.bytes();
     let pages = outgoing.pages.saturating_add(1);
     if repeated || pages >= core.info.pages {
-        return finish(core, ticket, OutcomePlan::Lost(Lost::EndlessList));
+        core.end_list(ticket, Lost::EndlessList);
+    } else if !core.in_flight.set_text(ticket, [cursor.bytes(), b""]) {
+        core.end_list(ticket, Lost::CursorTooLong);
+    } else {
+        if let Some(outgoing) = core.in_flight.get_mut(ticket) {
+            (outgoing.pages, outgoing.stage) = (pages, Stage::NextPage);
+        }
+        // It may have to wait for room: that counts, too.
+        let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
+        core.in_flight.set_deadline(ticket, Some(deadline));
+        core.in_flight.queue(ticket);
     }
-    if !core.in_flight.set_text(ticket, [cursor.bytes(), b""]) {
-        return finish(core, ticket, OutcomePlan::Lost(Lost::CursorTooLong));
-    }
-    if let Some(outgoing) = core.in_flight.get_mut(ticket) {
-        (outgoing.pages, outgoing.stage) = (pages, Stage::NextPage);
-    }
-    core.in_flight.set_deadline(ticket, None);
-    core.in_flight.queue(ticket);
     Received::Host(Plan::Page { ticket, result: span, last: false })
 }
 

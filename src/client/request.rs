@@ -8,6 +8,7 @@ use crate::time::Millis;
 use crate::version::Revision;
 
 use super::core::Core;
+use super::event::Lost;
 
 /// A request that the client has in flight.
 #[derive(Debug, Clone, Copy)]
@@ -16,12 +17,11 @@ pub struct Outgoing {
     pub(crate) sequence: u64,
     pub(crate) method: Method,
     pub(crate) stage: Stage,
-    /// Whether its deadline counts already: the clock starts at the first poll after it was sent.
-    pub(crate) armed: bool,
+    pub(crate) clock: Clock,
     pub(crate) wants_progress: bool,
     pub(crate) progress_resets: bool,
     pub(crate) timeout: Millis,
-    /// As a span until the deadline is armed, then the point after which no progress helps.
+    /// As a span until the clock runs for the first time, then the point after which no progress helps.
     pub(crate) maximum: Millis,
     pub(crate) last_progress: Option<Decimal>,
     /// How many pages of a list have come.
@@ -37,6 +37,16 @@ pub(crate) enum Method {
     Other,
 }
 
+/// Whether the time of a request runs: it starts at the first poll after it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Not yet.
+    Stopped,
+    /// Not yet; the maximum, which is for the whole list, does.
+    NextPage,
+    Running,
+}
+
 /// How far a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -44,6 +54,8 @@ pub(crate) enum Stage {
     Waiting,
     /// The request for the next page is to be written.
     NextPage,
+    /// A list that cannot go on. The host has heard its last page, and is to hear why there are no more.
+    Failed(Lost),
     /// The host has heard its end; a cancellation is to be written.
     Cancelled,
     /// The host has heard its end, and the peer does not have to.
@@ -55,7 +67,7 @@ impl Data for Outgoing {
         sequence: 0,
         method: Method::Other,
         stage: Stage::Over,
-        armed: false,
+        clock: Clock::Stopped,
         wants_progress: false,
         progress_resets: false,
         timeout: Millis::ZERO,
@@ -94,7 +106,7 @@ impl Options {
         self
     }
 
-    /// Waits this long at most, in milliseconds, whatever progress is made.
+    /// Waits this long at most, in milliseconds, whatever progress is made; for a list, all its pages included.
     #[must_use]
     pub const fn maximum(mut self, time: Millis) -> Self {
         self.maximum = Some(time);
@@ -132,7 +144,8 @@ impl Core<'_> {
     /// with the digits in a string.
     pub(crate) fn place_of(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
         let digits = match id.string() {
-            Some(text) => text.as_str()?,
+            // A plus would be read as a number, too.
+            Some(text) => text.as_str().filter(|text| !text.starts_with('+'))?,
             None => id.raw(),
         };
         let place = digits.parse::<u64>().ok()?.checked_sub(1)?;

@@ -8,14 +8,14 @@ pub(super) fn hash(seed: u64, bytes: impl Iterator<Item = u8>) -> u32 {
     let mut state = State([key0, key1, 0x6c79_6765 ^ key0, 0x7465_6462 ^ key1]);
     let (mut word, mut length) = (0u32, 0u32);
     for byte in bytes {
-        word |= u32::from(byte) << (8 * (length % 4));
+        word |= u32::from(byte).wrapping_shl(length.wrapping_mul(8) & 31);
         length = length.wrapping_add(1);
         if length.is_multiple_of(4) {
             state.absorb(word);
             word = 0;
         }
     }
-    state.absorb(word | length << 24);
+    state.absorb(word | length.wrapping_shl(24));
     state.finish()
 }
 

@@ -22,6 +22,13 @@ pub struct Decimal {
 /// The longest text: a sign, a zero, a point, seven zeros and 19 digits; or the digits, `e` and an exponent.
 const LONGEST: usize = 32;
 
+/// Zero.
+impl Default for Decimal {
+    fn default() -> Self {
+        Decimal::ZERO
+    }
+}
+
 impl Decimal {
     /// Zero.
     pub const ZERO: Decimal = Decimal { mantissa: 0, exponent: 0 };

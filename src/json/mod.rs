@@ -14,18 +14,18 @@
 //! # Ok::<(), mcp_proto::json::ScanError>(())
 //! ```
 
-mod decimal;
+pub(crate) mod decimal;
 #[cfg(feature = "serde")]
 mod encode;
 mod path;
-mod scan;
+pub(crate) mod scan;
 mod swar;
-mod text;
+pub(crate) mod text;
 #[cfg(feature = "serde")]
 mod typed;
 mod view;
 mod walk;
-mod write;
+pub(crate) mod write;
 
 pub use decimal::Decimal;
 #[cfg(feature = "serde")]

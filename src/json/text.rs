@@ -1,7 +1,8 @@
 //! `Str`: the text of a JSON string, still escaped.
 
 use super::swar::text_run;
-use super::walk::{after_prefix, copy, split};
+use super::walk::{after_prefix, split};
+use crate::buffer::copy;
 use core::fmt;
 
 /// The text of a JSON string as it stands between the quotes, still escaped. It compares, iterates and copies the
@@ -279,45 +280,50 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
     let Some(first) = memchr::memchr(b'\\', text) else { return text.len() };
     let (mut from, mut to) = (first, first);
     while let Some([byte, tail @ ..]) = text.get(from..) {
-        let before = tail.len();
-        let (next, decoded, length) = if *byte == b'\\' {
-            let (character, rest) = unescape(tail);
-            let mut decoded = [0; 4];
-            let length = character.encode_utf8(&mut decoded).len();
-            (before.wrapping_sub(rest.len()).wrapping_add(1), decoded, length)
-        } else {
+        if *byte != b'\\' {
             let run = text_run(tail).saturating_add(1);
             move_down(text, from, to, run);
-            to = to.saturating_add(run);
-            from = from.saturating_add(run);
+            (from, to) = (from.saturating_add(run), to.saturating_add(run));
             continue;
-        };
-        // An escape is at least as long as what it stands for; only a cut one, which no scanned text has, is not.
-        for byte in decoded.iter().take(length.min(next)) {
-            if let Some(place) = text.get_mut(to) {
-                *place = *byte;
-            }
-            to = to.saturating_add(1);
         }
-        from = from.saturating_add(next);
+        let before = tail.len().wrapping_add(1);
+        let (character, rest) = unescape(tail);
+        let escape = before.wrapping_sub(rest.len());
+        let mut decoded = [0; 4];
+        let decoded = character.encode_utf8(&mut decoded).as_bytes();
+        // An escape is at least as long as what it stands for; only a cut one, which no scanned text has, is not.
+        let length = decoded.len().min(escape);
+        if let Some(place) = text.get_mut(to..to.saturating_add(length)) {
+            copy(place, decoded);
+        }
+        (from, to) = (from.saturating_add(escape), to.saturating_add(length));
     }
     to.min(text.len())
 }
 
-/// Moves `length` bytes from `from` down to `to`, block by block: a run may overlap with where it goes.
+/// Moves `length` bytes from `from` down to `to`.
 fn move_down(text: &mut [u8], from: usize, to: usize, length: usize) {
-    let mut block = [0; 64];
+    let gap = from.saturating_sub(to);
     let mut done = 0usize;
-    while done < length {
-        let size = length.saturating_sub(done).min(block.len());
-        let part = |start: usize| start.saturating_add(done)..start.saturating_add(done).saturating_add(size);
-        let (Some(source), Some(kept)) = (text.get(part(from)), block.get_mut(..size)) else { return };
-        copy(kept, source);
-        let Some(target) = text.get_mut(part(to)) else { return };
-        copy(target, kept);
+    // A run may overlap with where it goes, so it moves in parts that do not.
+    while done < length && gap > 0 {
+        let size = length.saturating_sub(done).min(gap.max(OVERLAP));
+        let (start, end) = (from.saturating_add(done), to.saturating_add(done));
+        if size <= gap {
+            let Some((target, source)) = text.split_at_mut_checked(start) else { return };
+            let Some(source) = source.get(..size) else { return };
+            copy(target.get_mut(end..).unwrap_or_default(), source);
+        } else {
+            let mut block = [0; OVERLAP];
+            copy(&mut block, text.get(start..start.saturating_add(size)).unwrap_or_default());
+            copy(text.get_mut(end..end.saturating_add(size)).unwrap_or_default(), &block);
+        }
         done = done.saturating_add(size);
     }
 }
+
+/// How many bytes are moved at once through a copy when they overlap with where they go.
+const OVERLAP: usize = 64;
 
 #[cfg(test)]
 mod tests;

@@ -94,11 +94,3 @@ pub(super) fn after_prefix<'b>(bytes: &'b [u8], prefix: &[u8]) -> Option<&'b [u8
     let (head, tail) = bytes.split_at_checked(prefix.len())?;
     (head == prefix).then_some(tail)
 }
-
-/// Copies as much as both have.
-#[inline]
-pub(super) fn copy(target: &mut [u8], source: &[u8]) {
-    for (place, byte) in target.iter_mut().zip(source) {
-        *place = *byte;
-    }
-}

@@ -1,14 +1,17 @@
 //! The writer: JSON into lent room, with latched overflow, marks and automatic commas.
 
+mod escape;
+
 use super::DEPTH_LIMIT;
 use super::decimal::{Decimal, digits};
 use super::scan::{ScanError, Scanner, scan};
-use super::swar::text_run;
 use super::text::Str;
 use super::view::Json;
-use super::walk::{copy, split, trimmed};
-use crate::buffer::Room;
+use super::walk::{split, trimmed};
+use crate::buffer::copy;
+use crate::buffer::{Room, shift};
 use core::fmt;
+use escape::{escape_into, escaped_length, first_length};
 
 /// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
 /// the first thing that does not fit, nothing more is written and [`overflowed`](Writer::overflowed) says so.
@@ -86,6 +89,12 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// One past the last byte written, in the room.
+    #[cfg(test)]
+    pub(crate) fn end(&self) -> usize {
+        self.at
+    }
+
     /// What was written so far (nothing while it only counts).
     pub(crate) fn written(&self) -> &[u8] {
         self.room.bytes().get(self.start..self.at).unwrap_or_default()
@@ -99,61 +108,61 @@ impl<'a> Writer<'a> {
     /// Begins an object.
     pub fn begin_object(&mut self) {
         self.separate();
-        self.push(b"{");
+        self.push_byte(b'{');
     }
 
     /// Ends an object.
     pub fn end_object(&mut self) {
-        self.push(b"}");
+        self.push_byte(b'}');
     }
 
     /// Begins an array.
     pub fn begin_array(&mut self) {
         self.separate();
-        self.push(b"[");
+        self.push_byte(b'[');
     }
 
     /// Ends an array.
     pub fn end_array(&mut self) {
-        self.push(b"]");
+        self.push_byte(b']');
     }
 
     /// The name of a member, whose value comes next.
     pub fn key(&mut self, key: &str) {
         self.string(key);
-        self.push(b":");
+        self.push_byte(b':');
     }
 
     /// A string.
     pub fn string(&mut self, text: &str) {
         self.separate();
-        self.push(b"\"");
+        self.push_byte(b'"');
         self.escape(text.as_bytes());
-        self.push(b"\"");
+        self.push_byte(b'"');
     }
 
     /// A string of whatever `value` prints. If it fails to print, the string ends there.
     pub fn display(&mut self, value: &dyn fmt::Display) {
         self.separate();
-        self.push(b"\"");
+        self.push_byte(b'"');
         // An error is either an overflow, which is latched, or the value's own.
         let _ = fmt::write(&mut Escaping(self), format_args!("{value}"));
-        self.push(b"\"");
+        self.push_byte(b'"');
     }
 
     /// A string that came from elsewhere, with the escapes it has.
     pub fn text(&mut self, text: Str<'_>) {
         self.separate();
-        self.push(b"\"");
+        self.push_byte(b'"');
         self.push(text.raw().as_bytes());
-        self.push(b"\"");
+        self.push_byte(b'"');
     }
 
     /// An integer.
     pub fn integer(&mut self, value: i64) {
         self.separate();
         if value < 0 {
-            self.push(b"-");
+            self.push_byte(b'-');
         }
         self.push(digits(value.unsigned_abs(), &mut [0; 20]));
     }
@@ -243,7 +252,7 @@ impl<'a> Writer<'a> {
         while let Some(length) = memchr::memchr2(b'\n', b'\r', rest) {
             let (run, tail) = split(rest, length);
             self.push(run);
-            self.push(b" ");
+            self.push_byte(b' ');
             rest = tail.get(1..).unwrap_or_default();
         }
         self.push(rest);
@@ -271,8 +280,9 @@ impl<'a> Writer<'a> {
             to = to.saturating_add(1);
         }
         if from.at <= to && to <= written.len() {
-            written.copy_within(to.., from.at);
-            self.at = self.at.saturating_sub(to.saturating_sub(from.at));
+            let removed = to.saturating_sub(from.at);
+            shift(written.get_mut(from.at..).unwrap_or_default(), removed);
+            self.at = self.at.saturating_sub(removed);
         }
     }
 
@@ -297,7 +307,11 @@ impl<'a> Writer<'a> {
         let written = self.room.bytes().get(mark.at..self.at).unwrap_or_default();
         let mut scanner = Scanner::new(DEPTH_LIMIT);
         scanner.feed(b"{");
-        scanner.feed(written.strip_prefix(b",").filter(|_| mark.last != b'{').unwrap_or(written));
+        let members = match written {
+            [b',', members @ ..] if mark.last != b'{' => members,
+            members => members,
+        };
+        scanner.feed(members);
         scanner.feed(b"}");
         let checked = scanner.finish();
         if checked.is_err() {
@@ -337,77 +351,81 @@ impl<'a> Writer<'a> {
         let (mut from, to) = (self.start.saturating_add(from), self.start.saturating_add(to).min(self.at));
         if matches!(self.room, Room::Measure) {
             // In JSON text only quotes, backslashes and tabs are escaped, with two bytes each.
-            self.at = self.at.saturating_add(to.saturating_sub(from).saturating_mul(2));
-            self.last = b'"';
+            self.advance(to.saturating_sub(from).saturating_mul(2));
             return;
         }
-        while from < to && !self.overflowed {
-            let run = text_run(self.room.bytes().get(from..to).unwrap_or_default());
-            self.copy_own(from, run);
-            from = from.saturating_add(run);
-            if from < to
-                && let Some(byte) = self.room.bytes().get(from).copied()
-            {
-                self.push_escape(byte);
-                from = from.saturating_add(1);
-            }
+        while from < to {
+            let source = self.room.bytes().get(from..to).unwrap_or_default();
+            let wanted = first_length(source).saturating_add(source.len().saturating_sub(1));
+            let Some((before, free)) = self.reserve(wanted) else { return };
+            let (read, written) = escape_into(free, before.get(from..to).unwrap_or_default());
+            self.advance(written);
+            from = from.saturating_add(read);
         }
     }
 
-    fn copy_own(&mut self, from: usize, length: usize) {
-        let end = self.at.saturating_add(length);
+    /// Text inside a string: runs without anything to escape are copied at once.
+    fn escape(&mut self, text: &[u8]) {
+        if matches!(self.room, Room::Measure) {
+            self.advance(escaped_length(text));
+            return;
+        }
+        let mut rest = text;
+        while !rest.is_empty() {
+            // Escaped, it is at least that long. Where more is needed, the next round finds out.
+            let wanted = first_length(rest).saturating_add(rest.len().saturating_sub(1));
+            let Some((_, free)) = self.reserve(wanted) else { return };
+            let (read, written) = escape_into(free, rest);
+            self.advance(written);
+            rest = rest.get(read..).unwrap_or_default();
+        }
+    }
+
+    /// What is written, and all the room after it if that is at least `wanted` bytes: else this is an overflow.
+    fn reserve(&mut self, wanted: usize) -> Option<(&mut [u8], &mut [u8])> {
+        let end = self.at.saturating_add(wanted);
         let fits = !self.overflowed && end <= self.limit;
+        let (at, limit) = (self.at, self.limit);
         let all = if fits { self.room.ensure(end) } else { None };
-        let parts = all.and_then(|all| all.split_at_mut_checked(self.at));
-        let copied = parts.and_then(|(before, after)| {
-            let source = before.get(from..from.saturating_add(length))?;
-            let target = after.get_mut(..source.len())?;
-            copy(target, source);
-            source.last().copied()
-        });
-        match copied {
-            Some(last) => (self.at, self.last) = (end, last),
-            None if length == 0 => {}
-            None => self.overflowed = true,
+        let Some(all) = all else {
+            self.overflowed = true;
+            return None;
+        };
+        let usable = limit.min(all.len());
+        all.get_mut(..usable)?.split_at_mut_checked(at)
+    }
+
+    /// So many bytes of a string or a number were written: whatever the last one is, it opens nothing.
+    fn advance(&mut self, written: usize) {
+        self.at = self.at.saturating_add(written);
+        if written > 0 {
+            self.last = b'"';
         }
     }
 
     /// A comma, if something stands before this that is not an opening.
     fn separate(&mut self) {
         if !matches!(self.last, 0 | b'{' | b'[' | b':' | b'\n') {
-            self.push(b",");
+            self.push_byte(b',');
         }
     }
 
-    /// Text inside a string: runs without anything to escape are copied at once.
-    fn escape(&mut self, text: &[u8]) {
-        let mut rest = text;
-        loop {
-            let (run, tail) = split(rest, text_run(rest));
-            self.push(run);
-            let [byte, tail @ ..] = tail else { return };
-            self.push_escape(*byte);
-            rest = tail;
+    fn push_byte(&mut self, byte: u8) {
+        let end = self.at.saturating_add(1);
+        let stored = !self.overflowed
+            && end <= self.limit
+            && match self.room.ensure(end).and_then(|all| all.get_mut(self.at)) {
+                Some(place) => {
+                    *place = byte;
+                    true
+                }
+                None => matches!(self.room, Room::Measure),
+            };
+        if stored {
+            (self.at, self.last) = (end, byte);
+        } else {
+            self.overflowed = true;
         }
-    }
-
-    fn push_escape(&mut self, byte: u8) {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let short = match byte {
-            b'"' => b"\\\"",
-            b'\\' => b"\\\\",
-            b'\n' => b"\\n",
-            b'\r' => b"\\r",
-            b'\t' => b"\\t",
-            0x08 => b"\\b",
-            0x0C => b"\\f",
-            _ => {
-                let low = HEX.get(usize::from(byte & 0x0F)).copied().unwrap_or_default();
-                let high = if byte < 0x10 { b'0' } else { b'1' };
-                return self.push(&[b'\\', b'u', b'0', b'0', high, low]);
-            }
-        };
-        self.push(short);
     }
 
     fn push(&mut self, bytes: &[u8]) {

@@ -161,6 +161,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// The call comes back if no slot is free, to be answered now, for example with [`busy`](Call::busy).
+    #[expect(clippy::result_large_err, reason = "there is no heap to box it on")]
     pub fn defer(self, time: Option<Millis>) -> Result<Ticket, Call<'a>> {
         match self.reply.machine.defer(&self.reply.source, self.reply.context, time) {
             Some(ticket) => Ok(ticket),
@@ -196,10 +197,11 @@ impl ListTools<'_> {
         let first = first as usize;
         if first > 0 && tool(first).is_none() {
             machine.refuse_fault(&source, context, Fault::BadCursor);
+            machine.report(Fault::BadCursor);
             return;
         }
         let mut left_out = 0;
-        machine.answer(&source, context, Shape::Result, &mut |out| {
+        machine.answer(&source, context, Shape::List, &mut |out| {
             let page = page::write(out, "tools", first, &mut |index, out| {
                 tool(index).map(|tool| tool.write(context.revision, out).is_ok())
             });

@@ -10,7 +10,6 @@ use crate::inflight::{InFlight, Ticket};
 use crate::json::{Decimal, Json, Span, Str, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::{Lifecycle, State};
-use crate::observe::{Direction, Observer};
 use crate::output::{Output, Overflow};
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
@@ -29,10 +28,12 @@ pub(crate) struct Session {
     pub(crate) level: Option<Level>,
 }
 
-/// The two kinds of answers.
+/// The kinds of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Result,
+    /// A result that clients may keep (`2026-07-28`).
+    List,
     Error,
 }
 
@@ -42,7 +43,6 @@ pub(crate) struct Core<'b> {
     pub(crate) in_flight: InFlight<'b, Incoming>,
     pub(crate) life: Lifecycle,
     pub(crate) session: Option<Session>,
-    pub(crate) observer: Option<&'b mut (dyn Observer + Send + 'b)>,
     pub(crate) now: Millis,
     pub(crate) id_limit: usize,
     /// The longest line, for error messages.
@@ -86,19 +86,6 @@ impl Core<'_> {
         self.budget.saturating_sub(self.output.end())
     }
 
-    pub(crate) fn send(
-        &mut self,
-        about: About,
-        room: usize,
-        body: &mut dyn FnMut(&mut Writer<'_>),
-    ) -> Result<(), Overflow> {
-        let text = self.output.write(about, room, body)?;
-        if let Some(observer) = &mut self.observer {
-            observer.line(Direction::Out, self.output.text(text), Ok(()));
-        }
-        Ok(())
-    }
-
     /// Answers a request; an answer that does not fit, or is not valid, becomes a small error.
     pub(crate) fn respond(
         &mut self,
@@ -111,8 +98,13 @@ impl Core<'_> {
         let mut valid = true;
         let sent = self.send_answer(source, context, &mut |out, id| {
             let mut checked = |out: &mut Writer<'_>| valid &= body(out);
+            let revision = context.revision;
             match shape {
-                Shape::Result => write_result(out, id, info, context.revision, info.identify, &mut checked),
+                Shape::Result => write_result(out, id, info, revision, info.identify, &mut checked),
+                Shape::List => write_result(out, id, info, revision, info.identify, &mut |out| {
+                    info.write_cache(revision, out);
+                    checked(out);
+                }),
                 Shape::Error => write_error(out, Some(id), &mut checked),
             }
             if !valid {
@@ -162,7 +154,7 @@ impl Core<'_> {
         let id = id.or(self.null_id());
         let room = self.room();
         for detail in [detail, None] {
-            let sent = self.send(About::response(stream), room, &mut |out| {
+            let sent = self.output.write(About::response(stream), room, &mut |out| {
                 write_error(out, id, &mut |out| {
                     out.key("code");
                     out.integer(code.into());
@@ -187,9 +179,14 @@ impl Core<'_> {
         (!omitted).then_some(b"null")
     }
 
-    /// A notification that nobody waits for: written if it fits now.
-    pub(crate) fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
-        self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
+    /// A notification that nobody waits for: written if a whole answer would have room, too, so that it comes before
+    /// the next answer whether output drains in small pieces or at once.
+    fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
+        if !self.has_room() {
+            return Err(Overflow);
+        }
+        let room = self.room();
+        self.output.write(About::NOTIFICATION, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"#);
             out.string(method);
             out.token("}");
@@ -201,6 +198,7 @@ impl Core<'_> {
         self.session = None;
         self.in_flight.clear();
         self.changed = 0;
+        self.keep_alive.reset();
         self.restarted = true;
     }
 
@@ -268,17 +266,11 @@ impl Core<'_> {
     ) -> Result<(), Overflow> {
         let room = self.room();
         let about = About::response(context.stream);
-        let text = match source {
-            Source::Line { id, .. } => self.output.write(about, room, &mut |out| body(out, id))?,
-            Source::Slot(ticket) => {
-                let id = self.in_flight.id(*ticket);
-                self.output.write(about, room, &mut |out| body(out, id))?
-            }
+        let id = match source {
+            Source::Line { id, .. } => id,
+            Source::Slot(ticket) => self.in_flight.id(*ticket),
         };
-        if let Some(observer) = &mut self.observer {
-            observer.line(Direction::Out, self.output.text(text), Ok(()));
-        }
-        Ok(())
+        self.output.write(about, room, &mut |out| body(out, id))
     }
 }
 
@@ -311,28 +303,21 @@ impl Answering for Core<'_> {
         }
         let room = self.room().saturating_sub(self.small);
         let about = About::related(context.stream);
-        let write = |out: &mut Writer<'_>, token: &[u8], body: &mut dyn FnMut(&mut Writer<'_>)| {
+        let token = match source {
+            Source::Line { meta, .. } => {
+                meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes())
+            }
+            Source::Slot(ticket) => token_of(&self.in_flight, *ticket),
+        };
+        let written = self.output.write(about, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
             out.json_bytes(token);
             out.key("progress");
             out.decimal(progress);
             body(out);
             out.token("}}");
-        };
-        let text = match source {
-            Source::Line { meta, .. } => {
-                let token = meta::progress_token(Json::trusted(meta)).ok_or(NotNow::NotWanted)?;
-                self.output.write(about, room, &mut |out| write(out, token.bytes(), body))
-            }
-            Source::Slot(ticket) => {
-                let token = token_of(&self.in_flight, *ticket);
-                self.output.write(about, room, &mut |out| write(out, token, body))
-            }
-        };
-        let text = text.map_err(|Overflow| NotNow::Unwritable)?;
-        if let Some(observer) = &mut self.observer {
-            observer.line(Direction::Out, self.output.text(text), Ok(()));
-        }
+        });
+        written.map_err(|Overflow| NotNow::Unwritable)?;
         match source {
             Source::Line { last, .. } => *last = Some(progress),
             Source::Slot(ticket) => {
@@ -362,7 +347,8 @@ impl Answering for Core<'_> {
             return Err(NotNow::NotWanted);
         }
         let room = self.room().saturating_sub(self.small);
-        self.send(About::related(context.stream), room, &mut |out| write_log(out, level, logger, data))
+        self.output
+            .write(About::related(context.stream), room, &mut |out| write_log(out, level, logger, data))
             .map_err(|Overflow| NotNow::Unwritable)
     }
 
@@ -379,7 +365,7 @@ impl Answering for Core<'_> {
         }
         self.in_flight.link_id(ticket);
         let time = time.unwrap_or(self.info.limits.deferred);
-        self.in_flight.set_deadline(ticket, Some(self.now + time));
+        self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
         self.owed = false;
         Some(ticket)
     }

@@ -8,7 +8,7 @@ use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
-use crate::server::feature::{Handled, Request, place};
+use crate::server::feature::{Feature, Handled, Request, place};
 use crate::server::handshake;
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::Context;
@@ -38,8 +38,15 @@ impl From<Handled> for Outcoming {
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
 pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Outcoming {
-    if !matches!(class, Class::Invalid { .. }) {
-        core.invalid_in_a_row = 0;
+    let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit;
+    match class {
+        // It gets an error without an id, too: it must not be a way around the limit of those.
+        Class::Request { id, .. } if too_long(id) => {
+            let fault = Fault::IdTooLong { limit: core.id_limit };
+            return Outcoming::Fault(core.refuse(None, stream, fault));
+        }
+        Class::Invalid { .. } => {}
+        _ => core.invalid_in_a_row = 0,
     }
     match class {
         Class::Request { id, method, params } => request(core, line, id, method, params, stream),
@@ -74,7 +81,10 @@ impl Core<'_> {
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
-        self.write_fault(id, stream, fault, None);
+        match &fault {
+            Fault::NotJson(error) => self.write_fault(id, stream, fault, Some(error)),
+            _ => self.write_fault(id, stream, fault, None),
+        }
         fault
     }
 }
@@ -116,10 +126,6 @@ fn request(
     params: Option<Span>,
     stream: StreamId,
 ) -> Outcoming {
-    if id.end.saturating_sub(id.start) > core.id_limit {
-        let fault = Fault::IdTooLong { limit: core.id_limit };
-        return Outcoming::Fault(core.refuse(None, stream, fault));
-    }
     let params = params.map(|params| rpc::view(line, params));
     let well_formed = params.is_none_or(|params| params.kind() == Kind::Object);
     let meta = params
@@ -162,15 +168,20 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
     let Some(revision) = about.revision().filter(|revision| offer.contains(*revision)) else {
         return handshake::unsupported(request, version, offer);
     };
-    let level = match about.level.transpose() {
-        Ok(level) => level,
-        Err(()) => return request.refuse(Fault::InvalidParams, &"unknown log level in `_meta`"),
-    };
-    request.context = Context { revision, capabilities, level, ..request.context };
-    if method == "server/discover" {
-        return handshake::discover(request);
+    request.context = Context { revision, capabilities, ..request.context };
+    let called = feature_method(request, method);
+    if called.is_none() && method != "server/discover" {
+        return request.refuse(Fault::UnknownMethod, &method);
     }
-    feature_method(request, method)
+    // Whether the method exists is said first: the specification gives the order.
+    match about.level.transpose() {
+        Ok(level) => request.context.level = level,
+        Err(()) => return request.refuse(Fault::InvalidParams, &"unknown log level in `_meta`"),
+    }
+    match called {
+        Some((feature, method)) => feature.handle(method, request),
+        None => handshake::discover(request),
+    }
 }
 
 /// A request of the era with a handshake.
@@ -207,7 +218,10 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
     if method != "logging/setLevel" {
         request.core.life.step(Trigger::Request);
     }
-    feature_method(request, method)
+    match feature_method(request, method) {
+        Some((feature, method)) => feature.handle(method, request),
+        None => request.refuse(Fault::UnknownMethod, &method),
+    }
 }
 
 /// A request that belongs to no era: it names no revision, and there is no session.
@@ -221,15 +235,12 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Handled {
     request.refuse(Fault::InvalidParams, &format_args!("`_meta` needs `{version}` and `{capabilities}`{how}"))
 }
 
-fn feature_method(request: &mut Request<'_, '_>, name: Str<'_>) -> Handled {
-    for feature in request.core.info.features {
-        if let Some((method, revisions)) = feature.method(name)
-            && revisions.contains(request.context.revision)
-        {
-            return feature.handle(method, request);
-        }
-    }
-    request.refuse(Fault::UnknownMethod, &name)
+/// The feature that has this method in the revision of the request.
+fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b dyn Feature, u8)> {
+    request.core.info.features.iter().find_map(|feature| {
+        let (method, revisions) = feature.method(name)?;
+        revisions.contains(request.context.revision).then_some((*feature, method))
+    })
 }
 
 fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Outcoming {

@@ -83,12 +83,21 @@ impl<'r> Request<'r, '_> {
 
     /// Answers with a result.
     pub(crate) fn result(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Handled {
+        self.respond(Shape::Result, body)
+    }
+
+    /// Answers with a result that clients may keep.
+    pub(crate) fn list(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Handled {
+        self.respond(Shape::List, body)
+    }
+
+    fn respond(&mut self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)) -> Handled {
         let source = Source::of_line(self.id());
         let mut body = |out: &mut Writer<'_>| {
             body(out);
             true
         };
-        match self.core.respond(&source, self.context, Shape::Result, &mut body) {
+        match self.core.respond(&source, self.context, shape, &mut body) {
             Ok(()) => Handled::Answered,
             Err(fault) => Handled::Refused(fault),
         }

@@ -43,7 +43,8 @@ pub struct Limits {
     pub depth: u8,
     /// How long a deferred request may take, in milliseconds, if `defer` does not say. One minute.
     pub deferred: Millis,
-    /// How long requests in flight may still take after the input has ended or `shutdown` was called. Two seconds.
+    /// How long requests in flight may still take after the input has ended or `shutdown` was called, and then how long
+    /// the client may take to read what is left. Two seconds.
     pub grace: Millis,
     /// How many messages in a row that are no messages are answered. Eight.
     pub invalid_in_a_row: u8,

@@ -25,7 +25,6 @@ impl<'b> Core<'b> {
             in_flight: InFlight::none(),
             life: Lifecycle::SERVER,
             session: None,
-            observer: None,
             now: Millis::ZERO,
             id_limit,
             line_limit: 0,

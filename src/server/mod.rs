@@ -1,5 +1,6 @@
 //! The server side of one connection, in both eras.
 
+mod advance;
 mod call;
 mod core;
 mod dispatch;
@@ -23,20 +24,19 @@ pub use self::reply::{Incoming, Reply};
 pub use self::tools::{Tool, ToolResult, Tools};
 
 use self::core::{Core, write_log};
-use self::dispatch::Outcoming;
 use self::plan::{Plan, RequestKind};
 use self::reply::Source;
 use crate::buffer::Buffer;
 use crate::fault::{Fault, Misuse, NotNow};
 use crate::frame::About;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Span, Str, Writer, decode_text_in_place};
-use crate::keepalive::{Due, ID_PREFIX, Pings};
+use crate::json::{Span, Str, Writer};
+use crate::keepalive::Pings;
 use crate::lifecycle::{State, Trigger};
-use crate::line::{Content, Input};
+use crate::line::Input;
 use crate::machine::{Action, Io, Machine, Receive, sealed};
-use crate::observe::{Direction, Observer};
-use crate::rpc::{self, Class};
+use crate::observe::Observer;
+use crate::rpc::{self};
 use crate::time::Millis;
 use crate::types::level::Level;
 use crate::version::Revision;
@@ -86,10 +86,12 @@ pub struct Server<'b> {
     core: Core<'b>,
     /// What `event` will hand out.
     plan: Option<Plan>,
-    /// It was handed out: the line may go at the next poll.
+    /// It was handed out with the line that it is about, which may go at the next poll.
     handed_out: bool,
     /// When the grace of a connection that ends is over.
     grace_ends: Option<Millis>,
+    /// When a client that does not read the last answers is given up.
+    lost_at: Option<Millis>,
 }
 
 /// What happened. It borrows the machine until the next poll.
@@ -145,6 +147,7 @@ impl<'b> Server<'b> {
             plan: None,
             handed_out: false,
             grace_ends: None,
+            lost_at: None,
         };
         server.checked()
     }
@@ -224,7 +227,7 @@ impl<'b> Server<'b> {
     /// Shows every message to `observer`.
     #[must_use]
     pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Server<'b> {
-        self.core.observer = Some(observer);
+        self.core.output.set_observer(observer);
         self
     }
 
@@ -247,17 +250,21 @@ impl<'b> Server<'b> {
             return Action::Closed;
         }
         self.input.make_room();
-        let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, self.ping_deadline()];
-        // What is overdue even now waits for room, not for time.
-        let now = self.core.now;
-        let deadline = deadline.into_iter().flatten().filter(|at| *at > now).min();
+        let deadline =
+            [self.core.in_flight.next_deadline(), self.grace_ends, self.lost_at, self.ping_deadline()];
+        // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
+        let deadline = deadline.into_iter().flatten().filter(|at| *at > self.core.now).min();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// What happened, if the last poll said [`Action::Event`].
     pub fn event(&mut self) -> Option<Event<'_>> {
+        // The plan is the new client. The host hears of the end of the old one first.
+        if mem::take(&mut self.core.restarted) {
+            return Some(Event::Restarted);
+        }
         let plan = self.plan.take()?;
-        self.handed_out = true;
+        self.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
         let line = input.bytes_mut();
         Some(match plan {
@@ -265,7 +272,6 @@ impl<'b> Server<'b> {
             Plan::Room => Event::Room,
             Plan::Silent => Event::Silent,
             Plan::Ready => Event::Ready,
-            Plan::Restarted => Event::Restarted,
             Plan::Expired(ticket) => Event::Expired(ticket),
             Plan::Cancelled { ticket, reason } => {
                 let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
@@ -325,7 +331,8 @@ impl<'b> Server<'b> {
         if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
             return Err(NotNow::Unsupported);
         }
-        let session = self.core.session.ok_or(NotNow::NotConnected)?;
+        let session = self.core.session.filter(|_| self.state() != State::Closed);
+        let session = session.ok_or(NotNow::NotConnected)?;
         if session.level.is_some_and(|least| level < least) {
             return Err(NotNow::NotWanted);
         }
@@ -338,8 +345,9 @@ impl<'b> Server<'b> {
             out.display(&text);
             true
         };
-        self.core
-            .send(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, &mut write))
+        let output = &mut self.core.output;
+        output
+            .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, &mut write))
             .map_err(|_| NotNow::Unwritable)
     }
 
@@ -374,196 +382,12 @@ impl<'b> Server<'b> {
         self.core.reset();
         self.plan = None;
         self.handed_out = false;
-        self.grace_ends = None;
-    }
-
-    /// Answers what the host let go, and releases the line of the last event.
-    fn finish_event(&mut self) {
-        if !mem::take(&mut self.handed_out) {
-            return;
-        }
-        if mem::take(&mut self.core.owed)
-            && let Some(id) = self.core.owed_id
-        {
-            let stream = self.core.owed_stream;
-            let id = self.input.bytes().get(id.range()).unwrap_or_default();
-            self.core.write_fault(Some(id), stream, Fault::Unanswered, None);
-            self.core.fault = Some(Fault::Unanswered);
-        }
-        self.input.release();
-    }
-
-    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
-    fn advance(&mut self) -> bool {
-        if let Some(fault) = self.core.fault.take() {
-            self.plan = Some(Plan::Fault(fault));
-            return true;
-        }
-        if self.core.output.is_broken() {
-            self.lose();
-        }
-        if mem::take(&mut self.core.restarted) {
-            self.plan = Some(Plan::Restarted);
-            return true;
-        }
-        if let State::Closed = self.core.life.state() {
-            return false;
-        }
-        if self.core.wants_room && self.core.has_room() {
-            self.core.wants_room = false;
-            self.plan = Some(Plan::Room);
-            return true;
-        }
-        if self.expire() {
-            return true;
-        }
-        self.core.write_changes();
-        if self.ping() {
-            return true;
-        }
-        self.next_line() || self.drain()
-    }
-
-    /// Nothing can be written any more: everything ends here.
-    fn lose(&mut self) {
-        self.core.life.step(Trigger::Lost);
-        self.core.output.clear();
-        self.core.in_flight.clear();
-        self.input.close();
-    }
-
-    /// Answers deferred requests whose time is over.
-    fn expire(&mut self) -> bool {
-        let over = self.grace_ends.is_some_and(|ends| ends <= self.core.now);
-        let due = match over {
-            true => self.core.in_flight.first_from(0),
-            false => self.core.in_flight.due(self.core.now),
-        };
-        match due {
-            Some(ticket) if self.core.has_room() => {
-                self.core.expire(ticket, Fault::TookTooLong);
-                self.plan = Some(Plan::Expired(ticket));
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn ping_deadline(&self) -> Option<Millis> {
-        self.core.keep_alive.deadline().filter(|_| self.core.life.state() == State::Ready)
-    }
-
-    fn ping(&mut self) -> bool {
-        if self.core.life.state() != State::Ready {
-            return false;
-        }
-        match self.core.keep_alive.due(self.core.now) {
-            Due::Nothing => false,
-            Due::Ask => {
-                let number = self.core.keep_alive.next();
-                let sent = self.core.send(About::REQUEST, usize::MAX, &mut |out| {
-                    out.token(r#"{"jsonrpc":"2.0","id":"#);
-                    out.display(&format_args!("{ID_PREFIX}{number}"));
-                    out.token(r#","method":"ping"}"#);
-                });
-                if sent.is_ok() {
-                    self.core.keep_alive.asked(self.core.now);
-                }
-                false
-            }
-            Due::Silent { close } => {
-                if close {
-                    self.lose();
-                }
-                self.plan = Some(Plan::Silent);
-                true
-            }
-        }
-    }
-
-    /// Deals with the next line, if there is one and there is room for its answer.
-    fn next_line(&mut self) -> bool {
-        let Some(line) = self.input.line() else { return false };
-        let bytes = self.input.bytes();
-        let class = match line.content {
-            Content::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
-            _ => None,
-        };
-        let silent = matches!(
-            class,
-            Some(
-                Class::Notification { .. }
-                    | Class::Response { .. }
-                    | Class::ErrorWithoutId { .. }
-                    | Class::Invalid { answerable: false, .. }
-            )
-        );
-        if !silent && !self.core.has_room() {
-            return false;
-        }
-        self.core.keep_alive.heard();
-        let outcome = match class {
-            Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
-            None => Outcoming::Fault(dispatch::no_message(&mut self.core, bytes, line.content, line.stream)),
-        };
-        if let Some(observer) = &mut self.core.observer {
-            let outcome = match &outcome {
-                Outcoming::Fault(fault) => Err(*fault),
-                _ => Ok(()),
-            };
-            observer.line(Direction::In, bytes, outcome);
-        }
-        self.settle(outcome);
-        true
-    }
-
-    fn settle(&mut self, outcome: Outcoming) {
-        match outcome {
-            Outcoming::Done => self.input.release(),
-            Outcoming::Fault(fault) => {
-                self.plan = Some(Plan::Fault(fault));
-                self.input.release();
-            }
-            Outcoming::Host(mut plan) => {
-                if let Plan::Request { id, subject, context, .. } = &mut plan {
-                    decode_subject(self.input.bytes_mut(), subject);
-                    (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
-                }
-                self.plan = Some(plan);
-            }
-        }
-    }
-
-    /// Ends the connection when its input has, and nothing is left to do.
-    fn drain(&mut self) -> bool {
-        if self.input.ended() && self.input.line().is_none() {
-            self.core.life.step(Trigger::EndOfInput);
-        }
-        if self.core.life.state() != State::Draining {
-            return false;
-        }
-        if self.grace_ends.is_none() {
-            self.grace_ends = Some(self.core.now + self.core.info.limits.grace);
-        }
-        let done = self.core.in_flight.len() == 0 && self.core.output.is_empty();
-        done && self.core.life.step(Trigger::Drained)
+        (self.grace_ends, self.lost_at) = (None, None);
     }
 }
 
 /// No slot gives an id less than this many bytes.
 const SHORTEST_ID: usize = 8;
-
-/// Decodes the string that a request is about, quotes and all, where it stands.
-fn decode_subject(line: &mut [u8], subject: &mut Span) {
-    let inner = Span { start: subject.start.saturating_add(1), end: subject.end.saturating_sub(1) };
-    *subject = match line.get_mut(inner.range()) {
-        Some(text) => {
-            let length = decode_text_in_place(text);
-            Span { start: inner.start, end: inner.start.saturating_add(length) }
-        }
-        None => Span::EMPTY,
-    };
-}
 
 impl Machine for Server<'_> {
     fn poll(&mut self, now: Millis) -> Action<'_> {

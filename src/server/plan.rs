@@ -13,11 +13,17 @@ pub(crate) enum Plan {
     Room,
     Silent,
     Ready,
-    Restarted,
     Expired(Ticket),
     Cancelled { ticket: Ticket, reason: Span },
     Connected { revision: Revision, info: Span, capabilities: Span },
     Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context },
+}
+
+impl Plan {
+    /// Whether it is about the line that waits. Others come while an unrelated line waits for room.
+    pub(crate) fn holds_line(&self) -> bool {
+        matches!(self, Plan::Ready | Plan::Cancelled { .. } | Plan::Connected { .. } | Plan::Request { .. })
+    }
 }
 
 /// What a request asks for, as far as its answer depends on it.

@@ -247,9 +247,8 @@ impl Tools<'_> {
         if first > 0 && first as usize >= catalogue.len() {
             return request.refuse(Fault::BadCursor, &"it is not one of this list");
         }
-        let (revision, info) = (request.context.revision, request.core.info);
-        request.result(&mut |out| {
-            info.write_cache(revision, out);
+        let revision = request.context.revision;
+        request.list(&mut |out| {
             page::write(out, "tools", first as usize, &mut |index, out| {
                 catalogue.get(index).map(|tool| tool.write(revision, out).is_ok())
             });

@@ -1,0 +1,50 @@
+//! Every message as a step of a sequence diagram, in text, on stderr.
+
+use mcp_proto::json::Json;
+use mcp_proto::rpc::{Message, MessageKind};
+use mcp_proto::{Direction, Fault, Observer};
+
+/// How wide the diagram is, and how much of a message is shown below its arrow.
+const WIDTH: usize = 64;
+const SHOWN: usize = 160;
+
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    begun: bool,
+}
+
+impl Observer for Trace {
+    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), Fault>) {
+        if !std::mem::replace(&mut self.begun, true) {
+            eprintln!("client{}server", " ".repeat(WIDTH - 6));
+        }
+        let label = match outcome {
+            Ok(()) => label(line),
+            Err(fault) => fault.to_string(),
+        };
+        let label: String = label.chars().take(WIDTH - 8).collect();
+        let dashes = "-".repeat(WIDTH - 6 - label.chars().count());
+        match direction {
+            Direction::Out => eprintln!("   |- {label} {dashes}>|"),
+            Direction::In => eprintln!("   |<- {label} {dashes}|"),
+        }
+        let text = String::from_utf8_lossy(line);
+        let more = if text.chars().count() > SHOWN { "…" } else { "" };
+        eprintln!("   |     {}{more}", text.chars().take(SHOWN).collect::<String>());
+    }
+}
+
+/// `3 tools/call`, `3 result`, `3 error -32602`, `notifications/progress`
+fn label(line: &[u8]) -> String {
+    let Ok(message) = Message::parse(line) else { return "not JSON".into() };
+    let id = message.id().map_or(String::new(), |id| format!("{id} "));
+    let method = message.method().and_then(Json::string).map_or(String::new(), |method| method.to_string());
+    match (message.kind(), message.error()) {
+        (MessageKind::Response, Some(error)) => {
+            let code = error.get("code").map_or(String::new(), |code| code.to_string());
+            format!("{id}error {code}")
+        }
+        (MessageKind::Response, None) => format!("{id}result"),
+        _ => format!("{id}{method}"),
+    }
+}

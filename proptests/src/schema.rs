@@ -1,0 +1,339 @@
+//! The official schemas of all five revisions, and checks of values and whole lines against them.
+//!
+//! The schemas are read from `MCP_SPEC_DIR` (`schema/2024-11-05.json` and so on). They leave almost every object open,
+//! so a member of a later revision would pass: the line checks therefore also refuse members that the chosen definition
+//! does not name. What a revision leaves to the host (`_meta`, capabilities, schemas of tools, data) stays open.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use jsonschema::Validator;
+use serde_json::{Map, Value, json};
+
+/// The revisions, oldest first.
+pub const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
+/// Members whose content is not the protocol's: nothing below them is looked at by name.
+const FREE: [&str; 9] = [
+    "_meta",
+    "arguments",
+    "capabilities",
+    "data",
+    "experimental",
+    "inputSchema",
+    "metadata",
+    "outputSchema",
+    "structuredContent",
+];
+
+/// Errors that say more than code and message: code, and the definition of the whole message.
+const TYPED_ERRORS: [(i64, &str); 4] = [
+    (-32020, "HeaderMismatchError"),
+    (-32021, "MissingRequiredClientCapabilityError"),
+    (-32022, "UnsupportedProtocolVersionError"),
+    (-32042, "URLElicitationRequiredError"),
+];
+
+/// The folder with the official schemas and examples, whether or not it is there.
+pub fn spec_dir() -> PathBuf {
+    match std::env::var_os("MCP_SPEC_DIR") {
+        Some(dir) => dir.into(),
+        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/spec")),
+    }
+}
+
+/// The schemas of all revisions, with the validators made from them so far.
+pub struct Schemas {
+    revisions: HashMap<String, Value>,
+    validators: Mutex<HashMap<String, Arc<Validator>>>,
+}
+
+impl Schemas {
+    /// The schemas of `MCP_SPEC_DIR`, or `None` where the folder lacks one of the five.
+    ///
+    /// # Panics
+    /// If a file is there and is not JSON.
+    pub fn load() -> Option<Self> {
+        let mut revisions = HashMap::new();
+        for revision in REVISIONS {
+            let text = std::fs::read_to_string(spec_dir().join(format!("schema/{revision}.json"))).ok()?;
+            revisions.insert(revision.to_owned(), serde_json::from_str(&text).expect("a schema is JSON"));
+        }
+        Some(Self { revisions, validators: Mutex::default() })
+    }
+
+    /// Whether `value` is what `definition` of `revision` asks for. The error says where it is not.
+    pub fn check(&self, revision: &str, definition: &str, value: &Value) -> Result<(), String> {
+        let validator = self.validator(revision, definition)?;
+        let errors: Vec<String> = validator
+            .iter_errors(value)
+            .map(|error| {
+                format!("{revision} {definition} at {:?}: {error}", error.instance_path().to_string())
+            })
+            .collect();
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
+    }
+
+    /// Checks a line that a server wrote: framing, envelope, the message's own definition, no member too many.
+    /// For a response, `answers` is the method of the request with its id, where that is known.
+    pub fn check_server_line(&self, revision: &str, answers: Option<&str>, line: &str) -> Result<(), String> {
+        self.line(revision, answers, line, ["ServerRequest", "ServerNotification"])
+    }
+
+    /// Checks a line that a client wrote. `answers` as in [`check_server_line`](Self::check_server_line), here for the
+    /// answers to what a server asked.
+    pub fn check_client_line(&self, revision: &str, answers: Option<&str>, line: &str) -> Result<(), String> {
+        self.line(revision, answers, line, ["ClientRequest", "ClientNotification"])
+    }
+
+    fn line(
+        &self,
+        revision: &str,
+        answers: Option<&str>,
+        line: &str,
+        unions: [&str; 2],
+    ) -> Result<(), String> {
+        let text = line.strip_suffix('\n').unwrap_or(line);
+        if text.contains(['\n', '\r']) {
+            return Err(format!("{revision}: more than one line: {line:?}"));
+        }
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| format!("{revision}: {error}: {line:?}"))?;
+        let found = match &value {
+            Value::Array(batch) if revision == "2025-03-26" && !batch.is_empty() => {
+                batch.iter().try_for_each(|message| self.message(revision, None, message, unions))
+            }
+            message => self.message(revision, answers, message, unions),
+        };
+        found.map_err(|error| format!("{error}\nin {text}"))
+    }
+
+    fn message(
+        &self,
+        revision: &str,
+        answers: Option<&str>,
+        message: &Value,
+        unions: [&str; 2],
+    ) -> Result<(), String> {
+        let Some(object) = message.as_object() else {
+            return Err(format!("{revision}: a message is an object, or a batch of them in 2025-03-26"));
+        };
+        if let Some(method) = object.get("method") {
+            let method = method.as_str().ok_or_else(|| format!("{revision}: the method is not a string"))?;
+            let (union, envelope) = match object.contains_key("id") {
+                true => (unions[0], "JSONRPCRequest"),
+                false => (unions[1], "JSONRPCNotification"),
+            };
+            let definition = self.of_union(revision, union, method)?;
+            self.check(revision, envelope, message)?;
+            self.exactly(revision, &definition, message)
+        } else if object.contains_key("error") {
+            self.error(revision, object)
+        } else {
+            let stateless = revision == "2026-07-28";
+            if stateless && unions[0] == "ClientRequest" {
+                return Err(format!("{revision}: a client sends no responses"));
+            }
+            let envelope = self.first_of(revision, &["JSONRPCResultResponse", "JSONRPCResponse"])?;
+            self.exactly_envelope(revision, envelope, message, &["jsonrpc", "id", "result"])?;
+            let Some(method) = answers else { return Ok(()) };
+            let result = object.get("result").unwrap_or(&Value::Null);
+            self.exactly(revision, &self.result_of(revision, method, result)?, result)
+        }
+    }
+
+    /// An error response. An error without an id says `"id":null` up to 2025-06-18, whose schemas know no such thing,
+    /// and has no such member after.
+    fn error(&self, revision: &str, object: &Map<String, Value>) -> Result<(), String> {
+        let envelope = self.first_of(revision, &["JSONRPCErrorResponse", "JSONRPCError"])?;
+        let mut message = object.clone();
+        if revision <= "2025-06-18" && message.get("id") == Some(&Value::Null) {
+            message.insert("id".into(), json!(0));
+        }
+        let message = Value::Object(message);
+        self.exactly_envelope(revision, envelope, &message, &["jsonrpc", "id", "error"])?;
+        let code = message.pointer("/error/code").and_then(Value::as_i64).unwrap_or(0);
+        match TYPED_ERRORS.iter().find(|(typed, _)| *typed == code) {
+            Some((_, definition)) if self.definition(revision, definition).is_some() => {
+                self.check(revision, definition, &message)
+            }
+            _ if revision == "2026-07-28" && (-32099..=-32000).contains(&code) => {
+                Err(format!("{revision}: error code {code} is reserved and has no meaning"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The definition of the request or notification `method` among those that `union` lists.
+    fn of_union(&self, revision: &str, union: &str, method: &str) -> Result<String, String> {
+        let none = || format!("{revision}: {union} has no method {method:?}");
+        let listed = self.definition(revision, union).ok_or_else(none)?;
+        let own = [listed.clone()];
+        listed
+            .get("anyOf")
+            .and_then(Value::as_array)
+            .map_or(own.as_slice(), Vec::as_slice)
+            .iter()
+            .map(|entry| match entry.get("$ref").and_then(Value::as_str) {
+                Some(reference) => reference.rsplit('/').next().unwrap_or(reference),
+                None => union,
+            })
+            .find(|name| {
+                let constant =
+                    self.definition(revision, name).and_then(|it| it.pointer("/properties/method/const"));
+                constant.and_then(Value::as_str) == Some(method)
+            })
+            .map(str::to_owned)
+            .ok_or_else(none)
+    }
+
+    /// The definition of the result that `method` is answered with.
+    fn result_of(&self, revision: &str, method: &str, result: &Value) -> Result<String, String> {
+        if result.get("resultType") == Some(&json!("input_required")) {
+            if !["tools/call", "prompts/get", "resources/read"].contains(&method) {
+                return Err(format!("{revision}: {method} cannot be answered with input_required"));
+            }
+            return Ok("InputRequiredResult".into());
+        }
+        if result.get("task").is_some() && self.definition(revision, "CreateTaskResult").is_some() {
+            return Ok("CreateTaskResult".into());
+        }
+        // A server of the handshake era asks too, and 2026-07-28 lists what it asks nowhere.
+        let stem = self
+            .definitions(revision)
+            .and_then(|all| {
+                all.iter().find(|(name, it)| {
+                    name.ends_with("Request")
+                        && it.pointer("/properties/method/const") == Some(&json!(method))
+                })
+            })
+            .and_then(|(name, _)| name.strip_suffix("Request"))
+            .ok_or_else(|| format!("{revision}: no request has the method {method:?}"))?;
+        let named = format!("{stem}Result");
+        Ok(if self.definition(revision, &named).is_some() { named } else { "EmptyResult".into() })
+    }
+
+    fn exactly(&self, revision: &str, definition: &str, value: &Value) -> Result<(), String> {
+        self.check(revision, definition, value)?;
+        let schema = self.definition(revision, definition).unwrap_or(&Value::Null);
+        let mut extra = Vec::new();
+        self.undeclared(revision, schema, value, definition, &mut extra);
+        if extra.is_empty() {
+            return Ok(());
+        }
+        Err(format!("{revision} {definition}: members this revision does not name: {}", extra.join(", ")))
+    }
+
+    fn exactly_envelope(
+        &self,
+        revision: &str,
+        name: &str,
+        message: &Value,
+        members: &[&str],
+    ) -> Result<(), String> {
+        self.check(revision, name, message)?;
+        match message
+            .as_object()
+            .into_iter()
+            .flatten()
+            .find(|(member, _)| !members.contains(&member.as_str()))
+        {
+            None => Ok(()),
+            Some((member, _)) => Err(format!("{revision} {name}: a member too many: {member}")),
+        }
+    }
+
+    /// Collects the paths of members that a closed reading of `schema` does not know.
+    fn undeclared(&self, revision: &str, schema: &Value, value: &Value, path: &str, extra: &mut Vec<String>) {
+        if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|it| it.rsplit('/').next()) {
+            if let Some(target) = self.definition(revision, name) {
+                self.undeclared(revision, target, value, path, extra);
+            }
+            return;
+        }
+        for union in ["anyOf", "oneOf"] {
+            let Some(branches) = schema.get(union).and_then(Value::as_array) else { continue };
+            // Of the branches that the value fits, the one that knows most of it.
+            let best = branches
+                .iter()
+                .filter(|branch| self.inline(revision, branch).is_ok_and(|it| it.is_valid(value)))
+                .map(|branch| {
+                    let mut found = Vec::new();
+                    self.undeclared(revision, branch, value, path, &mut found);
+                    found
+                })
+                .min_by_key(Vec::len);
+            extra.extend(best.into_iter().flatten());
+            return;
+        }
+        match value {
+            Value::Array(items) => {
+                let Some(schema) = schema.get("items") else { return };
+                for (at, item) in items.iter().enumerate() {
+                    self.undeclared(revision, schema, item, &format!("{path}/{at}"), extra);
+                }
+            }
+            Value::Object(members) => {
+                let Some(known) = schema.get("properties").and_then(Value::as_object) else { return };
+                let open = schema.get("additionalProperties").is_some_and(|it| *it != json!(false));
+                let envelope = ["jsonrpc", "id"];
+                for (name, member) in members {
+                    let path = format!("{path}/{name}");
+                    match known.get(name) {
+                        Some(_) if FREE.contains(&name.as_str()) => {}
+                        Some(schema) => self.undeclared(revision, schema, member, &path, extra),
+                        // The older definitions of requests and notifications leave the envelope out.
+                        None if known.contains_key("method") && envelope.contains(&name.as_str()) => {}
+                        // Any request and any notification may carry it; the older definitions do not repeat that.
+                        None if name == "_meta" && path.ends_with("/params/_meta") => {}
+                        None if open => {}
+                        None => extra.push(path),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn definitions(&self, revision: &str) -> Option<&Map<String, Value>> {
+        let schema = self.revisions.get(revision)?;
+        schema.get("$defs").or_else(|| schema.get("definitions"))?.as_object()
+    }
+
+    fn definition(&self, revision: &str, name: &str) -> Option<&Value> {
+        self.definitions(revision)?.get(name)
+    }
+
+    fn first_of<'n>(&self, revision: &str, names: &[&'n str]) -> Result<&'n str, String> {
+        let known = names.iter().find(|name| self.definition(revision, name).is_some());
+        known.copied().ok_or_else(|| format!("{revision} has none of {names:?}"))
+    }
+
+    fn validator(&self, revision: &str, definition: &str) -> Result<Arc<Validator>, String> {
+        if self.definition(revision, definition).is_none() {
+            return Err(format!("{revision} has no definition {definition:?}"));
+        }
+        let schema = self.revisions.get(revision).unwrap_or(&Value::Null);
+        let place = if schema.get("$defs").is_some() { "$defs" } else { "definitions" };
+        self.inline(revision, &json!({ "$ref": format!("#/{place}/{definition}") }))
+    }
+
+    /// The validator of a piece of schema that refers to the definitions of `revision`.
+    fn inline(&self, revision: &str, piece: &Value) -> Result<Arc<Validator>, String> {
+        let key = format!("{revision} {piece}");
+        if let Some(known) = self.validators.lock().expect("no test panics with the lock").get(&key) {
+            return Ok(known.clone());
+        }
+        let mut root =
+            self.revisions.get(revision).cloned().ok_or_else(|| format!("no revision {revision:?}"))?;
+        if let (Some(root), Some(piece)) = (root.as_object_mut(), piece.as_object()) {
+            root.extend(piece.clone());
+        }
+        let made =
+            jsonschema::options().build(&root).map_err(|error| format!("{revision} {piece}: {error}"))?;
+        let made = Arc::new(made);
+        self.validators.lock().expect("no test panics with the lock").insert(key, made.clone());
+        Ok(made)
+    }
+}

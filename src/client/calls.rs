@@ -1,0 +1,122 @@
+//! What a host may ask of the server, and how it takes that back.
+
+use crate::fault::NotNow;
+use crate::inflight::Ticket;
+use crate::json::Writer;
+use crate::types::capabilities::ServerCapabilities;
+use crate::version::Era;
+
+use super::Client;
+use super::request::{Method, Options};
+
+impl Client<'_> {
+    /// Calls a tool. `arguments` writes them: an object.
+    ///
+    /// # Errors
+    /// [`NotNow::NotConnected`]: not yet, or not any more. [`NotNow::Unsupported`]: the server has no tools.
+    /// [`NotNow::Full`]: no slot is free. [`NotNow::Busy`]: there is no room yet; [`Event::Room`] says when there is.
+    /// [`NotNow::Unwritable`]: the arguments are larger than the transmit buffer, or not valid JSON.
+    pub fn call_with(
+        &mut self,
+        tool: &str,
+        options: Options,
+        arguments: impl FnMut(&mut Writer<'_>),
+    ) -> Result<Ticket, NotNow> {
+        let mut arguments = arguments;
+        self.call_dyn(tool, options, &mut |out| {
+            out.value_checked(&mut arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
+        })
+    }
+
+    /// Calls a tool with arguments of any type that serializes to an object.
+    ///
+    /// # Errors
+    /// As [`call_with`](Client::call_with).
+    #[cfg(feature = "serde")]
+    pub fn call<T: serde::Serialize + ?Sized>(
+        &mut self,
+        tool: &str,
+        arguments: &T,
+        options: Options,
+    ) -> Result<Ticket, NotNow> {
+        self.call_dyn(tool, options, &mut |out| match out.serialize(arguments) {
+            Ok(()) => out.ends_with(b'}'),
+            Err(_) => out.overflowed(),
+        })
+    }
+
+    /// Calls a tool with arguments that are JSON text: an object.
+    ///
+    /// # Errors
+    /// As [`call_with`](Client::call_with).
+    pub fn call_json(&mut self, tool: &str, arguments: &str, options: Options) -> Result<Ticket, NotNow> {
+        self.call_dyn(tool, options, &mut |out| {
+            out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
+        })
+    }
+
+    fn call_dyn(
+        &mut self,
+        tool: &str,
+        options: Options,
+        arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<Ticket, NotNow> {
+        self.needs(ServerCapabilities::TOOLS)?;
+        self.core.begin(Method::CallTool, "tools/call", options, &mut |out| {
+            out.field_string("name", tool);
+            out.key("arguments");
+            arguments(out)
+        })
+    }
+
+    /// Lists the tools, page by page: [`Event::Tools`] for each, the next one is asked for by itself.
+    ///
+    /// # Errors
+    /// As [`call_with`](Client::call_with).
+    pub fn list_tools(&mut self, options: Options) -> Result<Ticket, NotNow> {
+        self.needs(ServerCapabilities::TOOLS)?;
+        self.core.begin(Method::ListTools, "tools/list", options, &mut |_| true)
+    }
+
+    /// Asks whether the server is there. With `2026-07-28`, which has no `ping`, this is `server/discover`.
+    ///
+    /// # Errors
+    /// As [`call_with`](Client::call_with).
+    pub fn ping(&mut self, options: Options) -> Result<Ticket, NotNow> {
+        let stateless = self.core.era() == Some(Era::Stateless);
+        let method = if stateless { "server/discover" } else { "ping" };
+        self.core.begin(Method::Ping, method, options, &mut |_| true)
+    }
+
+    /// Sends any other request. `params` writes its members, keys and values; `_meta` is the machine's.
+    ///
+    /// # Errors
+    /// As [`call_with`](Client::call_with), except that no capability is asked for.
+    pub fn request(
+        &mut self,
+        method: &str,
+        options: Options,
+        params: impl FnMut(&mut Writer<'_>),
+    ) -> Result<Ticket, NotNow> {
+        let mut params = params;
+        self.core.begin(Method::Other, method, options, &mut |out| out.members_checked(&mut params).is_ok())
+    }
+
+    /// Cancels a request. Its ticket is gone; the server is told.
+    ///
+    /// # Errors
+    /// [`NotNow::Gone`]: it has ended already.
+    pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), NotNow> {
+        self.core.open(ticket).ok_or(NotNow::Gone)?;
+        self.core.give_up(ticket, reason);
+        Ok(())
+    }
+
+    fn needs(&self, capability: ServerCapabilities) -> Result<(), NotNow> {
+        match self.core.is_connected() {
+            false => Err(NotNow::NotConnected),
+            true if self.core.can(capability) => Ok(()),
+            true => Err(NotNow::Unsupported),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What a server does by itself between two events: lines, deadlines, pings, and its end.
+
+use core::mem;
+
+use crate::fault::Fault;
+use crate::frame::About;
+use crate::json::{Span, decode_text_in_place};
+use crate::keepalive::{Due, ID_PREFIX};
+use crate::lifecycle::{State, Trigger};
+use crate::line::Content;
+use crate::rpc::{self, Class};
+use crate::server::Server;
+use crate::server::dispatch::{self, Outcoming};
+use crate::server::plan::Plan;
+use crate::time::Millis;
+
+impl Server<'_> {
+    /// Answers what the host let go, and releases the line of the last event.
+    pub(super) fn finish_event(&mut self) {
+        if !mem::take(&mut self.handed_out) {
+            return;
+        }
+        if mem::take(&mut self.core.owed)
+            && let Some(id) = self.core.owed_id
+        {
+            let stream = self.core.owed_stream;
+            let id = self.input.bytes().get(id.range()).unwrap_or_default();
+            self.core.write_fault(Some(id), stream, Fault::Unanswered, None);
+            self.core.fault = Some(Fault::Unanswered);
+        }
+        self.input.release();
+    }
+
+    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    pub(super) fn advance(&mut self) -> bool {
+        if let Some(fault) = self.core.fault.take() {
+            self.plan = Some(Plan::Fault(fault));
+            return true;
+        }
+        if self.core.output.is_broken() {
+            self.lose();
+        }
+        if let State::Closed = self.core.life.state() {
+            return false;
+        }
+        if self.core.wants_room && self.core.has_room() {
+            self.core.wants_room = false;
+            self.plan = Some(Plan::Room);
+            return true;
+        }
+        if self.expire() {
+            return true;
+        }
+        self.core.write_changes();
+        if self.ping() {
+            return true;
+        }
+        self.next_line() || self.drain()
+    }
+
+    /// Nothing can be written any more: everything ends here.
+    fn lose(&mut self) {
+        self.core.life.step(Trigger::Lost);
+        self.core.output.clear();
+        self.core.in_flight.clear();
+        self.input.close();
+    }
+
+    /// Answers deferred requests whose time is over.
+    fn expire(&mut self) -> bool {
+        let over = self.grace_ends.is_some_and(|ends| ends <= self.core.now);
+        let due = match over {
+            true => self.core.in_flight.first_from(0),
+            false => self.core.in_flight.due(self.core.now),
+        };
+        match due {
+            Some(ticket) if self.core.has_room() => {
+                self.core.expire(ticket, Fault::TookTooLong);
+                self.plan = Some(Plan::Expired(ticket));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn ping_deadline(&self) -> Option<Millis> {
+        self.core.keep_alive.deadline(self.core.now).filter(|_| self.core.life.state() == State::Ready)
+    }
+
+    fn ping(&mut self) -> bool {
+        if self.core.life.state() != State::Ready {
+            return false;
+        }
+        match self.core.keep_alive.due(self.core.now) {
+            Due::Nothing => false,
+            Due::Ask if !self.core.has_room() => false,
+            Due::Ask => {
+                let number = self.core.keep_alive.next();
+                let sent = self.core.output.write(About::REQUEST, usize::MAX, &mut |out| {
+                    out.token(r#"{"jsonrpc":"2.0","id":"#);
+                    out.display(&format_args!("{ID_PREFIX}{number}"));
+                    out.token(r#","method":"ping"}"#);
+                });
+                if sent.is_ok() {
+                    self.core.keep_alive.asked(self.core.now);
+                }
+                false
+            }
+            Due::Silent { close } => {
+                if close {
+                    self.lose();
+                }
+                self.plan = Some(Plan::Silent);
+                true
+            }
+        }
+    }
+
+    /// Deals with the next line, if there is one and there is room for its answer.
+    fn next_line(&mut self) -> bool {
+        let Some(line) = self.input.line() else { return false };
+        let bytes = self.input.bytes();
+        let class = match line.content {
+            Content::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
+            _ => None,
+        };
+        let silent = matches!(
+            class,
+            Some(
+                Class::Notification { .. }
+                    | Class::Response { .. }
+                    | Class::ErrorWithoutId { .. }
+                    | Class::Invalid { answerable: false, .. }
+            )
+        );
+        if !silent && !self.core.has_room() {
+            return false;
+        }
+        self.core.keep_alive.heard();
+        self.core.output.show();
+        let outcome = match class {
+            Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
+            None => Outcoming::Fault(dispatch::no_message(&mut self.core, bytes, line.content, line.stream)),
+        };
+        let fault = match &outcome {
+            Outcoming::Fault(fault) => Err(*fault),
+            _ => Ok(()),
+        };
+        self.core.output.show_received(bytes, fault);
+        self.settle(outcome);
+        true
+    }
+
+    fn settle(&mut self, outcome: Outcoming) {
+        match outcome {
+            Outcoming::Done => self.input.release(),
+            Outcoming::Fault(fault) => {
+                self.plan = Some(Plan::Fault(fault));
+                self.input.release();
+            }
+            Outcoming::Host(mut plan) => {
+                if let Plan::Request { id, subject, context, .. } = &mut plan {
+                    decode_subject(self.input.bytes_mut(), subject);
+                    (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
+                }
+                self.plan = Some(plan);
+            }
+        }
+    }
+
+    /// Ends the connection when its input has, and nothing is left to do.
+    fn drain(&mut self) -> bool {
+        if self.input.ended() && self.input.line().is_none() {
+            self.core.life.step(Trigger::EndOfInput);
+        }
+        if self.core.life.state() != State::Draining {
+            return false;
+        }
+        let grace = self.core.info.limits.grace;
+        let ends = *self.grace_ends.get_or_insert(self.core.now.plus(grace));
+        let answered = self.core.in_flight.len() == 0;
+        if answered && self.core.output.is_empty() {
+            return self.core.life.step(Trigger::Drained);
+        }
+        if answered && ends <= self.core.now {
+            // What is left is for the client to read. It has that long once more.
+            let lost = *self.lost_at.get_or_insert(self.core.now.plus(grace));
+            if lost <= self.core.now {
+                self.lose();
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Decodes the string that a request is about, quotes and all, where it stands.
+fn decode_subject(line: &mut [u8], subject: &mut Span) {
+    let inner = Span { start: subject.start.saturating_add(1), end: subject.end.saturating_sub(1) };
+    *subject = match line.get_mut(inner.range()) {
+        Some(text) => {
+            let length = decode_text_in_place(text);
+            Span { start: inner.start, end: inner.start.saturating_add(length) }
+        }
+        None => Span::EMPTY,
+    };
+}

@@ -1,0 +1,95 @@
+//! What the host does in a dialogue.
+
+use super::Host;
+use mcp_proto::server::Change;
+use mcp_proto::{Decimal, Level, Millis, NotNow};
+
+impl Host<'_> {
+    /// One command. What does not succeed becomes an event: `not now Gone`.
+    pub(crate) fn command(&mut self, text: &str) {
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
+        let outcome = match word {
+            // Time passes, and the machine is polled once it has.
+            "time" => {
+                self.now = Millis(first.parse().expect("a time"));
+                Ok(())
+            }
+            // Expectations of what can be asked for.
+            "deadline" => {
+                let at = self.deadline.map_or("none".into(), |at| at.0.to_string());
+                assert_eq!(at, first, "the deadline");
+                Ok(())
+            }
+            "state" => {
+                assert_eq!(format!("{:?}", self.server.state()), first, "the state");
+                Ok(())
+            }
+            "deferred" => {
+                assert_eq!(self.server.deferred().to_string(), first, "deferred requests");
+                Ok(())
+            }
+            // Deferred requests, by the number of their deferral.
+            "answer" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.text(last)),
+            "fail" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.error(7, last)),
+            "forget" => self.server.reply(self.notes.ticket(first)).map(drop),
+            "progress" => {
+                let (progress, message) = last.split_once(' ').unwrap_or((last, ""));
+                let progress = Decimal::parse(progress).expect("a number");
+                self.server
+                    .reply(self.notes.ticket(first))
+                    .and_then(|mut reply| reply.progress(progress, None, message))
+            }
+            "log-to" => {
+                let (level, message) = last.split_once(' ').expect("a level");
+                self.server
+                    .reply(self.notes.ticket(first))
+                    .and_then(|mut reply| reply.log(level_of(level), None, message))
+            }
+            // The server as a whole.
+            "log" => self.server.log(level_of(first), None, last),
+            "changed" => {
+                self.server.changed(Change::Tools);
+                Ok(())
+            }
+            "shutdown" => {
+                self.server.shutdown(self.now);
+                Ok(())
+            }
+            "reset" => {
+                self.reset();
+                Ok(())
+            }
+            // The client.
+            "send" => {
+                self.pending.extend_from_slice(rest.as_bytes());
+                Ok(())
+            }
+            "eof" => {
+                self.ended = true;
+                Ok(())
+            }
+            "block" => {
+                self.blocked = true;
+                Ok(())
+            }
+            "unblock" => {
+                self.blocked = false;
+                Ok(())
+            }
+            "broken" => {
+                self.broken = true;
+                Ok(())
+            }
+            _ => panic!("what is {text:?}?"),
+        };
+        if let Err(why) = outcome {
+            let why: NotNow = why;
+            self.notes.events.push(format!("not now {why:?}"));
+        }
+    }
+}
+
+pub(crate) fn level_of(name: &str) -> Level {
+    Level::ALL.into_iter().find(|level| level.as_str() == name).expect("a level")
+}

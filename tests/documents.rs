@@ -1,0 +1,40 @@
+//! The documents show code as it is, and name what there is.
+
+use std::fs::read_to_string;
+
+fn text(path: &str) -> String {
+    read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR")))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn the_loops_in_the_readme_are_the_files_that_are_built() {
+    let readme = text("README.md");
+    for (path, limit) in [("examples/firmware/src/run.rs", 60), ("examples/event_loop/serve.rs", 50)] {
+        let file = text(path);
+        let shown = format!("<!-- {path} -->\n```rust,ignore\n{file}```\n");
+        assert!(readme.contains(&shown), "README.md does not show {path} as it is");
+        assert!(file.lines().count() < limit, "{path} has {} lines", file.lines().count());
+    }
+}
+
+#[test]
+fn the_main_loops_use_the_core_alone() {
+    for path in
+        ["examples/firmware/src/run.rs", "examples/event_loop/serve.rs", "examples/event_loop/main.rs"]
+    {
+        assert!(!text(path).contains("mcp_proto_std"), "{path}");
+    }
+}
+
+#[test]
+fn the_rust_version_is_the_one_of_the_manifest() {
+    let manifest = text("Cargo.toml");
+    let version =
+        manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
+    assert!(text("README.md").contains(&format!("Rust {version} or newer")), "README.md");
+    assert!(
+        text("examples/firmware/Cargo.toml").contains(&format!("rust-version = \"{version}\"")),
+        "firmware"
+    );
+}

@@ -1,0 +1,227 @@
+//! What the machine costs: no allocation per message, no memory for a line that is too long, and time in proportion
+//! to the bytes.
+
+use allocation_counter::measure;
+use mcp_proto::server::{Event, Feature, Server, ServerInfo, Slot, Tool, Tools};
+use mcp_proto::{Action, Buffer, Millis, Ticket};
+
+static TOOLS: Tools<'static> =
+    Tools::new(&[Tool::new("echo", "{}"), Tool::new("defer", "{}"), Tool::new("large", "{}")]).list_changed();
+static FEATURES: [&dyn Feature; 1] = [&TOOLS];
+static INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+
+const OPEN: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+    r#""capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n",
+);
+
+/// Feeds `input` in pieces and counts the lines and bytes that come out. Allocates nothing itself.
+fn pump(server: &mut Server<'_>, mut input: &[u8], piece: usize) -> (usize, usize) {
+    let (mut lines, mut bytes, mut deferred) = (0, 0, None::<Ticket>);
+    loop {
+        match server.poll(Millis(0)) {
+            Action::Io(io) => {
+                let (out, mut into) = io.split();
+                if !out.bytes().is_empty() {
+                    lines += out.bytes().iter().filter(|byte| **byte == b'\n').count();
+                    bytes += out.bytes().len();
+                    let n = out.bytes().len();
+                    out.sent(n);
+                } else if into.is_ready() && !input.is_empty() {
+                    let n = into.space().len().min(input.len()).min(piece);
+                    into.space()[..n].copy_from_slice(&input[..n]);
+                    into.filled(n);
+                    input = &input[n..];
+                } else if let Some(ticket) = deferred.take() {
+                    server.reply(ticket).expect("there is room").text("later");
+                } else {
+                    return (lines, bytes);
+                }
+            }
+            Action::Event => match server.event() {
+                Some(Event::Call(call)) if call.name() == "defer" => deferred = call.defer(None).ok(),
+                Some(Event::Call(call)) if call.name() == "large" => call.text(format_args!("{:60000}", 7)),
+                Some(Event::Call(mut call)) => {
+                    let _ = call.progress(1, None, "");
+                    match call.arguments::<Arguments<'_>>() {
+                        Ok(arguments) => call.structured(&arguments),
+                        Err(error) => call.invalid(error),
+                    }
+                }
+                _ => {}
+            },
+            Action::Closed => return (lines, bytes),
+        }
+    }
+}
+
+#[derive(serde::Deserialize, serde::Serialize)]
+struct Arguments<'a> {
+    text: &'a str,
+    numbers: [u32; 3],
+}
+
+/// Everything that a server does in its steady state.
+const TRAFFIC: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","id":"two","method":"tools/list"}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"caf\u00e9","#,
+    r#""numbers":[1,2,3]},"_meta":{"progressToken":"p"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"text":7}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"nobody"}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+    "\n",
+    "nonsense\n",
+    r#"{"jsonrpc":"2.0","id":"six","method":"tools/call","params":{"name":"defer"}}"#,
+    "\n",
+);
+/// Its answers: one line for each request, one of progress, one for what is no message.
+const ANSWERS: usize = 8;
+
+#[test]
+fn with_lent_buffers_nothing_is_ever_allocated() {
+    let (mut rx, mut tx) = ([0; 512], [0; 1024]);
+    let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
+    for piece in [1, 7, 512] {
+        let info = measure(|| {
+            let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+            let mut server = server.in_flight(&mut slots, &mut text).unwrap();
+            assert_eq!(pump(&mut server, OPEN.as_bytes(), piece).0, 1);
+            for _ in 0..100 {
+                assert_eq!(pump(&mut server, TRAFFIC.as_bytes(), piece).0, ANSWERS);
+            }
+        });
+        assert_eq!(info.count_total, 0, "in pieces of {piece}");
+    }
+}
+
+#[test]
+fn with_grown_buffers_nothing_is_allocated_in_the_steady_state() {
+    let large = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"large\",\"arguments\":{{\"x\":\"{}\"}}}}}}\n",
+        "x".repeat(100_000)
+    );
+    let medium = large.replace(&"x".repeat(100_000), &"x".repeat(3000));
+    for (traffic, answers) in [(TRAFFIC, ANSWERS), (&medium, 1), (&large, 1)] {
+        for piece in [97, 1000, 100_000] {
+            let server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
+            let mut server = server.in_flight_grown(100).unwrap();
+            pump(&mut server, OPEN.as_bytes(), piece);
+            let mut round = || {
+                for _ in 0..100 {
+                    assert_eq!(pump(&mut server, traffic.as_bytes(), piece).0, answers);
+                }
+            };
+            round();
+            assert_eq!(measure(round).count_total, 0, "in pieces of {piece}");
+        }
+    }
+}
+
+#[test]
+fn a_grown_buffer_gives_memory_back_after_a_large_message() {
+    let mut server = Server::new(&INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).unwrap();
+    pump(&mut server, OPEN.as_bytes(), 4096);
+    let large = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"large\",\"arguments\":{{\"x\":\"{}\"}}}}}}\n",
+        "x".repeat(1_000_000)
+    );
+    let info = measure(|| {
+        pump(&mut server, large.as_bytes(), 65536);
+        for _ in 0..100 {
+            pump(&mut server, TRAFFIC.as_bytes(), 65536);
+        }
+    });
+    assert!(info.bytes_max > 1_000_000, "{info:?}");
+    assert!(info.bytes_current < 64 * 1024, "{info:?}");
+}
+
+#[test]
+fn a_line_of_64_mebibytes_costs_no_memory_and_is_answered_with_its_id() {
+    const PIECE: usize = 64 * 1024;
+    let filler = vec![b'x'; PIECE];
+    let cases: [(&str, &str, Option<&str>); 3] = [
+        (r#"{"jsonrpc":"2.0","id":"first","method":"m","params":{"x":""#, r#""}}"#, Some(r#""first""#)),
+        (r#"{"jsonrpc":"2.0","method":"m","params":{"x":""#, r#""},"id":"last"}"#, Some(r#""last""#)),
+        (r#"{"jsonrpc":"2.0","method":"m","params":{"id":1,"x":""#, r#""}}"#, None),
+    ];
+    for (head, tail, id) in cases {
+        let (mut rx, mut tx) = ([0; 512], [0; 1024]);
+        let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+        let info = measure(|| {
+            pump(&mut server, head.as_bytes(), PIECE);
+            for _ in 0..1024 {
+                assert_eq!(pump(&mut server, &filler, PIECE), (0, 0));
+            }
+            assert_eq!(pump(&mut server, tail.as_bytes(), PIECE), (0, 0), "the line has not ended");
+        });
+        assert_eq!(info.count_total, 0);
+        let answer = say(&mut server, b"\n");
+        match id {
+            Some(id) => {
+                assert!(
+                    answer.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32600"#)),
+                    "{answer}"
+                );
+            }
+            None => assert_eq!(answer, ""),
+        }
+        assert!(
+            say(&mut server, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")
+                .ends_with("\"result\":{}}\n")
+        );
+    }
+}
+
+/// Feeds a little, and gives what is written.
+fn say(server: &mut Server<'_>, input: &[u8]) -> String {
+    let (mut input, mut output) = (input, Vec::new());
+    loop {
+        match server.poll(Millis(0)) {
+            Action::Io(io) => {
+                let (out, mut into) = io.split();
+                let n = out.bytes().len();
+                if n > 0 {
+                    output.extend_from_slice(out.bytes());
+                    out.sent(n);
+                } else if !input.is_empty() {
+                    let n = into.space().len().min(input.len());
+                    into.space()[..n].copy_from_slice(&input[..n]);
+                    into.filled(n);
+                    input = &input[n..];
+                } else {
+                    return String::from_utf8(output).unwrap();
+                }
+            }
+            Action::Event => drop(server.event()),
+            Action::Closed => return String::from_utf8(output).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn a_line_that_comes_byte_by_byte_costs_time_in_proportion_to_its_length() {
+    let time = |length: usize| {
+        let line = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{{\"x\":\"{}\"}}}}\n",
+            "x".repeat(length)
+        );
+        let (mut rx, mut tx) = (vec![0; length + 100], [0; 1024]);
+        let mut server = Server::new(&INFO, &mut rx[..], &mut tx).unwrap();
+        let start = std::time::Instant::now();
+        assert_eq!(pump(&mut server, line.as_bytes(), 1).0, 1);
+        start.elapsed().as_secs_f64()
+    };
+    time(1000);
+    // Sixteen times the bytes; quadratic work would be 256 times the time.
+    let (short, long) = (time(30_000), time(480_000));
+    assert!(long < short * 100.0, "{short} {long}");
+}

@@ -1,0 +1,405 @@
+//! Messages that are none, and requests that cannot be served: who gets which answer, and who gets none.
+
+use crate::common::Setup;
+use crate::common::demo::INFO;
+use mcp_proto::server::{Limits, SecondInitialize, UnknownVersion};
+use mcp_proto::{Revision, Revisions};
+
+fn session() -> Setup {
+    Setup::new(INFO).session(Revision::V2025_11_25)
+}
+
+/// That the server goes on.
+const ALIVE: &str = "> call \"alive\" ping\n< result \"alive\"\n";
+
+/// One line, the error that it gets (`-`: without an id, nothing: none at all), and what the host hears.
+fn check_lines(setup: &Setup, cases: &[(&str, &str, &str)]) {
+    for (line, error, fault) in cases {
+        let answer = match error.split(' ').count() {
+            1 => String::new(),
+            2 => format!("< error {error} …\n"),
+            _ => format!("< error {error}\n"),
+        };
+        setup.check(&format!("> {line}\n{answer}! fault {fault}\n{ALIVE}"));
+    }
+}
+
+#[test]
+fn a_line_that_is_no_message_costs_one_error_and_nothing_else() {
+    check_lines(
+        &session(),
+        &[
+            ("nonsense", "- -32700", "NotJson"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping""#, "- -32700", "NotJson"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}}"#, "- -32700", "NotJson"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping",}"#, "- -32700", "NotJson"),
+            (r#"{"jsonrpc":"2.0","id":01,"method":"ping"}"#, "- -32700", "NotJson"),
+            ("\u{feff}\u{feff}{}", "- -32700", "NotJson"),
+            ("1", "- -32600", "NotAnObject"),
+            ("\"text\"", "- -32600", "NotAnObject"),
+            ("null", "- -32600", "NotAnObject"),
+            ("{}", "- -32600", "WrongJsonRpcVersion"),
+            ("[]", "- -32600", "Batch"),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "- -32600", "Batch"),
+            (r#"{"id":1,"method":"ping"}"#, "1 -32600", "WrongJsonRpcVersion"),
+            (r#"{"jsonrpc":"1.0","id":"a\/b","method":"ping"}"#, r#""a\/b" -32600"#, "WrongJsonRpcVersion"),
+            (r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#, "1 -32600", "WrongJsonRpcVersion"),
+            (r#"{"jsonrpc":null,"id":1,"method":"ping"}"#, "1 -32600", "WrongJsonRpcVersion"),
+            (r#"{"method":"ping"}"#, "", "WrongJsonRpcVersion"),
+            (r#"{"id":1,"result":{}}"#, "", "WrongJsonRpcVersion"),
+            (r#"{"jsonrpc":"2.0","id":1}"#, "1 -32600", "InvalidMethod"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "1 -32600", "InvalidMethod"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":null}"#, "1 -32600", "InvalidMethod"),
+            (r#"{"jsonrpc":"2.0","method":[]}"#, "- -32600", "InvalidMethod"),
+        ],
+    );
+}
+
+#[test]
+fn an_id_is_a_string_or_an_integer_and_is_echoed_as_it_was_written() {
+    for id in ["null", "1.5", "1.0", "1e3", "{}", "[1]", "true"] {
+        session().check(&format!("> call {id} ping\n< error - -32600 …\n! fault InvalidId\n{ALIVE}"));
+    }
+    let longest = "9".repeat(64);
+    for id in ["0", "-7", "\"\"", "\"\\u0061\\n\"", "\"\u{1F600}\"", "\"null\"", &longest] {
+        session().check(&format!("> call {id} ping\n< result {id}\n"));
+    }
+    let longer = "9".repeat(65);
+    session().check(&format!("> call {longer} ping\n< error - -32600 …\n! fault IdTooLong\n{ALIVE}"));
+}
+
+#[test]
+fn invalid_utf8_breaks_one_line() {
+    use crate::common::{Host, Way};
+    let (mut rx, mut tx) = ([0; 256], [0; 1024]);
+    let server = mcp_proto::Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let mut host = Host::new(server, Way { rx: 256, grown: false, read: 1, write: 1, reads_first: false });
+    host.pending = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffing\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n".to_vec();
+    host.run();
+    assert_eq!(host.notes.events, ["fault NotJson"]);
+    let output = String::from_utf8(host.output).unwrap();
+    let lines: Vec<_> = output.lines().collect();
+    assert!(lines[0].contains("\"id\":null,\"error\":{\"code\":-32700"), "{output}");
+    assert_eq!(lines[1], r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_answered_with_its_own_id_wherever_that_stands() {
+    let x = "x".repeat(2000);
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let cases = [
+        (format!(r#"{{"jsonrpc":"2.0","id":17,"method":"m","params":{{"x":"{x}"}}}}"#), "17 -32600"),
+        (
+            format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":"{x}"}},"id":"\u0061b"}}"#),
+            r#""\u0061b" -32600"#,
+        ),
+        (format!(r#"{{"params":{{"id":1,"x":"{x}"}},"id":2,"method":"m","jsonrpc":"2.0"}}"#), "2 -32600"),
+        (format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":"{x}","id":2}}"#), "2 -32600"),
+        (format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":"{x}","y":{deep}}},"id":3}}"#), "3 -32600"),
+        (format!(r#"{{"jsonrpc":"2.0","method":"m","id":null,"params":"{x}"}}"#), "- -32600"),
+        (format!(r#"{{"jsonrpc":"2.0","method":"m","id":1.5,"params":"{x}"}}"#), "- -32600"),
+        (format!(r#"{{"jsonrpc":"2.0","method":"m","id":"{x}"}}"#), "- -32600"),
+        (format!(r#"{{"jsonrpc":"2.0","method":"m","params":"{x}"}}"#), ""),
+        (format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{x}"}}"#), ""),
+        (format!(r#"{{"jsonrpc":"2.0","result":"{x}","id":1}}"#), ""),
+        (format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":1,"message":"{x}"}}}}"#), ""),
+        (format!(r#"[{{"jsonrpc":"2.0","id":1,"method":"{x}"}}]"#), "- -32600"),
+        (format!("\"{x}\""), "- -32600"),
+    ];
+    let setup = Setup::new(INFO).session(Revision::V2025_11_25).rx(&[160, 161, 200, 512, 1024]);
+    for (line, error) in &cases {
+        check_lines(&setup, &[(line, error, "LineTooLong")]);
+    }
+    let broken = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{x}",}}"#);
+    check_lines(&setup, &[(&broken, "- -32700", "NotJson")]);
+    let blank = " ".repeat(2000);
+    setup.check(&format!("> {blank}\n{ALIVE}"));
+}
+
+#[test]
+fn a_message_that_is_nested_too_deeply_is_answered_with_its_id() {
+    let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    let request = |levels, before: &str, after: &str| {
+        format!(r#"{{"jsonrpc":"2.0",{before}"method":"ping","params":{{"x":{}}}{after}}}"#, deep(levels))
+    };
+    let limited = INFO.limits(Limits::DEFAULT.with_depth(10));
+    for (info, most) in [(INFO, 126), (limited, 8)] {
+        let setup = Setup::new(info).session(Revision::V2025_11_25);
+        setup.check(&format!("> {}\n< result 5\n", request(most, "\"id\":5,", "")));
+        check_lines(
+            &setup,
+            &[
+                (&request(most + 1, "\"id\":5,", ""), "5 -32600", "TooDeep"),
+                (&request(most + 1, "", ",\"id\":6"), "6 -32600", "TooDeep"),
+                (&request(most + 1, "\"id\":null,", ""), "- -32600", "TooDeep"),
+                (&request(most + 1, "", ""), "", "TooDeep"),
+                (&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, deep(most + 2)), "", "TooDeep"),
+                (&format!(r#"{{"jsonrpc":"2.0","result":{},"id":1}}"#, deep(most + 2)), "", "TooDeep"),
+                (&deep(most + 3), "- -32600", "TooDeep"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_request_that_cannot_be_served_gets_an_error_that_says_why() {
+    check_lines(
+        &session(),
+        &[
+            ("call 1 no/such", "1 -32601 Method not found: no/such", "UnknownMethod"),
+            ("call 1 prompts/list", "1 -32601", "UnknownMethod"),
+            ("call 1 server/discover", "1 -32601", "UnknownMethod"),
+            ("call 1 ping [1]", "1 -32602", "InvalidParams"),
+            ("call 1 tools/list 7", "1 -32602", "InvalidParams"),
+            ("call 1 tools/call", "1 -32602", "InvalidParams"),
+            (r#"call 1 tools/call {"name":7}"#, "1 -32602", "InvalidParams"),
+            (r#"call 1 tools/call {"name":"echo","arguments":[]}"#, "1 -32602", "InvalidParams"),
+            (r#"call 1 tools/call {"name":"echo","arguments":"{}"}"#, "1 -32602", "InvalidParams"),
+            (r#"call 1 tools/call {"name":"nobody"}"#, "1 -32602 Unknown tool: nobody", "UnknownTool"),
+            (r#"call 1 tools/list {"cursor":7}"#, "1 -32602", "InvalidParams"),
+            (r#"call 1 tools/list {"cursor":""}"#, "1 -32602", "BadCursor"),
+            (r#"call 1 tools/list {"cursor":"x"}"#, "1 -32602", "BadCursor"),
+            (r#"call 1 tools/list {"cursor":"p0"}"#, "1 -32602", "BadCursor"),
+            (r#"call 1 tools/list {"cursor":"p99"}"#, "1 -32602", "BadCursor"),
+            (r#"call 1 logging/setLevel {"level":"loud"}"#, "1 -32602", "InvalidParams"),
+            (r#"call 1 logging/setLevel"#, "1 -32602", "InvalidParams"),
+        ],
+    );
+}
+
+#[test]
+fn the_names_of_methods_and_tools_and_members_are_compared_decoded() {
+    let line = r#"{"\u006asonrpc":"2.0","id":1,"method":"tools\/call","params":{"n\u0061me":"caf\u00e9","argument\u0073":{}}}"#;
+    session().check(&format!("> {line}\n! call caf\u{e9} {{}}\n< result 1 …\n"));
+    session()
+        .check("> call 1 tools/call {\"name\":\"echo\",\"arguments\":null}\n! call echo {}\n< result 1 …\n");
+    session().check("> call 1 ping null\n< result 1\n");
+    let twice = r#"{"name":"fail","name":"echo","arguments":{"a":1},"arguments":{"a":2}}"#;
+    session().check(&format!("> call 1 tools/call {twice}\n! call echo {{\"a\":2}}\n< result 1 …\n"));
+}
+
+#[test]
+fn invalid_arguments_are_an_error_up_to_2025_06_18_and_a_result_for_the_model_after() {
+    for revision in Revision::ALL.into_iter().filter(|revision| *revision < Revision::V2026_07_28) {
+        let answer = if revision >= Revision::V2025_11_25 {
+            r#"< result 1 {"content":[{"type":"text","text":"Invalid arguments: …"}],"isError":true}"#
+        } else {
+            "< error 1 -32602 Invalid arguments: …"
+        };
+        let setup = Setup::new(INFO).session(revision);
+        setup.check(&format!(
+            "> call 1 tools/call {{\"name\":\"invalid\"}}\n! call invalid {{}}\n{answer}\n\
+             > call 1 tools/call {{\"name\":\"typed\",\"arguments\":{{\"count\":300}}}}\n\
+             ! call typed {{\"count\":300}}\n{answer}\n"
+        ));
+        setup.check(
+            "> call 1 tools/call {\"name\":\"typed\",\"arguments\":{\"text\":\"a\\tb\\u00e9\",\"count\":3}}\n\
+             ! call typed {\"text\":\"a\\tb\\u00e9\",\"count\":3}\n\
+             < result 1 {\"content\":[{\"type\":\"text\",\"text\":\"a\\tb\u{e9} 3\"}]}\n",
+        );
+    }
+}
+
+#[test]
+fn a_request_with_the_id_of_one_in_flight_is_refused_and_the_first_goes_on() {
+    session().check(
+        r#"> call "a" tools/call {"name":"defer"}
+           ! call defer {}
+           > call "\u0061" ping
+           < error "\u0061" -32600 …
+           ! fault DuplicateId
+           > call "b" ping
+           < result "b"
+           * answer 0 done
+           < result "a" {"content":[{"type":"text","text":"done"}]}
+           > call "\u0061" ping
+           < result "\u0061""#,
+    );
+}
+
+#[test]
+fn what_is_no_request_is_never_answered() {
+    check_lines(
+        &session(),
+        &[
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "", "UnknownResponse"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#, "", "UnknownResponse"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{},"result":{}}"#, "", "MalformedResponse"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":7}"#, "", "MalformedResponse"),
+            (r#"{"jsonrpc":"2.0","result":{}}"#, "", "InvalidId"),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}"#, "", "ErrorWithoutId"),
+            (r#"{"jsonrpc":"2.0","error":{"code":"x"}}"#, "", "ErrorWithoutId"),
+            ("note notifications/unheard-of", "", "UnknownNotification"),
+            ("note notifications/unheard-of 7", "", "UnknownNotification"),
+            ("note ping", "", "UnknownNotification"),
+            ("note tools/list", "", "UnknownNotification"),
+            (r#"note notifications/progress {"progressToken":1,"progress":1}"#, "", "UnknownProgress"),
+            (r#"note notifications/cancelled {"requestId":1}"#, "", "UnknownCancel"),
+            (r#"note notifications/cancelled {"requestId":null}"#, "", "InvalidParams"),
+            (r#"note notifications/cancelled {"requestId":{}}"#, "", "InvalidParams"),
+            ("note notifications/cancelled {}", "", "InvalidParams"),
+            ("note notifications/cancelled []", "", "InvalidParams"),
+            ("note notifications/cancelled", "", "InvalidParams"),
+            ("note notifications/initialized", "", "UnknownNotification"),
+        ],
+    );
+    // Broken, but it looks like a response: two that answer each other's errors never end.
+    check_lines(&session(), &[(r#"{"jsonrpc":"2.0","id":1,"result":{},}"#, "", "NotJson")]);
+}
+
+#[test]
+fn before_the_handshake_a_request_is_told_what_to_do_first() {
+    let handshake = INFO.revisions(Revisions::HANDSHAKE);
+    let stateless = INFO.revisions(Revisions::STATELESS);
+    let meta = "1 -32602 Invalid params: `_meta` needs …";
+    let either = "1 -32602 Invalid params: …, or send `initialize` first";
+    let first = "1 -32600 Invalid request: send `initialize` first: …";
+    let cases = [
+        (INFO, "tools/list", either, "InvalidParams"),
+        (INFO, "no/such", either, "InvalidParams"),
+        (INFO, "server/discover", either, "InvalidParams"),
+        (handshake, "tools/list", first, "NotInitialized"),
+        (handshake, "no/such", first, "NotInitialized"),
+        (handshake, "server/discover", "1 -32601 …", "UnknownMethod"),
+        (stateless, "tools/list", meta, "InvalidParams"),
+        (stateless, "ping", meta, "InvalidParams"),
+        (stateless, "server/discover", meta, "InvalidParams"),
+    ];
+    for (info, method, error, fault) in cases {
+        Setup::new(info).check(&format!("> call 1 {method}\n< error {error}\n! fault {fault}\n"));
+    }
+    for info in [INFO, handshake] {
+        Setup::new(info)
+            .check("> note notifications/initialized\n! fault UnknownNotification\n* state Waiting");
+    }
+}
+
+#[test]
+fn an_initialize_that_is_not_well_formed_opens_nothing() {
+    let cases = [
+        "",
+        "{}",
+        r#"{"protocolVersion":7,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#,
+        r#"{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"}}"#,
+        r#"{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":{"name":"c","version":"1"}}"#,
+        r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c"}}"#,
+        r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#,
+    ];
+    for params in cases {
+        Setup::new(INFO).check(&format!(
+            "> call 1 initialize {params}\n< error 1 -32602 …\n! fault InvalidParams\n* state Waiting"
+        ));
+    }
+}
+
+#[test]
+fn an_unknown_version_gets_an_offer_or_is_rejected() {
+    let hello = |version: &str| {
+        format!(
+            r#"> call 1 initialize {{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}"#
+        )
+    };
+    let old = Revisions::only(Revision::V2024_11_05).with(Revision::V2025_03_26);
+    for asked in ["1.0.0", "2026-07-28", "2099-01-01", "", "2025-11-25 "] {
+        for (info, offer) in [(INFO, "2025-11-25"), (INFO.revisions(old), "2025-03-26")] {
+            Setup::new(info).check(&format!(
+                "{}\n< result 1 {{\"protocolVersion\":\"{offer}\",…\n! connected {offer} c {{}}\n* state Answered",
+                hello(asked)
+            ));
+        }
+    }
+    let reject = INFO.revisions(old).unknown_version(UnknownVersion::Reject);
+    let long = "9".repeat(33);
+    for (asked, quoted) in
+        [("1.0.0", "1.0.0"), ("2026-07-28", "2026-07-28"), ("\\u0031", "?"), ("a b", "?"), (&long, "?")]
+    {
+        Setup::new(reject).check(&format!(
+            "{}\n< error 1 -32602 … data {{\"supported\":[\"2025-03-26\",\"2024-11-05\"],\"requested\":\"{quoted}\"}}\n\
+             ! fault UnsupportedRevision\n* state Waiting",
+            hello(asked)
+        ));
+    }
+    Setup::new(INFO.revisions(Revisions::STATELESS)).check(&format!(
+        "{}\n< error 1 -32601 … data {{\"supported\":[\"2026-07-28\"],\"requested\":\"2025-11-25\"}}\n\
+         ! fault UnsupportedRevision",
+        hello("2025-11-25")
+    ));
+}
+
+#[test]
+fn a_second_initialize_is_lenient_refused_or_a_restart() {
+    let hello = crate::common::hello("2025-06-18");
+    let again = format!("> call 2 initialize {hello}\n");
+    // Nothing was served yet: the client may change its mind.
+    Setup::new(INFO).check(&format!(
+        "> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
+         {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Answered",
+        crate::common::hello("2025-11-25")
+    ));
+    session().check(&format!("{again}< error 2 -32600 …\n! fault AlreadyInitialized\n* state Ready"));
+    let restart =
+        Setup::new(INFO.second_initialize(SecondInitialize::Restart)).session(Revision::V2025_11_25);
+    restart.check(&format!(
+        "> call 1 tools/call {{\"name\":\"defer\"}}\n! call defer {{}}\n\
+         {again}! restarted\n! connected 2025-06-18 c {{}}\n< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n\
+         * state Answered\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
+         > note notifications/initialized\n! ready\n\
+         > call 1 ping\n< result 1\n"
+    ));
+}
+
+#[test]
+fn errors_without_an_id_end_after_eight_in_a_row_and_begin_again_after_a_message() {
+    let bad = "> nonsense\n";
+    let told = format!("{bad}< error - -32700 …\n! fault NotJson\n");
+    let muted = format!("{bad}! fault Muted\n");
+    let (told, muted) = (told.repeat(8), muted.repeat(3));
+    session().check(&format!("{told}{muted}{ALIVE}{told}{muted}"));
+    session().check(&format!("{told}{muted}> note x\n! fault UnknownNotification\n{told}{muted}"));
+    // What has an id is always answered, and proves nothing.
+    session().check(&format!(
+        "{told}> {{\"id\":1,\"method\":\"ping\"}}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion\n{muted}"
+    ));
+    // An id that is too long is no way around it.
+    let id = "9".repeat(65);
+    let long = format!("> call {id} ping\n");
+    let told = format!("{long}< error - -32600 …\n! fault IdTooLong\n").repeat(8);
+    session().check(&format!("{told}{long}! fault Muted\n"));
+}
+
+#[test]
+fn an_error_without_an_id_says_null_up_to_2025_06_18_and_nothing_after() {
+    let cases = [
+        (Some(Revision::V2024_11_05), "null"),
+        (Some(Revision::V2025_03_26), "null"),
+        (Some(Revision::V2025_06_18), "null"),
+        (Some(Revision::V2025_11_25), "-"),
+        (None, "null"),
+    ];
+    for (revision, id) in cases {
+        let setup = revision.map_or(Setup::new(INFO), |revision| Setup::new(INFO).session(revision));
+        setup.check(&format!("> nonsense\n< error {id} -32700 …\n! fault NotJson\n"));
+    }
+    let stateless = Setup::new(INFO.revisions(Revisions::STATELESS));
+    stateless.check("> nonsense\n< error - -32700 …\n! fault NotJson\n");
+}
+
+#[test]
+fn blank_lines_a_byte_order_mark_and_carriage_returns_are_nothing() {
+    session().check(
+        "> \u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n\
+         > \r\n>\n> \t \n> \u{feff}\r\n\
+         >   {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}  \r\n\
+         < result 1\n< result 2\n",
+    );
+}
+
+#[test]
+fn the_last_line_needs_no_newline_but_has_to_be_whole() {
+    session().check("* send {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n* eof\n< result 1\n! closed");
+    session().check(
+        "* send {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"\n* eof\n! fault Truncated\n! closed",
+    );
+    session().check("* send   \n* eof\n! closed");
+    session().check("* eof\n! closed");
+}

@@ -1,0 +1,275 @@
+//! Whole messages instead of lines: each outgoing one says what it is and where it belongs.
+
+use crate::common::demo::INFO;
+use crate::common::hello;
+use mcp_proto::rpc::Message;
+use mcp_proto::server::{Change, Event, Server, Slot};
+use mcp_proto::{Action, BelongsTo, FrameKind, Level, Millis, State, StreamId, Ticket};
+
+/// About what an HTTP server does: streams that stay open until their request is answered, and one for the rest.
+struct Router<'b> {
+    server: Server<'b>,
+    now: Millis,
+    /// What was sent on each stream, and what belongs to none.
+    streams: [Vec<String>; 4],
+    general: Vec<String>,
+    open: [bool; 4],
+    tickets: Vec<Ticket>,
+    events: Vec<String>,
+}
+
+impl<'b> Router<'b> {
+    fn new(server: Server<'b>) -> Router<'b> {
+        let streams = Default::default();
+        let (general, tickets, events) = (Vec::new(), Vec::new(), Vec::new());
+        Router { server, now: Millis(0), streams, general, open: [false; 4], tickets, events }
+    }
+
+    /// A request comes in on a stream, by one of the two doors.
+    fn post(&mut self, stream: u32, message: &str, parsed: bool) {
+        self.run();
+        self.open[stream as usize] = message.contains("\"id\"");
+        let Action::Io(io) = self.server.poll(self.now) else { panic!("nothing else is due") };
+        let (_, input) = io.split();
+        let taken = match parsed {
+            true => input.parsed(Message::parse(message.as_bytes()).unwrap(), StreamId(stream)).is_ok(),
+            false => input.message(message.as_bytes(), StreamId(stream)).is_ok(),
+        };
+        assert!(taken);
+        self.run();
+    }
+
+    fn run(&mut self) {
+        loop {
+            match self.server.poll(self.now) {
+                Action::Io(io) => {
+                    let (out, _) = io.split();
+                    let Some(frame) = out.frame() else { return };
+                    let text = String::from_utf8(frame.message().to_vec()).unwrap();
+                    assert!(!text.contains('\n') && frame.message() == out.bytes());
+                    match frame.belongs_to() {
+                        BelongsTo::Request(StreamId(stream)) => {
+                            assert!(self.open[stream as usize], "{text} after the end of stream {stream}");
+                            self.open[stream as usize] = frame.kind() != FrameKind::Response;
+                            self.streams[stream as usize].push(text);
+                        }
+                        BelongsTo::Connection => self.general.push(format!("{:?} {text}", frame.kind())),
+                        other => panic!("{other:?}"),
+                    }
+                    let n = out.bytes().len();
+                    out.sent(n);
+                }
+                Action::Event => match self.server.event().unwrap() {
+                    Event::Call(mut call) if call.name() == "defer" => {
+                        let _ = call.log(Level::Info, None, call.stream().0);
+                        let _ = call.progress(1, None, "");
+                        self.tickets.push(call.defer(None).unwrap());
+                    }
+                    Event::Call(mut call) => {
+                        call.changed(Change::Tools);
+                        let arguments = call.raw_arguments().raw().to_string();
+                        call.text(arguments);
+                    }
+                    Event::Fault(fault) => self.events.push(fault.to_string()),
+                    _ => {}
+                },
+                Action::Closed => return,
+            }
+        }
+    }
+}
+
+fn with_router(rx: usize, test: impl FnOnce(Router<'_>)) {
+    let (mut rx, mut tx) = (vec![0; rx], [0; 4096]);
+    let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
+    let server = Server::new(&INFO, &mut rx[..], &mut tx).unwrap().frames().unwrap();
+    let mut router = Router::new(server.in_flight(&mut slots, &mut text).unwrap());
+    router.post(
+        0,
+        &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#, hello("2025-11-25")),
+        false,
+    );
+    router.post(0, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, true);
+    router.streams[0].clear();
+    test(router);
+}
+
+fn defer(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"defer","_meta":{{"progressToken":"t{id}"}}}}}}"#
+    )
+}
+
+#[test]
+fn every_message_lands_on_the_stream_that_it_belongs_to() {
+    for parsed in [false, true] {
+        with_router(512, |mut router| {
+            for stream in [1, 2, 3] {
+                router.post(stream, &defer(stream), parsed);
+            }
+            assert_eq!(router.open, [false, true, true, true]);
+            router.post(
+                0,
+                r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo"}}"#,
+                parsed,
+            );
+            // Answered in another order than they came, with progress on the way.
+            router.server.reply(router.tickets[1]).unwrap().progress(2, None, "").unwrap();
+            router.run();
+            router.server.reply(router.tickets[2]).unwrap().text("three");
+            router.run();
+            router.server.reply(router.tickets[0]).unwrap().log(Level::Error, None, "x").unwrap();
+            router.run();
+            router.server.reply(router.tickets[1]).unwrap().text("two");
+            router.now = Millis(60_000);
+            router.run();
+
+            let progress = |stream, n| {
+                format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"t{stream}","progress":{n}}}}}"#
+                )
+            };
+            let log = |level: &str, data: &str| {
+                format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}","data":"{data}"}}}}"#
+                )
+            };
+            let result = |id, text: &str| {
+                format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+                )
+            };
+            assert_eq!(router.streams[0], [result(9, "{}")]);
+            assert_eq!(router.streams[1][..3], [log("info", "1"), progress(1, 1), log("error", "x")]);
+            assert!(router.streams[1][3].contains(r#""id":1,"error":{"code":-32603"#));
+            assert_eq!(
+                router.streams[2],
+                [log("info", "2"), progress(2, 1), progress(2, 2), result(2, "two")]
+            );
+            assert_eq!(router.streams[3], [log("info", "3"), progress(3, 1), result(3, "three")]);
+            assert_eq!(
+                router.general,
+                [r#"Notification {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#]
+            );
+            assert_eq!(router.open, [false; 4]);
+        });
+    }
+}
+
+#[test]
+fn a_message_may_hold_newlines_and_a_byte_order_mark() {
+    with_router(512, |mut router| {
+        router.post(1, "\u{feff}\n{\"jsonrpc\":\"2.0\",\r\n\"id\":1,\n\"method\":\"ping\"}\n", false);
+        router.post(2, "{\n\"jsonrpc\":\"2.0\",\"id\":\n2,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\n\"a\":1}}}", true);
+        assert_eq!(router.streams[1], [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+        assert!(router.streams[2][0].contains(r#""text":"{\n\"a\":1}""#), "{:?}", router.streams[2]);
+        router.post(3, " \n ", false);
+        assert!(router.streams[3].is_empty() && router.events.is_empty());
+    });
+}
+
+#[test]
+fn a_message_that_is_too_long_or_none_is_answered_on_its_stream() {
+    with_router(160, |mut router| {
+        let x = "x".repeat(300);
+        router.post(
+            1,
+            &format!(r#"{{"jsonrpc":"2.0","id":"one","method":"m","params":{{"x":"{x}"}}}}"#),
+            false,
+        );
+        router.post(2, &format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":"{x}"}},"id":2}}"#), true);
+        router.post(3, &format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"id":1,"x":"{x}"}}}}"#), false);
+        router.post(3, &format!(r#"{{"jsonrpc":"2.0","result":{{"x":"{x}"}},"id":1}}"#), true);
+        assert!(router.streams[1][0].starts_with(r#"{"jsonrpc":"2.0","id":"one","error":{"code":-32600"#));
+        assert!(router.streams[2][0].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32600"#));
+        assert!(router.streams[3].is_empty());
+        assert_eq!(router.events.len(), 4);
+        router.open[3] = true;
+        router.post(3, r#"{"jsonrpc":"2.0","id":"#, false);
+        assert!(router.streams[3][0].contains("-32700"));
+        router.post(1, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, false);
+        assert_eq!(router.streams[1][1], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    });
+}
+
+#[test]
+fn the_depth_limit_holds_at_every_door() {
+    use mcp_proto::server::Limits;
+    let info = INFO.limits(Limits::DEFAULT.with_depth(4));
+    for parsed in [false, true] {
+        let (mut rx, mut tx) = ([0; 256], [0; 1024]);
+        let mut router = Router::new(Server::new(&info, &mut rx, &mut tx).unwrap().frames().unwrap());
+        router.post(1, r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":[[]]}}"#, parsed);
+        router.post(2, r#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":[[[]]]}}"#, parsed);
+        assert_eq!(router.streams[1], [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+        assert!(router.streams[2][0].contains(r#""id":2,"error":{"code":-32600"#), "{:?}", router.streams[2]);
+    }
+}
+
+#[test]
+fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
+    let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let (mut rx, mut tx) = ([0; 256], [0; 1024]);
+    let mut lines = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let Action::Io(io) = lines.poll(Millis(0)) else { panic!() };
+    assert_eq!(io.split().1.message(ping, StreamId(1)), Err(&ping[..]), "a server of lines takes bytes");
+
+    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().frames().unwrap();
+    // The first answer fills the buffer: the second message waits, and a third one has no place.
+    for (nth, taken) in [(0, true), (1, true), (2, false)] {
+        let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
+        let (_, input) = io.split();
+        assert_eq!(input.is_ready(), taken);
+        assert_eq!(input.message(ping, StreamId(nth)).is_ok(), taken);
+    }
+    // A frame is sent whole or offered again.
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
+    let (out, _) = io.split();
+    let n = out.bytes().len();
+    out.sent(n - 1);
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
+    let (out, _) = io.split();
+    assert_eq!((out.bytes().len(), out.frame().unwrap().belongs_to()), (n, BelongsTo::Request(StreamId(0))));
+    out.sent(n);
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
+    let (out, _) = io.split();
+    assert_eq!(out.frame().unwrap().belongs_to(), BelongsTo::Request(StreamId(1)));
+}
+
+#[test]
+fn the_end_of_input_lets_the_last_message_be_answered() {
+    with_router(512, |mut router| {
+        router.post(1, &defer(1), false);
+        let Action::Io(io) = router.server.poll(router.now) else { panic!() };
+        io.split().1.eof();
+        router.run();
+        assert_eq!(router.server.state(), State::Draining);
+        router.server.reply(router.tickets[0]).unwrap().text("done");
+        router.run();
+        assert!(router.streams[1].last().unwrap().contains(r#""text":"done""#));
+        assert_eq!(router.server.state(), State::Closed);
+    });
+}
+
+#[test]
+fn a_message_can_be_read_in_place() {
+    let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let (mut rx, mut tx) = ([0; 256], [0; 1024]);
+    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().frames().unwrap();
+    for stream in [4, 5] {
+        let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
+        let (_, mut input) = io.split();
+        input.space()[..ping.len()].copy_from_slice(ping);
+        input.framed(ping.len(), StreamId(stream));
+        let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
+        let (out, _) = io.split();
+        let frame = out.frame().unwrap();
+        assert_eq!(frame.belongs_to(), BelongsTo::Request(StreamId(stream)));
+        assert_eq!(
+            (frame.kind(), frame.message()),
+            (FrameKind::Response, &br#"{"jsonrpc":"2.0","id":1,"result":{}}"#[..])
+        );
+        let n = out.bytes().len();
+        out.sent(n);
+    }
+}

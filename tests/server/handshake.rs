@@ -1,0 +1,216 @@
+//! The handshake era: connecting, what is served when, and what each revision has.
+
+use crate::common::demo::{BARE, INFO, LISTED};
+use crate::common::{Setup, hello};
+use mcp_proto::Revision;
+use mcp_proto::server::{Feature, ServerInfo, Tool, Tools};
+
+const HANDSHAKE: [Revision; 4] =
+    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25];
+
+#[test]
+fn a_handshake_in_every_revision() {
+    let info = INFO.title("T").description("D").website("https://w").instructions("I");
+    for revision in HANDSHAKE {
+        let details = match revision {
+            Revision::V2025_06_18 => r#","title":"T""#,
+            Revision::V2025_11_25 => r#","title":"T","description":"D","websiteUrl":"https://w""#,
+            _ => "",
+        };
+        Setup::new(info).check(&format!(
+            r#"* state Waiting
+               > call 1 initialize {}
+               ! connected {revision} c {{}}
+               < result 1 {{"protocolVersion":"{revision}","capabilities":{{"tools":{{"listChanged":true}},"logging":{{}}}},"serverInfo":{{"name":"s","version":"1"{details}}},"instructions":"I"}}
+               * state Answered
+               > note notifications/initialized
+               ! ready
+               * state Ready
+               > call "2" ping
+               < result "2"
+               * eof
+               ! closed
+               * state Closed"#,
+            hello(revision.as_str()),
+        ));
+    }
+}
+
+#[test]
+fn the_client_is_shown_with_its_name_and_capabilities() {
+    let params = r#"{"clientInfo":{"version":"1","name":"caf\u00e9","x":[1]},"capabilities":{"roots":{},"x":1},"protocolVersion":"2025-11-25","_meta":{}}"#;
+    Setup::new(BARE).check(&format!(
+        "> call 1 initialize {params}\n< result 1 …\n! connected 2025-11-25 caf\u{e9} {{\"roots\":{{}},\"x\":1}}"
+    ));
+}
+
+#[test]
+fn a_ping_is_answered_in_every_state() {
+    Setup::new(INFO).check(&format!(
+        "> call 1 ping\n< result 1\n> call 2 ping {{}}\n< result 2\n\
+         > call 3 initialize {}\n< result 3 …\n! connected 2025-11-25 c {{}}\n\
+         > call 4 ping\n< result 4\n* state Answered\n\
+         > call 5 tools/call {{\"name\":\"echo\"}}\n! call echo {{}}\n< result 5 …\n\
+         > call 6 ping {{\"_meta\":{{\"progressToken\":1}}}}\n< result 6\n* state Serving\n\
+         > note notifications/initialized\n! ready\n> call 7 ping\n< result 7",
+        hello("2025-11-25"),
+    ));
+}
+
+#[test]
+fn early_requests_are_served_unless_the_server_is_strict() {
+    let hello = hello("2025-11-25");
+    let open = format!("> call 0 initialize {hello}\n< result 0 …\n! connected 2025-11-25 c {{}}\n");
+    let early = "> call 1 tools/call {\"name\":\"echo\"}\n";
+    Setup::new(INFO).check(&format!(
+        "{open}{early}! call echo {{}}\n< result 1 …\n* state Serving\n{early}! call echo {{}}\n< result 1 …\n\
+         > call 2 initialize {hello}\n< error 2 -32600 …\n! fault AlreadyInitialized\n* state Serving\n\
+         > note notifications/initialized\n! ready\n* state Ready\n\
+         > note notifications/initialized\n! fault UnknownNotification\n* state Ready"
+    ));
+    Setup::new(INFO.strict_handshake()).check(&format!(
+        "{open}{early}< error 1 -32600 …\n! fault NotInitialized\n* state Answered\n\
+         > call 2 ping\n< result 2\n\
+         > call 3 logging/setLevel {{\"level\":\"error\"}}\n< result 3\n* state Answered\n\
+         > note notifications/initialized\n! ready\n{early}! call echo {{}}\n< result 1 …\n"
+    ));
+}
+
+#[test]
+fn what_is_not_offered_is_not_found() {
+    let methods = [
+        "tools/list",
+        "tools/call",
+        "logging/setLevel",
+        "resources/list",
+        "prompts/get",
+        "completion/complete",
+    ];
+    for method in methods {
+        for revision in HANDSHAKE {
+            Setup::new(BARE).session(revision).check(&format!(
+                "> call 1 {method} {{\"name\":\"echo\",\"level\":\"error\"}}\n< error 1 -32601 Method not found: {method}\n\
+                 ! fault UnknownMethod"
+            ));
+        }
+    }
+    Setup::new(BARE).session(Revision::V2025_11_25).check("* log error x\n! not now Unsupported\n* changed");
+}
+
+#[test]
+fn log_messages_are_those_that_the_client_wants() {
+    let debug = "< note notifications/message {\"level\":\"debug\",\"logger\":\"l\",\"data\":\"debug\"}\n";
+    let warning = debug.replace("debug", "warning");
+    let emergency = debug.replace("debug", "emergency");
+    let call = "> call 1 tools/call {\"name\":\"log\"}\n! call log {}\n";
+    let done = "< result 1 …\n";
+    for revision in HANDSHAKE {
+        let setup = Setup::new(INFO).session(revision);
+        setup.check(&format!("{call}{debug}{warning}{emergency}{done}"));
+        for (level, kept) in
+            [("debug", 3), ("info", 2), ("warning", 2), ("error", 1), ("alert", 1), ("emergency", 1)]
+        {
+            let lines = [debug, &warning, &emergency][3 - kept..].concat();
+            let refused = "! not now NotWanted\n".repeat(3 - kept);
+            setup.check(&format!(
+                "> call 9 logging/setLevel {{\"level\":\"{level}\"}}\n< result 9\n{call}{refused}{lines}{done}"
+            ));
+        }
+    }
+    Setup::new(INFO).check("* log error x\n! not now NotConnected");
+    Setup::new(INFO).session(Revision::V2025_11_25).check(
+        r#"* log debug a "quoted" word
+           < note notifications/message {"level":"debug","data":"a \"quoted\" word"}
+           > call 1 logging/setLevel {"level":"error"}
+           < result 1
+           * log warning x
+           ! not now NotWanted
+           * log error y
+           < note notifications/message {"level":"error","data":"y"}
+           * eof
+           ! closed
+           * log error z
+           ! not now NotConnected"#,
+    );
+}
+
+#[test]
+fn a_result_has_what_its_revision_has() {
+    for revision in HANDSHAKE {
+        let knows_structure = revision >= Revision::V2025_06_18;
+        let object = if knows_structure { r#""structuredContent":{"a":"1\""},"# } else { "" };
+        let no_type = "{\"content\":";
+        Setup::new(INFO).session(revision).check(&format!(
+            r#"> call 1 tools/call {{"name":"object"}}
+               ! call object {{}}
+               < result 1 {{{object}"content":[{{"type":"text","text":"{{\"a\":\"1\\\"\"}}"}}]}}
+               > call 2 tools/call {{"name":"list"}}
+               ! call list {{}}
+               < result 2 {{"content":[{{"type":"text","text":"[1,2]"}}]}}
+               > call 3 tools/call {{"name":"pieces"}}
+               ! call pieces {{}}
+               < result 3 {no_type}[{{"type":"text","text":"1"}},{{"type":"text","text":"two"}}],"isError":true}}
+               > call 4 tools/call {{"name":"fail"}}
+               ! call fail {{}}
+               < result 4 {no_type}[{{"type":"text","text":"it went wrong"}}],"isError":true}}
+               > call 5 tools/call {{"name":"error"}}
+               ! call error {{}}
+               < error 5 7 no data 1
+               > call 6 tools/call {{"name":"unknown"}}
+               ! call unknown {{}}
+               < error 6 -32602 Unknown tool: unknown"#,
+        ));
+    }
+}
+
+static FULL: Tools<'static> = Tools::new(&[Tool::new("t", " {\"type\":\n\"object\", \"x\": 1.50} ")
+    .title("T")
+    .description("D \"q\"")
+    .output_schema("{\"type\":\"object\"}")
+    .read_only(true)
+    .destructive(false)
+    .idempotent(true)
+    .open_world(false)]);
+static FULL_FEATURES: [&dyn Feature; 1] = [&FULL];
+
+#[test]
+fn a_tool_is_listed_with_what_its_revision_has() {
+    for revision in HANDSHAKE {
+        let title = if revision >= Revision::V2025_06_18 { r#""title":"T","# } else { "" };
+        let output =
+            if revision >= Revision::V2025_06_18 { r#","outputSchema":{"type":"object"}"# } else { "" };
+        let hints = if revision >= Revision::V2025_03_26 {
+            r#","annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#
+        } else {
+            ""
+        };
+        Setup::new(ServerInfo::new("s", "1").features(&FULL_FEATURES)).session(revision).check(&format!(
+            r#"> call 1 tools/list
+               < result 1 {{"tools":[{{"name":"t",{title}"description":"D \"q\"","inputSchema":{{"type": "object", "x": 1.50}}{output}{hints}}}]}}"#
+        ));
+    }
+}
+
+static BY_HOST: Tools<'static> = Tools::listed_by_host();
+static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
+
+#[test]
+fn a_host_may_list_its_own_tools_and_takes_calls_of_any_name() {
+    assert_eq!(LISTED.map(|tool| tool.name()), ["one", "two", "three"]);
+    let info = ServerInfo::new("s", "1").features(&BY_HOST_FEATURES);
+    Setup::new(info).session(Revision::V2025_11_25).check(
+        r#"> call 1 tools/list
+           ! list tools
+           < result 1 {"tools":[{"name":"one","inputSchema":{"type":"object"}},{"name":"two","inputSchema":{"type":"object"}},{"name":"three","inputSchema":{"type":"object"}}]}
+           > call 2 tools/list {"cursor":"p2"}
+           ! list tools
+           < result 2 {"tools":[{"name":"three","inputSchema":{"type":"object"}}]}
+           > call 3 tools/list {"cursor":"p3"}
+           ! list tools
+           < error 3 -32602 Invalid params: unknown cursor
+           ! fault BadCursor
+           > call 4 tools/call {"name":"echo"}
+           ! call echo {}
+           < result 4 …"#,
+    );
+}

@@ -1,0 +1,341 @@
+//! Requests that are answered later, and everything that can happen to them before.
+
+use crate::common::Setup;
+use crate::common::demo::INFO;
+use mcp_proto::server::{Limits, SecondInitialize};
+use mcp_proto::{Millis, Pings, Revision};
+
+fn session() -> Setup {
+    Setup::new(INFO).session(Revision::V2025_11_25)
+}
+
+const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
+
+fn defer(id: &str) -> String {
+    format!("> call {id} tools/call {{\"name\":\"defer\"}}\n! call defer {{}}\n")
+}
+
+#[test]
+fn a_ticket_is_eight_bytes_and_a_copy() {
+    fn is_copy<T: Copy>() {}
+    is_copy::<mcp_proto::Ticket>();
+    assert_eq!(size_of::<mcp_proto::Ticket>(), 8);
+}
+
+#[test]
+fn a_deferred_request_is_answered_once_by_its_ticket() {
+    session().check(&format!(
+        "{}{}* deferred 2\n* answer 1 done\n< result \"b\" {DONE}\n* answer 1 again\n! not now Gone\n\
+         * forget 0\n* deferred 1\n* fail 0 no\n< error 1 7 no\n* answer 0 again\n! not now Gone\n* deferred 0\n\
+         {}* answer 0 stale\n! not now Gone\n* answer 2 done\n< result 1 {DONE}",
+        defer("1"),
+        defer("\"b\""),
+        defer("1"),
+    ));
+}
+
+#[test]
+fn a_call_that_is_let_go_gets_an_error() {
+    session().check(
+        "> call 1 tools/call {\"name\":\"drop\"}\n! call drop {}\n! fault Unanswered\n\
+         < error 1 -32603 Internal error: the request was not answered\n> call 2 ping\n< result 2",
+    );
+}
+
+#[test]
+fn when_every_slot_is_taken_the_call_comes_back_and_the_machine_goes_on() {
+    session().slots(1, 32).check(&format!(
+        "{}{}! full\n< error 2 -32603 Too many requests in flight (at most 1)\n\
+         > call 3 ping\n< result 3\n\
+         > {{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{{}}}}\n! fault UnknownResponse\n\
+         > note notifications/cancelled {{\"requestId\":1}}\n! cancelled 0\n\
+         {}* answer 1 done\n< result 4 {DONE}",
+        defer("1"),
+        defer("2"),
+        defer("4"),
+    ));
+    session()
+        .slots(0, 0)
+        .check(&format!("{}! full\n< error 2 -32603 Too many requests in flight (at most 0)\n", defer("2")));
+}
+
+#[test]
+fn a_cancelled_request_gets_no_answer() {
+    session().check(&format!(
+        "{}> note notifications/cancelled {{\"requestId\":\"\\u0061\",\"reason\":\"too \\\"slow\\\"\"}}\n\
+         ! cancelled 0 too \"slow\"\n* deferred 0\n* answer 0 late\n! not now Gone\n\
+         > note notifications/cancelled {{\"requestId\":\"a\"}}\n! fault UnknownCancel\n\
+         {}> note notifications/cancelled {{\"requestId\":1,\"reason\":7}}\n! cancelled 1\n\
+         {}> note notifications/cancelled {{\"requestId\":\"1\"}}\n! fault UnknownCancel\n\
+         * answer 2 done\n< result 1 {DONE}",
+        defer("\"a\""),
+        defer("1"),
+        defer("1"),
+    ));
+}
+
+#[test]
+fn a_request_that_takes_too_long_gets_an_error() {
+    let late = "Internal error: the request was not finished in time";
+    session().check(&format!(
+        "* deadline none\n{}* deadline 60000\n\
+         > call 2 tools/call {{\"name\":\"defer\",\"arguments\":{{\"ms\":500}}}}\n! call defer {{\"ms\":500}}\n\
+         * deadline 500\n* time 499\n* deferred 2\n* time 500\n< error 2 -32603 {late}\n! expired 1\n\
+         * deadline 60000\n* answer 1 late\n! not now Gone\n\
+         * time 70000\n< error 1 -32603 {late}\n! expired 0\n* deadline none\n* deferred 0",
+        defer("1")
+    ));
+    let info = INFO.limits(Limits::DEFAULT.with_deferred(Millis(10)));
+    Setup::new(info).session(Revision::V2025_11_25).check(&format!(
+        "* time 5\n{}* deadline 15\n* answer 0 done\n< result 1 {DONE}\n* deadline none\n* time 100",
+        defer("1")
+    ));
+}
+
+#[test]
+fn progress_grows_and_goes_to_whoever_asked_for_it() {
+    for token in ["7", "\"t\\u0061/\\/\"", "-0", "\"\""] {
+        let note =
+            |rest: &str| format!("< note notifications/progress {{\"progressToken\":{token},{rest}}}\n");
+        for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_11_25] {
+            let message = |text: &str| {
+                if revision == Revision::V2024_11_05 {
+                    String::new()
+                } else {
+                    format!(",\"message\":\"{text}\"")
+                }
+            };
+            let told = [
+                note(&format!("\"progress\":1,\"total\":10{}", message("a"))),
+                note("\"progress\":1.5,\"total\":10"),
+                note(&format!("\"progress\":1…0,\"total\":10{}", message("b"))),
+            ];
+            Setup::new(INFO).session(revision).check(&format!(
+                "> call 1 tools/call {{\"name\":\"progress\",\"_meta\":{{\"progressToken\":{token}}}}}\n\
+                 ! call progress {{}}\n! not now NotWanted\n{}< result 1 {DONE}",
+                told.concat()
+            ));
+        }
+        session().check(&format!(
+            "> call 1 tools/call {{\"name\":\"defer\",\"arguments\":{{\"progress\":1}},\"_meta\":{{\"progressToken\":{token}}}}}\n\
+             ! call defer {{\"progress\":1}}\n{}\
+             * progress 0 1 x\n! not now NotWanted\n* progress 0 0.5\n! not now NotWanted\n\
+             * progress 0 2.5 half\n{}* progress 0 2.50\n! not now NotWanted\n\
+             * answer 0 done\n< result 1 {DONE}\n* progress 0 3\n! not now Gone",
+            note("\"progress\":1"),
+            note("\"progress\":2.5,\"message\":\"half\""),
+        ));
+    }
+}
+
+#[test]
+fn without_a_token_that_can_be_kept_there_is_no_progress() {
+    let refused = "! not now NotWanted\n".repeat(4);
+    for meta in [
+        "",
+        ",\"_meta\":{}",
+        r#","_meta":{"progressToken":null}"#,
+        r#","_meta":{"progressToken":1.5}"#,
+        r#","_meta":7"#,
+    ] {
+        session().check(&format!(
+            "> call 1 tools/call {{\"name\":\"progress\"{meta}}}\n! call progress {{}}\n{refused}< result 1 {DONE}\n\
+             > call 2 tools/call {{\"name\":\"defer\"{meta}}}\n! call defer {{}}\n* progress 0 1\n! not now NotWanted"
+        ));
+    }
+    // Too long to be kept beside the id: 64 bytes a slot, two for the id.
+    for (length, refusal) in [(62, ""), (63, "! not now NotWanted\n")] {
+        let token = format!("\"{}\"", "t".repeat(length - 2));
+        let told = if refusal.is_empty() {
+            format!("< note notifications/progress {{\"progressToken\":{token},\"progress\":1}}\n")
+        } else {
+            refusal.into()
+        };
+        session().check(&format!(
+            "> call 11 tools/call {{\"name\":\"defer\",\"_meta\":{{\"progressToken\":{token}}}}}\n! call defer {{}}\n\
+             * progress 0 1\n{told}* answer 0 done\n< result 11 {DONE}"
+        ));
+    }
+}
+
+#[test]
+fn what_a_deferred_request_logs_is_filtered_as_it_asked() {
+    session().check(&format!(
+        "{}* log-to 0 debug a\n< note notifications/message {{\"level\":\"debug\",\"data\":\"a\"}}\n\
+         > call 2 logging/setLevel {{\"level\":\"error\"}}\n< result 2\n* log-to 0 debug b\n! not now NotWanted\n\
+         * answer 0 done\n< result 1 {DONE}\n* log-to 0 error c\n! not now Gone",
+        defer("1")
+    ));
+}
+
+#[test]
+fn who_finds_no_room_is_told_when_there_is_some() {
+    let setup = session().tx(1024);
+    setup.check(&format!(
+        "{}{}* block\n* answer 0 done\n* answer 1 no room\n! not now Busy\n* log error no room\n! not now Busy\n\
+         * unblock\n< result 1 {DONE}\n! room\n* answer 1 done\n< result 2 {DONE}",
+        defer("1"),
+        defer("2"),
+    ));
+}
+
+#[test]
+fn a_request_that_waits_for_room_is_not_lost_when_something_else_happens() {
+    let waiting = "> call 3 ping\n";
+    // Room again, while a line waits.
+    session().tx(1024).check(&format!(
+        "{}{}* block\n* answer 0 done\n* answer 1 no room\n! not now Busy\n{waiting}* unblock\n\
+         < result 1 {DONE}\n! room\n< result 3\n* answer 1 done\n< result 2 {DONE}",
+        defer("1"),
+        defer("2"),
+    ));
+    // A deadline, while a line waits.
+    session().tx(1024).check(&format!(
+        "{}{}* block\n* answer 0 done\n{waiting}* time 60000\n* unblock\n\
+         < result 1 {DONE}\n< error 2 -32603 …\n! expired 1\n< result 3\n",
+        defer("1"),
+        defer("2"),
+    ));
+}
+
+#[test]
+fn cancellations_are_heard_while_nothing_can_be_written() {
+    session().tx(1024).check(&format!(
+        "{}{}* block\n* answer 0 done\n> note notifications/cancelled {{\"requestId\":2}}\n\
+         ! cancelled 1\n* deferred 0\n* unblock\n< result 1 {DONE}",
+        defer("1"),
+        defer("2"),
+    ));
+}
+
+#[test]
+fn what_is_in_flight_at_the_end_of_input_has_some_grace() {
+    session().check(&format!(
+        "{}{}> call 3 ping\n< result 3\n* eof\n* state Draining\n* deadline 2000\n\
+         * answer 1 done\n< result 2 {DONE}\n* time 1999\n* time 2000\n< error 1 -32603 …\n! expired 0\n! closed",
+        defer("1"),
+        defer("2"),
+    ));
+    session().check(&format!("{}* eof\n* answer 0 done\n< result 1 {DONE}\n! closed", defer("1")));
+    let info = INFO.limits(Limits::DEFAULT.with_grace(Millis(7)));
+    Setup::new(info).session(Revision::V2025_11_25).check(&format!(
+        "* time 100\n{}* eof\n* deadline 107\n* time 107\n< error 1 -32603 …\n! expired 0\n! closed",
+        defer("1")
+    ));
+    // A request that comes with the end is still served.
+    session().check(
+        r#"* send {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}
+           * eof
+           ! call echo {}
+           < result 1 …
+           ! closed"#,
+    );
+    // A client that does not read has once more that long, from when the last answer is written.
+    let stuck = format!(
+        "{}* block\n* eof\n* time 5000\n! expired 0\n* deadline 7000\n* state Draining\n",
+        defer("1")
+    );
+    session().check(&format!("{stuck}* unblock\n< error 1 -32603 …\n! closed"));
+    session().check(&format!("{stuck}* time 6999\n* state Draining\n* time 7000\n! closed"));
+}
+
+#[test]
+fn a_shutdown_refuses_what_is_new_and_finishes_what_is_in_flight() {
+    session().check(&format!(
+        "{}* time 50\n* shutdown\n* state Draining\n* deadline 2050\n> call 2 tools/call {{\"name\":\"echo\"}}\n\
+         < error 2 -32600 …\n! fault ShuttingDown\n> note notifications/cancelled {{\"requestId\":1}}\n\
+         ! cancelled 0\n! closed",
+        defer("1")
+    ));
+    session().check("* shutdown\n! closed\n* state Closed");
+    session().check(&format!("{}* shutdown\n* answer 0 done\n< result 1 {DONE}\n! closed", defer("1")));
+    Setup::new(INFO).check("* shutdown\n! closed");
+}
+
+#[test]
+fn when_nothing_can_be_written_any_more_everything_ends() {
+    session().check(&format!(
+        "{}* deferred 1\n* broken\n! closed\n* deferred 0\n* answer 0 late\n! not now Gone\n* state Closed",
+        defer("1")
+    ));
+}
+
+#[test]
+fn a_reset_forgets_everything_but_that_old_tickets_are_old() {
+    let hello = crate::common::hello("2025-11-25");
+    session().check(&format!(
+        "{}* changed\n< note notifications/tools/list_changed\n* block\n* changed\n* eof\n* reset\n* unblock\n* state Waiting\n* deferred 0\n\
+         * answer 0 late\n! not now Gone\n\
+         > call 1 initialize {hello}\n< result 1 …\n! connected 2025-11-25 c {{}}\n> note notifications/initialized\n! ready\n\
+         {}* answer 0 late\n! not now Gone\n* answer 1 done\n< result 1 {DONE}",
+        defer("1"),
+        defer("1"),
+    ));
+}
+
+#[test]
+fn a_silent_client_is_pinged_and_then_given_up() {
+    let pings = |close| Pings { interval: Millis(100), timeout: Millis(10), close };
+    let setup = |close| Setup::new(INFO).pings(pings(close)).session(Revision::V2025_11_25);
+    let ping = |n| format!("< {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{n}\",\"method\":\"ping\"}}\n");
+    let pong = |n| format!("> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{n}\",\"result\":{{}}}}\n");
+    let (one, two) = (ping(1), ping(2));
+    setup(true).check(&format!(
+        "* deadline 100\n* time 99\n> call 1 ping\n< result 1\n* deadline 199\n* time 199\n{one}* deadline 209\n\
+         {}* deadline 299\n* time 299\n{two}* time 309\n! silent\n! closed",
+        pong(1)
+    ));
+    setup(false).check(&format!(
+        "* time 100\n{one}* time 110\n! silent\n* deadline 210\n{}! fault UnknownResponse\n* state Ready\n* time 210\n{two}",
+        pong(1)
+    ));
+    // An error answers too: some clients do not know the method.
+    setup(true).check(&format!(
+        "* time 100\n{one}> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"error\":{{\"code\":-32601,\"message\":\"\"}}}}\n* time 150\n* state Ready"
+    ));
+    // Not before the handshake is complete.
+    Setup::new(INFO).pings(pings(true)).check("> call 1 ping\n< result 1\n* deadline none\n* time 1000");
+    // A new client does not answer for the old one.
+    let info = INFO.second_initialize(SecondInitialize::Restart);
+    Setup::new(info).pings(pings(true)).session(Revision::V2025_11_25).check(&format!(
+        "* time 100\n{one}> call 1 initialize {}\n< result 1 …\n! restarted\n! connected 2025-11-25 c {{}}\n\
+         > note notifications/initialized\n! ready\n* time 110\n* state Ready\n* time 200\n{two}",
+        crate::common::hello("2025-11-25")
+    ));
+}
+
+#[test]
+fn a_changed_list_is_told_once_when_somebody_can_hear_it() {
+    let told = "< note notifications/tools/list_changed\n";
+    session().check(&format!("* changed\n{told}* changed\n{told}"));
+    session().check(&format!("* block\n* changed\n* changed\n* changed\n* unblock\n{told}{told}"));
+    session().check(&format!(
+        "> call 1 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 1 {DONE}\n{told}"
+    ));
+    // Not before the handshake is complete.
+    Setup::new(INFO).check(&format!(
+        "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
+         > call 2 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 2 {DONE}\n\
+         * changed\n* state Serving\n> note notifications/initialized\n! ready\n{told}",
+        crate::common::hello("2025-11-25")
+    ));
+}
+
+#[test]
+fn a_changed_list_is_told_before_the_next_answer_however_output_drains() {
+    // Answers that use all of their room, and room for two of them: the notices come between answers that wait.
+    let calls: String = (10..40)
+        .map(|id| {
+            let arguments = "{\"bytes\":320}";
+            format!(
+                "> call {id} tools/call {{\"name\":\"change\",\"arguments\":{arguments}}}\n! call change {arguments}\n\
+                 < result {id} {{\"content\":[{{\"type\":\"text\",\"text\":\"{}\"}}]}}\n\
+                 < note notifications/tools/list_changed\n",
+                "x".repeat(320),
+            )
+        })
+        .collect();
+    for tx in [800, 830, 860, 900] {
+        session().tx(tx).reply_room(400).check(&calls);
+    }
+}

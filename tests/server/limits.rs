@@ -1,0 +1,310 @@
+//! Buffers at their limits: pages that fit, the smallest buffers that work, and answers that are too large.
+
+use crate::common::demo::{BARE, INFO};
+use crate::common::{Host, Setup, Way, hello};
+use mcp_proto::json::Json;
+use mcp_proto::server::{Feature, Limits, Server, ServerInfo, Slot, Tool, Tools, UnknownVersion};
+use mcp_proto::{Fault, Misuse, Revision, Revisions};
+
+const WHOLE: Way = Way { rx: 0, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
+
+static CATALOGUE: [Tool<'static>; 9] = [
+    Tool::new("a", "{}"),
+    Tool::new("b", "{}").description("a longer description that takes more of a page than others do"),
+    Tool::new("c", "{}").title("C").read_only(true),
+    Tool::new("d", r#"{"type":"object","properties":{"x":{"type":"integer","minimum":0}}}"#),
+    Tool::new("e", "{}").output_schema("{}"),
+    Tool::new("f", "{}"),
+    Tool::new("g", "{}"),
+    Tool::new("h", "{}"),
+    Tool::new("i", "{}"),
+];
+static STATIC: Tools<'static> = Tools::new(&CATALOGUE);
+static STATIC_FEATURES: [&dyn Feature; 1] = [&STATIC];
+static BY_HOST: Tools<'static> = Tools::listed_by_host();
+static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
+
+/// How much a server with this information needs to write with.
+fn needed(info: &ServerInfo<'_>, frames: bool) -> usize {
+    let make = |tx: usize| {
+        let (mut rx, mut tx) = (vec![0; 4096], vec![0; tx]);
+        let server = Server::new(info, &mut rx[..], &mut tx[..]);
+        let server = if frames { server.and_then(Server::frames) } else { server };
+        server.map(drop)
+    };
+    let Err(Misuse::TxTooSmall { needed: first }) = make(0) else { panic!("nothing is not enough") };
+    // A frame needs more than a line: what `new` asks for is not yet enough.
+    let needed = match make(first) {
+        Ok(()) => first,
+        Err(Misuse::TxTooSmall { needed }) => needed,
+        Err(other) => panic!("{other}"),
+    };
+    assert!(make(needed).is_ok());
+    assert_eq!(make(needed - 1), Err(Misuse::TxTooSmall { needed }));
+    needed
+}
+
+/// Sends lines and collects what is written.
+fn exchange(host: &mut Host<'_>, line: &str) -> Vec<String> {
+    host.pending.extend_from_slice(line.as_bytes());
+    host.pending.push(b'\n');
+    host.run();
+    let output = String::from_utf8(std::mem::take(&mut host.output)).unwrap();
+    output.lines().map(String::from).collect()
+}
+
+/// Asks for all pages of the list of tools, and gives their names.
+fn list_all(host: &mut Host<'_>) -> (Vec<String>, usize) {
+    let (mut names, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let lines = exchange(
+            host,
+            &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{cursor}}}}}"#),
+        );
+        let [line] = &lines[..] else { panic!("one answer: {lines:?}") };
+        let result = Json::parse(line.as_bytes()).unwrap().get("result").unwrap_or_else(|| panic!("{line}"));
+        for tool in result.get("tools").unwrap().elements() {
+            names.push(tool.get("name").unwrap().string().unwrap().to_string());
+        }
+        pages += 1;
+        assert!(pages < 100, "pages without end");
+        match result.get("nextCursor") {
+            Some(next) => cursor = format!("\"cursor\":{}", next.raw()),
+            None => return (names, pages),
+        }
+    }
+}
+
+fn connect(host: &mut Host<'_>) {
+    let line =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}}"#, hello("2025-11-25"));
+    assert_eq!(exchange(host, &line).len(), 1);
+}
+
+#[test]
+fn a_catalogue_is_listed_completely_whatever_fits_into_a_page() {
+    let info = ServerInfo::new("s", "1").features(&STATIC_FEATURES);
+    let expected: Vec<_> = CATALOGUE.iter().map(Tool::name).collect();
+    let least = needed(&info, false);
+    let mut seen = std::collections::BTreeSet::new();
+    for size in least..least + 1200 {
+        let (mut rx, mut tx) = ([0; 256], vec![0; size]);
+        let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), WHOLE);
+        connect(&mut host);
+        let (names, pages) = list_all(&mut host);
+        assert_eq!(names, expected, "with {size} bytes");
+        assert!(host.notes.events.iter().all(|event| !event.starts_with("fault")));
+        seen.insert(pages);
+    }
+    assert!(seen.len() > 2 && seen.contains(&1), "{seen:?}");
+}
+
+#[test]
+fn an_entry_of_the_host_that_fits_into_no_page_is_left_out_and_reported() {
+    static LARGE: [Tool<'static>; 5] = [
+        Tool::new("one", "{}"),
+        Tool::new("large", "{}").description(concat!(
+            "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
+            "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
+            "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
+            "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
+        )),
+        Tool::new("broken", "{\"type\":"),
+        Tool::new("two", "{}"),
+        Tool::new("three", "{}"),
+    ];
+    let info = ServerInfo::new("s", "1").features(&BY_HOST_FEATURES);
+    for size in 345..500 {
+        let (mut rx, mut tx) = ([0; 256], vec![0; size]);
+        let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), WHOLE);
+        host.notes.listed = &LARGE;
+        connect(&mut host);
+        let (names, _) = list_all(&mut host);
+        assert_eq!(names, ["one", "two", "three"], "with {size} bytes");
+        let mut left_out = 0;
+        for fault in &host.notes.faults {
+            let Fault::EntriesLeftOut { count } = fault else { panic!("{fault}") };
+            assert!(fault.by_host() && *count > 0);
+            left_out += count;
+        }
+        assert_eq!(left_out, 2, "with {size} bytes");
+    }
+}
+
+/// Every message that the machine makes by itself, each with the longest id.
+fn machine_made(id: &str) -> Vec<String> {
+    let meta = |version: &str| {
+        format!(
+            r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#
+        )
+    };
+    let call = |method: &str, params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+    };
+    let long = "m".repeat(200);
+    let mut lines = vec![
+        call(&long, "{}"),
+        call("tools/list", "{}"),
+        call("ping", "{}"),
+        call("ping", "[]"),
+        call("initialize", "{}"),
+        call("initialize", &hello("1.0.0-with-32-characters-in-all.")),
+        call("server/discover", &format!("{{{}}}", meta("2026-07-28"))),
+        call("server/discover", &format!("{{{}}}", meta("1900-01-01-of-32-characters-all."))),
+        call("tools/list", &format!("{{{}}}", meta("2026-07-28"))),
+        call("tools/call", &format!("{{{},\"name\":\"{long}\"}}", meta("2026-07-28"))),
+        call(&long, &format!("{{{}}}", meta("2026-07-28"))),
+        call("ping", &format!("{{\"x\":{}{}}}", "[".repeat(200), "]".repeat(200))),
+        format!("{{\"id\":{id}}}"),
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id}}}"),
+        "nonsense".into(),
+        "[]".into(),
+    ];
+    for revision in &Revision::ALL[..4] {
+        lines.push(call("initialize", &hello(revision.as_str())));
+    }
+    lines.push(call("initialize", &hello("2025-11-25")));
+    lines.push(call("tools/call", &format!("{{\"name\":\"{long}\"}}")));
+    lines
+}
+
+#[test]
+fn what_a_server_needs_is_enough_for_everything_it_says_by_itself() {
+    let large = ServerInfo::new("s", "1").instructions("instructions that are longer than any error could ever be, so \
+        that the answer to `initialize` and to `server/discover` decides how much is needed, and nothing else does at all");
+    let infos = [
+        BARE,
+        INFO,
+        INFO.anonymous_results(),
+        INFO.revisions(Revisions::only(Revision::V2024_11_05)),
+        INFO.revisions(Revisions::STATELESS),
+        INFO.unknown_version(UnknownVersion::Reject),
+        ServerInfo::new("s", "1").features(&STATIC_FEATURES),
+        BARE.limits(Limits::DEFAULT.with_id(8)),
+        BARE.limits(Limits::DEFAULT.with_id(1000)),
+        large,
+    ];
+    for info in infos {
+        let size = needed(&info, false);
+        assert!(needed(&info, true) > size, "a frame has a mark");
+        let limit = if size > 1000 { 1000 } else { 64 };
+        let id = format!("\"{}\"", "i".repeat(if size < 400 { 6 } else { limit - 2 }));
+        for line in machine_made(&id) {
+            let (mut rx, mut tx) = ([0; 4096], vec![0; size]);
+            let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), WHOLE);
+            let lines = exchange(&mut host, &line);
+            assert_eq!(lines.len(), 1, "{line} with {size} bytes: {lines:?}");
+            assert!(Json::parse(lines[0].as_bytes()).is_ok());
+            assert!(!lines[0].contains("too large"), "{line}: {lines:?}");
+            assert!(lines[0].len() < size);
+        }
+    }
+}
+
+#[test]
+fn a_receive_buffer_has_to_hold_an_id_and_some_more() {
+    for id in [8, 64, 200] {
+        let info = BARE.limits(Limits::DEFAULT.with_id(id));
+        let make = |rx: usize| {
+            let (mut rx, mut tx) = (vec![0; rx], vec![0; 4096]);
+            Server::new(&info, &mut rx[..], &mut tx[..]).map(drop)
+        };
+        let Err(Misuse::RxTooSmall { needed }) = make(0) else { panic!("nothing is not enough") };
+        assert!(needed > id);
+        assert_eq!(make(needed), Ok(()));
+        assert_eq!(make(needed - 1), Err(Misuse::RxTooSmall { needed }));
+    }
+}
+
+#[test]
+fn what_cannot_work_is_refused_at_the_start() {
+    fn new(tools: &[Tool<'_>]) -> Result<(), Misuse> {
+        let tools = Tools::new(tools);
+        let features: [&dyn Feature; 1] = [&tools];
+        let info = ServerInfo::new("s", "1").features(&features);
+        let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+        Server::new(&info, &mut rx, &mut tx).map(drop)
+    }
+    let (a, b) = (Tool::new("a", "{}"), Tool::new("b", "{}"));
+    assert_eq!(new(&[a, b]), Ok(()));
+    assert_eq!(new(&[a, b, a]), Err(Misuse::DuplicateName { entry: 2 }));
+    for schema in ["", "{", "{}}", "nonsense", "{\"a\":}"] {
+        assert!(
+            matches!(new(&[a, Tool::new("b", schema)]), Err(Misuse::InvalidJson { entry: 1, .. })),
+            "{schema}"
+        );
+        assert!(
+            matches!(new(&[a, b.output_schema(schema)]), Err(Misuse::InvalidJson { entry: 1, .. })),
+            "{schema}"
+        );
+    }
+    for schema in ["[]", "1", "null", "\"x\"", "true"] {
+        assert_eq!(new(&[Tool::new("b", schema)]), Err(Misuse::NotAnObject { entry: 0 }), "{schema}");
+    }
+    let large = "x".repeat(2000);
+    assert!(matches!(new(&[a, b.description(&large)]), Err(Misuse::TxTooSmall { needed: 2001.. })));
+    // Each is a sentence for a developer.
+    assert!(Misuse::DuplicateName { entry: 2 }.to_string().contains("entry 2"));
+    let nothing = BARE.revisions(Revisions::HANDSHAKE.and(Revisions::STATELESS));
+    let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+    assert_eq!(Server::new(&nothing, &mut rx, &mut tx).map(drop), Err(Misuse::NoRevision));
+    let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 31]);
+    let server = Server::new(&BARE, &mut rx, &mut tx).unwrap();
+    assert_eq!(server.in_flight(&mut slots, &mut text).map(drop), Err(Misuse::TextTooSmall { needed: 32 }));
+    let server = Server::new(&BARE, &mut rx, &mut tx).unwrap();
+    assert!(matches!(server.reply_room(100).map(drop), Err(Misuse::TxTooSmall { .. })));
+}
+
+#[test]
+fn slots_with_little_text_make_ids_shorter() {
+    let setup = Setup::new(INFO).slots(4, 10).session(Revision::V2025_11_25);
+    setup.check("> call \"12345678\" ping\n< result \"12345678\"");
+    setup.check("> call \"123456789\" ping\n< error - -32600 …\n! fault IdTooLong");
+}
+
+#[test]
+fn an_answer_that_is_too_large_becomes_a_small_error() {
+    let setup = Setup::new(INFO).tx(600).session(Revision::V2025_11_25);
+    let error = "< error 1 -32603 Internal error: the answer is too large (at most 600 bytes)\n! fault ReplyTooLarge\n";
+    let arguments = |bytes: usize| format!("{{\"bytes\":{bytes}}}");
+    let call = |bytes| {
+        let arguments = arguments(bytes);
+        format!(
+            "> call 1 tools/call {{\"name\":\"large\",\"arguments\":{arguments}}}\n! call large {arguments}\n"
+        )
+    };
+    // The line, its newline included, has 75 bytes besides the text.
+    let frame = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""}]}}"#.len() + 1;
+    let most = 600 - frame;
+    setup.check(&format!("{}< result 1 …\n", call(most)));
+    for bytes in [most + 1, 601, 5000] {
+        setup.check(&format!("{}{error}> call 2 ping\n< result 2", call(bytes)));
+    }
+    setup.check(&format!(
+        "> call 1 tools/call {{\"name\":\"large_error\"}}\n! call large_error {{}}\n{error}> call 2 ping\n< result 2"
+    ));
+    let long = "y".repeat(700);
+    setup.check(&format!(
+        "> call 1 tools/call {{\"name\":\"defer\"}}\n! call defer {{}}\n* answer 0 {long}\n{error}* deferred 0\n\
+         * log error {long}\n! not now Unwritable\n* log error short\n< note notifications/message …"
+    ));
+}
+
+#[test]
+fn a_handler_that_writes_no_json_value_is_found_out() {
+    Setup::new(INFO).session(Revision::V2025_11_25).check(
+        "> call 1 tools/call {\"name\":\"unbalanced\"}\n! call unbalanced {}\n! fault InvalidReply\n\
+         < error 1 -32603 Internal error: the answer is not valid JSON\n> call 2 ping\n< result 2",
+    );
+}
+
+#[test]
+fn progress_and_log_messages_leave_room_for_an_error() {
+    // 420 bytes: two or three notifications fit, and then the call is still answered.
+    let info = INFO.limits(Limits::DEFAULT.with_id(8));
+    let setup = Setup::new(info).tx(420).slots(0, 0).session(Revision::V2025_11_25);
+    setup.check(
+        "> call 1 tools/call {\"name\":\"log\"}\n! call log {}\n! not now Unwritable\n\
+         < note notifications/message …\n< note notifications/message …\n< result 1 …\n",
+    );
+}

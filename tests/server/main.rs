@@ -1,0 +1,13 @@
+//! What a server says and hears, one module for each kind of behaviour.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bad_input;
+mod frames;
+mod handshake;
+mod in_flight;
+mod limits;
+mod output;
+mod random;
+mod stateless;

@@ -1,0 +1,117 @@
+//! How answers share the transmit buffer, and who sees them.
+
+use crate::common::demo::INFO;
+use crate::common::{Host, Setup, Way};
+use mcp_proto::server::Server;
+use mcp_proto::{Action, Buffer, Direction, Fault, Millis, Observer, Revision};
+
+#[test]
+fn several_answers_leave_in_one_write() {
+    let (mut one, mut two) = ([0; 1024], [0; 1024]);
+    let cases: [(Buffer<'_>, _, _); 3] =
+        [((&mut one).into(), None, 1), ((&mut two).into(), Some(400), 10), (Buffer::grown(1024), None, 10)];
+    for (tx, reply_room, answers) in cases {
+        let mut rx = [0; 2048];
+        let mut server = Server::new(&INFO, &mut rx, tx).unwrap();
+        if let Some(bytes) = reply_room {
+            server = server.reply_room(bytes).unwrap();
+        }
+        let lines: String =
+            (0..10).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
+        let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
+        let (_, mut input) = io.split();
+        input.space()[..lines.len()].copy_from_slice(lines.as_bytes());
+        input.filled(lines.len());
+        let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
+        let (out, _) = io.split();
+        assert_eq!(out.bytes().iter().filter(|byte| **byte == b'\n').count(), answers);
+    }
+}
+
+#[test]
+fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
+    let frame = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""}]}}"#.len() + 1;
+    let call = |bytes: usize| {
+        let arguments = format!("{{\"bytes\":{bytes}}}");
+        format!(
+            "> call 1 tools/call {{\"name\":\"large\",\"arguments\":{arguments}}}\n! call large {arguments}\n"
+        )
+    };
+    let error = "< error 1 -32603 Internal error: the answer is too large (at most 500 bytes)\n! fault ReplyTooLarge\n";
+    let most = call(500 - frame) + "< result 1 …\n";
+    let more = call(500 - frame + 1) + error;
+    for tx in [500, 501, 999, 1000, 1001, 1700, 4096] {
+        let setup = Setup::new(INFO).tx(tx).reply_room(500).session(Revision::V2025_11_25);
+        setup.check(&format!("{most}{more}{most}{most}{more}{more}"));
+    }
+}
+
+#[test]
+fn a_list_has_the_same_pages_however_output_drains() {
+    let list = "> call 1 tools/list\n< result 1 {…\"nextCursor\":\"p…\"}\n".repeat(5);
+    for tx in [500, 700, 1500] {
+        Setup::new(INFO).tx(tx).reply_room(500).session(Revision::V2025_11_25).check(&list);
+    }
+}
+
+/// Keeps what it sees.
+#[derive(Default)]
+struct Trace(Vec<(Direction, String, Option<Fault>)>);
+
+impl Observer for Trace {
+    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), Fault>) {
+        self.0.push((direction, String::from_utf8_lossy(line).into_owned(), outcome.err()));
+    }
+}
+
+#[test]
+fn an_observer_sees_every_line_with_what_became_of_it() {
+    let mut trace = Trace::default();
+    let (mut rx, mut tx) = ([0; 160], [0; 1024]);
+    let (mut slots, mut text) = ([mcp_proto::server::Slot::EMPTY; 1], [0; 64]);
+    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().observe(&mut trace);
+    let server = server.in_flight(&mut slots, &mut text).unwrap();
+    let mut host = Host::new(server, Way { rx: 160, grown: false, read: 5, write: 3, reads_first: false });
+    let long = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"x":"{}"}}}}"#, "x".repeat(300));
+    let open = format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#,
+        crate::common::hello("2025-11-25")
+    );
+    let lines = [
+        open.as_str(),
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+        "nonsense",
+        &long,
+        r#"{"jsonrpc":"2.0","id":2,"method":"no"}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"log","_meta":{"progressToken":1}}}"#,
+        r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"defer"}}"#,
+        r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"drop"}}"#,
+        r#"{"jsonrpc":"2.0","id":9,"result":{}}"#,
+    ];
+    for line in lines {
+        host.pending.extend_from_slice(line.as_bytes());
+        host.pending.push(b'\n');
+    }
+    host.run();
+    host.command("answer 0 done");
+    host.command("changed");
+    host.run();
+    let output = String::from_utf8(std::mem::take(&mut host.output)).unwrap();
+    drop(host);
+    let of = |wanted: Direction| trace.0.iter().filter(move |(direction, ..)| *direction == wanted);
+    let seen_out: Vec<_> = of(Direction::Out).map(|(_, line, _)| line.as_str()).collect();
+    assert_eq!(seen_out, output.lines().collect::<Vec<_>>(), "everything that was written, in order");
+    assert!(of(Direction::Out).all(|(.., fault)| fault.is_none()));
+    let seen_in: Vec<_> = of(Direction::In).map(|(_, line, _)| line.as_str()).collect();
+    let shown: Vec<_> = lines.iter().map(|line| if line.len() > 160 { "7" } else { *line }).collect();
+    assert_eq!(seen_in, shown, "everything that came, in order; of a line that was too long its id");
+    let faults: Vec<_> = of(Direction::In)
+        .map(|(.., fault)| fault.map(|fault| format!("{fault:?}")).unwrap_or_default())
+        .map(|fault| fault.split([' ', '(', '{']).next().unwrap_or_default().to_string())
+        .collect();
+    assert_eq!(
+        faults,
+        ["", "", "", "NotJson", "LineTooLong", "UnknownMethod", "", "", "", "UnknownResponse"]
+    );
+}

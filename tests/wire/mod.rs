@@ -1,0 +1,404 @@
+//! A client against a script: what the server says is handed over in pieces of any size, what the client writes is
+//! taken in pieces of any size, and both are noted as text.
+//!
+//! Every dialogue is run at many paces, as lines and as frames, and states what it expects after each step: so it
+//! proves by the way that chunking cannot be seen.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
+
+pub mod pair;
+mod setup;
+mod text;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use mcp_proto::client::{ClientInfo, Event, Options, Outcome, Slot};
+use mcp_proto::{Action, Client, Direction, Fault, Millis, NotNow, Observer, StreamId, Ticket};
+
+#[allow(unused_imports, reason = "not every binary uses all")]
+pub use setup::{Pace, Setup, ShownOnFailure, TIMES};
+#[allow(unused_imports, reason = "not every binary uses both")]
+pub use text::{META, describe};
+
+/// The ids of what the client asked, by the last part of the method, or the name of the tool. Learned when a request
+/// is written into the buffer.
+#[derive(Default)]
+pub struct Asked {
+    ids: Vec<(String, String)>,
+    last: u64,
+}
+
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Asked>>);
+
+impl Observer for Notes {
+    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
+        let Ok(value) = serde_json::from_slice::<serde_json::Value>(line) else { return };
+        if direction == Direction::In || value.get("method").is_none() || value.get("id").is_none() {
+            return;
+        }
+        let mut asked = self.0.lock().unwrap();
+        if let Some(id) = value["id"].as_u64() {
+            assert!(id > asked.last, "ids only grow: {id} after {}", asked.last);
+            asked.last = id;
+        }
+        let name = match value["params"]["name"].as_str() {
+            Some(name) => name,
+            None => value["method"].as_str().unwrap().rsplit('/').next().unwrap(),
+        };
+        asked.ids.insert(0, (name.to_owned(), value["id"].to_string()));
+    }
+}
+
+pub struct Wire {
+    pub client: Client<'static>,
+    pub setup: Setup,
+    pub pace: Pace,
+    pub now: u64,
+    /// The deadline of the last [`Action::Io`].
+    pub deadline: Option<u64>,
+    /// Whether the server reads what is sent to it.
+    pub reads: bool,
+    tickets: Vec<(Ticket, String)>,
+    ended: Vec<Ticket>,
+    notes: Notes,
+    incoming: VecDeque<u8>,
+    frames: VecDeque<Vec<u8>>,
+    eof: bool,
+    broken: bool,
+    heard: Vec<String>,
+    outgoing: Vec<u8>,
+    closed: bool,
+    events_left: Option<usize>,
+}
+
+fn bytes(length: usize) -> &'static mut [u8] {
+    Box::leak(vec![0; length].into_boxed_slice())
+}
+
+impl Wire {
+    pub fn new(setup: Setup, pace: Pace) -> Wire {
+        let info: &'static ClientInfo<'static> = Box::leak(Box::new(setup.info));
+        let slots: &'static mut [Slot] = Box::leak(vec![Slot::EMPTY; setup.slots].into_boxed_slice());
+        let notes = Notes::default();
+        let observer: &'static mut Notes = Box::leak(Box::new(notes.clone()));
+        let mut client = Client::new(info, bytes(setup.rx), bytes(setup.tx))
+            .unwrap()
+            .in_flight(slots, bytes(setup.text))
+            .observe(observer);
+        if let Some(pings) = setup.pings {
+            client = client.keep_alive(pings);
+        }
+        if pace.frames {
+            client = client.frames().unwrap();
+        }
+        Wire {
+            client,
+            setup,
+            pace,
+            now: 0,
+            deadline: None,
+            reads: true,
+            tickets: Vec::new(),
+            ended: Vec::new(),
+            notes,
+            incoming: VecDeque::new(),
+            frames: VecDeque::new(),
+            eof: false,
+            broken: false,
+            heard: Vec::new(),
+            outgoing: Vec::new(),
+            closed: false,
+            events_left: None,
+        }
+    }
+
+    /// Connects to a server with tools, and forgets what was said.
+    pub fn connect(&mut self) {
+        self.pump();
+        if self.setup_is_handshake() {
+            self.server(
+                r#"{"id":@initialize,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#,
+            );
+            self.heard(&["connected 2025-11-25"]);
+        } else {
+            self.server(
+                r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#,
+            );
+            self.heard(&["connected 2026-07-28"]);
+        }
+        self.outgoing.clear();
+    }
+
+    fn setup_is_handshake(&self) -> bool {
+        format!("{:?}", self.setup.info).contains("connect: Handshake")
+    }
+
+    /// Whether the session is of the handshake era.
+    pub fn is_handshake(&self) -> bool {
+        self.client.revision().is_some_and(|revision| revision.era() == mcp_proto::Era::Handshake)
+    }
+
+    /// Lets time pass.
+    pub fn at(&mut self, now: u64) -> &mut Wire {
+        self.now = now;
+        self.pump();
+        self
+    }
+
+    /// The server writes a message. `"jsonrpc":"2.0"` is added; `@name` stands for the id of the client's last
+    /// request with that name.
+    pub fn server(&mut self, message: &str) -> &mut Wire {
+        let message = self.message(message);
+        self.raw(message.as_bytes())
+    }
+
+    /// The server writes several messages at once.
+    pub fn servers(&mut self, messages: &[&str]) -> &mut Wire {
+        let messages: Vec<String> = messages.iter().map(|message| self.message(message)).collect();
+        for message in messages {
+            self.put(message.as_bytes());
+        }
+        self.pump();
+        self
+    }
+
+    /// What [`server`](Wire::server) writes.
+    pub fn message(&self, message: &str) -> String {
+        let mut message = match message.strip_prefix('{') {
+            Some(rest) => format!(r#"{{"jsonrpc":"2.0",{rest}"#),
+            None => message.to_owned(),
+        };
+        let mut ids = self.notes.0.lock().unwrap().ids.clone();
+        // The last of each name first; names that others start with after those.
+        ids.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        for (name, id) in ids {
+            message = message.replace(&format!("@{name}"), &id);
+        }
+        message
+    }
+
+    /// The server writes a line as it is.
+    pub fn raw(&mut self, line: &[u8]) -> &mut Wire {
+        self.put(line);
+        self.pump();
+        self
+    }
+
+    fn put(&mut self, line: &[u8]) {
+        self.incoming.extend(line);
+        self.incoming.push_back(b'\n');
+        self.frames.push_back(line.to_vec());
+    }
+
+    /// The server writes bytes, and no newline behind them: nothing, in frames.
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Wire {
+        self.incoming.extend(bytes);
+        self.pump();
+        self
+    }
+
+    /// The server's output ends.
+    pub fn eof(&mut self) -> &mut Wire {
+        self.eof = true;
+        self.pump();
+        self
+    }
+
+    /// The server's input ends: writing to it fails.
+    pub fn broken(&mut self) -> &mut Wire {
+        self.breaks().pump();
+        self
+    }
+
+    /// The same, but the client does not notice yet.
+    pub fn breaks(&mut self) -> &mut Wire {
+        self.broken = true;
+        self
+    }
+
+    /// The connection is replaced by a new one.
+    pub fn reset(&mut self) -> &mut Wire {
+        self.client.reset();
+        (self.eof, self.broken, self.closed) = (false, false, false);
+        (self.incoming, self.frames) = Default::default();
+        self.outgoing.clear();
+        self.pump();
+        self
+    }
+
+    /// Calls a tool without arguments. What comes of it is noted under its name.
+    pub fn call(&mut self, tool: &str, options: Options) -> Result<Ticket, NotNow> {
+        let ticket = self.client.call_json(tool, "{}", options)?;
+        Ok(self.name(ticket, tool))
+    }
+
+    /// Notes a ticket under a name.
+    pub fn name(&mut self, ticket: Ticket, name: &str) -> Ticket {
+        self.tickets.push((ticket, name.to_owned()));
+        self.pump();
+        ticket
+    }
+
+    /// Notes a ticket under a name, and does not poll.
+    pub fn name_only(&mut self, ticket: Ticket, name: &str) {
+        self.tickets.push((ticket, name.to_owned()));
+    }
+
+    pub fn list(&mut self) -> Ticket {
+        let ticket = self.client.list_tools(Options::DEFAULT).unwrap();
+        self.name(ticket, "list")
+    }
+
+    /// Cancels. From then on nothing may be heard of the request.
+    pub fn cancel(&mut self, ticket: Ticket, reason: &str) {
+        self.client.cancel(ticket, reason).unwrap();
+        self.ended.push(ticket);
+        self.pump();
+    }
+
+    pub fn name_of(&self, ticket: Ticket) -> &str {
+        self.tickets.iter().find(|it| it.0 == ticket).map_or("?", |it| &it.1)
+    }
+
+    pub fn tickets_of(&self, name: &str) -> Vec<Ticket> {
+        self.tickets.iter().filter(|it| it.1 == name).map(|it| it.0).collect()
+    }
+
+    /// Polls until nothing moves any more.
+    pub fn pump(&mut self) {
+        while self.step() {
+            if self.events_left == Some(self.heard.len()) {
+                self.events_left = None;
+                return;
+            }
+        }
+    }
+
+    fn step(&mut self) -> bool {
+        match self.client.poll(Millis(self.now)) {
+            Action::Io(io) => {
+                self.deadline = io.deadline().map(|deadline| deadline.0);
+                assert!(self.deadline.is_none_or(|at| at > self.now), "a deadline that is over: {io:?}");
+                let (out, mut input) = io.split();
+                let mut moved = false;
+                if self.broken && !out.bytes().is_empty() {
+                    out.broken();
+                    moved = true;
+                } else if self.reads && !out.bytes().is_empty() {
+                    let n = out.bytes().len().min(self.pace.write);
+                    self.outgoing.extend(&out.bytes()[..n]);
+                    if self.pace.frames {
+                        assert_eq!(out.frame().unwrap().message(), out.bytes());
+                        self.outgoing.push(b'\n');
+                    }
+                    out.sent(n);
+                    moved = true;
+                }
+                let coming = if self.pace.frames { self.frames.len() } else { self.incoming.len() };
+                if !input.is_ready() {
+                    assert!(input.space().is_empty());
+                } else if coming == 0 {
+                    if std::mem::take(&mut self.eof) {
+                        input.eof();
+                        moved = true;
+                    }
+                } else if self.pace.frames {
+                    let frame = self.frames.pop_front().unwrap();
+                    input.message(&frame, StreamId::NONE).unwrap();
+                    moved = true;
+                } else {
+                    let n = coming.min(self.pace.read).min(input.space().len());
+                    for (to, from) in input.space().iter_mut().zip(self.incoming.drain(..n)) {
+                        *to = from;
+                    }
+                    input.filled(n);
+                    moved = true;
+                }
+                moved
+            }
+            Action::Event => {
+                let event = self.client.event().expect("poll said that there is one");
+                let names = &self.tickets;
+                let name = |ticket| names.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str());
+                let (text, end) = describe(&event, &name);
+                let about = match &event {
+                    Event::Finished(it) => Some(it.ticket()),
+                    Event::Tools(it) => Some(it.ticket()),
+                    Event::Progress(it) => Some(it.ticket()),
+                    _ => None,
+                };
+                if let Some(ticket) = about {
+                    assert!(!self.ended.contains(&ticket), "after its end: {text}");
+                }
+                self.ended.extend(end);
+                self.heard.push(text);
+                true
+            }
+            Action::Closed => {
+                if !std::mem::replace(&mut self.closed, true) {
+                    self.heard.push("closed".to_owned());
+                }
+                false
+            }
+        }
+    }
+
+    /// What was heard since the last time.
+    #[track_caller]
+    pub fn heard(&mut self, expected: &[&str]) -> &mut Wire {
+        let heard = std::mem::take(&mut self.heard);
+        assert_eq!(heard, expected);
+        self
+    }
+
+    /// What was sent since the last time: see [`text::shorten`].
+    #[track_caller]
+    pub fn sent(&mut self, expected: &[&str]) -> &mut Wire {
+        assert_eq!(self.sent_short(), expected);
+        self
+    }
+
+    /// The same, for a closer look.
+    pub fn sent_short(&mut self) -> Vec<String> {
+        let sent = self.sent_lines();
+        let asked = self.notes.0.lock().unwrap();
+        sent.iter().map(|line| text::shorten(line, &asked.ids)).collect()
+    }
+
+    /// What was heard since the last time, for a closer look.
+    pub fn heard_now(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.heard)
+    }
+
+    /// From now on the host is busy with its next event for a while: after `events` more, nothing is polled until it
+    /// does something.
+    pub fn stop_after(&mut self, events: usize) -> &mut Wire {
+        self.events_left = Some(events);
+        self
+    }
+
+    /// What was sent since the last time, as it was sent.
+    pub fn sent_lines(&mut self) -> Vec<String> {
+        let sent = String::from_utf8(std::mem::take(&mut self.outgoing)).unwrap();
+        assert!(sent.is_empty() || sent.ends_with('\n'), "half a line was sent: {sent}");
+        sent.lines().map(str::to_owned).collect()
+    }
+
+    /// Forgets what was said so far.
+    pub fn forget(&mut self) -> &mut Wire {
+        self.heard.clear();
+        self.outgoing.clear();
+        self
+    }
+
+    fn nothing_is_left(&mut self) {
+        assert!(self.heard.is_empty(), "heard, and not expected: {:?}", self.heard);
+        assert!(self.outgoing.is_empty() || !self.reads, "sent, and not expected: {:?}", self.sent_lines());
+    }
+}
+
+/// Whether an outcome is a result, for tests that do not look closer.
+pub fn is_result(outcome: &Outcome<'_>) -> bool {
+    matches!(outcome, Outcome::Result(_))
+}

@@ -1,0 +1,79 @@
+//! Events and messages as text that a test can state.
+
+use mcp_proto::Ticket;
+use mcp_proto::client::{Event, Failure, Outcome};
+
+/// What every request of the stateless era carries; shown as `{..` in what was sent.
+pub const META: &str = concat!(
+    r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+    r#""io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"#,
+    r#""io.modelcontextprotocol/clientCapabilities":{}"#
+);
+
+/// An event, and the ticket that ends with it.
+pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (String, Option<Ticket>) {
+    let text = match event {
+        Event::Connected(it) => format!("connected {}", it.revision()),
+        Event::Failed(Failure::NoCommonRevision(answer)) => format!("failed NoCommonRevision {answer}"),
+        Event::Failed(Failure::Refused(error)) => format!("failed Refused {error}"),
+        Event::Failed(other) => format!("failed {other:?}"),
+        Event::Finished(it) => {
+            let what = match it.outcome() {
+                Outcome::Result(result) => format!("result {result}"),
+                Outcome::Error(error) => match error.data() {
+                    Some(data) => format!("error {error} {data}"),
+                    None => format!("error {error}"),
+                },
+                Outcome::Lost(lost) => format!("lost {lost:?}"),
+                _ => "?".to_owned(),
+            };
+            return (format!("{}: {what}", name(it.ticket())), Some(it.ticket()));
+        }
+        Event::Tools(page) => {
+            let tools: Vec<String> =
+                page.tools().map(|tool| tool.name().map_or("?".into(), |name| name.to_string())).collect();
+            let (last, end) = if page.is_last() { (".", Some(page.ticket())) } else { (", ..", None) };
+            return (format!("{}: {}{last}", name(page.ticket()), tools.join(", ")), end);
+        }
+        Event::Progress(it) => {
+            let total = it.total().map_or(String::new(), |total| format!("/{total}"));
+            let message = it.message().map_or(String::new(), |message| format!(" {message}"));
+            format!("{}: {}{total}{message}", name(it.ticket()), it.progress())
+        }
+        Event::Log(it) => {
+            let level = it.level().map_or("?".into(), |level| format!("{level:?}").to_lowercase());
+            let logger = it.logger().map_or(String::new(), |logger| format!(" {logger}"));
+            format!("log {level}{logger} {}", it.data())
+        }
+        Event::Changed(listed) => format!("changed {listed:?}"),
+        Event::Notification { method, params: Some(params) } => format!("notified {method} {params}"),
+        Event::Notification { method, params: None } => format!("notified {method}"),
+        Event::Room => "room".to_owned(),
+        Event::Silent => "silent".to_owned(),
+        Event::Fault(fault) => {
+            let fault = format!("{fault:?}");
+            format!("fault {}", fault.split([' ', '(', '{']).next().unwrap())
+        }
+        _ => "?".to_owned(),
+    };
+    (text, None)
+}
+
+/// A message as tests state it: without `jsonrpc`, `@` for the id of a request and for its progress token, `@name`
+/// for an id in a cancellation, and [`META`] as `{..`.
+pub fn shorten(line: &str, ids: &[(String, String)]) -> String {
+    let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+    let rest = line.strip_prefix(r#"{"jsonrpc":"2.0","#).unwrap_or_else(|| panic!("no envelope: {line}"));
+    let mut text = format!("{{{rest}").replace(META, "{..");
+    if value.get("method").is_some() && value.get("id").is_some_and(serde_json::Value::is_u64) {
+        let id = &value["id"];
+        text = text.replacen(&format!(r#""id":{id}"#), r#""id":@"#, 1);
+        text = text.replace(&format!(r#""progressToken":{id}"#), r#""progressToken":@"#);
+    }
+    if let Some(id) = value["params"].get("requestId") {
+        let id = id.to_string();
+        let name = ids.iter().find(|it| it.1 == id).map_or("?", |it| it.0.as_str());
+        text = text.replace(&format!(r#""requestId":{id}"#), &format!(r#""requestId":@{name}"#));
+    }
+    text
+}
