@@ -48,6 +48,7 @@ static INFO: ServerInfo = ServerInfo::new("stdio_server", env!("CARGO_PKG_VERSIO
     .instructions("Tools to try a client with.")
     .features(&[&TOOLS]);
 
+/// Serves until stdin ends. (The demo runs this program, too, so that it is not private.)
 pub(crate) fn main() -> Result<(), mcp_proto_std::ServeError> {
     serve(&INFO, |event, server| match event {
         Event::Call(call) => answer(call, server),
@@ -119,11 +120,15 @@ fn answer(mut call: Call<'_>, server: &ServerHandle) {
 fn slow(seconds: u64, answer: Responder) {
     let steps = seconds * 5;
     for step in 1..=steps {
+        // The last step is told by the answer: some clients take progress right before it for progress of nobody.
+        if step > 1 {
+            let seconds_done = (step - 1) as f64 / 5.0;
+            answer.progress(step - 1, Some(steps.into()), format_args!("{seconds_done} of {seconds} s"));
+        }
         if answer.sleep_unless_cancelled(Duration::from_millis(200)).is_err() {
             eprintln!("stdio_server: slow was cancelled");
             return;
         }
-        answer.progress(step, Some(steps.into()), format_args!("{} of {seconds} s", step as f64 / 5.0));
     }
     answer.text(format_args!("took {seconds} s"));
 }
