@@ -349,6 +349,15 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
+    /// Makes a request unfindable: from now on its text is what its id was.
+    pub(crate) fn forget_id(&mut self, ticket: Ticket) {
+        self.unlink_id(ticket);
+        let length = self.id(ticket).len();
+        if let Some(slot) = self.slot_mut(ticket.slot) {
+            (slot.next, slot.text_length) = (NONE, length as u16);
+        }
+    }
+
     fn unlink_id(&mut self, ticket: Ticket) {
         let id = self.id(ticket);
         if id.is_empty() {

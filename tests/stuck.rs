@@ -38,6 +38,8 @@ fn what_waits_for_room_is_not_due() {
     feed(&mut server, b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
     let Action::Io(io) = server.poll(Millis(5)) else { panic!("io") };
     assert_eq!(io.deadline(), Some(Millis(10)));
+    assert!(matches!(server.poll(Millis(10)), Action::Event));
+    assert!(matches!(server.event(), Some(Event::Expired(_))));
     // The answer to the ping is not written, and an answer may use the whole buffer: there is no room for this one.
     let Action::Io(io) = server.poll(Millis(10)) else { panic!("io") };
     assert_eq!(io.deadline(), None, "it cannot be answered before something is sent");
@@ -49,6 +51,10 @@ fn what_waits_for_room_is_not_due() {
     let sent = io.split().0;
     let n = sent.bytes().len();
     sent.sent(n);
-    assert!(matches!(server.poll(Millis(3000)), Action::Event));
-    assert!(matches!(server.event(), Some(Event::Expired(_))));
+    let Action::Io(io) = server.poll(Millis(3000)) else { panic!("io") };
+    let sent = io.split().0;
+    assert!(sent.bytes().starts_with(br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603"#));
+    let n = sent.bytes().len();
+    sent.sent(n);
+    assert!(matches!(server.poll(Millis(3000)), Action::Closed));
 }

@@ -202,20 +202,20 @@ impl Scanner {
         self.position
     }
 
-    /// The members that were found and closed so far, also after an error.
+    /// The members that were seen so far, also after an error: one that is open ends where the text does.
     pub(crate) fn envelope(&self) -> Envelope {
-        let closed = |member| {
+        let seen = |member| {
             let open = self.member(member)?;
-            Some(Span { start: open.start, end: open.end? })
+            Some(Span { start: open.start, end: open.end.unwrap_or(self.position) })
         };
         Envelope {
             shape: self.shape,
-            jsonrpc: closed(Member::Jsonrpc),
-            id: closed(Member::Id),
-            method: closed(Member::Method),
-            params: closed(Member::Params),
-            result: closed(Member::Result),
-            error: closed(Member::Error),
+            jsonrpc: seen(Member::Jsonrpc),
+            id: seen(Member::Id),
+            method: seen(Member::Method),
+            params: seen(Member::Params),
+            result: seen(Member::Result),
+            error: seen(Member::Error),
         }
     }
 

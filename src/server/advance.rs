@@ -4,11 +4,12 @@ use core::mem;
 
 use crate::fault::Fault;
 use crate::frame::About;
+use crate::inflight::Ticket;
 use crate::json::{Span, decode_text_in_place};
 use crate::keepalive::{Due, ID_PREFIX};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
-use crate::rpc::{self, Class};
+use crate::rpc;
 use crate::server::Server;
 use crate::server::dispatch::{self, Outcoming};
 use crate::server::plan::Plan;
@@ -43,12 +44,13 @@ impl Server<'_> {
         if let State::Closed = self.core.life.state() {
             return false;
         }
+        if self.expire() {
+            return true;
+        }
+        self.core.write_expired();
         if self.core.wants_room && self.core.has_room() {
             self.core.wants_room = false;
             self.plan = Some(Plan::Room);
-            return true;
-        }
-        if self.expire() {
             return true;
         }
         self.core.write_changes();
@@ -66,20 +68,28 @@ impl Server<'_> {
         self.input.close();
     }
 
-    /// Answers deferred requests whose time is over.
+    /// Ends a deferred request whose time is over.
     fn expire(&mut self) -> bool {
         let over = self.grace_ends.is_some_and(|ends| ends <= self.core.now);
         let due = match over {
-            true => self.core.in_flight.first_from(0),
+            true => self.first_open(),
             false => self.core.in_flight.due(self.core.now),
         };
-        match due {
-            Some(ticket) if self.core.has_room() => {
-                self.core.expire(ticket, Fault::TookTooLong);
-                self.plan = Some(Plan::Expired(ticket));
-                true
+        let Some(ticket) = due else { return false };
+        self.core.expire(ticket);
+        self.plan = Some(Plan::Expired(ticket));
+        true
+    }
+
+    /// The first deferred request that the host has not heard the end of. Those before are over for good: no new ones
+    /// come when the grace is over.
+    fn first_open(&mut self) -> Option<Ticket> {
+        loop {
+            let ticket = self.core.in_flight.first_from(self.ending)?;
+            if !self.core.in_flight.get(ticket)?.expired {
+                return Some(ticket);
             }
-            _ => false,
+            self.ending = ticket.slot.saturating_add(1);
         }
     }
 
@@ -124,16 +134,7 @@ impl Server<'_> {
             Content::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
             _ => None,
         };
-        let silent = matches!(
-            class,
-            Some(
-                Class::Notification { .. }
-                    | Class::Response { .. }
-                    | Class::ErrorWithoutId { .. }
-                    | Class::Invalid { answerable: false, .. }
-            )
-        );
-        if !silent && !self.core.has_room() {
+        if dispatch::may_be_answered(&line.content, class.as_ref()) && !self.core.has_room() {
             return false;
         }
         self.core.keep_alive.heard();

@@ -358,7 +358,8 @@ impl Answering for Core<'_> {
         let token =
             if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
         let id_length = u16::try_from(id.len()).ok()?;
-        let ticket = self.in_flight.take(Incoming { id_length, context, last_progress: *last })?;
+        let ticket =
+            self.in_flight.take(Incoming { id_length, context, last_progress: *last, expired: false })?;
         if !self.in_flight.set_text(ticket, [id, token]) {
             self.in_flight.release(ticket);
             return None;

@@ -1,13 +1,13 @@
 //! Which request goes where: the two eras, told apart message by message, and the checks before a method runs.
 
 use crate::fault::Fault;
-use crate::frame::StreamId;
+use crate::frame::{About, StreamId};
 use crate::inflight::Ticket;
-use crate::json::{DEPTH_LIMIT, Json, Kind, ScanErrorKind, Shape, Span, Str};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc::{self, Class, Invalid, Outcome};
-use crate::server::core::Core;
+use crate::server::core::{Core, write_error, write_fault};
 use crate::server::feature::{Feature, Handled, Request, place};
 use crate::server::handshake;
 use crate::server::plan::{Plan, RequestKind};
@@ -34,6 +34,25 @@ impl From<Handled> for Outcoming {
             Handled::Host(plan) => Outcoming::Host(plan),
         }
     }
+}
+
+/// Whether a line needs room for an answer: requests, and what may have been meant as one.
+pub(crate) fn may_be_answered(content: &Content, class: Option<&Class>) -> bool {
+    match (class, content) {
+        (Some(Class::Request { .. }), _) => true,
+        (Some(Class::Invalid { answerable, .. }), _) => *answerable,
+        (Some(_), _) | (None, Content::Truncated) => false,
+        (None, Content::Broken(_, envelope)) => !envelope.looks_like_response(),
+        (None, Content::TooLong { envelope, .. }) => {
+            !envelope.looks_like_response() && !is_notification(envelope)
+        }
+        (None, Content::Message(_)) => true,
+    }
+}
+
+/// Of a line that is too long, all that is known is which members it has.
+fn is_notification(envelope: &Envelope) -> bool {
+    envelope.shape == Shape::Object && envelope.id.is_none()
 }
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
@@ -108,8 +127,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
         Content::Broken(error, _) => core.refuse(None, stream, Fault::NotJson(error)),
         Content::TooLong { envelope, id_fits } => {
             let fault = Fault::LineTooLong { limit: core.line_limit };
-            let notification = envelope.shape == Shape::Object && envelope.id.is_none();
-            if envelope.looks_like_response() || notification {
+            if envelope.looks_like_response() || is_notification(&envelope) {
                 return fault;
             }
             let id = Some(bytes).filter(|id| id_fits && rpc::is_id(Json::trusted(id)));
@@ -285,11 +303,31 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Out
 }
 
 impl Core<'_> {
-    /// Answers a deferred request whose time is over.
-    pub(crate) fn expire(&mut self, ticket: Ticket, fault: Fault) {
-        if let Some(incoming) = self.in_flight.get(ticket) {
-            let context = incoming.context;
-            self.send_fault(&crate::server::reply::Source::Slot(ticket), context, fault);
+    /// The time of a deferred request is over: it cannot be found, cancelled or answered any more. Its error is
+    /// written when there is room.
+    pub(crate) fn expire(&mut self, ticket: Ticket) {
+        self.in_flight.forget_id(ticket);
+        self.in_flight.set_deadline(ticket, None);
+        self.in_flight.queue(ticket);
+        if let Some(incoming) = self.in_flight.get_mut(ticket) {
+            (incoming.id_length, incoming.expired) = (0, true);
+        }
+    }
+
+    /// Answers the requests whose time is over, as far as there is room.
+    pub(crate) fn write_expired(&mut self) {
+        while let Some(ticket) = self.in_flight.first_queued()
+            && self.has_room()
+        {
+            if let Some(incoming) = self.in_flight.get(ticket) {
+                let room = self.output.reply_room();
+                let about = About::response(incoming.context.stream);
+                let id = self.in_flight.text(ticket);
+                let _ = self.output.write(about, room, &mut |out| {
+                    write_error(out, Some(id), &mut |out| write_fault(out, Fault::TookTooLong));
+                });
+            }
+            self.in_flight.unqueue_first();
             self.in_flight.release(ticket);
         }
     }

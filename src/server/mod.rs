@@ -92,6 +92,8 @@ pub struct Server<'b> {
     grace_ends: Option<Millis>,
     /// When a client that does not read the last answers is given up.
     lost_at: Option<Millis>,
+    /// Where to look for requests that end with the grace: those before are over.
+    ending: u32,
 }
 
 /// What happened. It borrows the machine until the next poll.
@@ -148,6 +150,7 @@ impl<'b> Server<'b> {
             handed_out: false,
             grace_ends: None,
             lost_at: None,
+            ending: 0,
         };
         server.checked()
     }
@@ -303,8 +306,12 @@ impl<'b> Server<'b> {
     /// [`NotNow::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`NotNow::Busy`]: there
     /// is no room for an answer yet; [`Event::Room`] says when there is.
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
-        let context = self.core.in_flight.get(ticket).ok_or(NotNow::Gone)?.context;
-        if self.core.owed || !self.core.has_room() {
+        let incoming = self.core.in_flight.get(ticket).filter(|incoming| !incoming.expired);
+        let context = incoming.ok_or(NotNow::Gone)?.context;
+        // What waits to be answered or reported by the machine itself comes first.
+        let waits =
+            self.core.owed || self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
+        if waits || !self.core.has_room() {
             self.core.wants_room = true;
             return Err(NotNow::Busy);
         }
@@ -369,7 +376,8 @@ impl<'b> Server<'b> {
         self.core.session.map(|session| session.revision)
     }
 
-    /// Ends the connection: no more input is taken, what is in flight may be answered for as long as the grace lasts.
+    /// Ends the connection: what is in flight may be answered for as long as the grace lasts, and may still be cancelled;
+    /// new requests are refused.
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
         self.core.life.step(Trigger::Shutdown);
@@ -382,7 +390,7 @@ impl<'b> Server<'b> {
         self.core.reset();
         self.plan = None;
         self.handed_out = false;
-        (self.grace_ends, self.lost_at) = (None, None);
+        (self.grace_ends, self.lost_at, self.ending) = (None, None, 0);
     }
 }
 

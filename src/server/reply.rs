@@ -33,6 +33,8 @@ pub struct Incoming {
     pub(crate) id_length: u16,
     pub(crate) context: Context,
     pub(crate) last_progress: Option<Decimal>,
+    /// Its time is over, and the host has heard so. Its text is its id; the error for it waits for room.
+    pub(crate) expired: bool,
 }
 
 impl Data for Incoming {
@@ -46,6 +48,7 @@ impl Data for Incoming {
             stream: StreamId::NONE,
         },
         last_progress: None,
+        expired: false,
     };
 
     fn id_length(&self) -> usize {

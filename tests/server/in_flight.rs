@@ -189,10 +189,10 @@ fn a_request_that_waits_for_room_is_not_lost_when_something_else_happens() {
         defer("1"),
         defer("2"),
     ));
-    // A deadline, while a line waits.
+    // A deadline, while a line waits: the host hears of it at once, the error for it waits for room, too.
     session().tx(1024).check(&format!(
-        "{}{}* block\n* answer 0 done\n{waiting}* time 60000\n* unblock\n\
-         < result 1 {DONE}\n< error 2 -32603 …\n! expired 1\n< result 3\n",
+        "{}{}* block\n* answer 0 done\n{waiting}* time 60000\n! expired 1\n* answer 1 late\n! not now Gone\n* unblock\n\
+         < result 1 {DONE}\n< error 2 -32603 …\n< result 3\n",
         defer("1"),
         defer("2"),
     ));

@@ -189,9 +189,6 @@ fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>
                 if known || command.starts_with("time") {
                     host.command(command);
                 }
-                // What is due by now happens before anything else comes in: several deadlines that wait for room one
-                // after the other may be told before or after a notification that is read meanwhile.
-                host.run();
             }
         }
     }
