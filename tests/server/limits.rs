@@ -3,8 +3,8 @@
 use crate::common::demo::{BARE, INFO};
 use crate::common::{Host, Setup, Way, hello};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Feature, Limits, Server, ServerInfo, Slot, Tool, Tools, UnknownVersion};
-use mcp_proto::{Fault, Misuse, Revision, Revisions};
+use mcp_proto::server::{Event, Feature, Limits, Server, ServerInfo, Slot, Tool, Tools, UnknownVersion};
+use mcp_proto::{Action, Fault, Millis, Misuse, NotNow, Revision, Revisions};
 
 const WHOLE: Way = Way { rx: 0, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
 
@@ -307,4 +307,36 @@ fn progress_and_log_messages_leave_room_for_an_error() {
         "> call 1 tools/call {\"name\":\"log\"}\n! call log {}\n! not now Unwritable\n\
          < note notifications/message …\n< note notifications/message …\n< result 1 …\n",
     );
+}
+
+#[test]
+fn answers_that_are_too_large_are_told_one_by_one() {
+    let (mut rx, mut tx) = ([0; 1024], [0; 4096]);
+    let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 80]);
+    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().reply_room(1000).unwrap();
+    let mut server = server.in_flight(&mut slots, &mut text).unwrap();
+    let mut tickets = Vec::new();
+    for id in [1, 2] {
+        let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let line = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"defer\",\"_meta\":{meta}}}}}\n"
+        );
+        let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+        let mut input = io.split().1;
+        input.space()[..line.len()].copy_from_slice(line.as_bytes());
+        input.filled(line.len());
+        assert!(matches!(server.poll(Millis(0)), Action::Event));
+        let Some(Event::Call(call)) = server.event() else { panic!("call") };
+        tickets.push(call.defer(None).unwrap());
+    }
+    let large = "x".repeat(2000);
+    server.reply(tickets[0]).unwrap().text(&large);
+    assert_eq!(server.reply(tickets[1]).map(drop), Err(NotNow::Busy), "the first one is to be told before");
+    assert!(matches!(server.poll(Millis(0)), Action::Event));
+    assert!(matches!(server.event(), Some(Event::Fault(Fault::ReplyTooLarge { .. }))));
+    assert!(matches!(server.poll(Millis(0)), Action::Event));
+    assert!(matches!(server.event(), Some(Event::Room)));
+    server.reply(tickets[1]).unwrap().text(&large);
+    assert!(matches!(server.poll(Millis(0)), Action::Event));
+    assert!(matches!(server.event(), Some(Event::Fault(Fault::ReplyTooLarge { .. }))));
 }
