@@ -380,6 +380,7 @@ impl<'b> Server<'b> {
     /// new requests are refused.
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
+        self.core.write_changes();
         self.core.life.step(Trigger::Shutdown);
     }
 

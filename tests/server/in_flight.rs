@@ -1,9 +1,9 @@
 //! Requests that are answered later, and everything that can happen to them before.
 
-use crate::common::Setup;
 use crate::common::demo::INFO;
-use mcp_proto::server::{Limits, SecondInitialize};
-use mcp_proto::{Millis, Pings, Revision};
+use crate::common::{Setup, hello};
+use mcp_proto::server::{Change, Limits, SecondInitialize, Server};
+use mcp_proto::{Action, Millis, Pings, Revision, State};
 
 fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
@@ -338,4 +338,41 @@ fn a_changed_list_is_told_before_the_next_answer_however_output_drains() {
     for tx in [800, 830, 860, 900] {
         session().tx(tx).reply_room(400).check(&calls);
     }
+}
+
+#[test]
+fn what_has_changed_is_told_before_the_end() {
+    let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let lines = [
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}}\n",
+            hello("2025-11-25")
+        ),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n".into(),
+    ];
+    for line in lines {
+        if let Action::Io(io) = server.poll(Millis(0)) {
+            let mut input = io.split().1;
+            input.space()[..line.len()].copy_from_slice(line.as_bytes());
+            input.filled(line.len());
+        }
+        while let Action::Event = server.poll(Millis(0)) {
+            server.event();
+        }
+        if let Action::Io(io) = server.poll(Millis(0)) {
+            let out = io.split().0;
+            let all = out.bytes().len();
+            out.sent(all);
+        }
+    }
+    assert_eq!(server.state(), State::Ready);
+    server.changed(Change::Tools);
+    server.shutdown(Millis(0));
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+    let written = String::from_utf8(io.split().0.bytes().to_vec()).unwrap();
+    assert!(
+        written.ends_with("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n"),
+        "{written}"
+    );
 }
