@@ -26,12 +26,12 @@ extern crate std;
 
 mod buffer;
 pub mod client;
-pub mod fault;
+mod fault;
 mod frame;
 mod inflight;
 pub mod json;
 mod keepalive;
-pub mod lifecycle;
+mod lifecycle;
 mod line;
 mod machine;
 mod observe;

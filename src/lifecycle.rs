@@ -30,9 +30,8 @@ pub enum State {
 }
 
 /// What moves a connection on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Trigger {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trigger {
     /// Server: an `initialize` that was accepted. Client: one that was sent.
     Initialize,
     /// Server: an `initialize` on an open session, where the policy is to start over.
