@@ -198,6 +198,26 @@ fn noise_does_not_disturb_a_client_that_connects() {
 }
 
 #[test]
+fn a_late_error_without_an_id_may_be_the_answer_to_the_probe() {
+    for late in [
+        r#"{"id":null,"error":{"code":-32600,"message":"no"}}"#,
+        r#"{"error":{"code":-32600,"message":"no"}}"#,
+    ] {
+        Setup::automatic().run(|wire| {
+            wire.at(0).sent(&[PROBE]).at(300).sent(&[&initialize("2025-11-25")]);
+            wire.server(late).heard(&["fault ErrorWithoutId"]).sent(&[]);
+            wire.server(&accept("2025-11-25")).heard(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
+        });
+        // There is one probe, and so one such answer.
+        Setup::automatic().run(|wire| {
+            wire.at(0).at(300).forget();
+            wire.server(late).heard(&["fault ErrorWithoutId"]);
+            wire.server(late).heard(&["failed Refused no (-32600)", "closed"]);
+        });
+    }
+}
+
+#[test]
 fn a_byte_order_mark_and_carriage_returns_are_tolerated() {
     Setup::handshake().run(|wire| {
         wire.at(0).forget();

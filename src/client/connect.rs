@@ -95,7 +95,10 @@ impl Core<'_> {
     /// The request that connects was not answered in time.
     pub(crate) fn connect_timed_out(&mut self) -> Option<Plan> {
         match self.life.state() {
-            State::Probing if self.may_fall_back() => self.fall_back(None),
+            State::Probing if self.may_fall_back() => {
+                self.given_up_probe = true;
+                self.fall_back(None)
+            }
             _ => self.fail(FailurePlan::TimedOut),
         }
     }

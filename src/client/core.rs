@@ -43,6 +43,8 @@ pub(crate) struct Core<'b> {
     pub(crate) tried: Revisions,
     /// The request that connects has found no room yet: how it is to be written.
     pub(crate) unsent: Option<(Revision, Trigger)>,
+    /// Nobody waits for the answer to the probe any more, which may come all the same, and without an id.
+    pub(crate) given_up_probe: bool,
     /// `notifications/initialized` is still to be written.
     pub(crate) owes_initialized: bool,
     pub(crate) now: Millis,
@@ -75,6 +77,7 @@ impl<'b> Core<'b> {
             connecting: None,
             unsent: None,
             tried: Revisions::NONE,
+            given_up_probe: false,
             owes_initialized: false,
             now: Millis::ZERO,
             sequence: 0,
@@ -90,7 +93,7 @@ impl<'b> Core<'b> {
         self.in_flight.clear();
         self.life = Lifecycle::CLIENT;
         (self.peer, self.connecting, self.unsent, self.tried) = (None, None, None, Revisions::NONE);
-        (self.owes_initialized, self.wants_room) = (false, false);
+        (self.given_up_probe, self.owes_initialized, self.wants_room) = (false, false, false);
         self.keep_alive.reset();
     }
 

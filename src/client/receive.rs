@@ -37,9 +37,11 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
         Class::Notification { method, params } => notification(core, line, method, params),
         Class::Response { id, outcome } => response(core, line, id, outcome),
         Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent.is_none()) {
-            // Only one request is in flight, so it must be that one.
-            Some(_) => core.connect_answered(line, Outcome::Error(error)).into(),
-            None => {
+            // Only one request is in flight, so it must be that one, unless a slow server answers the one before.
+            Some(_) if !core::mem::take(&mut core.given_up_probe) => {
+                core.connect_answered(line, Outcome::Error(error)).into()
+            }
+            _ => {
                 let code = rpc::view(line, error).get("code").and_then(Json::integer).unwrap_or(0);
                 Received::Fault(Fault::ErrorWithoutId { code })
             }
