@@ -362,7 +362,10 @@ impl<'b> Input<'b> {
         }
         let held = self.end.saturating_sub(self.start);
         let full = self.end >= self.buffer.limit();
-        if self.discard.is_none() && self.start > 0 && (full || self.start >= held) {
+        // Each byte moves about once: far enough, or because its line cannot end otherwise. While one waits for room,
+        // it is not worth it.
+        let worth_it = self.start >= held || (full && self.line.is_none());
+        if self.discard.is_none() && self.start > 0 && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
                 shift(bytes, self.start);
             }

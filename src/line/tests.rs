@@ -168,3 +168,31 @@ fn a_grown_buffer_takes_lines_up_to_its_limit() {
     assert!(matches!(line.line().unwrap().content, Content::Message(_)));
     assert_eq!(line.bytes().len(), 19_002);
 }
+
+#[test]
+fn what_is_buffered_is_not_moved_for_every_small_line() {
+    let mut buffer = [0; 1024];
+    let mut line = Input::new(Buffer::from(&mut buffer[..]), 128, 8);
+    line.make_room();
+    line.space().copy_from_slice(&b"{}\n".repeat(342)[..1024]);
+    line.filled(1024, StreamId::NONE);
+    // Each line waits for room once: a host that reads whenever it can gets space only where much is free.
+    let (mut moved, mut found) = (0, 0);
+    while line.line().is_some() {
+        let before = line.start;
+        line.make_room();
+        if line.start < before {
+            moved += line.end;
+        }
+        let space = line.space();
+        let n = space.len().min(3);
+        space[..n].copy_from_slice(&b"{}\n"[..n]);
+        line.filled(n, StreamId::NONE);
+        line.release();
+        found += 1;
+        if found == 2000 {
+            break;
+        }
+    }
+    assert!(moved <= 2 * 3 * found, "{moved} bytes were moved for {found} lines of 3 bytes");
+}
