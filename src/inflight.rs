@@ -121,6 +121,10 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.rehash();
     }
 
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Ends every request. Tickets of before stay refused.
     pub(crate) fn clear(&mut self) {
         for slot in self.slots_mut() {

@@ -98,6 +98,11 @@ impl<'b> Output<'b> {
         self.start >= self.end
     }
 
+    /// How many bytes wait to be written.
+    pub(crate) fn unsent(&self) -> usize {
+        self.end.saturating_sub(self.start)
+    }
+
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }
@@ -118,8 +123,7 @@ impl<'b> Output<'b> {
 
     fn has(&mut self, bytes: usize) -> bool {
         self.rewind();
-        let unsent = self.end.saturating_sub(self.start);
-        if unsent.saturating_add(bytes) > self.buffer.limit() {
+        if self.unsent().saturating_add(bytes) > self.buffer.limit() {
             return false;
         }
         if self.end.saturating_add(bytes) > self.buffer.limit() {
@@ -147,7 +151,7 @@ impl<'b> Output<'b> {
 
     /// How many bytes could be written, if what is unsent were moved to the front.
     pub(crate) fn free(&self) -> usize {
-        self.buffer.limit().saturating_sub(self.end.saturating_sub(self.start))
+        self.buffer.limit().saturating_sub(self.unsent())
     }
 
     fn rewind(&mut self) {

@@ -171,25 +171,33 @@ impl Server<'_> {
 
     /// Ends the connection when its input has, and nothing is left to do.
     fn drain(&mut self) -> bool {
-        if self.input.ended() && self.input.line().is_none() {
+        let ended = self.input.ended();
+        if ended && self.input.line().is_none() {
             self.core.life.step(Trigger::EndOfInput);
         }
-        if self.core.life.state() != State::Draining {
+        let grace = self.core.info.limits.grace;
+        if self.core.life.state() == State::Draining {
+            let ends = *self.grace_ends.get_or_insert(self.core.now.plus(grace));
+            if self.core.in_flight.len() == 0 && self.core.output.is_empty() {
+                return self.core.life.step(Trigger::Drained);
+            }
+            if self.core.now < ends {
+                self.lost_at = None;
+                return false;
+            }
+        } else if !ended {
             return false;
         }
-        let grace = self.core.info.limits.grace;
-        let ends = *self.grace_ends.get_or_insert(self.core.now.plus(grace));
-        let answered = self.core.in_flight.len() == 0;
-        if answered && self.core.output.is_empty() {
-            return self.core.life.step(Trigger::Drained);
-        }
-        if answered && ends <= self.core.now {
-            // What is left is for the client to read. It has that long once more.
-            let lost = *self.lost_at.get_or_insert(self.core.now.plus(grace));
-            if lost <= self.core.now {
-                self.lose();
-                return true;
+        // What is left is for the client to read, or waits for it to do so. It may take that long each time.
+        let unsent = self.core.output.unsent();
+        match self.lost_at {
+            Some((at, before)) if unsent >= before => {
+                if at <= self.core.now {
+                    self.lose();
+                    return true;
+                }
             }
+            _ => self.lost_at = Some((self.core.now.plus(grace), unsent)),
         }
         false
     }

@@ -90,8 +90,8 @@ pub struct Server<'b> {
     handed_out: bool,
     /// When the grace of a connection that ends is over.
     grace_ends: Option<Millis>,
-    /// When a client that does not read the last answers is given up.
-    lost_at: Option<Millis>,
+    /// When a client that does not read the last answers is given up, if no less than this is unsent then.
+    lost_at: Option<(Millis, usize)>,
     /// Where to look for requests that end with the grace: those before are over.
     ending: u32,
 }
@@ -174,7 +174,7 @@ impl<'b> Server<'b> {
     /// [`Misuse::TextTooSmall`]: the part of a slot holds not even an id of 8 bytes.
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, Misuse> {
         let needed = slots.len().saturating_mul(SHORTEST_ID);
-        self.core.in_flight = InFlight::lent(slots, text);
+        self.set_in_flight(InFlight::lent(slots, text));
         self.limit_ids(needed)
     }
 
@@ -184,8 +184,14 @@ impl<'b> Server<'b> {
     /// None today.
     #[cfg(feature = "alloc")]
     pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, Misuse> {
-        self.core.in_flight = InFlight::grown(limit, self.core.id_limit.saturating_mul(2));
+        self.set_in_flight(InFlight::grown(limit, self.core.id_limit.saturating_mul(2)));
         self.limit_ids(0)
+    }
+
+    /// The seed stays, whichever is set first.
+    fn set_in_flight(&mut self, mut table: InFlight<'b, Incoming>) {
+        table.set_seed(self.core.in_flight.seed());
+        self.core.in_flight = table;
     }
 
     fn limit_ids(mut self, needed: usize) -> Result<Server<'b>, Misuse> {
@@ -253,8 +259,8 @@ impl<'b> Server<'b> {
             return Action::Closed;
         }
         self.input.make_room();
-        let deadline =
-            [self.core.in_flight.next_deadline(), self.grace_ends, self.lost_at, self.ping_deadline()];
+        let lost_at = self.lost_at.map(|(at, _)| at);
+        let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, lost_at, self.ping_deadline()];
         // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
         let deadline = deadline.into_iter().flatten().filter(|at| *at > self.core.now).min();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
@@ -308,13 +314,7 @@ impl<'b> Server<'b> {
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
         let incoming = self.core.in_flight.get(ticket).filter(|incoming| !incoming.expired);
         let context = incoming.ok_or(NotNow::Gone)?.context;
-        // What waits to be answered or reported by the machine itself comes first.
-        let waits =
-            self.core.owed || self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
-        if waits || !self.core.has_room() {
-            self.core.wants_room = true;
-            return Err(NotNow::Busy);
-        }
+        self.take_room()?;
         Ok(Reply { machine: &mut self.core, source: Source::Slot(ticket), context })
     }
 
@@ -343,10 +343,7 @@ impl<'b> Server<'b> {
         if session.level.is_some_and(|least| level < least) {
             return Err(NotNow::NotWanted);
         }
-        if self.core.owed || !self.core.has_room() {
-            self.core.wants_room = true;
-            return Err(NotNow::Busy);
-        }
+        self.take_room()?;
         let room = self.core.output.reply_room();
         let mut write = |out: &mut Writer<'_>| {
             out.display(&text);
@@ -356,6 +353,18 @@ impl<'b> Server<'b> {
         output
             .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, &mut write))
             .map_err(|_| NotNow::Unwritable)
+    }
+
+    /// Makes sure that a whole answer has room. A request that is handed out, or about to be, was promised it before;
+    /// and what the machine itself has to answer or to report comes first.
+    fn take_room(&mut self) -> Result<(), NotNow> {
+        let promised = self.core.owed || matches!(self.plan, Some(Plan::Request { .. }));
+        let waits = self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
+        if promised || waits || !self.core.has_room() {
+            self.core.wants_room = true;
+            return Err(NotNow::Busy);
+        }
+        Ok(())
     }
 
     /// How many requests are deferred.
@@ -412,5 +421,25 @@ impl ::core::fmt::Debug for Server<'_> {
             .field("state", &self.state())
             .field("deferred", &self.deferred())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_is_kept_whichever_is_set_first() {
+        static INFO: ServerInfo<'_> = ServerInfo::new("s", "1");
+        for seed_first in [false, true] {
+            let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 64]);
+            let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+            let server = if seed_first {
+                server.seed(7).in_flight(&mut slots, &mut text).unwrap()
+            } else {
+                server.in_flight(&mut slots, &mut text).unwrap().seed(7)
+            };
+            assert_eq!(server.core.in_flight.seed(), 7, "seed first: {seed_first}");
+        }
     }
 }
