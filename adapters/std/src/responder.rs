@@ -8,7 +8,7 @@ use mcp_proto::server::Reply;
 use mcp_proto::{Decimal, Level, Ticket};
 
 use crate::sync::{lock, wait_for};
-use crate::worker::{Answer, Desk, Mail};
+use crate::worker::{Answer, Desk, Mail, Place};
 
 /// A call that a worker deals with: the duty to answer it.
 ///
@@ -18,12 +18,13 @@ pub struct Responder {
     desk: Arc<Desk>,
     ticket: Ticket,
     cancellation: Cancellation,
-    answered: bool,
+    /// It is given up with the answer.
+    place: Option<Place>,
 }
 
 impl Responder {
-    pub(crate) fn new(desk: Arc<Desk>, ticket: Ticket, task: Arc<Task>) -> Responder {
-        Responder { desk, ticket, cancellation: Cancellation { task }, answered: false }
+    pub(crate) fn new(desk: Arc<Desk>, ticket: Ticket, task: Arc<Task>, place: Place) -> Responder {
+        Responder { desk, ticket, cancellation: Cancellation { task }, place: Some(place) }
     }
 
     /// Answers with one piece of text.
@@ -51,8 +52,15 @@ impl Responder {
 
     /// Answers with whatever a [`Reply`] can. `answer` runs on the thread of the server, as soon as there is room.
     pub fn answer(mut self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
-        self.answered = true;
-        self.desk.push(Mail::Answer(self.ticket, Box::new(answer)));
+        self.end(Box::new(answer));
+    }
+
+    /// Sends the answer, if none was sent before.
+    fn end(&mut self, answer: Answer) {
+        if let Some(place) = self.place.take() {
+            drop(place);
+            self.desk.push(Mail::Answer(self.ticket, answer));
+        }
     }
 
     /// Reports progress, if the client asked for it. It must grow each time; `message` may be empty. Waits while the
@@ -92,11 +100,8 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        if !self.answered {
-            let message = "Internal error: the tool ended without an answer";
-            let answer: Answer = Box::new(move |reply| reply.error(-32603, message));
-            self.desk.push(Mail::Answer(self.ticket, answer));
-        }
+        let message = "Internal error: the tool ended without an answer";
+        self.end(Box::new(move |reply| reply.error(-32603, message)));
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Desk {
 struct State {
     mail: VecDeque<Mail>,
     tasks: HashMap<Ticket, Arc<Task>>,
-    /// Threads that run, some of them maybe for calls that are cancelled.
+    /// Calls that run, some of them maybe cancelled.
     running: usize,
     over: bool,
 }
@@ -96,15 +96,12 @@ impl ServerHandle {
         };
         let task = Arc::new(Task::default());
         lock(&self.desk.state).tasks.insert(ticket, Arc::clone(&task));
-        let responder = Responder::new(Arc::clone(&self.desk), ticket, task);
+        let responder = Responder::new(Arc::clone(&self.desk), ticket, task, place);
         // If no thread can be started, the responder is dropped with the closure, and that is an answer.
-        let _ = thread::Builder::new().name("mcp-work".into()).spawn(move || {
-            let _place = place;
-            work(responder);
-        });
+        let _ = thread::Builder::new().name("mcp-work".into()).spawn(move || work(responder));
     }
 
-    /// The right to run one more thread.
+    /// The right to run one more call.
     fn place(&self) -> Option<Place> {
         let mut state = lock(&self.desk.state);
         if state.running >= self.desk.limit {
@@ -226,8 +223,8 @@ impl Desk {
     }
 }
 
-/// A thread that runs. Dropped when it ends, with or without an answer or a panic.
-struct Place(Arc<Desk>);
+/// A call that runs. Dropped just before its answer leaves, so that a client that has it finds the place free.
+pub(crate) struct Place(Arc<Desk>);
 
 impl Drop for Place {
     fn drop(&mut self) {

@@ -17,6 +17,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("wait", "{}"),
     Tool::new("panic", "{}"),
     Tool::new("drop", "{}"),
+    Tool::new("tidy", "{}"),
     Tool::new("steps", "{}"),
 ])
 .list_changed();
@@ -55,6 +56,10 @@ fn tool(call: Call<'_>, server: &ServerHandle) {
         }
         "panic" => server.run(call, |_| panic!("as it should")),
         "drop" => server.run(call, drop),
+        "tidy" => server.run(call, |answer| {
+            answer.text("done");
+            thread::sleep(Duration::from_millis(300));
+        }),
         "steps" => server.run(call, |answer| {
             for step in 1..=100u32 {
                 answer.progress(step, Some(100.into()), format_args!("step {step}"));
@@ -150,6 +155,18 @@ fn the_pool_is_bounded_and_a_cancelled_worker_hears_it() {
     drop(peer);
     server.join().unwrap();
     assert!(start.elapsed() < Duration::from_secs(20), "nobody slept to the end");
+}
+
+#[test]
+fn a_client_that_has_its_answer_may_call_again() {
+    let (mut peer, server) = Peer::connect(&INFO, 1);
+    for id in 1..=3 {
+        peer.send(&call(id, "tidy", "{}"));
+        let line = peer.line();
+        assert!(line.contains("done"), "the thread of the call before has not ended yet: {line}");
+    }
+    drop(peer);
+    server.join().unwrap();
 }
 
 #[test]
