@@ -21,7 +21,7 @@ pub(crate) fn turn(server: &mut Server<'_>, mut socket: impl Read + Write, now: 
         });
         match server.poll(now) {
             Action::Io(io) => {
-                let deadline = slow.iter().map(|call| call.next).chain(io.deadline()).min();
+                let deadline = slow.iter().map(|call| call.next).filter(|at| *at > now).chain(io.deadline()).min();
                 let (out, mut input) = io.split();
                 let written = if out.bytes().is_empty() { Err(WouldBlock.into()) } else { socket.write(out.bytes()) };
                 let read = if input.is_ready() { socket.read(input.space()) } else { Err(WouldBlock.into()) };
