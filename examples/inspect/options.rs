@@ -52,6 +52,7 @@ impl Arguments {
                         seconds.parse().map_err(|_| format!("{seconds} is no number of seconds"))?;
                     arguments.timeout = Millis::seconds(seconds);
                 }
+                "--help" | "-h" => return Err("inspect: a client for any server".into()),
                 "--" => arguments.command.extend(words.by_ref()),
                 option if option.starts_with('-') => return Err(format!("unknown option {option}")),
                 _ => {
