@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::sync::lock;
@@ -115,7 +115,12 @@ impl Default for Ending {
 pub(crate) struct ServerProcess {
     child: Child,
     ending: Ending,
+    /// The thread that reads its stderr.
+    stderr: Option<JoinHandle<()>>,
 }
+
+/// How long to wait for the last lines of stderr when a child has ended: another process may hold it open.
+const LAST_LINES: Duration = Duration::from_secs(1);
 
 impl ServerProcess {
     pub(crate) fn start(
@@ -129,10 +134,11 @@ impl ServerProcess {
             Policy::Null => Stdio::null(),
             Policy::Lines(_) => Stdio::piped(),
         });
-        let mut process = ServerProcess { child: command.spawn()?, ending };
+        let mut process = ServerProcess { child: command.spawn()?, ending, stderr: None };
         if let (Policy::Lines(on_line), Some(stream)) = (&stderr.0, process.child.stderr.take()) {
             let on_line = Arc::clone(on_line);
-            thread::Builder::new().name("mcp-stderr".into()).spawn(move || read_lines(stream, &on_line))?;
+            let thread = thread::Builder::new().name("mcp-stderr".into());
+            process.stderr = Some(thread.spawn(move || read_lines(stream, &on_line))?);
         }
         match (process.child.stdout.take(), process.child.stdin.take()) {
             (Some(stdout), Some(stdin)) => Ok((process, stdout, stdin)),
@@ -140,8 +146,16 @@ impl ServerProcess {
         }
     }
 
-    /// Waits, terminates, kills, in that order, until it has ended.
+    /// Waits, terminates, kills, in that order, until it has ended, and has said its last on stderr.
     pub(crate) fn end(&mut self) -> Option<ExitStatus> {
+        let status = self.end_child();
+        if let Some(stderr) = self.stderr.take() {
+            wait_until(LAST_LINES, || stderr.is_finished().then_some(()));
+        }
+        status
+    }
+
+    fn end_child(&mut self) -> Option<ExitStatus> {
         if let Some(status) = self.ended_within(self.ending.after_close) {
             return Some(status);
         }
@@ -166,23 +180,26 @@ impl ServerProcess {
         }
     }
 
-    /// The standard library cannot wait for a child with a limit, so it is asked again and again, ever less often.
     fn ended_within(&mut self, time: Duration) -> Option<ExitStatus> {
-        let start = Instant::now();
-        let mut pause = Duration::from_millis(1);
-        loop {
-            match self.child.try_wait() {
-                Ok(None) => {}
-                Ok(status) => return status,
-                Err(_) => return None,
-            }
-            let left = time.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return None;
-            }
-            thread::sleep(pause.min(left));
-            pause = (pause * 2).min(Duration::from_millis(50));
+        wait_until(time, || self.child.try_wait().transpose())?.ok()
+    }
+}
+
+/// The standard library can wait neither for a child nor for a thread with a limit, so they are asked again and again,
+/// ever less often.
+fn wait_until<T>(time: Duration, mut done: impl FnMut() -> Option<T>) -> Option<T> {
+    let start = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(done) = done() {
+            return Some(done);
         }
+        let left = time.saturating_sub(start.elapsed());
+        if left.is_zero() {
+            return None;
+        }
+        thread::sleep(pause.min(left));
+        pause = (pause * 2).min(Duration::from_millis(50));
     }
 }
 

@@ -228,11 +228,9 @@ impl Connector {
                     return None;
                 }
             };
-            let (end, error) = match self.attempt(link, hub, &notices, report) {
-                Ok(end) => return end.end(),
-                Err(failed) => failed,
-            };
+            let (end, outcome) = self.attempt(link, hub, &notices, report);
             let status = end.end();
+            let Err(error) = outcome else { return status };
             let has_handshake = !self.revisions.and(Revisions::HANDSHAKE).is_empty();
             let error = match (error, again) {
                 (ConnectError::Closed(_), Some(again))
@@ -256,7 +254,7 @@ impl Connector {
         hub: &Hub,
         notices: &dyn Fn(Notice),
         report: &Report,
-    ) -> Result<End, (End, ConnectError)> {
+    ) -> (End, Result<(), ConnectError>) {
         let Link { input, output, end } = link;
         let mut info = ClientInfo::new(&self.name, &self.version)
             .connect(self.connect)
@@ -269,7 +267,7 @@ impl Connector {
         let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_request));
         let mut client = match Client::new(&info, rx, tx) {
             Ok(client) => client.in_flight_grown(self.requests),
-            Err(misuse) => return Err((end, misuse.into())),
+            Err(misuse) => return (end, Err(misuse.into())),
         };
         if let Some(pings) = self.pings {
             client = client.keep_alive(pings);
@@ -279,16 +277,16 @@ impl Connector {
         }
         let mut pump = match Pump::new(input, output) {
             Ok(pump) => pump,
-            Err(error) => return Err((end, error.into())),
+            Err(error) => return (end, Err(error.into())),
         };
         let mut session = Session::new(hub, notices);
         match session.connect(&mut client, &mut pump) {
             Ok(details) => {
                 let _ = report.send(Ok(details));
                 session.work(&mut client, &mut pump);
-                Ok(end)
+                (end, Ok(()))
             }
-            Err(error) => Err((end, error)),
+            Err(error) => (end, Err(error)),
         }
     }
 

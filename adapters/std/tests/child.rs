@@ -128,3 +128,16 @@ fn example(name: &str) -> Command {
     assert!(path.exists(), "build it first: cargo build -p mcp-proto-std --examples");
     Command::new(path)
 }
+
+#[test]
+fn when_a_child_has_ended_all_that_it_said_on_stderr_was_heard() {
+    let (heard, lines) = channel();
+    let stderr = Stderr::lines(move |line| {
+        std::thread::sleep(Duration::from_millis(5));
+        heard.send(line.to_owned()).unwrap();
+    });
+    let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo $i >&2; done; exit 3";
+    let failed = connector().stderr(stderr).spawn(shell(script)).unwrap_err();
+    assert!(matches!(failed, ConnectError::Closed(Some(status)) if status.code() == Some(3)), "{failed:?}");
+    assert_eq!(lines.try_iter().count(), 20, "the last lines say why");
+}
