@@ -283,7 +283,7 @@ fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
     let deep = format!("{}{}", "[".repeat(20), "]".repeat(20));
     vec![
         ("not JSON, like a banner", line("Server listening on stdio")),
-        ("invalid UTF-8", b"\xff\n".to_vec()),
+        ("invalid UTF-8", b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}\n".to_vec()),
         (
             "an answer that is too long",
             line(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{{"x":"{long}"}}}}"#)),

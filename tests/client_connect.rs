@@ -75,10 +75,10 @@ fn the_answer_to_the_probe_decides() {
             Fails(r#"NoCommonRevision {"supportedVersions":["2027-01-01"],"capabilities":{}}"#),
         ),
         (discover("[]"), Fails(r#"NoCommonRevision {"supportedVersions":[],"capabilities":{}}"#)),
-        (discover(r#""2026-07-28""#), Fails("InvalidAnswer")),
-        (r#"{"id":@discover,"result":{}}"#.into(), Fails("InvalidAnswer")),
-        (r#"{"id":@discover,"result":null}"#.into(), Fails("InvalidAnswer")),
-        (r#"{"id":@discover,"result":["2026-07-28"]}"#.into(), Fails("InvalidAnswer")),
+        (discover(r#""2026-07-28""#), FallsBack("2025-11-25")),
+        (r#"{"id":@discover,"result":{}}"#.into(), FallsBack("2025-11-25")),
+        (r#"{"id":@discover,"result":null}"#.into(), FallsBack("2025-11-25")),
+        (r#"{"id":@discover,"result":["2026-07-28"]}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"result":{"supportedVersions":["2026-07-28"]}}"#.into(), Fails("InvalidAnswer")),
         (
             r#"{"id":@discover,"result":{"resultType":"input_required","supportedVersions":["2026-07-28"],"capabilities":{}}}"#.into(),
@@ -88,7 +88,7 @@ fn the_answer_to_the_probe_decides() {
             r#"{"id":@discover,"result":{"resultType":null,"supportedVersions":["2026-07-28"],"capabilities":{}}}"#.into(),
             Connected,
         ),
-        (r#"{"id":@discover,"result":{},"error":{"code":1,"message":""}}"#.into(), Fails("InvalidAnswer")),
+        (r#"{"id":@discover,"result":{},"error":{"code":1,"message":""}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":"@discover","result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#.into(), Connected),
         // The server is of the stateless era: there is nothing to fall back to, unless it says so.
         (error("discover", -32022, ""), Fails("Refused no (-32022)")),

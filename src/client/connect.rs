@@ -110,7 +110,17 @@ impl Core<'_> {
             (State::Probing, Outcome::Error(span)) => self.probe_refused(line, span),
             (_, Outcome::Result(span)) => self.initialized(line, span),
             (_, Outcome::Error(span)) => self.initialize_refused(line, span),
+            (State::Probing, Outcome::Malformed) => self.no_discovery(),
             (_, Outcome::Malformed) => self.fail(FailurePlan::InvalidAnswer),
+        }
+    }
+
+    /// The server answers the probe with something that no server of the stateless era does: some answer anything that
+    /// they do not know with an empty result.
+    fn no_discovery(&mut self) -> Option<Plan> {
+        match self.may_fall_back() {
+            true => self.fall_back(None),
+            false => self.fail(FailurePlan::InvalidAnswer),
         }
     }
 
@@ -119,7 +129,8 @@ impl Core<'_> {
         let [versions, capabilities, kind] = rpc::view(line, span).pick(members);
         let versions = versions.filter(|value| value.kind() == Kind::Array);
         let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
-        let (Some(versions), Some(capabilities), true) = (versions, capabilities, is_complete(kind)) else {
+        let Some(versions) = versions else { return self.no_discovery() };
+        let (Some(capabilities), true) = (capabilities, is_complete(kind)) else {
             return self.fail(FailurePlan::InvalidAnswer);
         };
         let mutual = named(versions).and(self.info.revisions);

@@ -11,7 +11,7 @@ use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc;
 use crate::server::Server;
-use crate::server::dispatch::{self, Outcoming};
+use crate::server::dispatch::{self, Received};
 use crate::server::plan::Plan;
 use crate::time::Millis;
 
@@ -141,10 +141,10 @@ impl Server<'_> {
         self.core.output.show();
         let outcome = match class {
             Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
-            None => Outcoming::Fault(dispatch::no_message(&mut self.core, bytes, line.content, line.stream)),
+            None => Received::Fault(dispatch::no_message(&mut self.core, bytes, line.content, line.stream)),
         };
         let fault = match &outcome {
-            Outcoming::Fault(fault) => Err(*fault),
+            Received::Fault(fault) => Err(*fault),
             _ => Ok(()),
         };
         self.core.output.show_received(bytes, fault);
@@ -152,14 +152,14 @@ impl Server<'_> {
         true
     }
 
-    fn settle(&mut self, outcome: Outcoming) {
+    fn settle(&mut self, outcome: Received) {
         match outcome {
-            Outcoming::Done => self.input.release(),
-            Outcoming::Fault(fault) => {
+            Received::Done => self.input.release(),
+            Received::Fault(fault) => {
                 self.plan = Some(Plan::Fault(fault));
                 self.input.release();
             }
-            Outcoming::Host(mut plan) => {
+            Received::Host(mut plan) => {
                 if let Plan::Request { id, subject, context, .. } = &mut plan {
                     decode_subject(self.input.bytes_mut(), subject);
                     (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);

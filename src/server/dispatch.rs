@@ -17,7 +17,7 @@ use crate::types::meta::{self, RequestMeta};
 use crate::version::{Revision, Revisions};
 
 /// What became of a line.
-pub(crate) enum Outcoming {
+pub(crate) enum Received {
     /// Dealt with, nothing to tell.
     Done,
     /// Refused or dropped.
@@ -26,12 +26,12 @@ pub(crate) enum Outcoming {
     Host(Plan),
 }
 
-impl From<Handled> for Outcoming {
-    fn from(handled: Handled) -> Outcoming {
+impl From<Handled> for Received {
+    fn from(handled: Handled) -> Received {
         match handled {
-            Handled::Answered => Outcoming::Done,
-            Handled::Refused(fault) => Outcoming::Fault(fault),
-            Handled::Host(plan) => Outcoming::Host(plan),
+            Handled::Answered => Received::Done,
+            Handled::Refused(fault) => Received::Fault(fault),
+            Handled::Host(plan) => Received::Host(plan),
         }
     }
 }
@@ -56,13 +56,13 @@ fn is_notification(envelope: &Envelope) -> bool {
 }
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
-pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Outcoming {
+pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Received {
     let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit;
     match class {
         // It gets an error without an id, too: it must not be a way around the limit of those.
         Class::Request { id, .. } if too_long(id) => {
             let fault = Fault::IdTooLong { limit: core.id_limit };
-            return Outcoming::Fault(core.refuse(None, stream, fault));
+            return Received::Fault(core.refuse(None, stream, fault));
         }
         Class::Invalid { .. } => {}
         _ => core.invalid_in_a_row = 0,
@@ -73,7 +73,7 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
         Class::Response { id, outcome } => response(core, line, id, outcome),
         Class::ErrorWithoutId { error } => {
             let code = rpc::view(line, error).get("code").and_then(Json::integer).unwrap_or(0);
-            Outcoming::Fault(Fault::ErrorWithoutId { code })
+            Received::Fault(Fault::ErrorWithoutId { code })
         }
         Class::Invalid { id, why, answerable } => {
             let fault = match why {
@@ -84,7 +84,7 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
                 Invalid::Method => Fault::InvalidMethod,
             };
             let id = id.map(|id| line.get(id.range()).unwrap_or_default());
-            Outcoming::Fault(if answerable { core.refuse(id, stream, fault) } else { fault })
+            Received::Fault(if answerable { core.refuse(id, stream, fault) } else { fault })
         }
     }
 }
@@ -143,7 +143,7 @@ fn request(
     method: Span,
     params: Option<Span>,
     stream: StreamId,
-) -> Outcoming {
+) -> Received {
     let params = params.map(|params| rpc::view(line, params));
     let well_formed = params.is_none_or(|params| params.kind() == Kind::Object);
     let meta = params
@@ -157,7 +157,7 @@ fn request(
         level: None,
         stream,
     };
-    let Some(method) = rpc::view(line, method).string() else { return Outcoming::Done };
+    let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let mut request = Request { core, line, id, params, meta, context };
     if request.core.in_flight.find(rpc::view(line, id)).is_some() {
         return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id").into();
@@ -261,45 +261,45 @@ fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b d
     })
 }
 
-fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Outcoming {
-    let Some(method) = rpc::view(line, method).string() else { return Outcoming::Done };
+fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
+    let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let params = params.map(|params| rpc::view(line, params));
     if method == "notifications/cancelled" {
         return cancelled(core, line, params);
     }
     if method == "notifications/initialized" {
         return match core.life.step(Trigger::Initialized) {
-            true => Outcoming::Host(Plan::Ready),
-            false => Outcoming::Fault(Fault::UnknownNotification),
+            true => Received::Host(Plan::Ready),
+            false => Received::Fault(Fault::UnknownNotification),
         };
     }
     if method == "notifications/progress" {
-        return Outcoming::Fault(Fault::UnknownProgress);
+        return Received::Fault(Fault::UnknownProgress);
     }
-    Outcoming::Fault(Fault::UnknownNotification)
+    Received::Fault(Fault::UnknownNotification)
 }
 
-fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Outcoming {
+fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
-        return Outcoming::Fault(Fault::InvalidParams);
+        return Received::Fault(Fault::InvalidParams);
     };
     let [id, reason] = params.pick(["requestId", "reason"]);
-    let Some(id) = id.filter(|id| rpc::is_id(*id)) else { return Outcoming::Fault(Fault::InvalidParams) };
-    let Some(ticket) = core.in_flight.find(id) else { return Outcoming::Fault(Fault::UnknownCancel) };
+    let Some(id) = id.filter(|id| rpc::is_id(*id)) else { return Received::Fault(Fault::InvalidParams) };
+    let Some(ticket) = core.in_flight.find(id) else { return Received::Fault(Fault::UnknownCancel) };
     core.in_flight.release(ticket);
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
     let reason = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
-    Outcoming::Host(Plan::Cancelled { ticket, reason })
+    Received::Host(Plan::Cancelled { ticket, reason })
 }
 
-fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Outcoming {
+fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
     if let Outcome::Malformed = outcome {
-        return Outcoming::Fault(Fault::MalformedResponse);
+        return Received::Fault(Fault::MalformedResponse);
     }
     if core.keep_alive.answered(rpc::view(line, id)) {
-        return Outcoming::Done;
+        return Received::Done;
     }
-    Outcoming::Fault(Fault::UnknownResponse)
+    Received::Fault(Fault::UnknownResponse)
 }
 
 impl Core<'_> {

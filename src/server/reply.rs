@@ -134,16 +134,16 @@ impl<'a> Reply<'a> {
 
     /// Answers a tool call with one piece of text.
     pub fn text(self, text: impl Display) {
-        self.tool_result(&mut |out, revision| {
-            write_text(out, revision, &text, false);
+        self.tool_result(&mut |out, _| {
+            write_text(out, &text, false);
             true
         });
     }
 
     /// Answers a tool call with the text of what went wrong. For the model to read: the tool ran and failed.
     pub fn fail(self, why: impl Display) {
-        self.tool_result(&mut |out, revision| {
-            write_text(out, revision, &why, true);
+        self.tool_result(&mut |out, _| {
+            write_text(out, &why, true);
             true
         });
     }
@@ -151,8 +151,8 @@ impl<'a> Reply<'a> {
     /// Answers a tool call with several pieces of content.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
         let mut body = Some(body);
-        self.tool_result(&mut |out, revision| {
-            let mut result = ToolResult::begin(out, revision);
+        self.tool_result(&mut |out, _| {
+            let mut result = ToolResult::begin(out);
             if let Some(body) = body.take() {
                 body(&mut result);
             }

@@ -98,7 +98,7 @@ impl<'t> Tool<'t> {
         self.name
     }
 
-    /// Writes the entry of the list, with the members that the revision has. `false`: a schema is not valid.
+    /// Writes the entry of the list, with the members that the revision has. An error: a schema is not valid JSON.
     pub(crate) fn write(
         &self,
         revision: Revision,
@@ -153,6 +153,8 @@ impl Hints {
 }
 
 /// The feature *tools*: a catalogue in a static table, or a list that the host answers itself.
+///
+/// A call looks its tool up by walking the table, which is fine for hundreds of tools.
 #[derive(Debug, Clone, Copy)]
 pub struct Tools<'t> {
     catalogue: Option<&'t [Tool<'t>]>,
@@ -284,7 +286,7 @@ pub struct ToolResult<'w, 'a> {
 }
 
 impl<'w, 'a> ToolResult<'w, 'a> {
-    pub(crate) fn begin(out: &'w mut Writer<'a>, _: Revision) -> ToolResult<'w, 'a> {
+    pub(crate) fn begin(out: &'w mut Writer<'a>) -> ToolResult<'w, 'a> {
         out.key("content");
         out.begin_array();
         ToolResult { out, pieces: 0, failed: false }
@@ -313,8 +315,8 @@ impl<'w, 'a> ToolResult<'w, 'a> {
 }
 
 /// A result of one text.
-pub(crate) fn write_text(out: &mut Writer<'_>, revision: Revision, text: &dyn Display, failed: bool) {
-    let mut result = ToolResult::begin(out, revision);
+pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn Display, failed: bool) {
+    let mut result = ToolResult::begin(out);
     result.text(text);
     result.failed = failed;
     result.end();
