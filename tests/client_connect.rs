@@ -214,6 +214,12 @@ fn a_late_error_without_an_id_may_be_the_answer_to_the_probe() {
             wire.server(late).heard(&["fault ErrorWithoutId"]);
             wire.server(late).heard(&["failed Refused no (-32600)", "closed"]);
         });
+        // One that came with its id was that.
+        Setup::automatic().run(|wire| {
+            wire.at(0).at(300).forget();
+            wire.server(r#"{"id":@discover,"error":{"code":-32601,"message":"no"}}"#).heard(&[]);
+            wire.server(late).heard(&["failed Refused no (-32600)", "closed"]);
+        });
     }
 }
 

@@ -186,6 +186,11 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
     let Some(ticket) = core.find(id) else {
         // Late answers are to be expected; answers to nothing that was ever asked are not.
         return match core.place_of(id) {
+            Some((_, None)) => {
+                // The probe that was given up.
+                core.given_up_probe = false;
+                Received::Done
+            }
             Some(_) => Received::Done,
             None => Received::Fault(Fault::UnknownResponse),
         };
