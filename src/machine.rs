@@ -151,7 +151,8 @@ impl<'a> Receive<'a> {
     }
 
     /// Frame mode: reports that `n` bytes were read into [`space`](Receive::space), one whole message, which came
-    /// from `stream`.
+    /// from `stream`. With a growing buffer the space is what is allocated so far: for messages of any size use
+    /// [`message`](Receive::message).
     pub fn framed(self, n: usize, stream: StreamId) {
         self.door.filled(n, stream);
     }
@@ -160,7 +161,7 @@ impl<'a> Receive<'a> {
     /// may hold newlines. One that is too long is answered as a line that is too long would be.
     ///
     /// # Errors
-    /// The message comes back if the machine is not [`ready`](Receive::is_ready) for it.
+    /// The message comes back if the machine is not [`ready`](Receive::is_ready) for it, or takes lines and not frames.
     pub fn message(self, message: &[u8], stream: StreamId) -> Result<(), &[u8]> {
         if self.door.message(message, None, stream) { Ok(()) } else { Err(message) }
     }
@@ -169,7 +170,7 @@ impl<'a> Receive<'a> {
     /// is lower than [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT).
     ///
     /// # Errors
-    /// The message comes back if the machine is not [`ready`](Receive::is_ready) for it.
+    /// The message comes back if the machine is not [`ready`](Receive::is_ready) for it, or takes lines and not frames.
     #[expect(clippy::result_large_err, reason = "there is no heap to box it on")]
     pub fn parsed<'m>(self, message: Message<'m>, stream: StreamId) -> Result<(), Message<'m>> {
         if self.door.message(message.bytes(), Some(message.envelope()), stream) {
