@@ -69,11 +69,9 @@ impl Server<'_> {
     /// Answers deferred requests whose time is over.
     fn expire(&mut self) -> bool {
         let over = self.grace_ends.is_some_and(|ends| ends <= self.core.now);
-        let due = match over {
-            true => self.core.in_flight.first_from(0),
-            false => self.core.in_flight.due(self.core.now),
-        };
-        match due {
+        // Every deferred request has a deadline. When the grace is over, all of them are due.
+        let by = if over { Millis(u64::MAX) } else { self.core.now };
+        match self.core.in_flight.due(by) {
             Some(ticket) if self.core.has_room() => {
                 self.core.expire(ticket, Fault::TookTooLong);
                 self.plan = Some(Plan::Expired(ticket));
