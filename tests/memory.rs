@@ -110,7 +110,9 @@ fn with_grown_buffers_nothing_is_allocated_in_the_steady_state() {
         "x".repeat(100_000)
     );
     let medium = large.replace(&"x".repeat(100_000), &"x".repeat(3000));
-    for (traffic, answers) in [(TRAFFIC, ANSWERS), (&medium, 1), (&large, 1)] {
+    // A buffer that shrank whenever a message is small would grow again with the next large one.
+    let mixed = format!("{large}{TRAFFIC}");
+    for (traffic, answers) in [(TRAFFIC, ANSWERS), (&medium, 1), (&large, 1), (&mixed, 1 + ANSWERS)] {
         for piece in [97, 1000, 100_000] {
             let server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
             let mut server = server.in_flight_grown(100).unwrap();
