@@ -153,6 +153,7 @@ fn a_request_costs_about_the_same_however_many_are_in_flight() {
             // The worst order for a heap: each deadline is the earliest of all.
             table.set_deadline(ticket, Some(Millis(count - n)));
             assert_eq!(find(&table, &format!("{n}")), Some(ticket));
+            assert!(find(&table, &format!("{}", n / 2)).is_some());
         }
         for n in 1..=count {
             assert_eq!(table.next_deadline(), Some(Millis(n)));

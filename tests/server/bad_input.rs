@@ -329,10 +329,15 @@ fn an_unknown_version_gets_an_offer_or_is_rejected() {
         }
     }
     let reject = INFO.revisions(old).unknown_version(UnknownVersion::Reject);
-    let long = "9".repeat(33);
-    for (asked, quoted) in
-        [("1.0.0", "1.0.0"), ("2026-07-28", "2026-07-28"), ("\\u0031", "?"), ("a b", "?"), (&long, "?")]
-    {
+    let (limit, long) = ("9".repeat(32), "9".repeat(33));
+    for (asked, quoted) in [
+        ("1.0.0", "1.0.0"),
+        ("2026-07-28", "2026-07-28"),
+        ("\\u0031", "?"),
+        ("a b", "?"),
+        (&limit, &limit),
+        (&long, "?"),
+    ] {
         Setup::new(reject).check(&format!(
             "{}\n< error 1 -32602 … data {{\"supported\":[\"2025-03-26\",\"2024-11-05\"],\"requested\":\"{quoted}\"}}\n\
              ! fault UnsupportedRevision\n* state Waiting",
