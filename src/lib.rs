@@ -11,6 +11,8 @@
         clippy::expect_used,
         clippy::panic,
         clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented,
         clippy::arithmetic_side_effects
     )
 )]

@@ -46,6 +46,8 @@ pub(crate) struct Input<'b> {
     start: usize,
     scanned: usize,
     end: usize,
+    /// The most that was in the buffer since it was empty.
+    used: usize,
     scanner: Scanner,
     /// Set while a line is thrown away.
     discard: Option<Capture>,
@@ -86,6 +88,7 @@ impl<'b> Input<'b> {
             start: 0,
             scanned: 0,
             end: 0,
+            used: 0,
             scanner: Scanner::new(depth),
             discard: None,
             line: None,
@@ -116,7 +119,7 @@ impl<'b> Input<'b> {
     }
 
     pub(crate) fn reset(&mut self) {
-        (self.start, self.scanned, self.end) = (0, 0, 0);
+        (self.start, self.scanned, self.end, self.used) = (0, 0, 0, 0);
         self.scanner.reset();
         self.discard = None;
         self.line = None;
@@ -177,9 +180,10 @@ impl<'b> Input<'b> {
 
     /// A new line starts at `start`.
     fn begin(&mut self) {
+        self.used = self.used.max(self.end);
         if self.start >= self.end {
-            self.buffer.settle(self.end);
-            (self.start, self.end) = (0, 0);
+            self.buffer.settle(self.used);
+            (self.start, self.end, self.used) = (0, 0, 0);
         }
         self.scanned = self.start;
         self.scanner.reset();

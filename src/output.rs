@@ -22,6 +22,8 @@ pub(crate) struct Output<'b> {
     observer: Option<&'b mut (dyn Observer + Send + 'b)>,
     /// Up to where the observer has seen what is written.
     shown: usize,
+    /// How many bytes were written so far, sent or not.
+    written: usize,
 }
 
 /// A message did not fit; nothing of it was written.
@@ -43,6 +45,7 @@ impl<'b> Output<'b> {
             broken: false,
             observer: None,
             shown: 0,
+            written: 0,
         }
     }
 
@@ -98,8 +101,13 @@ impl<'b> Output<'b> {
         self.start >= self.end
     }
 
+    /// How many bytes the peer has taken so far: a number that changes whenever it takes some.
+    pub(crate) fn taken(&self) -> usize {
+        self.written.wrapping_sub(self.unsent())
+    }
+
     /// How many bytes wait to be written.
-    pub(crate) fn unsent(&self) -> usize {
+    fn unsent(&self) -> usize {
         self.end.saturating_sub(self.start)
     }
 
@@ -183,6 +191,7 @@ impl<'b> Output<'b> {
         } else {
             *bytes.get_mut(to).ok_or(Overflow)? = b'\n';
         }
+        self.written = self.written.wrapping_add(end.saturating_sub(self.end));
         self.end = end;
         Ok(())
     }

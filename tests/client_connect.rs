@@ -241,6 +241,7 @@ fn the_answer_to_initialize_decides() {
         )
     };
     let (garbage, modern) = (unsupported("1.0.0"), unsupported("2026-07-28"));
+    let long = "1".repeat(10_000);
     let cases = [
         // Another revision than the one that was asked for is adopted.
         (accept("2025-11-25"), FallsBack("2025-11-25")),
@@ -256,6 +257,8 @@ fn the_answer_to_initialize_decides() {
         (accept("2025-11-25").replace("\"2025-11-25\"", "20251125"), Fails("InvalidAnswer")),
         (r#"{"id":@initialize,"result":{},"error":{"code":1,"message":"x"}}"#.into(), Fails("InvalidAnswer")),
         (r#"{"id":@initialize}"#.into(), Fails("InvalidAnswer")),
+        // Longer than any line that this client can take.
+        (accept("2025-11-25").replace("1\"}", &format!("{long}\"}}")), Fails("InvalidAnswer")),
         (error("initialize", -32602, ""), Fails("Refused no (-32602)")),
         (
             error("initialize", -32022, r#","data":{"supported":["2026-07-28"]}"#),

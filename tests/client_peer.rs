@@ -152,6 +152,8 @@ fn a_line_that_is_too_long_costs_what_it_belongs_to_and_nothing_else() {
     let refused = |id: &str| {
         Some(refusal(id, -32600, "Invalid request: the message is longer than this receiver can take"))
     };
+    let limit = "y".repeat(62);
+    let (longest, longer) = (format!("\"{limit}\""), format!("\"{limit}y\""));
     let cases: &[(String, &[&str], Option<String>)] = &[
         (format!(r#"{{"id":@add,"result":{{"content":[],"x":"{long}"}}}}"#), &["add: lost TooLong"], None),
         (format!(r#"{{"result":{{"content":[],"x":"{long}"}},"id":@add}}"#), &["add: lost TooLong"], None),
@@ -166,6 +168,12 @@ fn a_line_that_is_too_long_costs_what_it_belongs_to_and_nothing_else() {
             &["fault LineTooLong"],
             refused("\"late\""),
         ),
+        (
+            format!(r#"{{"id":{longest},"method":"x","params":"{long}"}}"#),
+            &["fault LineTooLong"],
+            refused(&longest),
+        ),
+        (format!(r#"{{"id":{longer},"method":"x","params":"{long}"}}"#), &["fault LineTooLong"], None),
         (format!(r#"{{"id":1.5,"method":"x","params":"{long}"}}"#), &["fault LineTooLong"], None),
         (format!(r#"{{"id":"{long}","method":"ping"}}"#), &["fault LineTooLong"], None),
         (format!(r#"[{{"id":@add,"result":"{long}"}}]"#), &["fault LineTooLong"], None),

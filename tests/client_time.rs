@@ -259,17 +259,20 @@ fn a_timeout_without_room_is_heard_at_once_and_told_later() {
 
 #[test]
 fn a_reason_that_cannot_be_kept_is_left_out() {
-    Setup { text: 0, ..FULL() }.run(|wire| {
-        wire.connect();
-        let ticket = wire.call("add", DEFAULT).unwrap();
-        full(wire);
-        wire.cancel(ticket, "because");
-        wire.reads = true;
-        wire.pump();
-        let expected = r#"{"method":"notifications/cancelled","params":{"requestId":@add}}"#;
-        assert_eq!(cancellations(wire).last().map(String::as_str), Some(expected));
-        wire.heard(&["room"]);
-    });
+    let without: String = r#"{"method":"notifications/cancelled","params":{"requestId":@add}}"#.into();
+    // The text of each slot, for a reason of seven bytes.
+    for (text, expected) in [(0, &without), (6, &without), (7, &cancelled("add", "because"))] {
+        Setup { text: 20 * text, ..FULL() }.run(|wire| {
+            wire.connect();
+            let ticket = wire.call("add", DEFAULT).unwrap();
+            full(wire);
+            wire.cancel(ticket, "because");
+            wire.reads = true;
+            wire.pump();
+            assert_eq!(cancellations(wire).last(), Some(expected), "{text}");
+            wire.heard(&["room"]);
+        });
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! The documents show code as it is, and name what there is.
+//! The documents show code as it is, and name what there is. Files stay short enough to be read at once.
 
 use std::fs::read_to_string;
+use std::path::{Path, PathBuf};
 
 fn text(path: &str) -> String {
     read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR")))
@@ -37,4 +38,48 @@ fn the_rust_version_is_the_one_of_the_manifest() {
         text("examples/firmware/Cargo.toml").contains(&format!("rust-version = \"{version}\"")),
         "firmware"
     );
+}
+
+/// The Rust files below a folder.
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_500_lines() {
+    let mut files = Vec::new();
+    for folder in ["src", "tests", "examples", "adapters/std/src", "adapters/std/tests", "proptests"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        if folder.is_dir() {
+            rust_files(&folder, &mut files);
+        }
+    }
+    // What was built in a folder is not ours.
+    files.retain(|path| !path.components().any(|part| part.as_os_str() == "target"));
+    assert!(files.len() > 50, "{}", files.len());
+    for path in files {
+        let lines = read_to_string(&path).unwrap().lines().count();
+        assert!(lines <= 500, "{} has {lines} lines", path.display());
+    }
+}
+
+#[test]
+fn a_life_begins_where_a_machine_does_and_nowhere_else() {
+    let mut files = Vec::new();
+    rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    for path in files.iter().filter(|path| !path.ends_with("lifecycle.rs")) {
+        let file = read_to_string(path).unwrap();
+        // In `new` and in `reset`: every other change of a state is a step of the table.
+        let begins = file.matches("Lifecycle::").count();
+        let expected =
+            if path.ends_with("server/measure.rs") || path.ends_with("client/core.rs") { 2 } else { 0 };
+        assert_eq!(begins, expected, "{}", path.display());
+    }
 }

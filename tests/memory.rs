@@ -110,7 +110,9 @@ fn with_grown_buffers_nothing_is_allocated_in_the_steady_state() {
         "x".repeat(100_000)
     );
     let medium = large.replace(&"x".repeat(100_000), &"x".repeat(3000));
-    for (traffic, answers) in [(TRAFFIC, ANSWERS), (&medium, 1), (&large, 1)] {
+    // A buffer that shrank whenever a message is small would grow again with the next large one.
+    let mixed = format!("{large}{TRAFFIC}");
+    for (traffic, answers) in [(TRAFFIC, ANSWERS), (&medium, 1), (&large, 1), (&mixed, 1 + ANSWERS)] {
         for piece in [97, 1000, 100_000] {
             let server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
             let mut server = server.in_flight_grown(100).unwrap();
@@ -224,4 +226,59 @@ fn a_line_that_comes_byte_by_byte_costs_time_in_proportion_to_its_length() {
     // Sixteen times the bytes; quadratic work would be 256 times the time.
     let (short, long) = (time(30_000), time(480_000));
     assert!(long < short * 100.0, "{short} {long}");
+}
+
+/// Defers `count` calls, ends the input, and lets the grace pass: every call is answered.
+fn end_with_in_flight(count: usize) -> f64 {
+    let mut server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
+    server = server.in_flight_grown(count).unwrap();
+    pump(&mut server, OPEN.as_bytes(), 4096);
+    let mut lines = String::new();
+    for id in 0..count {
+        lines +=
+            &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"defer"}}}}"#);
+        lines += "\n";
+    }
+    let mut input = lines.as_bytes();
+    while server.deferred() < count {
+        match server.poll(Millis(0)) {
+            Action::Io(io) => {
+                let (_, mut into) = io.split();
+                let n = into.space().len().min(input.len());
+                into.space()[..n].copy_from_slice(&input[..n]);
+                into.filled(n);
+                input = &input[n..];
+            }
+            _ => match server.event() {
+                Some(Event::Call(call)) => _ = call.defer(None).unwrap(),
+                other => panic!("{other:?}"),
+            },
+        }
+    }
+    let start = std::time::Instant::now();
+    server.shutdown(Millis(0));
+    let (mut answers, mut now) = (0, 0);
+    loop {
+        match server.poll(Millis(now)) {
+            Action::Io(io) => {
+                now += 60_000;
+                let (out, _) = io.split();
+                let n = out.bytes().len();
+                answers += out.bytes().iter().filter(|byte| **byte == b'\n').count();
+                out.sent(n);
+            }
+            Action::Event => drop(server.event()),
+            Action::Closed => break,
+        }
+    }
+    assert_eq!(answers, count);
+    start.elapsed().as_secs_f64()
+}
+
+#[test]
+fn a_server_that_ends_takes_time_in_proportion_to_what_is_in_flight() {
+    end_with_in_flight(100);
+    let (few, many) = (end_with_in_flight(500), end_with_in_flight(32_000));
+    // 64 times the calls; to look at every slot for each of them would be 4096 times the work.
+    assert!(many < few * 500.0, "{few} {many}");
 }

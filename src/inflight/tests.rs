@@ -140,3 +140,31 @@ fn the_seed_decides_where_ids_fall() {
     (0..1600u32).for_each(|n| buckets[(of(7, &format!("{n}")) % 16) as usize] += 1);
     assert!(buckets.iter().all(|count| (60..=140).contains(count)), "{buckets:?}");
 }
+
+/// Taking, finding, timing and releasing, with ever more requests in flight.
+#[test]
+fn a_request_costs_about_the_same_however_many_are_in_flight() {
+    let time = |count: u64| {
+        let mut table: InFlight<'_, Plain> = InFlight::grown(count as usize, 20);
+        table.set_seed(7);
+        let start = std::time::Instant::now();
+        for n in 0..count {
+            let ticket = take(&mut table, &format!("{n}")).unwrap();
+            // The worst order for a heap: each deadline is the earliest of all.
+            table.set_deadline(ticket, Some(Millis(count - n)));
+            assert_eq!(find(&table, &format!("{n}")), Some(ticket));
+            assert!(find(&table, &format!("{}", n / 2)).is_some());
+        }
+        for n in 1..=count {
+            assert_eq!(table.next_deadline(), Some(Millis(n)));
+            let due = table.due(Millis(n)).unwrap();
+            assert!(table.get(due).is_some());
+            table.release(due);
+        }
+        start.elapsed().as_secs_f64()
+    };
+    time(100);
+    // 64 times the requests; to look at each of the others would be 4096 times the work.
+    let (few, many) = (time(500), time(32_000));
+    assert!(many < few * 500.0, "{few} {many}");
+}

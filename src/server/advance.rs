@@ -4,7 +4,6 @@ use core::mem;
 
 use crate::fault::Fault;
 use crate::frame::About;
-use crate::inflight::Ticket;
 use crate::json::{Span, decode_text_in_place};
 use crate::keepalive::{Due, ID_PREFIX};
 use crate::lifecycle::{State, Trigger};
@@ -71,26 +70,12 @@ impl Server<'_> {
     /// Ends a deferred request whose time is over.
     fn expire(&mut self) -> bool {
         let over = self.grace_ends.is_some_and(|ends| ends <= self.core.now);
-        let due = match over {
-            true => self.first_open(),
-            false => self.core.in_flight.due(self.core.now),
-        };
-        let Some(ticket) = due else { return false };
+        // Every deferred request has a deadline. When the grace is over, all of them are due.
+        let by = if over { Millis(u64::MAX) } else { self.core.now };
+        let Some(ticket) = self.core.in_flight.due(by) else { return false };
         self.core.expire(ticket);
         self.plan = Some(Plan::Expired(ticket));
         true
-    }
-
-    /// The first deferred request that the host has not heard the end of. Those before are over for good: no new ones
-    /// come when the grace is over.
-    fn first_open(&mut self) -> Option<Ticket> {
-        loop {
-            let ticket = self.core.in_flight.first_from(self.ending)?;
-            if !self.core.in_flight.get(ticket)?.expired {
-                return Some(ticket);
-            }
-            self.ending = ticket.slot.saturating_add(1);
-        }
     }
 
     pub(super) fn ping_deadline(&self) -> Option<Millis> {
@@ -189,15 +174,15 @@ impl Server<'_> {
             return false;
         }
         // What is left is for the client to read, or waits for it to do so. It may take that long each time.
-        let unsent = self.core.output.unsent();
+        let taken = self.core.output.taken();
         match self.lost_at {
-            Some((at, before)) if unsent >= before => {
+            Some((at, before)) if taken == before => {
                 if at <= self.core.now {
                     self.lose();
                     return true;
                 }
             }
-            _ => self.lost_at = Some((self.core.now.plus(grace), unsent)),
+            _ => self.lost_at = Some((self.core.now.plus(grace), taken)),
         }
         false
     }

@@ -92,8 +92,6 @@ pub struct Server<'b> {
     grace_ends: Option<Millis>,
     /// When a client that does not read the last answers is given up, if no less than this is unsent then.
     lost_at: Option<(Millis, usize)>,
-    /// Where to look for requests that end with the grace: those before are over.
-    ending: u32,
 }
 
 /// What happened. It borrows the machine until the next poll.
@@ -150,7 +148,6 @@ impl<'b> Server<'b> {
             handed_out: false,
             grace_ends: None,
             lost_at: None,
-            ending: 0,
         };
         server.checked()
     }
@@ -400,7 +397,7 @@ impl<'b> Server<'b> {
         self.core.reset();
         self.plan = None;
         self.handed_out = false;
-        (self.grace_ends, self.lost_at, self.ending) = (None, None, 0);
+        (self.grace_ends, self.lost_at) = (None, None);
     }
 }
 

@@ -142,6 +142,26 @@ fn a_message_that_is_nested_too_deeply_is_answered_with_its_id() {
 }
 
 #[test]
+fn an_error_carries_an_id_of_the_limit_and_none_that_is_longer() {
+    let (x, deep) = ("x".repeat(2000), "[".repeat(200) + &"]".repeat(200));
+    let setup = Setup::new(INFO).slots(4, 10).session(Revision::V2025_11_25).rx(&[300, 1024]);
+    for (id, carried) in [(r#""12345678""#, r#""12345678""#), (r#""123456789""#, "-")] {
+        let error = format!("{carried} -32600");
+        let cases = [
+            (format!(r#"{{"jsonrpc":"1.0","id":{id},"method":"ping"}}"#), "WrongJsonRpcVersion"),
+            (format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#), "InvalidMethod"),
+            (format!(r#"{{"jsonrpc":"2.0","id":{id},"params":"{x}","method":"ping"}}"#), "LineTooLong"),
+            (format!(r#"{{"jsonrpc":"2.0","params":"{x}","method":"ping","id":{id}}}"#), "LineTooLong"),
+        ];
+        for (line, fault) in &cases {
+            check_lines(&setup, &[(line, &error, fault)]);
+        }
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping","params":{deep}}}"#);
+        check_lines(&setup.clone().rx(&[1024]), &[(&line, &error, "TooDeep")]);
+    }
+}
+
+#[test]
 fn a_request_that_cannot_be_served_gets_an_error_that_says_why() {
     check_lines(
         &session(),
@@ -309,10 +329,15 @@ fn an_unknown_version_gets_an_offer_or_is_rejected() {
         }
     }
     let reject = INFO.revisions(old).unknown_version(UnknownVersion::Reject);
-    let long = "9".repeat(33);
-    for (asked, quoted) in
-        [("1.0.0", "1.0.0"), ("2026-07-28", "2026-07-28"), ("\\u0031", "?"), ("a b", "?"), (&long, "?")]
-    {
+    let (limit, long) = ("9".repeat(32), "9".repeat(33));
+    for (asked, quoted) in [
+        ("1.0.0", "1.0.0"),
+        ("2026-07-28", "2026-07-28"),
+        ("\\u0031", "?"),
+        ("a b", "?"),
+        (&limit, &limit),
+        (&long, "?"),
+    ] {
         Setup::new(reject).check(&format!(
             "{}\n< error 1 -32602 … data {{\"supported\":[\"2025-03-26\",\"2024-11-05\"],\"requested\":\"{quoted}\"}}\n\
              ! fault UnsupportedRevision\n* state Waiting",

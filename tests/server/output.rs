@@ -47,6 +47,14 @@ fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
 }
 
 #[test]
+fn a_room_that_is_larger_than_the_buffer_is_the_buffer() {
+    for room in [600, 601, usize::MAX] {
+        let setup = Setup::new(INFO).tx(600).reply_room(room).session(Revision::V2025_11_25);
+        setup.check("> call 1 ping\n< result 1\n");
+    }
+}
+
+#[test]
 fn a_list_has_the_same_pages_however_output_drains() {
     let list = "> call 1 tools/list\n< result 1 {…\"nextCursor\":\"p…\"}\n".repeat(5);
     for tx in [500, 700, 1500] {
