@@ -83,3 +83,27 @@ fn a_life_begins_where_a_machine_does_and_nowhere_else() {
         assert_eq!(begins, expected, "{}", path.display());
     }
 }
+
+#[test]
+fn every_test_that_the_rules_name_exists() {
+    let document = text("ARCHITECTURE.md");
+    let rules =
+        document.split("## Rules that are tests").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let mut files = Vec::new();
+    for folder in ["src", "tests", "proptests/tests"] {
+        rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
+    }
+    let sources: String = files.iter().map(|path| read_to_string(path).unwrap()).collect();
+    let words = rules.split('`').skip(1).step_by(2);
+    let mut tests = 0;
+    for word in words.filter(|word| {
+        word.matches('_').count() >= 2 && word.chars().all(|c| c.is_alphanumeric() || c == '_')
+    }) {
+        assert!(
+            sources.contains(&format!("fn {word}(")),
+            "ARCHITECTURE.md names {word}, which does not exist"
+        );
+        tests += 1;
+    }
+    assert!(tests > 50, "{tests}");
+}
