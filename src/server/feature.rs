@@ -110,13 +110,17 @@ impl<'r> Request<'r, '_> {
         Handled::Refused(fault)
     }
 
-    /// Leaves the answer to the host.
+    /// Leaves the answer to the host, unless it has too much to do already.
     pub(crate) fn hand_out(
-        &self,
+        &mut self,
         kind: RequestKind,
         subject: Option<Json<'_>>,
         arguments: Option<Json<'_>>,
     ) -> Handled {
+        let limit = self.core.in_flight.limit();
+        if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
+            return self.refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {limit}"));
+        }
         let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
         let context = Context { kind, ..self.context };
         Handled::Host(Plan::Request {

@@ -27,6 +27,7 @@ pub struct ServerInfo<'i> {
     pub(crate) second_initialize: SecondInitialize,
     pub(crate) unknown_version: UnknownVersion,
     pub(crate) strict_handshake: bool,
+    pub(crate) refuse_when_full: bool,
     pub(crate) identify: bool,
     pub(crate) fresh_for: Millis,
     pub(crate) shared_cache: bool,
@@ -138,6 +139,7 @@ impl<'i> ServerInfo<'i> {
             second_initialize: SecondInitialize::Refuse,
             unknown_version: UnknownVersion::CounterOffer,
             strict_handshake: false,
+            refuse_when_full: false,
             identify: true,
             fresh_for: Millis::ZERO,
             shared_cache: false,
@@ -212,6 +214,15 @@ impl<'i> ServerInfo<'i> {
     #[must_use]
     pub const fn strict_handshake(mut self) -> Self {
         self.strict_handshake = true;
+        self
+    }
+
+    /// Refuses calls (-32603, naming the limit) while as many are deferred as there are slots. If this is not called, they
+    /// are handed out all the same: the host can still answer them at once, or say that it is
+    /// [`busy`](crate::server::Call::busy).
+    #[must_use]
+    pub const fn refuse_when_full(mut self) -> Self {
+        self.refuse_when_full = true;
         self
     }
 

@@ -60,6 +60,20 @@ fn when_every_slot_is_taken_the_call_comes_back_and_the_machine_goes_on() {
 }
 
 #[test]
+fn a_server_may_refuse_calls_by_itself_while_every_slot_is_taken() {
+    let setup = || Setup::new(INFO.refuse_when_full()).session(Revision::V2025_11_25);
+    setup().slots(1, 32).check(&format!(
+        "{}> call 2 tools/call {{\"name\":\"echo\"}}\n\
+         < error 2 -32603 Too many requests in flight: at most 1\n! fault TooManyInFlight\n\
+         > call 3 ping\n< result 3\n* answer 0 done\n< result 1 {DONE}\n\
+         > call 4 tools/call {{\"name\":\"echo\"}}\n! call echo {{}}\n< result 4 …",
+        defer("1"),
+    ));
+    // Without slots nothing is ever deferred, and nothing is refused for it.
+    setup().slots(0, 0).check("> call 2 tools/call {\"name\":\"echo\"}\n! call echo {}\n< result 2 …");
+}
+
+#[test]
 fn a_cancelled_request_gets_no_answer() {
     session().check(&format!(
         "{}> note notifications/cancelled {{\"requestId\":\"\\u0061\",\"reason\":\"too \\\"slow\\\"\"}}\n\
