@@ -48,3 +48,48 @@ fn the_server_answers_on_stdout_and_ends_with_its_input() {
     assert!(lines[3].contains(r#""id":1,"#) && lines[3].contains("took 1 s"), "{text}");
     assert!(String::from_utf8(output.stderr).unwrap().starts_with("stdio_server: "));
 }
+
+#[test]
+fn the_event_loop_ends_with_both_sides_closed() {
+    let output = example("event_loop").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    for expected in [
+        "connected, revision 2026-07-28",
+        "slow: step 9",
+        "answer: 42",
+        "answer: done",
+        "both sides are closed",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing in:\n{text}");
+    }
+}
+
+#[test]
+fn inspect_shows_a_server_of_either_era_and_its_exit_code_tells_success() {
+    let server = example("stdio_server").get_program().to_owned();
+    let inspect = |arguments: &[&str]| {
+        let output = example("inspect").args(arguments).arg("--").arg(&server).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), text)
+    };
+    let cases: [(&[&str], Option<i32>, &[&str]); 6] = [
+        (&["--era", "legacy"], Some(0), &["2025-11-25, handshake", "host_info", "seconds: integer"]),
+        (
+            &["--era", "modern", "--trace"],
+            Some(0),
+            &["2026-07-28, no handshake", "|- 1 server/discover", "tools/list"],
+        ),
+        (&["--call", "add", "--args", r#"{"a":2,"b":40}"#], Some(0), &["the tool answers:", "42"]),
+        (&["--call", "subtract"], Some(1), &["the call was refused: Unknown tool: subtract (-32602)"]),
+        (&["--call", "add", "--args", "{}"], Some(1), &["missing field `a`", "the tool failed"]),
+        (&["--era", "middle"], Some(2), &["middle is no era", "usage: inspect"]),
+    ];
+    for (arguments, code, expected) in cases {
+        let (exit, text) = inspect(arguments);
+        assert_eq!(exit, code, "{arguments:?}\n{text}");
+        for words in expected {
+            assert!(text.contains(words), "{arguments:?}: {words} is missing in\n{text}");
+        }
+    }
+}
