@@ -72,7 +72,7 @@ pub struct Client<'b> {
 }
 
 impl<'b> Client<'b> {
-    /// A client that works on these buffers: slices of the host's, or [`Buffer::grown`]. It needs room for
+    /// A client that works on these buffers: slices of the host's, or `Buffer::grown` (with `alloc`). It needs room for
     /// [requests in flight](Client::in_flight), too.
     ///
     /// # Errors

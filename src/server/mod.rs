@@ -126,7 +126,7 @@ pub enum Event<'a> {
 }
 
 impl<'b> Server<'b> {
-    /// A server that works on these buffers: slices of the host's, or [`Buffer::grown`].
+    /// A server that works on these buffers: slices of the host's, or `Buffer::grown` (with `alloc`).
     ///
     /// A line that is longer than `rx` is refused, and so is an answer that is longer than `tx`.
     ///
