@@ -13,7 +13,7 @@ pub enum Direction {
 
 /// Sees every message, in the order in which the machine deals with them.
 ///
-/// Without one, nothing of it is left in the program.
+/// Without one, a message costs one comparison more.
 pub trait Observer {
     /// One message, without its newline. A line that was too long is shown as what was kept of it: its id.
     /// `outcome` says whether it was refused or dropped, and why.

@@ -79,7 +79,7 @@ fn a_life_begins_where_a_machine_does_and_nowhere_else() {
         // In `new` and in `reset`: every other change of a state is a step of the table.
         let begins = file.matches("Lifecycle::").count();
         let expected =
-            if path.ends_with("server/measure.rs") || path.ends_with("client/core.rs") { 2 } else { 0 };
+            if path.ends_with("server/core.rs") || path.ends_with("client/core.rs") { 2 } else { 0 };
         assert_eq!(begins, expected, "{}", path.display());
     }
 }

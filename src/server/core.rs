@@ -3,17 +3,18 @@
 
 use core::fmt;
 
-use crate::fault::Fault;
-use crate::fault::NotNow;
+use crate::buffer::Buffer;
+use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Span, Str, Writer};
+use crate::json::{Decimal, Json, Span, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::{Lifecycle, State};
 use crate::output::{Output, Overflow};
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
 use crate::server::reply::{Answering, Context, Incoming, Source};
+use crate::server::write::{write_error, write_fault, write_log, write_result};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::level::Level;
@@ -69,8 +70,41 @@ pub(crate) struct Core<'b> {
     pub(crate) keep_alive: KeepAlive,
 }
 
-/// The longest text of a revision that is quoted back.
-const QUOTED_VERSION: usize = 32;
+impl<'b> Core<'b> {
+    pub(crate) fn new(info: &'b ServerInfo<'b>, tx: Buffer<'b>, id_limit: usize) -> Core<'b> {
+        Core {
+            info,
+            output: Output::new(tx),
+            in_flight: InFlight::none(),
+            life: Lifecycle::SERVER,
+            session: None,
+            now: Millis::ZERO,
+            id_limit,
+            line_limit: 0,
+            small: 0,
+            budget: 0,
+            owed: false,
+            owed_id: None,
+            owed_stream: StreamId::NONE,
+            fault: None,
+            changed: 0,
+            wants_room: false,
+            invalid_in_a_row: 0,
+            restarted: false,
+            keep_alive: KeepAlive::OFF,
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.output.reset();
+        self.in_flight.clear();
+        self.life = Lifecycle::SERVER;
+        self.session = None;
+        (self.owed, self.fault, self.changed, self.wants_room) = (false, None, 0, false);
+        (self.invalid_in_a_row, self.restarted) = (0, false);
+        self.keep_alive.reset();
+    }
+}
 
 impl Core<'_> {
     /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
@@ -388,87 +422,4 @@ impl Answering for Core<'_> {
 fn token_of<'t>(in_flight: &'t InFlight<'_, Incoming>, ticket: Ticket) -> &'t [u8] {
     let id = in_flight.id(ticket).len();
     in_flight.text(ticket).get(id..).unwrap_or_default()
-}
-
-/// `{"jsonrpc":"2.0","id":…,"result":{…}}`
-pub(crate) fn write_result(
-    out: &mut Writer<'_>,
-    id: &[u8],
-    info: &ServerInfo<'_>,
-    revision: Revision,
-    identify: bool,
-    body: &mut dyn FnMut(&mut Writer<'_>),
-) {
-    out.token(r#"{"jsonrpc":"2.0","id":"#);
-    out.json_bytes(id);
-    out.token(r#","result":{"#);
-    info.write_result_head(revision, identify, out);
-    body(out);
-    out.token("}}");
-}
-
-/// `{"jsonrpc":"2.0","id":…,"error":{…}}`
-pub(crate) fn write_error(out: &mut Writer<'_>, id: Option<&[u8]>, error: &mut dyn FnMut(&mut Writer<'_>)) {
-    out.token(r#"{"jsonrpc":"2.0""#);
-    if let Some(id) = id {
-        out.token(r#","id":"#);
-        out.json_bytes(id);
-    }
-    out.token(r#","error":{"#);
-    error(out);
-    out.token("}}");
-}
-
-/// The members of an error that is a fault's.
-pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault) {
-    out.key("code");
-    out.integer(fault.code().unwrap_or(crate::rpc::code::INTERNAL_ERROR).into());
-    out.key("message");
-    match fault {
-        Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. } => out.display(&fault),
-        _ => out.string(fault.message()),
-    }
-}
-
-/// The members of an error about a revision. What was asked for is quoted if it looks like a revision.
-pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>, offer: Revisions) {
-    out.key("code");
-    out.integer(code.into());
-    out.key("message");
-    out.string(Fault::UnsupportedRevision.message());
-    out.key("data");
-    out.begin_object();
-    out.key("supported");
-    out.begin_array();
-    for revision in offer.newest_first() {
-        out.string(revision.as_str());
-    }
-    out.end_array();
-    out.key("requested");
-    let quotable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-    match asked.as_str() {
-        Some(text) if text.len() <= QUOTED_VERSION && text.bytes().all(quotable) => out.string(text),
-        _ => out.string("?"),
-    }
-    out.end_object();
-}
-
-/// A log message.
-pub(crate) fn write_log(
-    out: &mut Writer<'_>,
-    level: Level,
-    logger: Option<&str>,
-    data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) {
-    out.token(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"#);
-    out.string(level.as_str());
-    if let Some(logger) = logger {
-        out.key("logger");
-        out.string(logger);
-    }
-    out.key("data");
-    if !data(out) {
-        out.fail();
-    }
-    out.token("}}");
 }

@@ -7,11 +7,12 @@ use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span,
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc::{self, Class, Invalid, Outcome};
-use crate::server::core::{Core, write_error, write_fault};
+use crate::server::core::Core;
 use crate::server::feature::{Feature, Handled, Request, place};
 use crate::server::handshake;
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::Context;
+use crate::server::write::{write_error, write_fault};
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::meta::{self, RequestMeta};
 use crate::version::{Revision, Revisions};

@@ -6,11 +6,12 @@ use crate::fault::Fault;
 use crate::json::{Json, Kind, Str, Writer};
 use crate::lifecycle::Trigger;
 use crate::rpc::code;
-use crate::server::core::{Session, Shape, write_unsupported};
+use crate::server::core::{Session, Shape};
 use crate::server::feature::{Handled, Request, place};
 use crate::server::info::{SecondInitialize, ServerInfo, UnknownVersion};
 use crate::server::plan::Plan;
 use crate::server::reply::Source;
+use crate::server::write::write_unsupported;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::{Revision, Revisions};
 

@@ -1,57 +1,17 @@
 //! How much room the machine's own messages need: measured by writing them.
 
-use crate::buffer::Buffer;
 use crate::fault::Misuse;
-use crate::inflight::InFlight;
 use crate::json::{Json, Writer};
-use crate::keepalive::KeepAlive;
-use crate::lifecycle::Lifecycle;
-use crate::output::Output;
 use crate::rpc::code;
-use crate::server::core::{Core, write_error, write_result, write_unsupported};
+use crate::server::core::Core;
 use crate::server::handshake::{write_discover, write_initialize};
-use crate::server::info::ServerInfo;
-use crate::time::Millis;
+use crate::server::write::{write_error, write_result, write_unsupported};
 use crate::version::{Era, Revisions};
 
 /// No message of a fault is longer, with its quotes and its numbers.
 const LONGEST_FAULT: usize = 112;
 
-impl<'b> Core<'b> {
-    pub(crate) fn new(info: &'b ServerInfo<'b>, tx: Buffer<'b>, id_limit: usize) -> Core<'b> {
-        Core {
-            info,
-            output: Output::new(tx),
-            in_flight: InFlight::none(),
-            life: Lifecycle::SERVER,
-            session: None,
-            now: Millis::ZERO,
-            id_limit,
-            line_limit: 0,
-            small: 0,
-            budget: 0,
-            owed: false,
-            owed_id: None,
-            owed_stream: crate::frame::StreamId::NONE,
-            fault: None,
-            changed: 0,
-            wants_room: false,
-            invalid_in_a_row: 0,
-            restarted: false,
-            keep_alive: KeepAlive::OFF,
-        }
-    }
-
-    pub(crate) fn reset(&mut self) {
-        self.output.reset();
-        self.in_flight.clear();
-        self.life = Lifecycle::SERVER;
-        self.session = None;
-        (self.owed, self.fault, self.changed, self.wants_room) = (false, None, 0, false);
-        (self.invalid_in_a_row, self.restarted) = (0, false);
-        self.keep_alive.reset();
-    }
-
+impl Core<'_> {
     /// How many bytes the largest message takes that the machine writes by itself.
     pub(crate) fn measure(&mut self) -> Result<usize, Misuse> {
         let info = self.info;

@@ -13,6 +13,7 @@ mod page;
 mod plan;
 mod reply;
 mod tools;
+mod write;
 
 use ::core::mem;
 
@@ -23,9 +24,10 @@ pub use self::logging::Logging;
 pub use self::reply::{Incoming, Reply};
 pub use self::tools::{Tool, ToolResult, Tools};
 
-use self::core::{Core, write_log};
+use self::core::Core;
 use self::plan::{Plan, RequestKind};
 use self::reply::Source;
+use self::write::write_log;
 use crate::buffer::Buffer;
 use crate::fault::{Fault, Misuse, NotNow};
 use crate::frame::About;
