@@ -93,8 +93,6 @@ impl Visit<'_> {
     }
 
     fn hear(&mut self, client: &mut Client<'_>) -> Result<Next, String> {
-        let lists_tools =
-            client.capabilities().is_some_and(|it| it.has(mcp_proto::ServerCapabilities::TOOLS));
         let Some(event) = client.event() else { return Ok(Next::More) };
         match event {
             Event::Connected(server) => {
@@ -135,7 +133,7 @@ impl Visit<'_> {
                     (None, _) => return Err(format!("{what} has an answer of an unknown kind")),
                 }
             }
-            Event::Fault(fault) if lists_tools || fault.code().is_none() => eprintln!("server: {fault}"),
+            Event::Fault(fault) => eprintln!("server: {fault}"),
             _ => {}
         }
         Ok(Next::More)
@@ -152,5 +150,5 @@ impl Visit<'_> {
     }
 }
 
-/// How long to wait for a server that is asked to end, in each of three steps.
+/// How long a server may take to end after its stdin was closed.
 const PATIENCE: Millis = Millis::seconds(2);
