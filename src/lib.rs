@@ -37,6 +37,7 @@ mod lifecycle;
 mod line;
 mod machine;
 mod observe;
+mod outcome;
 mod output;
 pub mod rpc;
 pub mod server;
@@ -54,6 +55,7 @@ pub use keepalive::Pings;
 pub use lifecycle::State;
 pub use machine::{Action, Io, Machine, Next, Receive, Transmit};
 pub use observe::{Direction, Observer};
+pub use outcome::{Lost, Outcome, RpcError};
 pub use server::Server;
 #[cfg(feature = "std")]
 pub use time::Clock;

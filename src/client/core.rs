@@ -7,6 +7,7 @@ use crate::inflight::{InFlight, Ticket};
 use crate::json::{Json, Writer};
 use crate::keepalive::{ID_PREFIX, KeepAlive};
 use crate::lifecycle::{Lifecycle, State, Trigger};
+use crate::outcome::Lost;
 use crate::output::{Output, Overflow};
 use crate::rpc::code;
 use crate::time::Millis;
@@ -14,7 +15,6 @@ use crate::types::capabilities::ServerCapabilities;
 use crate::version::{Era, Revision, Revisions};
 
 use super::connect;
-use super::event::Lost;
 use super::info::ClientInfo;
 use super::request::{Clock, Method, Options, Outgoing, Stage};
 

@@ -13,11 +13,11 @@ use ::core::mem;
 
 pub use self::connect::Connected;
 pub use self::event::{
-    Content, Event, Failure, Finished, Listed, LogMessage, Lost, Outcome, Progress, RpcError, Tool,
-    ToolResult, ToolsPage,
+    Content, Event, Failure, Finished, Listed, LogMessage, Progress, Tool, ToolResult, ToolsPage,
 };
 pub use self::info::{ClientInfo, Connect, Timeouts};
 pub use self::request::{Options, Outgoing};
+pub use crate::outcome::{Lost, Outcome, RpcError};
 
 use self::core::{Core, ID_LIMIT};
 use self::plan::{FailurePlan, OutcomePlan, Plan};

@@ -3,9 +3,10 @@
 use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::Span;
+use crate::outcome::Lost;
 use crate::version::Revision;
 
-use super::event::{Listed, Lost};
+use super::event::Listed;
 use super::request::Method;
 
 /// An event that waits to be handed out, with the places of its parts in the line.

@@ -5,12 +5,13 @@ use crate::frame::StreamId;
 use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
 use crate::line::Content;
+use crate::outcome::Lost;
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::types::capabilities::ServerCapabilities;
 use crate::version::Era;
 
 use super::core::{Core, ID_LIMIT};
-use super::event::{Listed, Lost};
+use super::event::Listed;
 use super::plan::{FailurePlan, OutcomePlan, Plan};
 use super::request::{Clock, Method, Outgoing, Stage};
 

@@ -3,12 +3,12 @@
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
 use crate::json::{Decimal, Json, Writer};
+use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
 use crate::version::Revision;
 
 use super::core::Core;
-use super::event::Lost;
 
 /// A request that the client has in flight.
 #[derive(Debug, Clone, Copy)]

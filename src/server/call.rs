@@ -152,7 +152,7 @@ impl<'a> Call<'a> {
     }
 
     /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
-    pub fn changed(&mut self, change: Change) {
+    pub fn changed(&mut self, change: Change<'_>) {
         self.reply.changed(change);
     }
 

@@ -241,7 +241,7 @@ impl Core<'_> {
         self.session.and_then(|session| session.level)
     }
 
-    pub(crate) fn set_changed(&mut self, change: Change) {
+    pub(crate) fn set_changed(&mut self, change: Change<'_>) {
         for (bit, feature) in self.info.features.iter().enumerate().take(16) {
             if feature.change_notice().is_some_and(|(kind, _)| kind == change) {
                 self.changed |= 1u16.checked_shl(bit as u32).unwrap_or(0);
@@ -405,7 +405,7 @@ impl Answering for Core<'_> {
         Some(ticket)
     }
 
-    fn changed(&mut self, change: Change) {
+    fn changed(&mut self, change: Change<'_>) {
         self.set_changed(change);
     }
 

@@ -26,7 +26,7 @@ pub(crate) trait Sealed {
     fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled;
 
     /// The notification that says that its list has changed, if it declared that.
-    fn change_notice(&self) -> Option<(Change, &'static str)> {
+    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
         None
     }
 
@@ -46,9 +46,15 @@ pub(crate) type Measure<'m> = &'m mut dyn FnMut(&mut dyn FnMut(&mut Writer<'_>))
 /// What the host can say has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Change {
+pub enum Change<'a> {
     /// The list of tools.
     Tools,
+    /// The list of resources, or that of their templates.
+    Resources,
+    /// The list of prompts.
+    Prompts,
+    /// What the resource with this URI contains.
+    Resource(&'a str),
 }
 
 /// What became of a request.

@@ -4,6 +4,7 @@ mod advance;
 mod call;
 mod core;
 mod dispatch;
+mod event;
 mod feature;
 mod handshake;
 mod info;
@@ -15,9 +16,8 @@ mod reply;
 mod tools;
 mod write;
 
-use ::core::mem;
-
 pub use self::call::{Call, Connected, ListTools};
+pub use self::event::Event;
 pub use self::feature::{Change, Feature};
 pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
 pub use self::logging::Logging;
@@ -25,20 +25,19 @@ pub use self::reply::{Incoming, Reply};
 pub use self::tools::{Tool, ToolResult, Tools};
 
 use self::core::Core;
-use self::plan::{Plan, RequestKind};
+use self::plan::Plan;
 use self::reply::Source;
 use self::write::write_log;
 use crate::buffer::Buffer;
-use crate::fault::{Fault, Misuse, NotNow};
+use crate::fault::{Misuse, NotNow};
 use crate::frame::About;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Span, Str, Writer};
+use crate::json::Writer;
 use crate::keepalive::Pings;
 use crate::lifecycle::{State, Trigger};
 use crate::line::Input;
 use crate::machine::{Action, Io, Machine, Receive, sealed};
 use crate::observe::Observer;
-use crate::rpc::{self};
 use crate::time::Millis;
 use crate::types::level::Level;
 use crate::version::Revision;
@@ -94,37 +93,6 @@ pub struct Server<'b> {
     grace_ends: Option<Millis>,
     /// When a client that does not read the last answers is given up, if no less than this is unsent then.
     lost_at: Option<(Millis, usize)>,
-}
-
-/// What happened. It borrows the machine until the next poll.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Event<'a> {
-    /// A client has connected (`initialize`). It was answered.
-    Connected(Connected<'a>),
-    /// The client has completed the handshake.
-    Ready,
-    /// A client has begun anew: every request that was in flight is cancelled, and every ticket is gone.
-    Restarted,
-    /// A tool is called.
-    Call(Call<'a>),
-    /// The host's own list of tools is asked for.
-    ListTools(ListTools<'a>),
-    /// The client has cancelled a deferred request: stop working on it. It gets no answer.
-    Cancelled {
-        /// The request. Its ticket is gone.
-        ticket: Ticket,
-        /// Why, if the client said so.
-        reason: Option<Str<'a>>,
-    },
-    /// A deferred request took too long; it was answered with an error. Its ticket is gone.
-    Expired(Ticket),
-    /// There is room again for what was refused as [`NotNow::Busy`].
-    Room,
-    /// The client does not answer pings.
-    Silent,
-    /// Something went wrong, and was dealt with.
-    Fault(Fault),
 }
 
 impl<'b> Server<'b> {
@@ -265,46 +233,6 @@ impl<'b> Server<'b> {
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
-    /// What happened, if the last poll said [`Action::Event`].
-    pub fn event(&mut self) -> Option<Event<'_>> {
-        // The plan is the new client. The host hears of the end of the old one first.
-        if mem::take(&mut self.core.restarted) {
-            return Some(Event::Restarted);
-        }
-        let plan = self.plan.take()?;
-        self.handed_out = plan.holds_line();
-        let Server { input, core, .. } = self;
-        let line = input.bytes_mut();
-        Some(match plan {
-            Plan::Fault(fault) => Event::Fault(fault),
-            Plan::Room => Event::Room,
-            Plan::Silent => Event::Silent,
-            Plan::Ready => Event::Ready,
-            Plan::Expired(ticket) => Event::Expired(ticket),
-            Plan::Cancelled { ticket, reason } => {
-                let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
-                Event::Cancelled { ticket, reason }
-            }
-            Plan::Connected { revision, info, capabilities } => Event::Connected(Connected {
-                revision,
-                info: rpc::view(line, info),
-                capabilities: rpc::view(line, capabilities),
-            }),
-            Plan::Request { id, subject, arguments, meta, context } => {
-                core.owed = true;
-                let parts = [id.range(), subject.range(), arguments.range(), meta.range()];
-                let [id, subject, arguments, meta] = line.get_disjoint_mut(parts).unwrap_or_default();
-                let name = ::core::str::from_utf8(subject).unwrap_or_default();
-                let source = Source::Line { id, meta, last: None };
-                let reply = Reply { machine: core, source, context };
-                match context.kind {
-                    RequestKind::ListTools { first } => Event::ListTools(ListTools { reply, first }),
-                    _ => Event::Call(Call { name, arguments, meta, reply }),
-                }
-            }
-        })
-    }
-
     /// The right to answer a deferred request, now.
     ///
     /// # Errors
@@ -319,7 +247,7 @@ impl<'b> Server<'b> {
 
     /// Says that a list has changed. The client is told as soon as there is room, once for any number of changes, if
     /// the feature declared it.
-    pub fn changed(&mut self, change: Change) {
+    pub fn changed(&mut self, change: Change<'_>) {
         self.core.set_changed(change);
     }
 

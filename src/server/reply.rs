@@ -96,7 +96,7 @@ pub(crate) trait Answering: Send {
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), NotNow>;
     fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket>;
-    fn changed(&mut self, change: Change);
+    fn changed(&mut self, change: Change<'_>);
     fn report(&mut self, fault: Fault);
     fn in_flight_limit(&self) -> usize;
 }
@@ -265,7 +265,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
-    pub fn changed(&mut self, change: Change) {
+    pub fn changed(&mut self, change: Change<'_>) {
         self.machine.changed(change);
     }
 

@@ -211,7 +211,7 @@ impl Sealed for Tools<'_> {
         if method == CALL { self.call(request) } else { self.list(request) }
     }
 
-    fn change_notice(&self) -> Option<(Change, &'static str)> {
+    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
         self.list_changed.then_some((Change::Tools, "notifications/tools/list_changed"))
     }
 

@@ -64,7 +64,7 @@ pub(crate) enum Mail {
     Progress { ticket: Ticket, progress: Decimal, total: Option<Decimal>, message: String },
     LogOf { ticket: Ticket, level: Level, text: String },
     Log { level: Level, text: String },
-    Changed(Change),
+    Changed(Change<'static>),
     Shutdown,
 }
 
@@ -112,7 +112,7 @@ impl ServerHandle {
     }
 
     /// Says that a list has changed, from any thread.
-    pub fn changed(&self, change: Change) {
+    pub fn changed(&self, change: Change<'static>) {
         self.desk.send(Mail::Changed(change), None);
     }
 
