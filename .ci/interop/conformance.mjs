@@ -3,8 +3,8 @@
 //     node conformance.mjs SUITE SERVER [ARGUMENT...]
 //
 // SUITE is the folder in which the suite is installed. A scenario has passed if at least one of its own checks has, and
-// none has failed or warned: the suite warns where the specification says SHOULD, and lets that pass. With the name of a
-// scenario in the environment, as in `SCENARIO=ping`, only that one is run, and all its checks are printed.
+// none has failed or warned: the suite warns where the specification says SHOULD, and lets that pass. With the name of
+// a scenario in the environment, as in `SCENARIO=ping`, only that one is run, and all its checks are printed.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ const EXCEPTIONS = {
   },
 };
 
-// What passes thanks to the bridge: there are no headers, sessions and streams on stdin and stdout. They are run because
+// What passes thanks to the bridge: there are no headers, sessions and streams on stdin and stdout. They are run, as
 // the bridge must be right for the others to mean something.
 const OF_THE_BRIDGE = [
   'dns-rebinding-protection',
@@ -63,20 +63,23 @@ function scenariosOf(revision) {
   return names.filter((name) => only === undefined || name === only);
 }
 
-// The checks of each scenario, by its name. The suite writes them into a folder each, named with the time.
+// The checks of each scenario that came to an end, by its name. The suite writes them into a folder each, named with
+// the time.
 function checksOf(folder) {
-  if (!existsSync(folder)) return new Map();
-  const named = readdirSync(folder).map((entry) => [
-    entry.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[^T]*$/, ''),
-    JSON.parse(readFileSync(join(folder, entry, 'checks.json'), 'utf8')),
-  ]);
-  return new Map(named);
+  const found = new Map();
+  for (const entry of existsSync(folder) ? readdirSync(folder) : []) {
+    const file = join(folder, entry, 'checks.json');
+    const name = entry.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[^T]*$/, '');
+    if (existsSync(file)) found.set(name, JSON.parse(readFileSync(file, 'utf8')));
+  }
+  return found;
 }
 
 function judge(checks) {
   const count = (status) => checks.filter((check) => check.status === status).length;
   const own = checks.filter((check) => check.id !== OF_EVERY_SCENARIO);
-  const details = `${count('SUCCESS')} passed, ${count('FAILURE')} failed, ${count('WARNING')} warned, ${count('SKIPPED')} skipped`;
+  const names = { SUCCESS: 'passed', FAILURE: 'failed', WARNING: 'warned', SKIPPED: 'skipped' };
+  const details = Object.entries(names).map(([status, name]) => `${count(status)} ${name}`).join(', ');
   if (count('FAILURE') > 0) return { result: 'failed', details };
   if (count('WARNING') > 0) return { result: 'warned', details };
   return { result: own.some((check) => check.status === 'SUCCESS') ? 'passed' : 'saw nothing', details };
@@ -85,9 +88,10 @@ function judge(checks) {
 function runRevision(revision, url) {
   const folder = join(work, revision);
   const names = scenariosOf(revision);
+  if (names.length === 0) return [];
   const which = only === undefined ? ['--suite', 'all'] : ['--scenario', only];
-  const ran = names.length > 0 && runSuite(['server', '--url', url, '--spec-version', revision, '-o', folder, ...which]);
-  const found = ran ? checksOf(folder) : new Map();
+  const ran = runSuite(['server', '--url', url, '--spec-version', revision, '-o', folder, ...which]);
+  const found = checksOf(folder);
   return names.map((name) => {
     const checks = found.get(name);
     const { result, details } = checks ? judge(checks) : { result: 'did not run', details: ran.stderr.slice(-500) };
