@@ -39,6 +39,8 @@ mod machine;
 mod observe;
 mod output;
 pub mod rpc;
+#[cfg(feature = "derive")]
+pub mod schema;
 pub mod server;
 mod time;
 mod types;
@@ -53,7 +55,11 @@ pub use json::Decimal;
 pub use keepalive::Pings;
 pub use lifecycle::State;
 pub use machine::{Action, Io, Machine, Next, Receive, Transmit};
+#[cfg(feature = "derive")]
+pub use mcp_proto_macros::ToolArguments;
 pub use observe::{Direction, Observer};
+#[cfg(feature = "derive")]
+pub use schema::ToolArguments;
 pub use server::Server;
 #[cfg(feature = "std")]
 pub use time::Clock;
