@@ -134,6 +134,14 @@ fn shown_default(meta: &ParseNestedMeta<'_>) -> Result<Absent> {
     }
 }
 
+fn rename(meta: &ParseNestedMeta<'_>, place: &mut Option<String>) -> Result<()> {
+    renamed(meta)?.map_or(Ok(()), |name| once(meta, place, name.value()))
+}
+
+fn rename_all(meta: &ParseNestedMeta<'_>, place: &mut Option<Case>) -> Result<()> {
+    case(meta)?.map_or(Ok(()), |case| once(meta, place, case))
+}
+
 /// A description instead of the doc comment.
 fn description(meta: &ParseNestedMeta<'_>, place: &mut Option<TokenStream>) -> Result<()> {
     let expression: Expr = meta.value()?.parse()?;
@@ -150,11 +158,13 @@ impl OfType {
                 (Owner::Tool, "allow_unknown_fields") => found.open = true,
                 (Owner::Tool, "crate") => found.root = Some(meta.value()?.call(Path::parse_mod_style)?),
                 (Owner::Serde, "deny_unknown_fields") => denies = true,
-                (Owner::Serde, "rename_all") => found.rename_all = case(meta)?,
-                (Owner::Serde, "rename_all_fields") if is_enum => found.rename_all_fields = case(meta)?,
-                (Owner::Serde, "tag") if is_enum => found.tag = Some(string(meta)?),
+                (Owner::Serde, "rename_all") => rename_all(meta, &mut found.rename_all)?,
+                (Owner::Serde, "rename_all_fields") if is_enum => {
+                    rename_all(meta, &mut found.rename_all_fields)?;
+                }
+                (Owner::Serde, "tag") if is_enum => once(meta, &mut found.tag, string(meta)?)?,
                 (Owner::Serde, "default") if !is_enum && has_name => {
-                    found.default = Some(serde_default(meta)?)
+                    once(meta, &mut found.default, serde_default(meta)?)?
                 }
                 (Owner::Serde, "transparent") if !has_name => found.transparent = true,
                 (Owner::Serde, name) if is_for_serialize(name) => return ignore(meta),
@@ -175,14 +185,8 @@ impl OfVariant {
         let mut found = OfVariant::default();
         each(attributes, |owner, name, meta| match (owner, name) {
             (Owner::Tool, "description") => description(meta, &mut found.description),
-            (Owner::Serde, "rename") => {
-                found.name = renamed(meta)?.map(|name| name.value());
-                Ok(())
-            }
-            (Owner::Serde, "rename_all") => {
-                found.rename_all = case(meta)?;
-                Ok(())
-            }
+            (Owner::Serde, "rename") => rename(meta, &mut found.name),
+            (Owner::Serde, "rename_all") => rename_all(meta, &mut found.rename_all),
             (Owner::Serde, "skip" | "skip_deserializing") => {
                 found.skip = true;
                 Ok(())
@@ -233,7 +237,7 @@ impl OfField {
             }
             (Owner::Tool, "default") => return once(meta, &mut self.default, shown_default(meta)?),
             (Owner::Serde, "default") => return once(meta, &mut self.default, serde_default(meta)?),
-            (Owner::Serde, "rename") => self.name = renamed(meta)?.map(|name| name.value()),
+            (Owner::Serde, "rename") => return rename(meta, &mut self.name),
             (Owner::Serde, "skip" | "skip_deserializing") => self.skip = true,
             // Every field borrows what it can.
             (Owner::Serde, "borrow") => return ignore(meta),
@@ -274,6 +278,14 @@ impl OfField {
     /// Whether it is a list with bounds.
     pub(crate) fn is_counted(&self) -> bool {
         self.fewest.is_some() || self.most.is_some()
+    }
+
+    /// What the schema shows as its default.
+    pub(crate) fn shown_default(&self) -> Option<Literal> {
+        match &self.default {
+            Some(Absent::Shown { expression, .. }) => Literal::of(expression),
+            _ => None,
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Named fields: their part of the schema, and reading them from the members of an object.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::{Error, Expr, Field, FieldsNamed, Ident, Result, Type};
 
 use crate::attributes::{Absent, OfField};
@@ -66,13 +67,25 @@ impl Value {
 
     /// An expression for the node: a reference that lasts.
     pub(crate) fn node(&self) -> TokenStream {
-        let plain = self.plain();
+        let (plain, span) = (self.plain(), located_at(&self.ty));
         let Some(limit) = self.limit() else {
-            return quote!({ const __NODE: __schema::Node = #plain; &__NODE });
+            return quote_spanned!(span=> { const __NODE: __schema::Node = #plain; &__NODE });
         };
-        quote!({
+        let default = self.said.shown_default().and_then(|literal| match literal {
+            Literal::Integer(text) => {
+                let value: syn::LitInt = syn::parse_str(text.trim_start_matches('-')).ok()?;
+                let sign = text.starts_with('-').then(|| quote!(-));
+                Some(quote_spanned!(span=> .with_default(#sign #value as i128)))
+            }
+            Literal::String(text) => {
+                let length = text.chars().count();
+                Some(quote_spanned!(span=> .with_default_of_length(#length)))
+            }
+            _ => None,
+        });
+        quote_spanned!(span=> {
             const __PLAIN: __schema::Node = #plain;
-            const __INNER: __schema::Node = __PLAIN.inner()#limit;
+            const __INNER: __schema::Node = __PLAIN.inner()#limit #default;
             const __NODE: __schema::Node = if __PLAIN.is_optional() { __schema::Node::Optional(&__INNER) } else { __INNER };
             &__NODE
         })
@@ -91,16 +104,16 @@ impl Value {
 
     /// What narrows the node.
     fn limit(&self) -> Option<TokenStream> {
-        let said = &self.said;
+        let (said, span) = (&self.said, located_at(&self.ty));
         if said.is_ranged() {
             let (minimum, maximum) = (bound(said.minimum.as_ref()), bound(said.maximum.as_ref()));
-            Some(quote!(.with_range(#minimum, #maximum)))
+            Some(quote_spanned!(span=> .with_range(#minimum, #maximum)))
         } else if said.is_measured() {
             let (shortest, longest) = lengths(&said.shortest, &said.longest);
-            Some(quote!(.with_length(#shortest, #longest)))
+            Some(quote_spanned!(span=> .with_length(#shortest, #longest)))
         } else if said.is_counted() {
             let (fewest, most) = lengths(&said.fewest, &said.most);
-            Some(quote!(.with_length(#fewest, #most)))
+            Some(quote_spanned!(span=> .with_length(#fewest, #most)))
         } else {
             None
         }
@@ -108,21 +121,21 @@ impl Value {
 
     /// An expression for the seed that decodes it.
     pub(crate) fn seed(&self) -> TokenStream {
-        let (ty, said) = (&self.ty, &self.said);
+        let (ty, said, span) = (&self.ty, &self.said, located_at(&self.ty));
         let check = if said.is_ranged() {
             let (minimum, maximum) = (option(said.minimum.as_ref()), option(said.maximum.as_ref()));
-            quote!(__derived::Number::lies_within(__value, #minimum, #maximum))
+            quote_spanned!(span=> __derived::Number::lies_within(__value, #minimum, #maximum))
         } else if said.is_measured() {
             let (shortest, longest) = lengths(&said.shortest, &said.longest);
-            quote!(__derived::Characters::has_length(__value, #shortest, #longest))
+            quote_spanned!(span=> __derived::Characters::has_length(__value, #shortest, #longest))
         } else if said.is_counted() {
             let (fewest, most) = lengths(&said.fewest, &said.most);
-            quote!(__derived::List::has_elements(__value, #fewest, #most))
+            quote_spanned!(span=> __derived::List::has_elements(__value, #fewest, #most))
         } else {
             return quote!(__derived::Plain::<#ty>);
         };
         let (plain, limit) = (self.plain(), self.limit());
-        quote!({
+        quote_spanned!(span=> {
             const __NODE: __schema::Node = #plain.inner()#limit;
             const __TEXT: [u8; __derived::requirement_length(&__NODE)] = __derived::requirement(&__NODE);
             const __REQUIREMENT: &str = __derived::as_text(&__TEXT);
@@ -307,7 +320,12 @@ fn lengths(least: &Option<Expr>, greatest: &Option<Expr>) -> (TokenStream, Token
     (least, option(greatest.as_ref()))
 }
 
-/// An error at the place of the derive.
+/// The place of errors about a type, which is not that of the derive.
+pub(crate) fn located_at(tokens: &impl Spanned) -> Span {
+    Span::call_site().located_at(tokens.span())
+}
+
+/// An error about what stands there.
 pub(crate) fn refuse<T>(span: Span, why: &str) -> Result<T> {
     Err(Error::new(span, why))
 }

@@ -53,6 +53,33 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `#[tool(description = "…")]` | instead of the doc comment |
 /// | `#[tool(crate = path)]` | where `mcp_proto` is |
 ///
+/// What does not go together is an error, too: bounds that the type cannot hold, a default out of bounds, a field with
+/// the name of the tag.
+///
+/// ```compile_fail
+/// #[derive(mcp_proto::ToolArguments)]
+/// struct Dim {
+///     #[tool(range = 0..=300)]
+///     percent: u8,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(mcp_proto::ToolArguments)]
+/// struct Dim {
+///     #[tool(range = 0..=100, default = 101)]
+///     percent: u8,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(mcp_proto::ToolArguments)]
+/// #[serde(tag = "kind")]
+/// enum Dim {
+///     Down { kind: u8 },
+/// }
+/// ```
+///
 /// What serde's other attributes say would have to be in the schema too, and is not: they are errors. Those that are
 /// for `Serialize` alone may stand there.
 ///

@@ -1,13 +1,13 @@
 //! Enums: strings to choose from, and objects to choose from.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{DataEnum, Error, Ident, LitStr, Result, Type, Variant};
 
 use crate::attributes::{OfType, OfVariant};
-use crate::fields::{Fields, Value, optional, refuse};
+use crate::fields::{Fields, Value, located_at, optional, refuse};
 use crate::parse::with_static_lifetimes;
 use crate::shape::Made;
 
@@ -128,7 +128,7 @@ fn objects(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Made {
             (said, _) => optional(said.as_ref()),
         };
         let fields = variant.holds.schema(open);
-        quote!(__schema::Variant {
+        quote_spanned!(located_at(variant.ident)=> __schema::Variant {
             name: #name,
             description: #description,
             fields: { const __FIELDS: &__schema::Fields = #fields; __FIELDS.without(#tag) },

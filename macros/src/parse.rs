@@ -57,15 +57,17 @@ pub(crate) fn once<T>(meta: &ParseNestedMeta<'_>, place: &mut Option<T>, value: 
     Ok(())
 }
 
-/// `0..=100`, `0..`, `..=100`. (Parts of expressions, so that they need no larger parser.)
+/// `0..=100`, `0..`, `..=100`.
 pub(crate) struct Range {
     pub(crate) minimum: Option<Expr>,
     pub(crate) maximum: Option<Expr>,
 }
 
+// Whether the parser of expressions takes a range for one depends on the features that others ask of it, so it never
+// sees one.
 impl Parse for Range {
     fn parse(input: ParseStream<'_>) -> Result<Range> {
-        let minimum = if input.peek(Token![..]) { None } else { Some(input.parse()?) };
+        let minimum = part(input)?;
         if input.peek(Token![..=]) {
             input.parse::<Token![..=]>()?;
             return Ok(Range { minimum, maximum: Some(input.parse()?) });
@@ -76,6 +78,15 @@ impl Parse for Range {
         }
         Ok(Range { minimum, maximum: None })
     }
+}
+
+/// The expression before `..`, if there is one.
+fn part(input: ParseStream<'_>) -> Result<Option<Expr>> {
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![..]) && !input.peek(Token![,]) {
+        tokens.extend([input.parse::<TokenTree>()?]);
+    }
+    if tokens.is_empty() { Ok(None) } else { syn::parse2(tokens).map(Some) }
 }
 
 /// A bound or a default.

@@ -232,6 +232,26 @@ impl Node {
         }
     }
 
+    #[must_use]
+    pub const fn with_default(self, value: i128) -> Node {
+        if let Node::Integer { minimum, maximum } = self {
+            let value = Whole::new(value);
+            assert!(minimum.is_at_most(value) && value.is_at_most(maximum), "the default is out of bounds");
+        }
+        self
+    }
+
+    #[must_use]
+    pub const fn with_default_of_length(self, length: usize) -> Node {
+        if let Node::String { shortest, longest } = self {
+            assert!(length >= shortest, "the default is too short");
+            if let Some(longest) = longest {
+                assert!(length <= longest, "the default is too long");
+            }
+        }
+        self
+    }
+
     /// The members of the struct that a variant holds.
     #[must_use]
     #[expect(clippy::panic, reason = "only the compiler evaluates it")]

@@ -4,7 +4,7 @@
 use super::access::{Members, Name};
 use super::{Decoder, Integer, TypedError, integer_of, unexpected_number};
 use crate::json::view::Json;
-use crate::json::walk::value_length;
+use crate::json::walk::{split, value_length};
 use crate::schema::derived::ONE_OF;
 use core::mem;
 use serde::de::value::U64Deserializer;
@@ -147,18 +147,17 @@ pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result
 
 /// Whether a number has a sign, and its magnitude, if it is a whole one however it is written: `1.0`, `1.5e1`.
 fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Option<T>) -> Option<(bool, T)> {
-    let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
-    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let (digits, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
-    // One with more digits than that has the value of none that a line could make up for.
-    let exponent =
-        exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') { i64::MIN } else { i64::MAX });
-    let mut before_point = exponent.saturating_add(digits.len() as i64);
+    let (negative, number) = match text.as_bytes() {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let position = |of: fn(&u8) -> bool| number.iter().position(of).unwrap_or(number.len());
+    let (mantissa, exponent) = split(number, position(|byte| matches!(byte, b'e' | b'E')));
+    let (digits, _) = split(mantissa, position(|byte| *byte == b'.'));
+    let mut before_point = exponent_of(exponent).saturating_add(digits.len() as i32);
     let mut value = zero;
-    for byte in digits.bytes().chain(fraction.bytes()) {
-        let digit = byte.checked_sub(b'0').filter(|digit| *digit < 10)?;
-        if before_point > 0 {
+    for digit in mantissa.iter().filter(|byte| **byte != b'.').map(|byte| byte.wrapping_sub(b'0')) {
+        if before_point > 0 && digit < 10 {
             value = push(value, digit)?;
         } else if digit != 0 {
             return None;
@@ -170,4 +169,12 @@ fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Optio
         before_point = before_point.saturating_sub(1);
     }
     Some((negative, value))
+}
+
+/// The value of `e-12`. One with more digits than fit is beyond what any line could make up for.
+fn exponent_of(text: &[u8]) -> i32 {
+    let digits = text.iter().filter(|byte| byte.is_ascii_digit());
+    let value =
+        digits.fold(0i32, |value, byte| value.saturating_mul(10).saturating_add(i32::from(byte & 0x0F)));
+    if text.get(1) == Some(&b'-') { value.saturating_neg() } else { value }
 }
