@@ -24,6 +24,9 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// Doc comments become descriptions. That of the arguments becomes the description of the tool.
 ///
+/// There may be lifetimes, but no other parameters. A type cannot hold itself, not even in a `Box`: its schema would have
+/// no end. `serde` need not be a dependency, and `Deserialize` must not be derived, too.
+///
 /// # Of a field
 ///
 /// | attribute | meaning |

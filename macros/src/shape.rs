@@ -161,7 +161,7 @@ fn implementations(input: &DeriveInput, said: &OfType, made: &Made) -> TokenStre
         )
     });
     quote!(
-        #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
+        #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_mut)]
         const _: () = {
             use #root::schema as __schema;
             use #root::schema::derived as __derived;
