@@ -47,7 +47,7 @@
 //! - `1.0` and `1e2` are integers, because they are to JSON Schema.
 //! - An [`Option`] may be left out or `null`.
 //! - The schema does not say how large a floating point number may be: one that its type cannot hold is refused all the
-//!   same.
+//!   same. Its bounds are compared with what the type makes of it: `f32` takes 0.50000000001 for 0.5.
 //!
 //! # Types of other crates
 //!

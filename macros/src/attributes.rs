@@ -262,6 +262,24 @@ impl OfField {
         if self.skip && (kinds.contains(&true) || self.name.is_some()) {
             return error("a field that is skipped is not in the schema");
         }
+        // Integers are compared by the compiler, which knows constants, too.
+        let float = |expression: Option<&Expr>| match expression.and_then(Literal::of) {
+            Some(Literal::Float(text)) => text.parse::<f64>().ok(),
+            _ => None,
+        };
+        let (minimum, maximum) = (float(self.minimum.as_ref()), float(self.maximum.as_ref()));
+        let default = match &self.default {
+            Some(Absent::Shown { expression, .. }) => float(Some(expression)),
+            _ => None,
+        };
+        let is_more =
+            |one: Option<f64>, other: Option<f64>| one.zip(other).is_some_and(|(one, other)| one > other);
+        if is_more(minimum, maximum) {
+            return error("the minimum is greater than the maximum");
+        }
+        if is_more(minimum, default) || is_more(default, maximum) {
+            return error("the default is out of bounds");
+        }
         Ok(())
     }
 

@@ -86,4 +86,16 @@ struct Documented {
     a: u8,
 }
 
+#[derive(ToolArguments)]
+struct NoRange {
+    #[tool(range = 0.5..=0.25)]
+    a: f32,
+}
+
+#[derive(ToolArguments)]
+struct DefaultOutside {
+    #[tool(minimum = -0.5, default = -1.0)]
+    a: f32,
+}
+
 fn main() {}

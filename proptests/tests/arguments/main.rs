@@ -58,6 +58,7 @@ agree! {
     nothing_is_an_empty_object: Nothing,
     types_of_other_crates_are_what_is_said_of_them: Foreign,
     names_do_not_clash: clashes::Clashes,
+    what_is_for_serialize_changes_nothing: Texts<'_, '_>,
 }
 
 #[test]
@@ -131,6 +132,17 @@ fn every_number_that_is_whole_is_an_integer() {
     {
         assert!(wide(most, least).is_err(), "{most} {least}");
     }
+}
+
+#[test]
+fn names_and_descriptions_are_those_for_decoding() {
+    let mut text = br#"{"FirstOne":"a","second":["b"],"Third":{"level":"LOW","some-text":"c"}}"#.to_vec();
+    let texts: Texts<'_, '_> = decode_in_place(&mut text).unwrap();
+    assert_eq!((texts.first_one, texts.second), (Some("a"), ["b"]));
+    assert_eq!(serde_json::to_value(&texts).unwrap(), json!({"FIRST_ONE": "a", "2": "b"}));
+    let schema: Value = serde_json::from_str(Texts::INPUT_SCHEMA).unwrap();
+    assert_eq!(schema["properties"]["second"]["description"], "The other.");
+    assert_eq!(Texts::DESCRIPTION, Some("Two texts."));
 }
 
 #[test]

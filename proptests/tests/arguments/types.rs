@@ -234,3 +234,35 @@ pub(crate) mod clashes {
         whole: Option<A>,
     }
 }
+
+/// Lifetimes, and attributes that are for `Serialize` or say what is true anyway.
+#[derive(Debug, serde::Serialize, ToolArguments)]
+#[serde(deny_unknown_fields, rename_all(serialize = "UPPERCASE", deserialize = "PascalCase"))]
+#[tool(crate = ::mcp_proto, description = "Two texts.")]
+pub(crate) struct Texts<'a, 'b>
+where
+    'a: 'b,
+{
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub(crate) first_one: Option<&'a str>,
+    #[serde(rename(serialize = "2", deserialize = "second"), serialize_with = "written")]
+    #[tool(description = concat!("The ", "other."))]
+    pub(crate) r#second: [&'b str; 1],
+    #[serde(rename(serialize = "3"), skip_serializing)]
+    #[allow(dead_code)]
+    third: Option<Level<'b>>,
+}
+
+#[derive(Debug, serde::Serialize, ToolArguments)]
+#[serde(tag = "level", rename_all = "UPPERCASE")]
+enum Level<'a> {
+    #[serde(rename_all = "kebab-case")]
+    Low { some_text: &'a str },
+    #[serde(skip)]
+    #[allow(dead_code)]
+    Hidden(std::time::Duration),
+}
+
+fn written<S: serde::Serializer>(texts: &[&str; 1], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(texts[0])
+}
