@@ -5,18 +5,23 @@ mod connect;
 mod core;
 mod event;
 mod info;
+mod lists;
+mod offers;
+mod options;
 mod plan;
 mod receive;
 mod request;
+mod views;
 
 use ::core::mem;
 
 pub use self::connect::Connected;
-pub use self::event::{
-    Content, Event, Failure, Finished, Listed, LogMessage, Progress, Tool, ToolResult, ToolsPage,
-};
+pub use self::event::{Event, Failure, Finished, Listed};
 pub use self::info::{ClientInfo, Connect, Timeouts};
-pub use self::request::{Options, Outgoing};
+pub use self::offers::Reference;
+pub use self::options::Options;
+pub use self::request::Outgoing;
+pub use self::views::*;
 pub use crate::outcome::{Lost, Outcome, RpcError};
 
 use self::core::{Core, ID_LIMIT};
@@ -242,12 +247,11 @@ impl<'b> Client<'b> {
                 };
                 Event::Finished(Finished { ticket, method, outcome })
             }
-            Plan::Page { ticket, result, last } => {
-                Event::Tools(ToolsPage { ticket, result: view(result), last })
-            }
+            Plan::Page { ticket, list, result, last } => list.page(ticket, view(result), last),
             Plan::Progress { ticket, params } => Event::Progress(Progress { ticket, params: view(params) }),
-            Plan::Log { params } => Event::Log(LogMessage { params: view(params) }),
+            Plan::Log { params } => Event::Log(LogMessage::of(view(params))),
             Plan::Changed(listed) => Event::Changed(listed),
+            Plan::Updated { params } => Event::Updated(Updated::of(view(params))),
             Plan::Notification { method, params } => {
                 let method = view(method).string()?;
                 Event::Notification { method, params: params.map(view) }
