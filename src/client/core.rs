@@ -127,6 +127,11 @@ impl<'b> Core<'b> {
         self.output.free().saturating_sub(kept)
     }
 
+    /// Whether the revision has batches.
+    pub(crate) fn takes_batches(&self) -> bool {
+        self.peer.is_some_and(|peer| peer.revision == Revision::V2025_03_26)
+    }
+
     /// Whether requests of the server are answered. The stateless era forbids it.
     pub(crate) fn answers(&self) -> bool {
         self.era() != Some(Era::Stateless)

@@ -200,7 +200,7 @@ impl<'b> Client<'b> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         if self.plan.is_none() && mem::take(&mut self.holds_line) {
-            self.input.release();
+            self.input.release_element();
         }
         while self.plan.is_none() && self.advance() {}
         if self.plan.is_some() {
@@ -341,6 +341,9 @@ impl<'b> Client<'b> {
     /// Deals with the next line, if there is one and there is room for its answer.
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
+        if self.core.takes_batches() && line.content.is_array() && self.input.open_batch() {
+            return true;
+        }
         let bytes = self.input.bytes();
         let class = match line.content {
             LineContent::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
@@ -373,10 +376,10 @@ impl<'b> Client<'b> {
                 self.plan = Some(plan);
                 self.holds_line = true;
             }
-            Received::Done => self.input.release(),
+            Received::Done => self.input.release_element(),
             Received::Fault(fault) => {
                 self.plan = Some(Plan::Fault(fault));
-                self.input.release();
+                self.input.release_element();
             }
         }
         true
