@@ -410,3 +410,16 @@ fn an_empty_cursor_goes_on_where_the_host_says_so() {
         });
     }
 }
+
+/// Looking for one entry: once it is found, no more pages are asked for.
+#[test]
+fn a_list_that_is_cancelled_at_a_page_ends_there_without_a_word() {
+    connected(Revision::V2025_11_25, EVERYTHING, |wire| {
+        let ticket = wire.list();
+        let page = r#"{"id":@list,"result":{"tools":[{"name":"a"},{"name":"b"}],"nextCursor":"2"}}"#;
+        wire.forget().stop_after(1).server(page).heard(&["list: a, b, .."]);
+        wire.cancel(ticket, "found");
+        wire.sent(&[]);
+        assert_eq!((wire.client.pending(), wire.deadline), (0, None));
+    });
+}

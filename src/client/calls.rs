@@ -71,7 +71,11 @@ impl Client<'_> {
         })
     }
 
-    /// Lists the tools, page by page: [`Event::Tools`](crate::client::Event::Tools) for each, the next one is asked for by itself.
+    /// Lists the tools, page by page: [`Event::Tools`](crate::client::Event::Tools) for each, the next one is asked for by
+    /// itself. So one request lists everything; it ends with the page that [is the last](crate::client::ToolsPage::is_last).
+    ///
+    /// To look for one tool only, [`find`](crate::client::ToolsPage::find) it on each page, and [`cancel`](Client::cancel)
+    /// the request when it is there: before the next poll this costs nothing, because the next page is not asked for yet.
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with).

@@ -108,8 +108,9 @@ impl<'b> Client<'b> {
         Ok(self)
     }
 
-    /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list. Without it,
-    /// every request is refused as [`NotNow::Full`](crate::NotNow::Full).
+    /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list and for what the
+    /// host wants in the [`_meta`](Options::meta) of each of its pages. Without it, every request is refused as
+    /// [`NotNow::Full`](crate::NotNow::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.core.in_flight = InFlight::lent(slots, text);

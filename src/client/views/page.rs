@@ -112,7 +112,20 @@ page! {
     tools,
     /// The tool of this name, if it is on the page; of several, the first.
     ///
-    /// To look for one tool only, list them and cancel the request when it is found: then no more pages are asked for.
+    /// ```
+    /// use mcp_proto::client::{Client, Event};
+    ///
+    /// /// Lists until the tool is found, and no further. Returns the schema of its arguments.
+    /// fn found(client: &mut Client<'_>, name: &str) -> Option<String> {
+    ///     let Some(Event::Tools(page)) = client.event() else { return None };
+    ///     let schema = page.find(name)?.input_schema().to_string();
+    ///     let (ticket, last) = (page.ticket(), page.is_last());
+    ///     if !last {
+    ///         let _ = client.cancel(ticket, "found");
+    ///     }
+    ///     Some(schema)
+    /// }
+    /// ```
     find by name
 }
 
