@@ -1,6 +1,10 @@
 //! How a request of our own has ended, in either role.
 
 use crate::json::{Json, Str};
+use crate::rpc::code;
+
+const RESOURCE_NOT_FOUND: i64 = -32002;
+const INVALID_PARAMS: i64 = code::INVALID_PARAMS as i64;
 
 /// How a request has ended.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +66,20 @@ impl<'a> RpcError<'a> {
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         self.error.get("message")?.string()
+    }
+
+    /// Whether it says that there is no such resource: `-32002`, or, as in `2026-07-28`, wrong parameters and the `uri` that
+    /// they had.
+    ///
+    /// Specification: *Resources*, *Error handling*.
+    #[must_use]
+    pub fn is_resource_not_found(&self) -> bool {
+        let named = || self.data()?.get("uri")?.string();
+        match self.code() {
+            RESOURCE_NOT_FOUND => true,
+            INVALID_PARAMS => named().is_some(),
+            _ => false,
+        }
     }
 
     /// More about it.
