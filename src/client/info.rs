@@ -2,6 +2,7 @@
 
 use crate::json::{DEPTH_LIMIT, Writer};
 use crate::time::Millis;
+use crate::types::icon::{Icon, Icons};
 use crate::types::meta;
 use crate::version::{Era, Revision, Revisions};
 
@@ -16,6 +17,7 @@ pub struct ClientInfo<'i> {
     pub(crate) name: &'i str,
     pub(crate) version: &'i str,
     pub(crate) title: Option<&'i str>,
+    pub(crate) icons: Icons<'i>,
     pub(crate) connect: Connect,
     pub(crate) revisions: Revisions,
     pub(crate) timeouts: Timeouts,
@@ -76,6 +78,7 @@ impl<'i> ClientInfo<'i> {
             name,
             version,
             title: None,
+            icons: Icons::NONE,
             connect: Connect::Automatic,
             revisions: Revisions::ALL,
             timeouts: Timeouts::DEFAULT,
@@ -88,6 +91,13 @@ impl<'i> ClientInfo<'i> {
     #[must_use]
     pub const fn title(mut self, title: &'i str) -> Self {
         self.title = Some(title);
+        self
+    }
+
+    /// Images to show beside its name (from `2025-11-25` on). In `2026-07-28` they are part of every request.
+    #[must_use]
+    pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
+        self.icons = Icons::new(icons);
         self
     }
 
@@ -134,6 +144,7 @@ impl<'i> ClientInfo<'i> {
         if let Some(title) = self.title.filter(|_| revision >= Revision::V2025_06_18) {
             out.field_string("title", title);
         }
+        self.icons.write(revision, out);
         out.end_object();
     }
 
