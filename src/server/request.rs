@@ -85,7 +85,7 @@ macro_rules! request {
             ///
             /// # Errors
             /// The request comes back if no slot is free, to be answered now, for example with `busy`.
-            #[expect(clippy::result_large_err, reason = "there is no heap to box it on")]
+            #[allow(clippy::result_large_err, reason = "there is no heap to box it on, and some are small")]
             pub fn defer(self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
                 match self.reply.machine.defer(&self.reply.source, self.reply.context, time) {
                     Some(ticket) => Ok(ticket),

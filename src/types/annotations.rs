@@ -83,7 +83,7 @@ impl<'n> Annotations<'n> {
         }
         if let Some(priority) = self.priority {
             out.key("priority");
-            out.decimal(priority.clamp(Decimal::ZERO, Decimal::new(1, 0)));
+            out.decimal(priority.max(Decimal::ZERO).min(Decimal::new(1, 0)));
         }
         out.field_optional("lastModified", last_modified);
         out.end_object();

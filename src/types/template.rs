@@ -5,6 +5,8 @@
 
 use core::fmt;
 
+use memchr::memchr;
+
 use crate::json::{Chars, Str, TooShort};
 
 /// A part of a template.
@@ -17,19 +19,21 @@ enum Piece<'t> {
     },
 }
 
-/// The first part of a template, and what follows it.
+/// The first part of a template, and what follows it. (The searches of `str` can panic as far as a small build can tell.)
 fn split(template: &str) -> Option<(Piece<'_>, &str)> {
-    let Some(inside) = template.strip_prefix('{') else {
-        let end = template.find('{').unwrap_or(template.len());
+    let [first, ..] = template.as_bytes() else { return None };
+    if *first != b'{' {
+        let end = memchr(b'{', template.as_bytes()).unwrap_or(template.len());
         let (text, rest) = template.split_at_checked(end)?;
-        return (!text.is_empty()).then_some((Piece::Literal(text), rest));
-    };
-    let (name, rest) = inside.split_once('}')?;
-    let piece = match name.strip_prefix('+') {
-        Some(name) => Piece::Variable { name, reserved: true },
-        None => Piece::Variable { name, reserved: false },
-    };
-    Some((piece, rest))
+        return Some((Piece::Literal(text), rest));
+    }
+    let inside = template.get(1..)?;
+    let (name, rest) = inside.split_at_checked(memchr(b'}', inside.as_bytes())?)?;
+    let rest = rest.get(1..)?;
+    Some(match name.as_bytes() {
+        [b'+', ..] => (Piece::Variable { name: name.get(1..)?, reserved: true }, rest),
+        _ => (Piece::Variable { name, reserved: false }, rest),
+    })
 }
 
 /// Whether a template is one that can be matched: its braces come in pairs around names, and behind a `{+name}` stands
@@ -101,7 +105,9 @@ impl Place<'_> {
         }
         self.take(|next| {
             let plain = next.is_ascii_alphanumeric() || matches!(next, '-' | '.' | '_' | '~');
-            plain || reserved && ":/?#[]@!$&'()*+,;=".contains(next)
+            plain
+                || reserved
+                    && matches!(next, '!' | '#'..='$' | '&'..='/' | ':' | ';' | '=' | '?' | '@' | '[' | ']')
         })
     }
 }
@@ -196,7 +202,7 @@ impl<'u> Variable<'u> {
     /// The text itself, if nothing in it is percent-encoded.
     #[must_use]
     pub fn as_str(self) -> Option<&'u str> {
-        (!self.text.contains('%')).then_some(self.text)
+        memchr(b'%', self.text.as_bytes()).is_none().then_some(self.text)
     }
 
     /// The decoded bytes. They need not be UTF-8.
@@ -246,13 +252,14 @@ impl PartialEq<&str> for Variable<'_> {
 /// The decoded text; what is not UTF-8 in it becomes U+FFFD.
 impl fmt::Display for Variable<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = self.bytes().peekable();
+        let mut bytes = self.bytes();
         while let Some(first) = bytes.next() {
             let mut character = [first, 0, 0, 0];
             let mut length = 1usize;
             for place in character.iter_mut().skip(1).take(followers(first)) {
-                let Some(next) = bytes.next_if(|next| next & 0xC0 == 0x80) else { break };
-                *place = next;
+                let mut rest = bytes.clone();
+                let Some(next) = rest.next().filter(|next| next & 0xC0 == 0x80) else { break };
+                (*place, bytes) = (next, rest);
                 length = length.saturating_add(1);
             }
             let character = character.get(..length).unwrap_or_default();

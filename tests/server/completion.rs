@@ -64,7 +64,7 @@ fn other_values_are_the_hosts_and_a_hundred_at_most() {
     }
     // What does not fit is left out.
     let first = "0".repeat(40);
-    let last = format!("{:040}", 14);
+    let last = format!("{:040}", 13);
     Setup::new(LIBRARY).tx(2000).reply_room(750).session(Revision::V2025_06_18).check(&format!(
         "> call 1 completion/complete {}\n! complete …\n\
          < result 1 {{\"completion\":{{\"values\":[\"{first}\",…,\"{last}\"],\"hasMore\":true}}}}",
