@@ -155,7 +155,7 @@ impl<'t> Prompts<'t> {
     ///
     /// This is for constants and statics, where two prompts of the same name do not compile:
     ///
-    /// ```compile_fail
+    /// ```compile_fail,E0080
     /// use mcp_proto::server::{Prompt, Prompts};
     /// static PROMPTS: Prompts = Prompts::new(&[Prompt::new("greet"), Prompt::new("greet")]);
     /// ```

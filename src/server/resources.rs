@@ -60,7 +60,7 @@ impl<'t> Resources<'t> {
     ///
     /// This is for constants and statics, where two resources of the same URI do not compile:
     ///
-    /// ```compile_fail
+    /// ```compile_fail,E0080
     /// use mcp_proto::server::{Resource, Resources};
     /// static RESOURCES: Resources = Resources::new(&[Resource::new("a:b", "b"), Resource::new("a:b", "c")]);
     /// ```
@@ -103,7 +103,7 @@ impl<'t> Resources<'t> {
     ///
     /// This, too, is for constants and statics:
     ///
-    /// ```compile_fail
+    /// ```compile_fail,E0080
     /// use mcp_proto::server::{Resources, Template};
     /// static RESOURCES: Resources = Resources::new(&[]).templates(&[Template::new("a:{b", "b")]);
     /// ```

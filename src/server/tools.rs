@@ -163,7 +163,7 @@ impl<'t> Tools<'t> {
     ///
     /// This is for constants and statics, where two tools of the same name do not compile:
     ///
-    /// ```compile_fail
+    /// ```compile_fail,E0080
     /// use mcp_proto::server::{Tool, Tools};
     /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", "{}"), Tool::new("led_set", "{}")]);
     /// ```

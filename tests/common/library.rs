@@ -82,6 +82,11 @@ static FEATURES: [&dyn Feature; 5] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion,
 /// A server with all of them.
 pub(crate) const LIBRARY: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
 
+static ALL_FEATURES: [&dyn Feature; 5] = [&super::demo::TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging];
+
+/// The same with the tools of the demo.
+pub(crate) const EVERYTHING: ServerInfo<'static> = ServerInfo::new("s", "1").features(&ALL_FEATURES);
+
 static BY_HOST_RESOURCES: Resources<'static> = Resources::listed_by_host();
 static BY_HOST_PROMPTS: Prompts<'static> = Prompts::listed_by_host().stringify();
 static BY_HOST_FEATURES: [&dyn Feature; 3] = [&BY_HOST_RESOURCES, &BY_HOST_PROMPTS, &Completion];
@@ -104,7 +109,10 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
                 "lib:b/a" => read.text("plain"),
                 "lib:book/7" => read.blob(&[0, 0xFF]),
                 "lib:book/none" => read.not_found(),
-                "lib:book/defer" => notes.tickets.push(read.defer(None).expect("a slot")),
+                "lib:book/defer" => match read.defer(None) {
+                    Ok(ticket) => notes.tickets.push(ticket),
+                    Err(read) => read.busy(),
+                },
                 "lib:book/error" => read.error_with(7, "no", |out| out.integer(1)),
                 "lib:book/drop" => drop(read),
                 "lib:book/parts" => read.contents(|contents| {
@@ -136,7 +144,10 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
                     messages.description("late");
                     messages.user().text("2");
                 }),
-                "defer" => notes.tickets.push(prompt.defer(None).expect("a slot")),
+                "defer" => match prompt.defer(None) {
+                    Ok(ticket) => notes.tickets.push(ticket),
+                    Err(prompt) => prompt.busy(),
+                },
                 "invalid" => prompt.invalid("no such book"),
                 "drop" => drop(prompt),
                 _ => prompt.unknown_prompt(),
