@@ -66,6 +66,9 @@ pub use server::Server;
 #[cfg(feature = "std")]
 pub use time::Clock;
 pub use time::Millis;
+pub use types::annotations::{Annotations, Role};
 pub use types::capabilities::{ClientCapabilities, ServerCapabilities};
+pub use types::content::ContentBlock;
+pub use types::icon::{Icon, Theme};
 pub use types::level::Level;
 pub use version::{Era, Revision, Revisions};

@@ -16,6 +16,8 @@ pub mod code {
     pub const INVALID_PARAMS: i32 = -32602;
     /// The receiver failed.
     pub const INTERNAL_ERROR: i32 = -32603;
+    /// Up to `2025-11-25`: there is no such resource. (Since then it is `INVALID_PARAMS`.)
+    pub const RESOURCE_NOT_FOUND: i32 = -32002;
     /// `2026-07-28`: HTTP headers and body disagree.
     pub const HEADER_MISMATCH: i32 = -32020;
     /// `2026-07-28`: the request needs a capability that the client did not declare in it.

@@ -2,6 +2,7 @@
 
 use crate::json::{DEPTH_LIMIT, Json, Writer};
 use crate::time::Millis;
+use crate::types::icon::{Icon, Icons};
 use crate::types::meta;
 use crate::version::{Era, Revision, Revisions};
 
@@ -18,6 +19,7 @@ pub struct ClientInfo<'i> {
     pub(crate) name: &'i str,
     pub(crate) version: &'i str,
     pub(crate) title: Option<&'i str>,
+    pub(crate) icons: Icons<'i>,
     pub(crate) connect: Connect,
     pub(crate) revisions: Revisions,
     pub(crate) timeouts: Timeouts,
@@ -79,6 +81,7 @@ impl<'i> ClientInfo<'i> {
             name,
             version,
             title: None,
+            icons: Icons::NONE,
             connect: Connect::Automatic,
             revisions: Revisions::ALL,
             timeouts: Timeouts::DEFAULT,
@@ -92,6 +95,13 @@ impl<'i> ClientInfo<'i> {
     #[must_use]
     pub const fn title(mut self, title: &'i str) -> Self {
         self.title = Some(title);
+        self
+    }
+
+    /// Images to show beside its name (from `2025-11-25` on). In `2026-07-28` they are part of every request.
+    #[must_use]
+    pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
+        self.icons = Icons::new(icons);
         self
     }
 
@@ -146,6 +156,7 @@ impl<'i> ClientInfo<'i> {
         if let Some(title) = self.title.filter(|_| revision >= Revision::V2025_06_18) {
             out.field_string("title", title);
         }
+        self.icons.write(revision, out);
         out.end_object();
     }
 

@@ -2,14 +2,17 @@
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Span, Str, Writer};
+use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::{Core, Shape};
+use crate::server::event::MakeEvent;
 use crate::server::info::ServerInfo;
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::{Context, Source};
 use crate::version::{Revision, Revisions};
 
-/// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools) and
-/// [`Logging`](crate::server::Logging); name those that a server offers in
+/// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools),
+/// [`Resources`](crate::server::Resources), [`Prompts`](crate::server::Prompts),
+/// [`Completion`](crate::server::Completion) and [`Logging`](crate::server::Logging); name those that a server offers in
 /// [`ServerInfo::features`](crate::server::ServerInfo::features).
 #[expect(private_bounds, reason = "features are ours")]
 pub trait Feature: Sync + Sealed {}
@@ -24,6 +27,11 @@ pub(crate) trait Sealed {
 
     /// Deals with a request for one of its methods.
     fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled;
+
+    /// An entry of one of its catalogues: the first whose key `is` accepts.
+    fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
+        Found::Nothing
+    }
 
     /// The notification that says that its list has changed, if it declared that.
     fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
@@ -120,6 +128,7 @@ impl<'r> Request<'r, '_> {
     pub(crate) fn hand_out(
         &mut self,
         kind: RequestKind,
+        event: MakeEvent,
         subject: Option<Json<'_>>,
         arguments: Option<Json<'_>>,
     ) -> Handled {
@@ -135,6 +144,7 @@ impl<'r> Request<'r, '_> {
             arguments: place(arguments),
             meta: place(self.meta),
             context,
+            event,
         })
     }
 }

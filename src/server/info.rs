@@ -3,6 +3,7 @@
 use crate::json::{DEPTH_LIMIT, Writer};
 use crate::server::feature::Feature;
 use crate::time::Millis;
+use crate::types::icon::{Icon, Icons};
 use crate::types::meta;
 use crate::version::{Revision, Revisions};
 
@@ -20,6 +21,7 @@ pub struct ServerInfo<'i> {
     pub(crate) title: Option<&'i str>,
     pub(crate) description: Option<&'i str>,
     pub(crate) website: Option<&'i str>,
+    pub(crate) icons: Icons<'i>,
     pub(crate) instructions: Option<&'i str>,
     pub(crate) features: &'i [&'i dyn Feature],
     pub(crate) revisions: Revisions,
@@ -132,6 +134,7 @@ impl<'i> ServerInfo<'i> {
             title: None,
             description: None,
             website: None,
+            icons: Icons::NONE,
             instructions: None,
             features: &[],
             revisions: Revisions::ALL,
@@ -171,6 +174,14 @@ impl<'i> ServerInfo<'i> {
     #[must_use]
     pub const fn website(mut self, url: &'i str) -> Self {
         self.website = Some(url);
+        self
+    }
+
+    /// Images to show beside its name (from `2025-11-25` on). In `2026-07-28` they are part of every result, so they
+    /// should be short links there, or results [anonymous](ServerInfo::anonymous_results).
+    #[must_use]
+    pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
+        self.icons = Icons::new(icons);
         self
     }
 
@@ -259,6 +270,7 @@ impl<'i> ServerInfo<'i> {
                 out.string(value);
             }
         }
+        self.icons.write(revision, out);
         out.end_object();
     }
 

@@ -4,31 +4,50 @@ mod advance;
 #[cfg(feature = "serde")]
 mod arguments;
 mod call;
+mod catalogue;
+mod completion;
 mod core;
 mod dispatch;
 mod event;
 mod feature;
+mod get;
 mod handshake;
 mod info;
+mod list;
 mod logging;
 mod measure;
 mod page;
 mod plan;
+mod prompts;
+mod read;
 mod reply;
+mod request;
+mod resources;
+mod tool_result;
 mod tools;
 mod write;
 
-pub use self::call::{Call, Connected, ListTools};
+pub use self::call::{Call, Connected};
+
+pub use self::completion::{Complete, Completion, Reference};
 pub use self::event::Event;
 pub use self::feature::{Change, Feature};
+pub use self::get::{GetPrompt, Messages};
 pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
+pub use self::list::{ListPrompts, ListResources, ListTemplates, ListTools};
 pub use self::logging::Logging;
+pub use self::prompts::{Argument, Prompt, Prompts};
+pub use self::read::{Contents, ReadResource};
 pub use self::reply::{Incoming, Reply};
-pub use self::tools::{Tool, ToolResult, Tools};
+pub use self::resources::Resources;
+pub use self::tool_result::ToolResult;
+pub use self::tools::{Tool, Tools};
+pub use crate::types::resource::{Resource, Template};
+pub use crate::types::template::{Matches, Variable};
 
 use self::core::Core;
 use self::plan::Plan;
-use self::reply::Source;
+use self::reply::{Source, write_once};
 use self::write::write_log;
 use crate::buffer::Buffer;
 use crate::fault::{Misuse, NotNow};
@@ -244,7 +263,8 @@ impl<'b> Server<'b> {
         let incoming = self.core.in_flight.get(ticket).filter(|incoming| !incoming.expired);
         let context = incoming.ok_or(NotNow::Gone)?.context;
         self.take_room()?;
-        Ok(Reply { machine: &mut self.core, source: Source::Slot(ticket), context })
+        let info = self.core.info;
+        Ok(Reply { machine: &mut self.core, info, source: Source::Slot(ticket), context })
     }
 
     /// Says that a list has changed. The client is told as soon as there is room, once for any number of changes, if
@@ -264,6 +284,32 @@ impl<'b> Server<'b> {
         logger: Option<&str>,
         text: impl ::core::fmt::Display,
     ) -> Result<(), NotNow> {
+        self.write_log(level, logger, &mut |out| {
+            out.display(&text);
+            true
+        })
+    }
+
+    /// The same for the one JSON value that `data` writes.
+    ///
+    /// # Errors
+    /// As for [`log`](Server::log); and [`NotNow::Unwritable`]: it is no such value.
+    pub fn log_with(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<(), NotNow> {
+        let mut data = Some(data);
+        self.write_log(level, logger, &mut |out| write_once(out, &mut data))
+    }
+
+    fn write_log(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), NotNow> {
         if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
             return Err(NotNow::Unsupported);
         }
@@ -274,13 +320,9 @@ impl<'b> Server<'b> {
         }
         self.take_room()?;
         let room = self.core.output.reply_room();
-        let mut write = |out: &mut Writer<'_>| {
-            out.display(&text);
-            true
-        };
         let output = &mut self.core.output;
         output
-            .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, &mut write))
+            .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, data))
             .map_err(|_| NotNow::Unwritable)
     }
 

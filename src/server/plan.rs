@@ -3,6 +3,7 @@
 use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::Span;
+use crate::server::event::MakeEvent;
 use crate::server::reply::Context;
 use crate::version::Revision;
 
@@ -16,7 +17,7 @@ pub(crate) enum Plan {
     Expired(Ticket),
     Cancelled { ticket: Ticket, reason: Span },
     Connected { revision: Revision, info: Span, capabilities: Span },
-    Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context },
+    Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context, event: MakeEvent },
 }
 
 impl Plan {
@@ -31,9 +32,15 @@ impl Plan {
 pub(crate) enum RequestKind {
     /// Answered by the machine itself.
     Machine,
-    CallTool,
-    /// The next page of the host's own list, from this entry on.
-    ListTools {
+    CallTool {
+        /// Whether a result without a structured value gets an empty one.
+        pads: bool,
+    },
+    ReadResource,
+    GetPrompt,
+    Complete,
+    /// The next page of a list of the host's own, from this entry on.
+    List {
         first: u32,
     },
 }

@@ -98,7 +98,7 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
             notes.events.push(format!("call {} {}", call.name(), call.raw_arguments().raw()));
             return answer(call, notes);
         }
-        other => format!("{other:?}"),
+        other => return super::library::handle(other, notes),
     };
     notes.events.push(text);
 }
@@ -108,7 +108,7 @@ pub(crate) static LISTED: [Tool<'static>; 3] =
     [Tool::new("one", "{}"), Tool::new("two", "{}"), Tool::new("three", "{}")];
 
 /// The name of a variant.
-fn name_of(debug: &str) -> &str {
+pub(crate) fn name_of(debug: &str) -> &str {
     debug.split([' ', '(', '{']).next().unwrap_or_default()
 }
 
@@ -186,6 +186,6 @@ fn answer(mut call: Call<'_>, notes: &mut Notes) {
             let text = number(&call, "bytes").map_or("done".into(), |bytes| "x".repeat(bytes as usize));
             call.text(text);
         }
-        name => panic!("nobody handles {name:?}"),
+        _ => super::library::content(call),
     }
 }

@@ -4,10 +4,14 @@
 mod common;
 
 mod bad_input;
+mod completion;
+mod content;
 mod frames;
 mod handshake;
 mod in_flight;
 mod limits;
 mod output;
+mod prompts;
 mod random;
+mod resources;
 mod stateless;
