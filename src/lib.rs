@@ -36,6 +36,7 @@ mod keepalive;
 mod lifecycle;
 mod line;
 mod machine;
+pub mod methods;
 mod observe;
 mod outcome;
 mod output;
