@@ -56,7 +56,7 @@ pub use keepalive::Pings;
 pub use lifecycle::State;
 pub use machine::{Action, Io, Machine, Next, Receive, Transmit};
 pub use observe::{Direction, Observer};
-pub use outcome::{Lost, Outcome, RpcError};
+pub use outcome::{Hint, Lost, Outcome, RpcError};
 pub use server::Server;
 #[cfg(feature = "std")]
 pub use time::Clock;

@@ -121,7 +121,7 @@ impl<'b> Core<'b> {
     }
 
     /// What a request may use: not what is kept for answers, where any are given.
-    fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         let kept = if self.answers() { self.reserve } else { 0 };
         self.output.free().saturating_sub(kept)
     }

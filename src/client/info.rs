@@ -5,6 +5,8 @@ use crate::time::Millis;
 use crate::types::meta;
 use crate::version::{Era, Revision, Revisions};
 
+use super::tolerance::Tolerance;
+
 /// Who a client is and how it behaves. Made to be a `static`.
 ///
 /// ```
@@ -21,6 +23,7 @@ pub struct ClientInfo<'i> {
     pub(crate) timeouts: Timeouts,
     pub(crate) depth: u8,
     pub(crate) pages: u32,
+    pub(crate) tolerance: Tolerance,
 }
 
 /// Which era a client tries.
@@ -81,6 +84,7 @@ impl<'i> ClientInfo<'i> {
             timeouts: Timeouts::DEFAULT,
             depth: DEPTH_LIMIT,
             pages: 1000,
+            tolerance: Tolerance::DEFAULT,
         }
     }
 

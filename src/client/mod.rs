@@ -5,9 +5,11 @@ mod connect;
 mod core;
 mod event;
 mod info;
+mod notify;
 mod plan;
 mod receive;
 mod request;
+mod tolerance;
 
 use ::core::mem;
 
@@ -17,7 +19,7 @@ pub use self::event::{
 };
 pub use self::info::{ClientInfo, Connect, Timeouts};
 pub use self::request::{Options, Outgoing};
-pub use crate::outcome::{Lost, Outcome, RpcError};
+pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
 
 use self::core::{Core, ID_LIMIT};
 use self::plan::{FailurePlan, OutcomePlan, Plan};
@@ -26,7 +28,7 @@ use self::request::{Clock, Stage};
 use crate::buffer::Buffer;
 use crate::fault::Misuse;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{ScanErrorKind, Span};
+use crate::json::{Json, ScanErrorKind, Span};
 use crate::keepalive::{Due, Pings};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
@@ -229,15 +231,21 @@ impl<'b> Client<'b> {
             Plan::Failed(failure) => Event::Failed(match failure {
                 FailurePlan::NoRevision => Failure::NoRevision,
                 FailurePlan::NoCommonRevision(answer) => Failure::NoCommonRevision(view(answer)),
-                FailurePlan::Refused(error) => Failure::Refused(RpcError { error: view(error) }),
+                FailurePlan::Refused(error) => Failure::Refused(RpcError { error: view(error), era: None }),
                 FailurePlan::InvalidAnswer => Failure::InvalidAnswer,
                 FailurePlan::TimedOut => Failure::TimedOut,
                 FailurePlan::Closed => Failure::Closed,
             }),
             Plan::Finished { ticket, method, outcome } => {
                 let outcome = match outcome {
+                    // `null` is what some send for a result without members.
+                    OutcomePlan::Result(result) if view(result).is_null() => {
+                        Outcome::Result(Json::EMPTY_OBJECT)
+                    }
                     OutcomePlan::Result(result) => Outcome::Result(view(result)),
-                    OutcomePlan::Error(error) => Outcome::Error(RpcError { error: view(error) }),
+                    OutcomePlan::Error(error) => {
+                        Outcome::Error(RpcError { error: view(error), era: self.core.era() })
+                    }
                     OutcomePlan::Lost(lost) => Outcome::Lost(lost),
                 };
                 Event::Finished(Finished { ticket, method, outcome })
@@ -339,7 +347,10 @@ impl<'b> Client<'b> {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
         let class = match line.content {
-            LineContent::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
+            LineContent::Message(envelope) => {
+                let tolerant = self.core.info.tolerance.missing_jsonrpc;
+                Some(rpc::classify_with(&envelope, bytes, tolerant))
+            }
             _ => None,
         };
         let is_request = match line.content {

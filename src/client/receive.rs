@@ -215,8 +215,8 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
 
 fn result(core: &mut Core<'_>, line: &[u8], ticket: Ticket, outgoing: Outgoing, span: Span) -> Received {
     let result = rpc::view(line, span);
-    // `null` is what some send for a result without members.
-    let is_object = result.kind() == Kind::Object || (result.is_null() && outgoing.method == Method::Ping);
+    let may_be_empty = matches!(outgoing.method, Method::Ping | Method::Other);
+    let is_object = result.kind() == Kind::Object || (result.is_null() && may_be_empty);
     let stateless = core.era() == Some(Era::Stateless);
     if !is_object || (stateless && !is_complete(result.get("resultType"))) {
         return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
@@ -248,8 +248,8 @@ fn page(core: &mut Core<'_>, result: Json<'_>, ticket: Ticket, outgoing: Outgoin
         return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
     }
     // Before 2026-07-28 an empty cursor is how some say that the list ends; there it is a cursor like any other.
-    let stateless = core.era() == Some(Era::Stateless);
-    let cursor = cursor.filter(|cursor| cursor.string().is_some_and(|text| stateless || !text.is_empty()));
+    let ends = core.empty_cursor_ends();
+    let cursor = cursor.filter(|cursor| cursor.string().is_some_and(|text| !(ends && text.is_empty())));
     let Some(cursor) = cursor else {
         core.in_flight.release(ticket);
         return Received::Host(Plan::Page { ticket, result: span, last: true });

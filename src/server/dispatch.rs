@@ -13,6 +13,7 @@ use crate::server::feature::{Feature, Handled, Request, place};
 use crate::server::handshake;
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::Context;
+use crate::server::tolerance;
 use crate::server::write::{write_error, write_fault};
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::meta::{self, RequestMeta};
@@ -26,6 +27,8 @@ pub(crate) enum Received {
     Fault(Fault),
     /// The host hears of it.
     Host(Plan),
+    /// The client wants no more: its input has ended.
+    Exit,
 }
 
 impl From<Handled> for Received {
@@ -231,6 +234,9 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
             request.refuse(Fault::NotInitialized, &method)
         };
     }
+    if tolerance::is_shutdown(request.core, method) {
+        return tolerance::shutdown(request);
+    }
     let strict = request.core.info.strict_handshake && request.core.life.state() != State::Ready;
     if strict && method != methods::LOGGING_SET_LEVEL.name {
         return request.refuse(Fault::NotInitialized, &"`notifications/initialized` has not come");
@@ -277,6 +283,9 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
     }
     if method == methods::PROGRESS.name {
         return Received::Fault(Fault::UnknownProgress);
+    }
+    if tolerance::is_exit(core, method, params) {
+        return Received::Exit;
     }
     Received::Fault(Fault::UnknownNotification)
 }

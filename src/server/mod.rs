@@ -13,6 +13,7 @@ mod measure;
 mod page;
 mod plan;
 mod reply;
+mod tolerance;
 mod tools;
 mod write;
 
@@ -318,6 +319,7 @@ impl<'b> Server<'b> {
         self.core.now = self.core.now.max(now);
         self.core.write_changes();
         self.core.life.step(Trigger::Shutdown);
+        self.core.awaits_exit = false;
     }
 
     /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its

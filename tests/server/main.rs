@@ -4,6 +4,7 @@
 mod common;
 
 mod bad_input;
+mod compatibility;
 mod frames;
 mod handshake;
 mod in_flight;
