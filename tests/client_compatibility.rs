@@ -269,3 +269,59 @@ fn a_notification_without_room_waits_for_the_room_event() {
         assert_eq!((lines.len(), lines.last().unwrap().as_str()), (sent + 1, r#"{"id":1,"result":{}}"#));
     });
 }
+
+#[test]
+fn the_ids_of_a_server_and_those_of_the_client_are_not_the_same_ids() {
+    Setup::handshake().run(|wire| {
+        wire.connect();
+        wire.call("a", DEFAULT).unwrap();
+        wire.forget();
+        let id = wire.message("@a");
+        wire.server(r#"{"id":@a,"method":"ping"}"#).heard(&[]);
+        wire.sent(&[&format!(r#"{{"id":{id},"result":{{}}}}"#)]);
+        // Nor does the server cancel what is the client's.
+        wire.server(r#"{"method":"notifications/cancelled","params":{"requestId":@a}}"#);
+        wire.heard(&["fault UnknownCancel"]);
+        wire.server(r#"{"id":@a,"result":{}}"#).heard(&["a: result {}"]);
+    });
+}
+
+/// The server's name stands in the answer itself or in its `_meta`: both are read.
+#[test]
+fn a_server_is_known_by_its_name_wherever_that_stands() {
+    use mcp_proto::client::{ClientInfo, Event};
+    use mcp_proto::{Action, Client, Millis};
+    let answers = [
+        r#""serverInfo":{"name":"n","version":"1"}"#,
+        r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"1"}}"#,
+    ];
+    for answer in answers {
+        let info = ClientInfo::new("c", "1").connect(Connect::Stateless);
+        let (mut rx, mut tx) = ([0; 512], [0; 512]);
+        let mut client = Client::new(&info, &mut rx, &mut tx).unwrap();
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"supportedVersions":["2026-07-28"],"capabilities":{{}},{answer}}}}}"#
+        ) + "\n";
+        let Action::Io(io) = client.poll(Millis(0)) else { panic!() };
+        let (out, mut input) = io.split();
+        let n = out.bytes().len();
+        out.sent(n);
+        input.space()[..line.len()].copy_from_slice(line.as_bytes());
+        input.filled(line.len());
+        assert!(matches!(client.poll(Millis(0)), Action::Event));
+        let Some(Event::Connected(server)) = client.event() else { panic!("{answer}") };
+        assert_eq!(server.server_info().unwrap().at("name").string().unwrap(), "n");
+    }
+}
+
+/// Without `notifications/initialized` there is no session: the connection ends.
+#[test]
+fn a_handshake_that_cannot_be_completed_ends_the_connection() {
+    Setup::handshake().run(|wire| {
+        wire.at(0).forget().breaks();
+        answered(wire, "2025-11-25", r#"{"tools":{}}"#);
+        wire.heard(&["connected 2025-11-25", "closed"]);
+        assert!(wire.client.call_json("t", "{}", DEFAULT) == Err(NotNow::NotConnected));
+        wire.forget();
+    });
+}

@@ -3,7 +3,7 @@
 use crate::common::demo::INFO;
 use crate::common::{Setup, hello};
 use mcp_proto::server::{Limits, ServerInfo};
-use mcp_proto::{Millis, Revision, Revisions};
+use mcp_proto::{Millis, Pings, Revision, Revisions};
 
 fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
@@ -181,4 +181,22 @@ fn a_connection_that_a_client_shut_down_can_be_used_again_after_a_reset() {
          > call 1 ping\n< result 1",
         hello("2025-11-25")
     ));
+}
+
+#[test]
+fn the_ids_of_a_client_and_those_of_the_server_are_not_the_same_ids() {
+    let pings = Pings { interval: Millis(100), timeout: Millis(50), close: true };
+    session().pings(pings).check(
+        r#"> call "ping-1" tools/call {"name":"defer"}
+           ! call defer {}
+           * time 100
+           < {"jsonrpc":"2.0","id":"ping-1","method":"ping"}
+           > call 1 ping
+           < result 1
+           > {"jsonrpc":"2.0","id":"ping-1","result":{}}
+           * time 149
+           * deferred 1
+           * answer 0 done
+           < result "ping-1" {"content":[{"type":"text","text":"done"}]}"#,
+    );
 }
