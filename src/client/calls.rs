@@ -3,6 +3,7 @@
 use crate::fault::NotNow;
 use crate::inflight::Ticket;
 use crate::json::Writer;
+use crate::methods;
 use crate::types::capabilities::ServerCapabilities;
 use crate::version::Era;
 
@@ -62,7 +63,7 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, NotNow> {
         self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(Method::CallTool, "tools/call", options, &mut |out| {
+        self.core.begin(Method::CallTool, methods::TOOLS_CALL.name, options, &mut |out| {
             out.field_string("name", tool);
             out.key("arguments");
             arguments(out)
@@ -75,7 +76,7 @@ impl Client<'_> {
     /// As [`call_with`](Client::call_with).
     pub fn list_tools(&mut self, options: Options) -> Result<Ticket, NotNow> {
         self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(Method::ListTools, "tools/list", options, &mut |_| true)
+        self.core.begin(Method::ListTools, methods::TOOLS_LIST.name, options, &mut |_| true)
     }
 
     /// Asks whether the server is there. With `2026-07-28`, which has no `ping`, this is `server/discover`.
@@ -84,7 +85,7 @@ impl Client<'_> {
     /// As [`call_with`](Client::call_with).
     pub fn ping(&mut self, options: Options) -> Result<Ticket, NotNow> {
         let stateless = self.core.era() == Some(Era::Stateless);
-        let method = if stateless { "server/discover" } else { "ping" };
+        let method = if stateless { methods::SERVER_DISCOVER.name } else { methods::PING.name };
         self.core.begin(Method::Ping, method, options, &mut |_| true)
     }
 
