@@ -26,7 +26,7 @@ pub enum Fault {
     },
     /// The input ended in the middle of a message.
     Truncated,
-    /// A JSON array: no batches are taken here.
+    /// A JSON array: no batches are taken here, or this one is empty, or inside another.
     Batch,
     /// The message is valid JSON, but no JSON object.
     NotAnObject,

@@ -41,6 +41,8 @@ mod observe;
 mod outcome;
 mod output;
 pub mod rpc;
+#[cfg(feature = "derive")]
+pub mod schema;
 pub mod server;
 mod time;
 mod types;
@@ -55,8 +57,12 @@ pub use json::Decimal;
 pub use keepalive::Pings;
 pub use lifecycle::State;
 pub use machine::{Action, Io, Machine, Next, Receive, Transmit};
+#[cfg(feature = "derive")]
+pub use mcp_proto_macros::ToolArguments;
 pub use observe::{Direction, Observer};
 pub use outcome::{Hint, Lost, Outcome, RpcError};
+#[cfg(feature = "derive")]
+pub use schema::ToolArguments;
 pub use server::Server;
 #[cfg(feature = "std")]
 pub use time::Clock;

@@ -1,7 +1,11 @@
 //! How a request of our own has ended, in either role.
 
 use crate::json::{Json, Str};
+use crate::rpc::code;
 use crate::version::Era;
+
+const RESOURCE_NOT_FOUND: i64 = -32002;
+const INVALID_PARAMS: i64 = code::INVALID_PARAMS as i64;
 
 /// How a request has ended.
 #[derive(Debug, Clone, Copy)]
@@ -64,8 +68,8 @@ pub enum Hint {
     ToolNotFound,
     /// -32001: the tool has failed.
     ToolFailed,
-    /// -32002: there is no such resource. In `2026-07-28` also -32602 with a `uri` in its data. This is what the
-    /// specification says, too.
+    /// There is no such resource, which the specification has codes for: see
+    /// [`is_resource_not_found`](RpcError::is_resource_not_found).
     ResourceNotFound,
     /// -32003: the resource may not be read.
     AccessDenied,
@@ -88,14 +92,26 @@ impl<'a> RpcError<'a> {
         self.error.get("message")?.string()
     }
 
+    /// Whether it says that there is no such resource: `-32002`, or, as in `2026-07-28`, wrong parameters and the `uri` that
+    /// they had.
+    ///
+    /// Specification: *Resources*, *Error handling*.
+    #[must_use]
+    pub fn is_resource_not_found(&self) -> bool {
+        let named = || self.data()?.get("uri")?.string();
+        match self.code() {
+            RESOURCE_NOT_FOUND => true,
+            INVALID_PARAMS => named().is_some(),
+            _ => false,
+        }
+    }
+
     /// What it probably means, where servers use codes that the specification leaves open. `2026-07-28` forbids to read
     /// anything into those, so there is only [`Hint::ResourceNotFound`] there; and there is none while connecting.
     #[must_use]
     pub fn hint(&self) -> Option<Hint> {
-        let names_uri = || self.data().and_then(|data| data.get("uri")).and_then(Json::string).is_some();
         Some(match (self.era?, self.code()) {
-            (_, -32002) => Hint::ResourceNotFound,
-            (Era::Stateless, -32602) if names_uri() => Hint::ResourceNotFound,
+            _ if self.is_resource_not_found() => Hint::ResourceNotFound,
             (Era::Stateless, _) => return None,
             (Era::Handshake, -32000) => Hint::ToolNotFound,
             (Era::Handshake, -32001) => Hint::ToolFailed,

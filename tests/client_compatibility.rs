@@ -105,7 +105,7 @@ fn codes_of_crib_sheets_are_hinted_at_and_left_as_they_are() {
         (-32005, "", Some("RateLimited"), None),
         (-32006, "", None, None),
         (-32602, "", None, None),
-        (-32602, r#","data":{"uri":"file:///a"}"#, None, Some("ResourceNotFound")),
+        (-32602, r#","data":{"uri":"file:///a"}"#, Some("ResourceNotFound"), Some("ResourceNotFound")),
         (-32602, r#","data":{"uri":7}"#, None, None),
         (-32603, r#","data":{"uri":"a"}"#, None, None),
     ];
@@ -169,7 +169,8 @@ fn a_host_may_say_that_an_empty_cursor_is_one() {
     for (ends, connect) in
         [(true, Connect::Handshake), (false, Connect::Handshake), (true, Connect::Stateless)]
     {
-        let info = Setup::new(connect).info.empty_cursor_ends(ends);
+        let info = Setup::new(connect).info;
+        let info = if ends { info } else { info.empty_cursors() };
         Setup { info, ..Setup::new(connect) }.run(|wire| {
             wire.connect();
             wire.list();

@@ -50,18 +50,8 @@ const CLIENT_LATER: &[Method] = &[
 
 /// What our client leaves to its host.
 const CLIENT_RAW: &[Method] = &[
-    methods::RESOURCES_LIST,
-    methods::RESOURCES_TEMPLATES_LIST,
-    methods::RESOURCES_READ,
-    methods::RESOURCES_SUBSCRIBE,
-    methods::RESOURCES_UNSUBSCRIBE,
-    methods::PROMPTS_LIST,
-    methods::PROMPTS_GET,
-    methods::COMPLETION_COMPLETE,
-    methods::LOGGING_SET_LEVEL,
     methods::SUBSCRIPTIONS_LISTEN,
     methods::TASKS_UPDATE,
-    methods::RESOURCES_UPDATED,
     methods::ROOTS_LIST_CHANGED,
     methods::ELICITATION_COMPLETE,
     methods::SUBSCRIPTIONS_ACKNOWLEDGED,
@@ -157,7 +147,7 @@ fn line(method: &Method, revision: Revision) -> String {
     };
     let name = method.name();
     format!(
-        r#"{{"jsonrpc":"2.0"{id},"method":"{name}","params":{{{meta}"name":"t","level":"info","data":1,"requestId":1,"progressToken":1,"progress":1}}}}"#
+        r#"{{"jsonrpc":"2.0"{id},"method":"{name}","params":{{{meta}"name":"t","uri":"u","level":"info","data":1,"requestId":1,"progressToken":1,"progress":1}}}}"#
     )
 }
 

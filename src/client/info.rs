@@ -1,11 +1,11 @@
 //! Who the client is, how it connects, and how long it waits.
 
-use crate::json::{DEPTH_LIMIT, Writer};
+use crate::json::{DEPTH_LIMIT, Json, Writer};
 use crate::time::Millis;
 use crate::types::meta;
 use crate::version::{Era, Revision, Revisions};
 
-use super::tolerance::Tolerance;
+use super::options::Meta;
 
 /// Who a client is and how it behaves. Made to be a `static`.
 ///
@@ -23,7 +23,8 @@ pub struct ClientInfo<'i> {
     pub(crate) timeouts: Timeouts,
     pub(crate) depth: u8,
     pub(crate) pages: u32,
-    pub(crate) tolerance: Tolerance,
+    pub(crate) empty_cursors: bool,
+    pub(crate) missing_jsonrpc: bool,
 }
 
 /// Which era a client tries.
@@ -84,7 +85,8 @@ impl<'i> ClientInfo<'i> {
             timeouts: Timeouts::DEFAULT,
             depth: DEPTH_LIMIT,
             pages: 1000,
-            tolerance: Tolerance::DEFAULT,
+            empty_cursors: false,
+            missing_jsonrpc: false,
         }
     }
 
@@ -130,6 +132,22 @@ impl<'i> ClientInfo<'i> {
         self
     }
 
+    /// An empty cursor is a cursor like any other, as it always is in `2026-07-28`. If this is not called, a list of an
+    /// earlier revision ends there: some servers say so in that way.
+    #[must_use]
+    pub const fn empty_cursors(mut self) -> Self {
+        self.empty_cursors = true;
+        self
+    }
+
+    /// Takes messages without `jsonrpc`, as if they said `"2.0"`. Another value is still refused, and so is its absence if
+    /// this is not called.
+    #[must_use]
+    pub const fn tolerate_missing_jsonrpc(mut self) -> Self {
+        self.missing_jsonrpc = true;
+        self
+    }
+
     /// `clientInfo`, with the members that the revision has.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
@@ -141,10 +159,10 @@ impl<'i> ClientInfo<'i> {
         out.end_object();
     }
 
-    /// `_meta` of a request: what the stateless era wants in each, and the progress token.
-    pub(crate) fn write_meta(&self, revision: Revision, token: Option<u64>, out: &mut Writer<'_>) {
+    /// `_meta` of a request: what the stateless era wants in each, and what belongs to this one.
+    pub(crate) fn write_meta(&self, revision: Revision, meta: Meta<'_>, out: &mut Writer<'_>) {
         let stateless = revision.era() == Era::Stateless;
-        if !stateless && token.is_none() {
+        if !stateless && meta.token.is_none() && meta.more.is_none() {
             return;
         }
         out.key("_meta");
@@ -156,9 +174,17 @@ impl<'i> ClientInfo<'i> {
             out.key(meta::CLIENT_CAPABILITIES);
             out.token("{}");
         }
-        if let Some(token) = token {
+        if let Some(token) = meta.token {
             out.key(meta::PROGRESS_TOKEN);
             out.unsigned(token);
+        }
+        if let Some(level) = meta.level.filter(|_| stateless) {
+            out.field_string(meta::LOG_LEVEL, level.as_str());
+        }
+        for (name, value) in meta.more.into_iter().flat_map(Json::members) {
+            out.text(name);
+            out.token(":");
+            out.json(value);
         }
         out.end_object();
     }

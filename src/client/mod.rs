@@ -5,20 +5,24 @@ mod connect;
 mod core;
 mod event;
 mod info;
+mod lists;
 mod notify;
+mod offers;
+mod options;
 mod plan;
 mod receive;
 mod request;
-mod tolerance;
+mod views;
 
 use ::core::mem;
 
 pub use self::connect::Connected;
-pub use self::event::{
-    Content, Event, Failure, Finished, Listed, LogMessage, Progress, Tool, ToolResult, ToolsPage,
-};
+pub use self::event::{Event, Failure, Finished, Listed};
 pub use self::info::{ClientInfo, Connect, Timeouts};
-pub use self::request::{Options, Outgoing};
+pub use self::offers::Reference;
+pub use self::options::Options;
+pub use self::request::Outgoing;
+pub use self::views::*;
 pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
 
 use self::core::{Core, ID_LIMIT};
@@ -105,8 +109,9 @@ impl<'b> Client<'b> {
         Ok(self)
     }
 
-    /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list. Without it,
-    /// every request is refused as [`NotNow::Full`](crate::NotNow::Full).
+    /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list and for what the
+    /// host wants in the [`_meta`](Options::meta) of each of its pages. Without it, every request is refused as
+    /// [`NotNow::Full`](crate::NotNow::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.core.in_flight = InFlight::lent(slots, text);
@@ -197,7 +202,7 @@ impl<'b> Client<'b> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         if self.plan.is_none() && mem::take(&mut self.holds_line) {
-            self.input.release();
+            self.input.release_element();
         }
         while self.plan.is_none() && self.advance() {}
         if self.plan.is_some() {
@@ -250,12 +255,11 @@ impl<'b> Client<'b> {
                 };
                 Event::Finished(Finished { ticket, method, outcome })
             }
-            Plan::Page { ticket, result, last } => {
-                Event::Tools(ToolsPage { ticket, result: view(result), last })
-            }
+            Plan::Page { ticket, list, result, last } => list.page(ticket, view(result), last),
             Plan::Progress { ticket, params } => Event::Progress(Progress { ticket, params: view(params) }),
-            Plan::Log { params } => Event::Log(LogMessage { params: view(params) }),
+            Plan::Log { params } => Event::Log(LogMessage::of(view(params))),
             Plan::Changed(listed) => Event::Changed(listed),
+            Plan::Updated { params } => Event::Updated(Updated::of(view(params))),
             Plan::Notification { method, params } => {
                 let method = view(method).string()?;
                 Event::Notification { method, params: params.map(view) }
@@ -345,10 +349,13 @@ impl<'b> Client<'b> {
     /// Deals with the next line, if there is one and there is room for its answer.
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
+        if self.core.takes_batches() && line.content.is_array() && self.input.open_batch() {
+            return true;
+        }
         let bytes = self.input.bytes();
         let class = match line.content {
             LineContent::Message(envelope) => {
-                let tolerant = self.core.info.tolerance.missing_jsonrpc;
+                let tolerant = self.core.info.missing_jsonrpc;
                 Some(rpc::classify_with(&envelope, bytes, tolerant))
             }
             _ => None,
@@ -380,10 +387,10 @@ impl<'b> Client<'b> {
                 self.plan = Some(plan);
                 self.holds_line = true;
             }
-            Received::Done => self.input.release(),
+            Received::Done => self.input.release_element(),
             Received::Fault(fault) => {
                 self.plan = Some(Plan::Fault(fault));
-                self.input.release();
+                self.input.release_element();
             }
         }
         true

@@ -131,6 +131,13 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
             None => Received::Fault(Fault::InvalidParams),
         };
     }
+    if name == methods::RESOURCES_UPDATED.name {
+        let uri = object.and_then(|params| rpc::view(line, params).get("uri")?.string());
+        return match (object, uri) {
+            (Some(params), Some(_)) => Received::Host(Plan::Updated { params }),
+            _ => Received::Fault(Fault::InvalidParams),
+        };
+    }
     if name == methods::CANCELLED.name {
         // Nothing that the server asks is ever in flight: it is answered at once.
         return Received::Fault(Fault::UnknownCancel);
@@ -216,61 +223,20 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
 
 fn result(core: &mut Core<'_>, line: &[u8], ticket: Ticket, outgoing: Outgoing, span: Span) -> Received {
     let result = rpc::view(line, span);
-    let may_be_empty = matches!(outgoing.method, Method::Ping | Method::Other);
-    let is_object = result.kind() == Kind::Object || (result.is_null() && may_be_empty);
     let stateless = core.era() == Some(Era::Stateless);
-    if !is_object || (stateless && !is_complete(result.get("resultType"))) {
-        return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
-    }
-    if outgoing.method == Method::CallTool && !is_tool_result(result) {
+    if !outgoing.method.fits(result) || (stateless && !is_complete(result.get("resultType"))) {
         return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
     }
     match outgoing.method {
-        Method::ListTools => page(core, result, ticket, outgoing, span),
+        Method::List(list) => core.page(list, result, ticket, span),
         _ => finish(core, ticket, OutcomePlan::Result(span)),
     }
-}
-
-/// Whether the content is one, if there is any: some servers leave an empty one out.
-fn is_tool_result(result: Json<'_>) -> bool {
-    result.get("content").is_none_or(|content| content.is_null() || content.kind() == Kind::Array)
 }
 
 /// Whether a result of this type is the whole answer: older servers do not say so.
 pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
     let kind = kind.filter(|kind| !kind.is_null());
     kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
-}
-
-/// A page of a list: asks for the next one, unless it is the last.
-fn page(core: &mut Core<'_>, result: Json<'_>, ticket: Ticket, outgoing: Outgoing, span: Span) -> Received {
-    let [entries, cursor] = result.pick(["tools", "nextCursor"]);
-    if entries.is_none_or(|entries| entries.kind() != Kind::Array) {
-        return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
-    }
-    // Before 2026-07-28 an empty cursor is how some say that the list ends; there it is a cursor like any other.
-    let ends = core.empty_cursor_ends();
-    let cursor = cursor.filter(|cursor| cursor.string().is_some_and(|text| !(ends && text.is_empty())));
-    let Some(cursor) = cursor else {
-        core.in_flight.release(ticket);
-        return Received::Host(Plan::Page { ticket, result: span, last: true });
-    };
-    let repeated = outgoing.pages > 0 && core.in_flight.text(ticket) == cursor.bytes();
-    let pages = outgoing.pages.saturating_add(1);
-    if repeated || pages >= core.info.pages {
-        core.end_list(ticket, Lost::EndlessList);
-    } else if !core.in_flight.set_text(ticket, [cursor.bytes(), b""]) {
-        core.end_list(ticket, Lost::CursorTooLong);
-    } else {
-        if let Some(outgoing) = core.in_flight.get_mut(ticket) {
-            (outgoing.pages, outgoing.stage) = (pages, Stage::NextPage);
-        }
-        // It may have to wait for room: that counts, too.
-        let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
-        core.in_flight.set_deadline(ticket, Some(deadline));
-        core.in_flight.queue(ticket);
-    }
-    Received::Host(Plan::Page { ticket, result: span, last: false })
 }
 
 /// A request has ended, and its slot is free.

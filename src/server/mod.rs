@@ -1,6 +1,8 @@
 //! The server side of one connection, in both eras.
 
 mod advance;
+#[cfg(feature = "serde")]
+mod arguments;
 mod call;
 mod core;
 mod dispatch;

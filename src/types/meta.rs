@@ -14,6 +14,10 @@ pub(crate) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 
+/// What a client's machine says by itself in the `_meta` of a request.
+pub(crate) const OF_REQUESTS: [&str; 5] =
+    [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
+
 /// What a request of the stateless era says about itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestMeta<'a> {
