@@ -36,6 +36,7 @@ mod keepalive;
 mod lifecycle;
 mod line;
 mod machine;
+pub mod methods;
 mod observe;
 mod outcome;
 mod output;
@@ -59,7 +60,7 @@ pub use machine::{Action, Io, Machine, Next, Receive, Transmit};
 #[cfg(feature = "derive")]
 pub use mcp_proto_macros::ToolArguments;
 pub use observe::{Direction, Observer};
-pub use outcome::{Lost, Outcome, RpcError};
+pub use outcome::{Hint, Lost, Outcome, RpcError};
 #[cfg(feature = "derive")]
 pub use schema::ToolArguments;
 pub use server::Server;

@@ -298,7 +298,8 @@ fn a_ping_of_the_clients_own_ends_like_any_request() {
             wire.name(ticket, "alive");
             let id = if wire.is_handshake() { "@ping" } else { "@discover" };
             wire.forget().server(&format!(r#"{{"id":{id},{answer}}}"#));
-            let result = answer.strip_prefix(r#""result":"#).unwrap();
+            // `null` is what some send for a result without members.
+            let result = answer.strip_prefix(r#""result":"#).unwrap().replace("null", "{}");
             wire.heard(&[&format!("alive: result {result}")]);
         });
     }

@@ -3,6 +3,7 @@
 use crate::fault::NotNow;
 use crate::inflight::Ticket;
 use crate::json::Writer;
+use crate::methods;
 use crate::types::capabilities::ServerCapabilities;
 use crate::version::Era;
 
@@ -64,7 +65,7 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, NotNow> {
         self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(Method::CallTool, "tools/call", options, &mut |out| {
+        self.core.begin(Method::CallTool, methods::TOOLS_CALL.name, options, &mut |out| {
             out.field_string("name", tool);
             out.key("arguments");
             arguments(out)
@@ -89,7 +90,7 @@ impl Client<'_> {
     /// As [`call_with`](Client::call_with).
     pub fn ping(&mut self, options: Options<'_>) -> Result<Ticket, NotNow> {
         let stateless = self.core.era() == Some(Era::Stateless);
-        let method = if stateless { "server/discover" } else { "ping" };
+        let method = if stateless { methods::SERVER_DISCOVER.name } else { methods::PING.name };
         self.core.begin(Method::Plain, method, options, &mut |_| true)
     }
 

@@ -4,6 +4,7 @@
 
 use crate::json::{Json, Kind, Span, Str, Writer};
 use crate::lifecycle::{State, Trigger};
+use crate::methods;
 use crate::rpc::{self, Outcome, code};
 use crate::types::capabilities::ServerCapabilities;
 use crate::types::meta;
@@ -60,8 +61,8 @@ impl Core<'_> {
     pub(crate) fn write_connecting(&mut self, revision: Revision, trigger: Trigger) -> bool {
         let Some(connecting) = self.connecting else { return false };
         let method = match trigger {
-            Trigger::Probe => "server/discover",
-            _ => "initialize",
+            Trigger::Probe => methods::SERVER_DISCOVER.name,
+            _ => methods::INITIALIZE.name,
         };
         let (info, id) = (self.info, self.id_of(connecting.sequence, None));
         let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut |out| {

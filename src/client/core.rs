@@ -7,6 +7,7 @@ use crate::inflight::{InFlight, Ticket};
 use crate::json::{Json, Writer};
 use crate::keepalive::{ID_PREFIX, KeepAlive};
 use crate::lifecycle::{Lifecycle, State, Trigger};
+use crate::methods;
 use crate::outcome::Lost;
 use crate::output::{Output, Overflow};
 use crate::rpc::code;
@@ -328,8 +329,8 @@ impl<'b> Core<'b> {
     pub(crate) fn write_ping(&mut self) {
         let Some(peer) = self.peer else { return };
         let method = match peer.revision.era() {
-            Era::Handshake => "ping",
-            Era::Stateless => "server/discover",
+            Era::Handshake => methods::PING.name,
+            Era::Stateless => methods::SERVER_DISCOVER.name,
         };
         let (number, info) = (self.keep_alive.next(), self.info);
         let sent = self.send(About::REQUEST, usize::MAX, &mut |out| {

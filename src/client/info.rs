@@ -26,6 +26,7 @@ pub struct ClientInfo<'i> {
     pub(crate) depth: u8,
     pub(crate) pages: u32,
     pub(crate) empty_cursors: bool,
+    pub(crate) missing_jsonrpc: bool,
 }
 
 /// Which era a client tries.
@@ -88,6 +89,7 @@ impl<'i> ClientInfo<'i> {
             depth: DEPTH_LIMIT,
             pages: 1000,
             empty_cursors: false,
+            missing_jsonrpc: false,
         }
     }
 
@@ -145,6 +147,14 @@ impl<'i> ClientInfo<'i> {
     #[must_use]
     pub const fn empty_cursors(mut self) -> Self {
         self.empty_cursors = true;
+        self
+    }
+
+    /// Takes messages without `jsonrpc`, as if they said `"2.0"`. Another value is still refused, and so is its absence if
+    /// this is not called.
+    #[must_use]
+    pub const fn tolerate_missing_jsonrpc(mut self) -> Self {
+        self.missing_jsonrpc = true;
         self
     }
 

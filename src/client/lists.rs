@@ -5,6 +5,7 @@
 use crate::frame::About;
 use crate::inflight::Ticket;
 use crate::json::{Json, Span};
+use crate::methods;
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
@@ -31,10 +32,10 @@ pub(crate) enum List {
 impl List {
     pub(crate) fn method(self) -> &'static str {
         match self {
-            List::Tools => "tools/list",
-            List::Resources => "resources/list",
-            List::Templates => "resources/templates/list",
-            List::Prompts => "prompts/list",
+            List::Tools => methods::TOOLS_LIST.name,
+            List::Resources => methods::RESOURCES_LIST.name,
+            List::Templates => methods::RESOURCES_TEMPLATES_LIST.name,
+            List::Prompts => methods::PROMPTS_LIST.name,
         }
     }
 

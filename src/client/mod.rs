@@ -6,6 +6,7 @@ mod core;
 mod event;
 mod info;
 mod lists;
+mod notify;
 mod offers;
 mod options;
 mod plan;
@@ -22,7 +23,7 @@ pub use self::offers::Reference;
 pub use self::options::Options;
 pub use self::request::Outgoing;
 pub use self::views::*;
-pub use crate::outcome::{Lost, Outcome, RpcError};
+pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
 
 use self::core::{Core, ID_LIMIT};
 use self::plan::{FailurePlan, OutcomePlan, Plan};
@@ -31,7 +32,7 @@ use self::request::{Clock, Stage};
 use crate::buffer::Buffer;
 use crate::fault::Misuse;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{ScanErrorKind, Span};
+use crate::json::{Json, ScanErrorKind, Span};
 use crate::keepalive::{Due, Pings};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
@@ -235,15 +236,21 @@ impl<'b> Client<'b> {
             Plan::Failed(failure) => Event::Failed(match failure {
                 FailurePlan::NoRevision => Failure::NoRevision,
                 FailurePlan::NoCommonRevision(answer) => Failure::NoCommonRevision(view(answer)),
-                FailurePlan::Refused(error) => Failure::Refused(RpcError { error: view(error) }),
+                FailurePlan::Refused(error) => Failure::Refused(RpcError { error: view(error), era: None }),
                 FailurePlan::InvalidAnswer => Failure::InvalidAnswer,
                 FailurePlan::TimedOut => Failure::TimedOut,
                 FailurePlan::Closed => Failure::Closed,
             }),
             Plan::Finished { ticket, method, outcome } => {
                 let outcome = match outcome {
+                    // `null` is what some send for a result without members.
+                    OutcomePlan::Result(result) if view(result).is_null() => {
+                        Outcome::Result(Json::EMPTY_OBJECT)
+                    }
                     OutcomePlan::Result(result) => Outcome::Result(view(result)),
-                    OutcomePlan::Error(error) => Outcome::Error(RpcError { error: view(error) }),
+                    OutcomePlan::Error(error) => {
+                        Outcome::Error(RpcError { error: view(error), era: self.core.era() })
+                    }
                     OutcomePlan::Lost(lost) => Outcome::Lost(lost),
                 };
                 Event::Finished(Finished { ticket, method, outcome })
@@ -347,7 +354,10 @@ impl<'b> Client<'b> {
         }
         let bytes = self.input.bytes();
         let class = match line.content {
-            LineContent::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
+            LineContent::Message(envelope) => {
+                let tolerant = self.core.info.missing_jsonrpc;
+                Some(rpc::classify_with(&envelope, bytes, tolerant))
+            }
             _ => None,
         };
         let is_request = match line.content {

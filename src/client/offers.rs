@@ -3,6 +3,7 @@
 use crate::fault::NotNow;
 use crate::inflight::Ticket;
 use crate::json::Writer;
+use crate::methods;
 use crate::types::capabilities::ServerCapabilities;
 use crate::types::level::Level;
 use crate::version::{Era, Revision};
@@ -63,7 +64,7 @@ impl Client<'_> {
     /// As [`list_resources`](Client::list_resources).
     pub fn read_resource(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, NotNow> {
         self.needs(ServerCapabilities::RESOURCES)?;
-        self.about(Method::ReadResource, "resources/read", uri, options)
+        self.about(Method::ReadResource, methods::RESOURCES_READ.name, uri, options)
     }
 
     /// Asks to be told when a resource changes: [`Event::Updated`](crate::client::Event::Updated). The result is empty.
@@ -74,7 +75,7 @@ impl Client<'_> {
     /// is `2026-07-28`, which has other subscriptions.
     pub fn subscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, NotNow> {
         self.needs_handshake(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
-        self.about(Method::Plain, "resources/subscribe", uri, options)
+        self.about(Method::Plain, methods::RESOURCES_SUBSCRIBE.name, uri, options)
     }
 
     /// Does not want to be told any more. The result is empty.
@@ -83,7 +84,7 @@ impl Client<'_> {
     /// As [`subscribe`](Client::subscribe).
     pub fn unsubscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, NotNow> {
         self.needs_handshake(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
-        self.about(Method::Plain, "resources/unsubscribe", uri, options)
+        self.about(Method::Plain, methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
     }
 
     fn about(
@@ -111,7 +112,7 @@ impl Client<'_> {
         options: Options<'_>,
     ) -> Result<Ticket, NotNow> {
         self.needs(ServerCapabilities::PROMPTS)?;
-        self.core.begin(Method::GetPrompt, "prompts/get", options, &mut |out| {
+        self.core.begin(Method::GetPrompt, methods::PROMPTS_GET.name, options, &mut |out| {
             out.field_string("name", name);
             write_arguments(arguments, out);
             true
@@ -143,7 +144,7 @@ impl Client<'_> {
             Reference::Prompt(name) => ("ref/prompt", "name", name),
             Reference::Resource(uri) => ("ref/resource", "uri", uri),
         };
-        self.core.begin(Method::Complete, "completion/complete", options, &mut |out| {
+        self.core.begin(Method::Complete, methods::COMPLETION_COMPLETE.name, options, &mut |out| {
             out.key("ref");
             out.begin_object();
             out.field_string("type", kind);
@@ -172,7 +173,7 @@ impl Client<'_> {
     /// is `2026-07-28`.
     pub fn set_log_level(&mut self, level: Level, options: Options<'_>) -> Result<Ticket, NotNow> {
         self.needs_handshake(ServerCapabilities::LOGGING)?;
-        self.core.begin(Method::Plain, "logging/setLevel", options, &mut |out| {
+        self.core.begin(Method::Plain, methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
             out.field_string("level", level.as_str());
             true
         })

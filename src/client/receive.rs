@@ -5,6 +5,7 @@ use crate::frame::StreamId;
 use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
 use crate::line::Content;
+use crate::methods;
 use crate::outcome::Lost;
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::types::capabilities::ServerCapabilities;
@@ -107,7 +108,7 @@ fn request(core: &mut Core<'_>, line: &[u8], id: Span, method: Span, stream: Str
     if id.len() > ID_LIMIT {
         return Received::Fault(Fault::IdTooLong { limit: ID_LIMIT });
     }
-    if method.is_some_and(|method| method == "ping") {
+    if method.is_some_and(|method| method == methods::PING.name) {
         core.answer(id, stream, None);
         return Received::Done;
     }
@@ -118,33 +119,33 @@ fn request(core: &mut Core<'_>, line: &[u8], id: Span, method: Span, stream: Str
 fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
     let Some(name) = rpc::view(line, method).string() else { return Received::Done };
     let object = params.filter(|params| rpc::view(line, *params).kind() == Kind::Object);
-    if name == "notifications/progress" {
+    if name == methods::PROGRESS.name {
         return match object {
             Some(params) => progress(core, line, params),
             None => Received::Fault(Fault::InvalidParams),
         };
     }
-    if name == "notifications/message" {
+    if name == methods::MESSAGE.name {
         return match object {
             Some(params) => Received::Host(Plan::Log { params }),
             None => Received::Fault(Fault::InvalidParams),
         };
     }
-    if name == "notifications/resources/updated" {
+    if name == methods::RESOURCES_UPDATED.name {
         let uri = object.and_then(|params| rpc::view(line, params).get("uri")?.string());
         return match (object, uri) {
             (Some(params), Some(_)) => Received::Host(Plan::Updated { params }),
             _ => Received::Fault(Fault::InvalidParams),
         };
     }
-    if name == "notifications/cancelled" {
+    if name == methods::CANCELLED.name {
         // Nothing that the server asks is ever in flight: it is answered at once.
         return Received::Fault(Fault::UnknownCancel);
     }
     let lists = [
-        ("notifications/tools/list_changed", Listed::Tools),
-        ("notifications/resources/list_changed", Listed::Resources),
-        ("notifications/prompts/list_changed", Listed::Prompts),
+        (methods::TOOLS_LIST_CHANGED.name, Listed::Tools),
+        (methods::RESOURCES_LIST_CHANGED.name, Listed::Resources),
+        (methods::PROMPTS_LIST_CHANGED.name, Listed::Prompts),
     ];
     match lists.into_iter().find(|(method, _)| name == **method) {
         Some((_, listed)) => Received::Host(Plan::Changed(listed)),

@@ -52,7 +52,7 @@ impl Method {
     pub(crate) fn fits(self, result: Json<'_>) -> bool {
         if result.kind() != Kind::Object {
             // `null` is what some send for a result without members.
-            return self == Method::Plain && result.is_null();
+            return matches!(self, Method::Plain | Method::Other) && result.is_null();
         }
         let has = |name: &str| result.get(name).is_some_and(|value| value.kind() == Kind::Array);
         match self {

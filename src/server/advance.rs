@@ -116,7 +116,10 @@ impl Server<'_> {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
         let class = match line.content {
-            Content::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
+            Content::Message(envelope) => {
+                let tolerant = self.core.info.tolerance.missing_jsonrpc;
+                Some(rpc::classify_with(&envelope, bytes, tolerant))
+            }
             _ => None,
         };
         if dispatch::may_be_answered(&line.content, class.as_ref()) && !self.core.has_room() {
@@ -140,6 +143,7 @@ impl Server<'_> {
     fn settle(&mut self, outcome: Received) {
         match outcome {
             Received::Done => self.input.release(),
+            Received::Exit => self.input.close(),
             Received::Fault(fault) => {
                 self.plan = Some(Plan::Fault(fault));
                 self.input.release();
@@ -163,7 +167,9 @@ impl Server<'_> {
         let grace = self.core.info.limits.grace;
         if self.core.life.state() == State::Draining {
             let ends = *self.grace_ends.get_or_insert(self.core.now.plus(grace));
-            if self.core.in_flight.len() == 0 && self.core.output.is_empty() {
+            // After its `shutdown` a client may still say something, which must not be lost by chance.
+            let waits = self.core.awaits_exit && !ended && self.core.now < ends;
+            if !waits && self.core.in_flight.len() == 0 && self.core.output.is_empty() {
                 return self.core.life.step(Trigger::Drained);
             }
             if self.core.now < ends {

@@ -67,6 +67,8 @@ pub(crate) struct Core<'b> {
     pub(crate) invalid_in_a_row: u8,
     /// The session started over; the host has to hear of it before the new client is shown.
     pub(crate) restarted: bool,
+    /// The client has said `shutdown`, and `exit` is to come.
+    pub(crate) awaits_exit: bool,
     pub(crate) keep_alive: KeepAlive,
 }
 
@@ -91,6 +93,7 @@ impl<'b> Core<'b> {
             wants_room: false,
             invalid_in_a_row: 0,
             restarted: false,
+            awaits_exit: false,
             keep_alive: KeepAlive::OFF,
         }
     }
@@ -101,7 +104,7 @@ impl<'b> Core<'b> {
         self.life = Lifecycle::SERVER;
         self.session = None;
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, 0, false);
-        (self.invalid_in_a_row, self.restarted) = (0, false);
+        (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
         self.keep_alive.reset();
     }
 }

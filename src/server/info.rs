@@ -2,6 +2,7 @@
 
 use crate::json::{DEPTH_LIMIT, Writer};
 use crate::server::feature::Feature;
+use crate::server::tolerance::Tolerance;
 use crate::time::Millis;
 use crate::types::icon::{Icon, Icons};
 use crate::types::meta;
@@ -33,6 +34,7 @@ pub struct ServerInfo<'i> {
     pub(crate) identify: bool,
     pub(crate) fresh_for: Millis,
     pub(crate) shared_cache: bool,
+    pub(crate) tolerance: Tolerance,
 }
 
 /// The bounds of a machine. Each has a defined answer when it is reached.
@@ -146,6 +148,7 @@ impl<'i> ServerInfo<'i> {
             identify: true,
             fresh_for: Millis::ZERO,
             shared_cache: false,
+            tolerance: Tolerance::DEFAULT,
         }
     }
 

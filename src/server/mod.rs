@@ -23,6 +23,7 @@ mod read;
 mod reply;
 mod request;
 mod resources;
+mod tolerance;
 mod tool_result;
 mod tools;
 mod write;
@@ -362,6 +363,7 @@ impl<'b> Server<'b> {
         self.core.now = self.core.now.max(now);
         self.core.write_changes();
         self.core.life.step(Trigger::Shutdown);
+        self.core.awaits_exit = false;
     }
 
     /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its

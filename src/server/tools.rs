@@ -4,6 +4,7 @@
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Kind, Str, Writer};
+use crate::methods;
 use crate::rpc::code;
 use crate::server::call::Call;
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
@@ -225,10 +226,10 @@ impl Sealed for Tools<'_> {
     }
 
     fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
-        if name == "tools/call" {
-            Some((CALL, Revisions::ALL))
-        } else if name == "tools/list" {
-            Some((LIST, Revisions::ALL))
+        if name == methods::TOOLS_CALL.name {
+            Some((CALL, methods::TOOLS_CALL.by_client))
+        } else if name == methods::TOOLS_LIST.name {
+            Some((LIST, methods::TOOLS_LIST.by_client))
         } else {
             None
         }
@@ -247,7 +248,7 @@ impl Sealed for Tools<'_> {
     }
 
     fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
-        self.list_changed.then_some((Change::Tools, "notifications/tools/list_changed"))
+        self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
     }
 
     fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {

@@ -4,6 +4,7 @@
 mod common;
 
 mod bad_input;
+mod compatibility;
 mod completion;
 mod content;
 mod frames;

@@ -21,10 +21,11 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
         Event::Finished(it) => {
             let what = match it.outcome() {
                 Outcome::Result(result) => format!("result {result}"),
-                Outcome::Error(error) => match error.data() {
-                    Some(data) => format!("error {error} {data}"),
-                    None => format!("error {error}"),
-                },
+                Outcome::Error(error) => {
+                    let data = error.data().map_or(String::new(), |data| format!(" {data}"));
+                    let hint = error.hint().map_or(String::new(), |hint| format!(", {hint:?}?"));
+                    format!("error {error}{data}{hint}")
+                }
                 Outcome::Lost(lost) => format!("lost {lost:?}"),
                 _ => "?".to_owned(),
             };
