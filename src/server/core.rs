@@ -9,8 +9,9 @@ use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
 use crate::json::{Decimal, Json, Span, Writer};
 use crate::keepalive::KeepAlive;
-use crate::lifecycle::{Lifecycle, State};
+use crate::lifecycle::Lifecycle;
 use crate::output::{Output, Overflow};
+use crate::server::change::Changes;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
 use crate::server::reply::{Answering, Context, Incoming, Source};
@@ -59,8 +60,8 @@ pub(crate) struct Core<'b> {
     pub(crate) owed_stream: StreamId,
     /// What went wrong while the host answered; reported at the next poll.
     pub(crate) fault: Option<Fault>,
-    /// A bit for each feature whose list has changed.
-    pub(crate) changed: u16,
+    /// What has changed and was not told yet.
+    pub(crate) changed: Changes,
     /// The host was told that there is no room, and waits to hear that there is.
     pub(crate) wants_room: bool,
     /// How many messages in a row were none.
@@ -87,7 +88,7 @@ impl<'b> Core<'b> {
             owed_id: None,
             owed_stream: StreamId::NONE,
             fault: None,
-            changed: 0,
+            changed: Changes::NONE,
             wants_room: false,
             invalid_in_a_row: 0,
             restarted: false,
@@ -100,7 +101,7 @@ impl<'b> Core<'b> {
         self.in_flight.clear();
         self.life = Lifecycle::SERVER;
         self.session = None;
-        (self.owed, self.fault, self.changed, self.wants_room) = (false, None, 0, false);
+        (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
         (self.invalid_in_a_row, self.restarted) = (0, false);
         self.keep_alive.reset();
     }
@@ -213,25 +214,11 @@ impl Core<'_> {
         (!omitted).then_some(b"null")
     }
 
-    /// A notification that nobody waits for: written if a whole answer would have room, too, so that it comes before
-    /// the next answer whether output drains in small pieces or at once.
-    fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
-        if !self.has_room() {
-            return Err(Overflow);
-        }
-        let room = self.room();
-        self.output.write(About::NOTIFICATION, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","method":"#);
-            out.string(method);
-            out.token("}");
-        })
-    }
-
     /// Forgets the session and what it had in flight: a new client has begun.
     pub(crate) fn start_over(&mut self) {
         self.session = None;
         self.in_flight.clear();
-        self.changed = 0;
+        self.changed = Changes::NONE;
         self.keep_alive.reset();
         self.restarted = true;
     }
@@ -239,30 +226,6 @@ impl Core<'_> {
     /// The least severe log message that the client of the handshake era wants.
     pub(crate) fn session_level(&self) -> Option<Level> {
         self.session.and_then(|session| session.level)
-    }
-
-    pub(crate) fn set_changed(&mut self, change: Change<'_>) {
-        for (bit, feature) in self.info.features.iter().enumerate().take(16) {
-            if feature.change_notice().is_some_and(|(kind, _)| kind == change) {
-                self.changed |= 1u16.checked_shl(bit as u32).unwrap_or(0);
-            }
-        }
-    }
-
-    /// Writes what is flagged as changed, as far as there is room.
-    pub(crate) fn write_changes(&mut self) {
-        if self.life.state() != State::Ready {
-            return;
-        }
-        for (bit, feature) in self.info.features.iter().enumerate().take(16) {
-            let bit = 1u16.checked_shl(bit as u32).unwrap_or(0);
-            if self.changed & bit != 0
-                && let Some((_, method)) = feature.change_notice()
-                && self.write_notice(method).is_ok()
-            {
-                self.changed &= !bit;
-            }
-        }
     }
 
     /// The id of a request and the token of its progress, wherever they stand, and what was reported last.

@@ -2,6 +2,7 @@
 
 mod advance;
 mod call;
+mod change;
 mod core;
 mod dispatch;
 mod event;
