@@ -49,6 +49,15 @@ pub enum Fault {
     InvalidParams,
     /// A call of a tool that does not exist.
     UnknownTool,
+    /// A resource that does not exist.
+    UnknownResource,
+    /// The request needs a capability that the client did not declare in it (`2026-07-28`).
+    MissingClientCapability,
+    /// There is no room to watch more resources.
+    TooManyWatched {
+        /// How many bytes there are for their URIs, and 11 for each.
+        limit: usize,
+    },
     /// A cursor that this server never gave out.
     BadCursor,
     /// A request came before the handshake.
@@ -121,9 +130,13 @@ impl Fault {
             | Fault::AlreadyInitialized
             | Fault::ShuttingDown => code::INVALID_REQUEST,
             Fault::UnknownMethod => code::METHOD_NOT_FOUND,
-            Fault::InvalidParams | Fault::UnknownTool | Fault::BadCursor => code::INVALID_PARAMS,
+            Fault::InvalidParams | Fault::UnknownTool | Fault::UnknownResource | Fault::BadCursor => {
+                code::INVALID_PARAMS
+            }
+            Fault::MissingClientCapability => code::MISSING_CLIENT_CAPABILITY,
             Fault::UnsupportedRevision => code::UNSUPPORTED_PROTOCOL_VERSION,
             Fault::TooManyInFlight { .. }
+            | Fault::TooManyWatched { .. }
             | Fault::Unanswered
             | Fault::TookTooLong
             | Fault::ReplyTooLarge { .. }
@@ -161,6 +174,9 @@ impl Fault {
             Fault::UnknownMethod => "Method not found",
             Fault::InvalidParams => "Invalid params",
             Fault::UnknownTool => "Unknown tool",
+            Fault::UnknownResource => "Resource not found",
+            Fault::MissingClientCapability => "Missing required client capability",
+            Fault::TooManyWatched { .. } => "Too many resources are watched",
             Fault::BadCursor => "Invalid params: unknown cursor",
             Fault::NotInitialized => "Invalid request: send `initialize` first",
             Fault::AlreadyInitialized => "Invalid request: the session is already initialized",
@@ -195,6 +211,7 @@ impl fmt::Display for Fault {
             }
             Fault::TooDeep { limit } => write!(f, " (at most {limit} levels)"),
             Fault::TooManyInFlight { limit } => write!(f, " (at most {limit})"),
+            Fault::TooManyWatched { limit } => write!(f, " (their URIs have at most {limit} bytes)"),
             Fault::ErrorWithoutId { code } => write!(f, " (code {code})"),
             Fault::EntriesLeftOut { count } => write!(f, " ({count})"),
             _ => Ok(()),

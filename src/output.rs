@@ -58,6 +58,10 @@ impl<'b> Output<'b> {
         self.frames = true;
     }
 
+    pub(crate) fn uses_frames(&self) -> bool {
+        self.frames
+    }
+
     pub(crate) fn reply_room(&self) -> usize {
         self.reply_room
     }

@@ -8,8 +8,9 @@ use crate::json::{Span, decode_text_in_place};
 use crate::keepalive::{Due, ID_PREFIX};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
-use crate::rpc;
+use crate::rpc::{self, Class};
 use crate::server::Server;
+use crate::server::change::Changes;
 use crate::server::dispatch::{self, Received};
 use crate::server::plan::Plan;
 use crate::time::Millis;
@@ -119,7 +120,11 @@ impl Server<'_> {
             Content::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
             _ => None,
         };
-        if dispatch::may_be_answered(&line.content, class.as_ref()) && !self.core.has_room() {
+        // What a cancellation would take back was said before it came: it is told first.
+        let told_first =
+            self.core.changed.any(Changes::NOTICES) && matches!(class, Some(Class::Notification { .. }));
+        let needs_room = told_first || dispatch::may_be_answered(&line.content, class.as_ref());
+        if needs_room && !self.core.has_room() {
             return false;
         }
         self.core.keep_alive.heard();
@@ -149,6 +154,9 @@ impl Server<'_> {
                     decode_subject(self.input.bytes_mut(), subject);
                     (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
                 }
+                if let Plan::Subscribed { uri } | Plan::Unsubscribed { uri } = &mut plan {
+                    decode_subject(self.input.bytes_mut(), uri);
+                }
                 self.plan = Some(plan);
             }
         }
@@ -159,6 +167,8 @@ impl Server<'_> {
         let ended = self.input.ended();
         if ended && self.input.line().is_none() {
             self.core.life.step(Trigger::EndOfInput);
+            // Whoever listens hears that this is the end.
+            self.core.write_changes();
         }
         let grace = self.core.info.limits.grace;
         if self.core.life.state() == State::Draining {

@@ -15,6 +15,7 @@ use crate::server::change::Changes;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
 use crate::server::reply::{Answering, Context, Incoming, Source};
+use crate::server::watch::Watches;
 use crate::server::write::{write_error, write_fault, write_log, write_result};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
@@ -62,6 +63,7 @@ pub(crate) struct Core<'b> {
     pub(crate) fault: Option<Fault>,
     /// What has changed and was not told yet.
     pub(crate) changed: Changes,
+    pub(crate) watches: Watches<'b>,
     /// The host was told that there is no room, and waits to hear that there is.
     pub(crate) wants_room: bool,
     /// How many messages in a row were none.
@@ -89,6 +91,7 @@ impl<'b> Core<'b> {
             owed_stream: StreamId::NONE,
             fault: None,
             changed: Changes::NONE,
+            watches: Watches::new((&mut []).into()),
             wants_room: false,
             invalid_in_a_row: 0,
             restarted: false,
@@ -101,6 +104,7 @@ impl<'b> Core<'b> {
         self.in_flight.clear();
         self.life = Lifecycle::SERVER;
         self.session = None;
+        self.watches.clear();
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
         (self.invalid_in_a_row, self.restarted) = (0, false);
         self.keep_alive.reset();
@@ -219,6 +223,7 @@ impl Core<'_> {
         self.session = None;
         self.in_flight.clear();
         self.changed = Changes::NONE;
+        self.watches.clear();
         self.keep_alive.reset();
         self.restarted = true;
     }

@@ -8,6 +8,7 @@ use crate::json::{Span, Str};
 use crate::rpc;
 use crate::server::Server;
 use crate::server::call::{Call, Connected, ListTools};
+use crate::server::listen::Listening;
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::{Reply, Source};
 
@@ -25,7 +26,14 @@ pub enum Event<'a> {
     Call(Call<'a>),
     /// The host's own list of tools is asked for.
     ListTools(ListTools<'a>),
-    /// The client has cancelled a deferred request: stop working on it. It gets no answer.
+    /// A client listens to changes (`2026-07-28`). It was told to which.
+    Listening(Listening<'a>),
+    /// The client of the session watches the resource with this URI from now on. It was answered.
+    Subscribed(&'a str),
+    /// It watches the resource no more; others still may ([`Server::is_watched`]).
+    Unsubscribed(&'a str),
+    /// The client has cancelled a deferred request: stop working on it. It gets no answer. Or it was a subscription,
+    /// which hears nothing any more.
     Cancelled {
         /// The request. Its ticket is gone.
         ticket: Ticket,
@@ -63,6 +71,9 @@ impl Server<'_> {
                 let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
                 Event::Cancelled { ticket, reason }
             }
+            Plan::Listening { ticket } => Event::Listening(core.listening(ticket)?),
+            Plan::Subscribed { uri } => Event::Subscribed(text_at(line, uri)),
+            Plan::Unsubscribed { uri } => Event::Unsubscribed(text_at(line, uri)),
             Plan::Connected { revision, info, capabilities } => Event::Connected(Connected {
                 revision,
                 info: rpc::view(line, info),
@@ -87,11 +98,16 @@ impl<'a> Event<'a> {
         let Parts { subject, arguments, meta } = parts;
         match kind {
             RequestKind::ListTools { first } => Event::ListTools(ListTools { reply, first }),
-            RequestKind::CallTool | RequestKind::Machine => {
+            RequestKind::CallTool | RequestKind::Machine | RequestKind::Listen { .. } => {
                 Event::Call(Call { name: subject, arguments, meta, reply })
             }
         }
     }
+}
+
+/// A text that was decoded where it stands.
+fn text_at(line: &[u8], place: Span) -> &str {
+    line.get(place.range()).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
 }
 
 /// The parts of a request that a host sees.

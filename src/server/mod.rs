@@ -9,25 +9,31 @@ mod event;
 mod feature;
 mod handshake;
 mod info;
+mod listen;
 mod logging;
 mod measure;
 mod page;
 mod plan;
 mod reply;
+mod subscriptions;
 mod tools;
+mod watch;
 mod write;
 
 pub use self::call::{Call, Connected, ListTools};
 pub use self::event::Event;
 pub use self::feature::{Change, Feature};
 pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
+pub use self::listen::Listening;
 pub use self::logging::Logging;
 pub use self::reply::{Incoming, Reply};
+pub use self::subscriptions::Subscriptions;
 pub use self::tools::{Tool, ToolResult, Tools};
 
 use self::core::Core;
-use self::plan::Plan;
+use self::plan::{Plan, RequestKind};
 use self::reply::Source;
+use self::watch::Watches;
 use self::write::write_log;
 use crate::buffer::Buffer;
 use crate::fault::{Misuse, NotNow};
@@ -162,6 +168,15 @@ impl<'b> Server<'b> {
         self.core.in_flight = table;
     }
 
+    /// Lends room for the URIs of the resources that clients watch, with [`Subscriptions`]: each takes its length and 11
+    /// bytes. A resource that finds no room is refused (`resources/subscribe`, -32603), or left out of what
+    /// `subscriptions/listen` acknowledges. Without it, none can be watched.
+    #[must_use]
+    pub fn watches(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
+        self.core.watches = Watches::new(uris.into());
+        self
+    }
+
     fn limit_ids(mut self, needed: usize) -> Result<Server<'b>, Misuse> {
         let part = self.core.in_flight.text_limit();
         if self.core.in_flight.limit() > 0 {
@@ -240,16 +255,39 @@ impl<'b> Server<'b> {
     /// [`NotNow::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`NotNow::Busy`]: there
     /// is no room for an answer yet; [`Event::Room`] says when there is.
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
-        let incoming = self.core.in_flight.get(ticket).filter(|incoming| !incoming.expired);
+        let open = |incoming: &&Incoming| {
+            !incoming.expired && !matches!(incoming.context.kind, RequestKind::Listen { .. })
+        };
+        let incoming = self.core.in_flight.get(ticket).filter(open);
         let context = incoming.ok_or(NotNow::Gone)?.context;
         self.take_room()?;
         Ok(Reply { machine: &mut self.core, source: Source::Slot(ticket), context })
     }
 
-    /// Says that a list has changed. The client is told as soon as there is room, once for any number of changes, if
-    /// the feature declared it.
+    /// Says that a list or a resource has changed. This cannot fail: whoever wants to hear of it is told as soon as there
+    /// is room, once for any number of changes until then.
+    ///
+    /// That is the client of a complete handshake, if the feature declared that its list can change; and with
+    /// [`Subscriptions`], everybody who listens to that list or watches that resource.
     pub fn changed(&mut self, change: Change<'_>) {
         self.core.set_changed(change);
+    }
+
+    /// Whether anybody watches the resource with this URI. A host that watches a file for its clients asks when it hears
+    /// [`Event::Unsubscribed`], or that a subscription has ended.
+    #[must_use]
+    pub fn is_watched(&self, uri: &str) -> bool {
+        let Core { watches, in_flight, .. } = &self.core;
+        watches.iter().any(|watch| watch.uri == uri && watch.owner.lives(in_flight))
+    }
+
+    /// Ends a subscription of the stateless era: when there is room, the client gets what it was not told yet, and then
+    /// the answer to its `subscriptions/listen`. On a transport with one channel `notifications/cancelled` follows it.
+    ///
+    /// # Errors
+    /// [`NotNow::Gone`]: it has ended, or is no subscription.
+    pub fn end_subscription(&mut self, ticket: Ticket) -> Result<(), NotNow> {
+        self.core.end_subscription(ticket)
     }
 
     /// Sends a log message that belongs to no request, to a client of the handshake era.
@@ -295,7 +333,7 @@ impl<'b> Server<'b> {
         Ok(())
     }
 
-    /// How many requests are deferred.
+    /// How many requests are in flight: those that are deferred, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
         self.core.in_flight.len()

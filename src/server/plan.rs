@@ -3,6 +3,7 @@
 use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::Span;
+use crate::server::change::Changes;
 use crate::server::reply::Context;
 use crate::version::Revision;
 
@@ -16,13 +17,25 @@ pub(crate) enum Plan {
     Expired(Ticket),
     Cancelled { ticket: Ticket, reason: Span },
     Connected { revision: Revision, info: Span, capabilities: Span },
+    Listening { ticket: Ticket },
+    Subscribed { uri: Span },
+    Unsubscribed { uri: Span },
     Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context },
 }
 
 impl Plan {
     /// Whether it is about the line that waits. Others come while an unrelated line waits for room.
     pub(crate) fn holds_line(&self) -> bool {
-        matches!(self, Plan::Ready | Plan::Cancelled { .. } | Plan::Connected { .. } | Plan::Request { .. })
+        matches!(
+            self,
+            Plan::Ready
+                | Plan::Cancelled { .. }
+                | Plan::Connected { .. }
+                | Plan::Listening { .. }
+                | Plan::Subscribed { .. }
+                | Plan::Unsubscribed { .. }
+                | Plan::Request { .. }
+        )
     }
 }
 
@@ -32,6 +45,11 @@ pub(crate) enum RequestKind {
     /// Answered by the machine itself.
     Machine,
     CallTool,
+    /// `subscriptions/listen`: what it hears of, and what of that was not told yet.
+    Listen {
+        filter: Changes,
+        pending: Changes,
+    },
     /// The next page of the host's own list, from this entry on.
     ListTools {
         first: u32,

@@ -52,6 +52,7 @@ impl Host<'_> {
                 self.server.changed(Change::Tools);
                 Ok(())
             }
+            "end" => self.server.end_subscription(self.notes.ticket(first)),
             "shutdown" => {
                 self.server.shutdown(self.now);
                 Ok(())

@@ -11,3 +11,4 @@ mod limits;
 mod output;
 mod random;
 mod stateless;
+mod subscriptions;
