@@ -291,3 +291,6 @@ fn needs_tasks(request: &mut Request<'_, '_>) -> Handled {
     });
     Handled::Refused(written.err().unwrap_or(Fault::MissingClientCapability))
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,7 +44,7 @@ pub(crate) struct Watches<'b> {
 }
 
 /// Slot and generation of the owner, whether it is to be told, the length of the URI. The URI comes behind it.
-const HEAD: usize = 11;
+pub(crate) const HEAD: usize = 11;
 
 /// An entry, with where it begins and where the next one does.
 #[derive(Debug, Clone, Copy)]

@@ -29,10 +29,7 @@ fn tag(id: &str) -> String {
 }
 
 fn acknowledged(id: &str, filter: &str) -> String {
-    format!(
-        "< note notifications/subscriptions/acknowledged {{{},\"notifications\":{filter}}}\n",
-        tag(id)
-    )
+    format!("< note notifications/subscriptions/acknowledged {{{},\"notifications\":{filter}}}\n", tag(id))
 }
 
 /// A subscription to the list of tools, with what is said and heard.
@@ -76,7 +73,8 @@ fn a_subscription_hears_what_it_asked_for_with_its_own_id() {
 
 #[test]
 fn what_is_no_filter_is_refused() {
-    let refused = "< error 1 -32602 Invalid params: `notifications` must be an object\n! fault InvalidParams\n";
+    let refused =
+        "< error 1 -32602 Invalid params: `notifications` must be an object\n! fault InvalidParams\n";
     for params in ["", r#","notifications":null"#, r#","notifications":[]"#, r#","notifications":true"#] {
         both().check(&format!("{}{refused}", request("1", "subscriptions/listen", "{}", params)));
     }
@@ -105,7 +103,8 @@ fn without_the_feature_there_is_no_such_method() {
         acknowledged("1", "{}")
     ));
     // It belongs to the stateless era, and its siblings to the other.
-    let unknown = |method: &str| format!("< error 1 -32601 Method not found: {method}\n! fault UnknownMethod\n");
+    let unknown =
+        |method: &str| format!("< error 1 -32601 Method not found: {method}\n! fault UnknownMethod\n");
     for revision in Revision::ALL.into_iter().filter(|revision| Revisions::HANDSHAKE.contains(*revision)) {
         both().session(revision).check(&format!(
             "> call 1 subscriptions/listen {{\"notifications\":{{}}}}\n{}",
@@ -114,7 +113,8 @@ fn without_the_feature_there_is_no_such_method() {
     }
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         both().check(&format!("{}{}", request("1", method, "{}", r#","uri":"a:b""#), unknown(method)));
-        let refused = "< error 1 -32601 Method not found: resources cannot be watched here\n! fault UnknownMethod\n";
+        let refused =
+            "< error 1 -32601 Method not found: resources cannot be watched here\n! fault UnknownMethod\n";
         both()
             .session(Revision::V2025_11_25)
             .check(&format!("> call 1 {method} {{\"uri\":\"a:b\"}}\n{refused}"));
@@ -156,7 +156,8 @@ fn a_subscription_takes_a_slot_and_no_time() {
 
 #[test]
 fn a_cancelled_subscription_hears_nothing_more() {
-    let cancel = "> note notifications/cancelled {\"requestId\":1,\"reason\":\"enough\"}\n! cancelled 0 enough\n";
+    let cancel =
+        "> note notifications/cancelled {\"requestId\":1,\"reason\":\"enough\"}\n! cancelled 0 enough\n";
     both().check(&format!("{}{cancel}* changed\n* deferred 0\n* end 0\n! not now Gone\n", tools("1")));
     both().check(&format!("{}{}{cancel}* changed\n{}", tools("1"), tools("2"), told("2")));
     // What was said before the cancellation came is told, whether output drains at once or in pieces.
