@@ -28,6 +28,13 @@ pub enum Fault {
     Truncated,
     /// A JSON array: no batches are taken here.
     Batch,
+    /// A batch without members.
+    EmptyBatch,
+    /// A batch with so many requests that not even errors for all of them would fit.
+    BatchTooLarge {
+        /// How many there may be now.
+        limit: usize,
+    },
     /// The message is valid JSON, but no JSON object.
     NotAnObject,
     /// `jsonrpc` is missing or not `"2.0"`.
@@ -120,6 +127,8 @@ impl Fault {
             Fault::LineTooLong { .. }
             | Fault::TooDeep { .. }
             | Fault::Batch
+            | Fault::EmptyBatch
+            | Fault::BatchTooLarge { .. }
             | Fault::NotAnObject
             | Fault::WrongJsonRpcVersion
             | Fault::InvalidId
@@ -165,6 +174,8 @@ impl Fault {
             Fault::TooDeep { .. } => "Invalid request: the message is nested too deeply",
             Fault::Truncated => "the input ended in the middle of a message",
             Fault::Batch => "Invalid request: batches are not supported",
+            Fault::EmptyBatch => "Invalid request: the batch is empty",
+            Fault::BatchTooLarge { .. } => "Invalid request: the batch has too many requests",
             Fault::NotAnObject => "Invalid request: a message is a JSON object",
             Fault::WrongJsonRpcVersion => "Invalid request: `jsonrpc` must be \"2.0\"",
             Fault::InvalidId => "Invalid request: `id` must be a string or an integer",
@@ -210,7 +221,9 @@ impl fmt::Display for Fault {
                 write!(f, " (at most {limit} bytes)")
             }
             Fault::TooDeep { limit } => write!(f, " (at most {limit} levels)"),
-            Fault::TooManyInFlight { limit } => write!(f, " (at most {limit})"),
+            Fault::TooManyInFlight { limit } | Fault::BatchTooLarge { limit } => {
+                write!(f, " (at most {limit})")
+            }
             Fault::TooManyWatched { limit } => write!(f, " (their URIs have at most {limit} bytes)"),
             Fault::ErrorWithoutId { code } => write!(f, " (code {code})"),
             Fault::EntriesLeftOut { count } => write!(f, " ({count})"),

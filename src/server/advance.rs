@@ -3,7 +3,7 @@
 use core::mem;
 
 use crate::fault::Fault;
-use crate::frame::About;
+use crate::frame::{About, StreamId};
 use crate::json::{Span, decode_text_in_place};
 use crate::keepalive::{Due, ID_PREFIX};
 use crate::lifecycle::{State, Trigger};
@@ -29,7 +29,14 @@ impl Server<'_> {
             self.core.write_fault(Some(id), stream, Fault::Unanswered, None);
             self.core.fault = Some(Fault::Unanswered);
         }
-        self.input.release();
+        self.release();
+    }
+
+    /// Lets the line go, unless it is a batch, which has more members.
+    fn release(&mut self) {
+        if !self.core.batch.in_line() {
+            self.input.release();
+        }
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
@@ -48,7 +55,8 @@ impl Server<'_> {
             return true;
         }
         self.core.write_expired();
-        if self.core.wants_room && self.core.has_room() {
+        self.core.write_batch();
+        if self.core.wants_room && !self.core.batch.in_line() && self.core.has_room() {
             self.core.wants_room = false;
             self.plan = Some(Plan::Room);
             return true;
@@ -65,6 +73,7 @@ impl Server<'_> {
         self.core.life.step(Trigger::Lost);
         self.core.output.clear();
         self.core.in_flight.clear();
+        self.core.batch.clear();
         self.input.close();
     }
 
@@ -115,6 +124,9 @@ impl Server<'_> {
     /// Deals with the next line, if there is one and there is room for its answer.
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
+        if self.core.batch.in_line() {
+            return self.next_member(line.stream);
+        }
         let bytes = self.input.bytes();
         let class = match line.content {
             Content::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
@@ -142,19 +154,34 @@ impl Server<'_> {
         true
     }
 
+    /// Deals with the next member of a batch, if there is room for what it may say beside its answer, and for all the
+    /// answers.
+    fn next_member(&mut self, stream: StreamId) -> bool {
+        let Some(batching) = self.core.batching().filter(|_| self.core.has_room()) else { return false };
+        match batching.next(&mut self.core, self.input.bytes(), stream) {
+            Some(outcome) => self.settle(outcome),
+            None => {
+                batching.end(&mut self.core, stream);
+                self.input.release();
+            }
+        }
+        true
+    }
+
     fn settle(&mut self, outcome: Received) {
         match outcome {
-            Received::Done => self.input.release(),
+            Received::Begun => {}
+            Received::Done => self.release(),
             Received::Fault(fault) => {
                 self.plan = Some(Plan::Fault(fault));
-                self.input.release();
+                self.release();
             }
             Received::Host(mut plan) => {
                 if let Plan::Request { id, subject, context, .. } = &mut plan {
                     decode_subject(self.input.bytes_mut(), subject);
                     (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
                 }
-                if let Plan::Subscribed { uri } | Plan::Unsubscribed { uri } = &mut plan {
+                if let Plan::Watched { uri, .. } = &mut plan {
                     decode_subject(self.input.bytes_mut(), uri);
                 }
                 self.plan = Some(plan);

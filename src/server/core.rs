@@ -11,6 +11,7 @@ use crate::json::{Decimal, Json, Span, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::Lifecycle;
 use crate::output::{Output, Overflow};
+use crate::server::batch::{Batch, Batching};
 use crate::server::change::Changes;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
@@ -64,6 +65,7 @@ pub(crate) struct Core<'b> {
     /// What has changed and was not told yet.
     pub(crate) changed: Changes,
     pub(crate) watches: Watches<'b>,
+    pub(crate) batch: Batch<'b>,
     /// The host was told that there is no room, and waits to hear that there is.
     pub(crate) wants_room: bool,
     /// How many messages in a row were none.
@@ -92,6 +94,7 @@ impl<'b> Core<'b> {
             fault: None,
             changed: Changes::NONE,
             watches: Watches::new((&mut []).into()),
+            batch: Batch::new((&mut []).into()),
             wants_room: false,
             invalid_in_a_row: 0,
             restarted: false,
@@ -105,6 +108,7 @@ impl<'b> Core<'b> {
         self.life = Lifecycle::SERVER;
         self.session = None;
         self.watches.clear();
+        self.batch.clear();
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
         (self.invalid_in_a_row, self.restarted) = (0, false);
         self.keep_alive.reset();
@@ -123,6 +127,54 @@ impl Core<'_> {
 
     fn room(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
+    }
+
+    pub(crate) fn batching(&self) -> Option<&'static dyn Batching> {
+        self.info.features.iter().find_map(|feature| feature.batching())
+    }
+
+    /// Who deals with batches in this session, if they can be taken.
+    pub(crate) fn takes_batches(&self) -> Option<&'static dyn Batching> {
+        let takes = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
+        self.batching().filter(|_| takes && self.batch.has_buffer() && !self.batch.in_line())
+    }
+
+    /// How many bytes the next answer may have.
+    pub(crate) fn answer_room(&self, batched: bool) -> usize {
+        match self.batching().filter(|_| batched) {
+            Some(batching) => batching.room(self).min(self.room()),
+            None => self.room(),
+        }
+    }
+
+    /// An answer was written, when so many bytes had been. That of a member of a batch waits for those of the others.
+    pub(crate) fn collect(&mut self, batched: bool, before: usize) {
+        if batched && let Some(batching) = self.batching() {
+            batching.collect(self, self.output.written().wrapping_sub(before));
+        }
+    }
+
+    /// Writes the answers to a batch that are all there.
+    pub(crate) fn write_batch(&mut self) {
+        if self.batch.is_complete()
+            && self.has_room()
+            && let Some(batching) = self.batching()
+        {
+            batching.write_open(self);
+        }
+    }
+
+    /// A request is in flight no more.
+    pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
+        if self.in_flight.get(ticket).is_some_and(|incoming| incoming.context.batched) {
+            self.batch.ended();
+        }
+        self.in_flight.release(ticket);
+    }
+
+    fn too_large(&self, context: Context) -> Fault {
+        let limit = if context.batched { self.answer_room(true) } else { self.output.reply_room() };
+        Fault::ReplyTooLarge { limit }
     }
 
     /// Answers a request; an answer that does not fit, or is not valid, becomes a small error.
@@ -152,7 +204,7 @@ impl Core<'_> {
         });
         let fault = match sent {
             Ok(()) => return Ok(()),
-            Err(Overflow) if valid => Fault::ReplyTooLarge { limit: self.output.reply_room() },
+            Err(Overflow) if valid => self.too_large(context),
             Err(Overflow) => Fault::InvalidReply,
         };
         self.send_fault(source, context, fault);
@@ -170,7 +222,7 @@ impl Core<'_> {
         let sent = self.send_answer(source, context, &mut |out, id| {
             write_result(out, id, info, context.revision, true, body);
         });
-        sent.map_err(|Overflow| Fault::ReplyTooLarge { limit: self.output.reply_room() })
+        sent.map_err(|Overflow| self.too_large(context))
     }
 
     /// Answers a request with the error of a fault.
@@ -191,7 +243,8 @@ impl Core<'_> {
     ) {
         let Some(code) = fault.code() else { return };
         let id = id.or(self.null_id());
-        let room = self.room();
+        let batched = self.batch.in_line();
+        let (room, before) = (self.answer_room(batched), self.output.written());
         for detail in [detail, None] {
             let sent = self.output.write(About::response(stream), room, &mut |out| {
                 write_error(out, id, &mut |out| {
@@ -205,7 +258,7 @@ impl Core<'_> {
                 });
             });
             if sent.is_ok() {
-                return;
+                return self.collect(batched, before);
             }
         }
     }
@@ -224,6 +277,7 @@ impl Core<'_> {
         self.in_flight.clear();
         self.changed = Changes::NONE;
         self.watches.clear();
+        self.batch.clear();
         self.keep_alive.reset();
         self.restarted = true;
     }
@@ -252,7 +306,7 @@ impl Core<'_> {
     fn close(&mut self, source: &Source<'_>, outcome: Result<(), Fault>) {
         match source {
             Source::Line { .. } => self.owed = false,
-            Source::Slot(ticket) => self.in_flight.release(*ticket),
+            Source::Slot(ticket) => self.end_in_flight(*ticket),
         }
         if let Err(fault) = outcome {
             self.fault = Some(fault);
@@ -266,13 +320,15 @@ impl Core<'_> {
         context: Context,
         body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
     ) -> Result<(), Overflow> {
-        let room = self.room();
+        let (room, before) = (self.answer_room(context.batched), self.output.written());
         let about = About::response(context.stream);
         let id = match source {
             Source::Line { id, .. } => id,
             Source::Slot(ticket) => self.in_flight.id(*ticket),
         };
-        self.output.write(about, room, &mut |out| body(out, id))
+        self.output.write(about, room, &mut |out| body(out, id))?;
+        self.collect(context.batched, before);
+        Ok(())
     }
 }
 
@@ -359,6 +415,9 @@ impl Answering for Core<'_> {
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
             if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
+        if context.batched && !self.batch.may_defer() {
+            return None;
+        }
         let id_length = u16::try_from(id.len()).ok()?;
         let ticket =
             self.in_flight.take(Incoming { id_length, context, last_progress: *last, expired: false })?;
@@ -370,6 +429,9 @@ impl Answering for Core<'_> {
         let time = time.unwrap_or(self.info.limits.deferred);
         self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
         self.owed = false;
+        if context.batched {
+            self.batch.deferred();
+        }
         Some(ticket)
     }
 

@@ -72,8 +72,10 @@ impl Server<'_> {
                 Event::Cancelled { ticket, reason }
             }
             Plan::Listening { ticket } => Event::Listening(core.listening(ticket)?),
-            Plan::Subscribed { uri } => Event::Subscribed(text_at(line, uri)),
-            Plan::Unsubscribed { uri } => Event::Unsubscribed(text_at(line, uri)),
+            Plan::Watched { uri, on } => {
+                let uri = text_at(line, uri);
+                if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
+            }
             Plan::Connected { revision, info, capabilities } => Event::Connected(Connected {
                 revision,
                 info: rpc::view(line, info),

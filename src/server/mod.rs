@@ -1,6 +1,7 @@
 //! The server side of one connection, in both eras.
 
 mod advance;
+mod batch;
 mod call;
 mod change;
 mod core;
@@ -20,6 +21,7 @@ mod tools;
 mod watch;
 mod write;
 
+pub use self::batch::Batches;
 pub use self::call::{Call, Connected, ListTools};
 pub use self::event::Event;
 pub use self::feature::{Change, Feature};
@@ -30,6 +32,7 @@ pub use self::reply::{Incoming, Reply};
 pub use self::subscriptions::Subscriptions;
 pub use self::tools::{Tool, ToolResult, Tools};
 
+use self::batch::Batch;
 use self::core::Core;
 use self::plan::{Plan, RequestKind};
 use self::reply::Source;
@@ -174,6 +177,14 @@ impl<'b> Server<'b> {
     #[must_use]
     pub fn watches(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
         self.core.watches = Watches::new(uris.into());
+        self
+    }
+
+    /// Lends room for the answers to a batch, with [`Batches`], until they leave as one message. Half of it may be used by
+    /// one whose members are deferred while another comes: more than twice of what an answer may have is never used.
+    #[must_use]
+    pub fn batches(mut self, answers: impl Into<Buffer<'b>>) -> Server<'b> {
+        self.core.batch = Batch::new(answers.into());
         self
     }
 
@@ -326,6 +337,7 @@ impl<'b> Server<'b> {
     fn take_room(&mut self) -> Result<(), NotNow> {
         let promised = self.core.owed || matches!(self.plan, Some(Plan::Request { .. }));
         let waits = self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
+        let waits = waits || self.core.batch.in_line() || self.core.batch.is_complete();
         if promised || waits || !self.core.has_room() {
             self.core.wants_room = true;
             return Err(NotNow::Busy);

@@ -18,8 +18,7 @@ pub(crate) enum Plan {
     Cancelled { ticket: Ticket, reason: Span },
     Connected { revision: Revision, info: Span, capabilities: Span },
     Listening { ticket: Ticket },
-    Subscribed { uri: Span },
-    Unsubscribed { uri: Span },
+    Watched { uri: Span, on: bool },
     Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context },
 }
 
@@ -32,8 +31,7 @@ impl Plan {
                 | Plan::Cancelled { .. }
                 | Plan::Connected { .. }
                 | Plan::Listening { .. }
-                | Plan::Subscribed { .. }
-                | Plan::Unsubscribed { .. }
+                | Plan::Watched { .. }
                 | Plan::Request { .. }
         )
     }

@@ -126,7 +126,7 @@ fn subscribe(request: &mut Request<'_, '_>) -> Handled {
     let added = watches.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, room));
     let limit = watches.limit();
     match added {
-        Ok(new) => settle(request, new.then_some(Plan::Subscribed { uri: place })),
+        Ok(new) => settle(request, new.then_some(Plan::Watched { uri: place, on: true })),
         Err(NotWatched::Full) => request.refuse(
             Fault::TooManyWatched { limit },
             &format_args!("their URIs have at most {limit} bytes; unsubscribe from some"),
@@ -140,7 +140,7 @@ fn subscribe(request: &mut Request<'_, '_>) -> Handled {
 fn unsubscribe(request: &mut Request<'_, '_>) -> Handled {
     let Some((uri, place)) = uri_of(request) else { return no_uri(request) };
     let was = request.core.watches.remove(Owner::Session, uri);
-    settle(request, was.then_some(Plan::Unsubscribed { uri: place }))
+    settle(request, was.then_some(Plan::Watched { uri: place, on: false }))
 }
 
 /// The URI of a request, with its place in the line.

@@ -4,6 +4,7 @@
 mod common;
 
 mod bad_input;
+mod batches;
 mod frames;
 mod handshake;
 mod in_flight;
