@@ -3,7 +3,7 @@
 use core::mem;
 
 use crate::fault::Fault;
-use crate::frame::{About, StreamId};
+use crate::frame::About;
 use crate::json::{Span, decode_text_in_place};
 use crate::keepalive::{Due, ID_PREFIX};
 use crate::lifecycle::{State, Trigger};
@@ -121,72 +121,64 @@ impl Server<'_> {
         }
     }
 
-    /// Deals with the next line, if there is one and there is room for its answer.
+    /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
-        if self.core.batch.in_line() {
-            return self.next_member(line.stream);
-        }
         let bytes = self.input.bytes();
+        let in_line = self.core.batch.in_line();
         let class = match line.content {
-            Content::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
+            Content::Message(envelope) if !in_line => Some(rpc::classify(&envelope, bytes)),
             _ => None,
         };
         // What a cancellation would take back was said before it came: it is told first.
         let told_first =
             self.core.changed.any(Changes::NOTICES) && matches!(class, Some(Class::Notification { .. }));
-        let needs_room = told_first || dispatch::may_be_answered(&line.content, class.as_ref());
+        let needs_room = in_line || told_first || dispatch::may_be_answered(&line.content, class.as_ref());
         if needs_room && !self.core.has_room() {
             return false;
         }
-        self.core.keep_alive.heard();
-        self.core.output.show();
         let outcome = match class {
-            Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
-            None => Received::Fault(dispatch::no_message(&mut self.core, bytes, line.content, line.stream)),
+            _ if in_line => self.core.next_member(bytes, line.stream),
+            class => {
+                self.core.keep_alive.heard();
+                self.core.output.show();
+                let outcome = match class {
+                    Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
+                    None => Received::Fault(dispatch::no_message(
+                        &mut self.core,
+                        bytes,
+                        line.content,
+                        line.stream,
+                    )),
+                };
+                let fault = match &outcome {
+                    Received::Fault(fault) => Err(*fault),
+                    _ => Ok(()),
+                };
+                self.core.output.show_received(bytes, fault);
+                outcome
+            }
         };
-        let fault = match &outcome {
-            Received::Fault(fault) => Err(*fault),
-            _ => Ok(()),
-        };
-        self.core.output.show_received(bytes, fault);
         self.settle(outcome);
         true
     }
 
-    /// Deals with the next member of a batch, if there is room for what it may say beside its answer, and for all the
-    /// answers.
-    fn next_member(&mut self, stream: StreamId) -> bool {
-        let Some(batching) = self.core.batching().filter(|_| self.core.has_room()) else { return false };
-        match batching.next(&mut self.core, self.input.bytes(), stream) {
-            Some(outcome) => self.settle(outcome),
-            None => {
-                batching.end(&mut self.core, stream);
-                self.input.release();
-            }
-        }
-        true
-    }
-
     fn settle(&mut self, outcome: Received) {
-        match outcome {
-            Received::Begun => {}
-            Received::Done => self.release(),
-            Received::Fault(fault) => {
-                self.plan = Some(Plan::Fault(fault));
-                self.release();
-            }
+        self.plan = match outcome {
             Received::Host(mut plan) => {
-                if let Plan::Request { id, subject, context, .. } = &mut plan {
-                    decode_subject(self.input.bytes_mut(), subject);
+                if let Plan::Request { subject: text, .. } | Plan::Watched { uri: text, .. } = &mut plan {
+                    decode_subject(self.input.bytes_mut(), text);
+                }
+                if let Plan::Request { id, context, .. } = &plan {
                     (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
                 }
-                if let Plan::Watched { uri, .. } = &mut plan {
-                    decode_subject(self.input.bytes_mut(), uri);
-                }
                 self.plan = Some(plan);
+                return;
             }
-        }
+            Received::Fault(fault) => Some(Plan::Fault(fault)),
+            Received::Done | Received::Begun => None,
+        };
+        self.release();
     }
 
     /// Ends the connection when its input has, and nothing is left to do.

@@ -20,6 +20,8 @@ impl Changes {
     /// A feature has something to tell by itself.
     pub(crate) const NOTICES: Changes = Changes(128);
 
+    pub(crate) const TO_FEATURES: Changes = Changes(64 | 128);
+
     pub(crate) fn any(self, of: Changes) -> bool {
         self.0 & of.0 != 0
     }
@@ -71,8 +73,7 @@ impl Core<'_> {
                 }
             }
         }
-        let ends = state == State::Draining && self.changed.any(Changes::LISTENED);
-        if ends || self.changed.any(Changes::NOTICES) {
+        if self.changed.any(Changes::TO_FEATURES) {
             for feature in info.features {
                 feature.write_notices(self);
             }

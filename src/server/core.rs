@@ -13,6 +13,7 @@ use crate::lifecycle::Lifecycle;
 use crate::output::{Output, Overflow};
 use crate::server::batch::{Batch, Batching};
 use crate::server::change::Changes;
+use crate::server::dispatch::Received;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
 use crate::server::reply::{Answering, Context, Incoming, Source};
@@ -94,7 +95,7 @@ impl<'b> Core<'b> {
             fault: None,
             changed: Changes::NONE,
             watches: Watches::new((&mut []).into()),
-            batch: Batch::new((&mut []).into()),
+            batch: Batch::none(),
             wants_room: false,
             invalid_in_a_row: 0,
             restarted: false,
@@ -125,41 +126,40 @@ impl Core<'_> {
         has
     }
 
-    fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }
 
+    /// Who deals with batches in this session.
     pub(crate) fn batching(&self) -> Option<&'static dyn Batching> {
-        self.info.features.iter().find_map(|feature| feature.batching())
-    }
-
-    /// Who deals with batches in this session, if they can be taken.
-    pub(crate) fn takes_batches(&self) -> Option<&'static dyn Batching> {
+        let batching = self.batch.batching?;
         let takes = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
-        self.batching().filter(|_| takes && self.batch.has_buffer() && !self.batch.in_line())
+        takes.then_some(batching)
     }
 
-    /// How many bytes the next answer may have.
-    pub(crate) fn answer_room(&self, batched: bool) -> usize {
-        match self.batching().filter(|_| batched) {
-            Some(batching) => batching.room(self).min(self.room()),
-            None => self.room(),
-        }
-    }
-
-    /// An answer was written, when so many bytes had been. That of a member of a batch waits for those of the others.
+    /// The answer to a member of a batch, if it was one, waits for those of the others. It was written when so many
+    /// bytes had been.
     pub(crate) fn collect(&mut self, batched: bool, before: usize) {
-        if batched && let Some(batching) = self.batching() {
+        if batched && let Some(batching) = self.batch.batching {
             batching.collect(self, self.output.written().wrapping_sub(before));
         }
     }
 
-    /// Writes the answers to a batch that are all there.
+    /// Leaves room for the answers of the other members of a batch.
+    pub(crate) fn limit_to_batch(&mut self, batched: bool) {
+        if batched && let Some(batching) = self.batch.batching {
+            batching.limit(self);
+        }
+    }
+
+    /// Deals with the next member of the line.
+    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId) -> Received {
+        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream))
+    }
+
+    /// Writes the answers to the open batch, if they are all there.
     pub(crate) fn write_batch(&mut self) {
-        if self.batch.is_complete()
-            && self.has_room()
-            && let Some(batching) = self.batching()
-        {
+        if let Some(batching) = self.batch.batching {
             batching.write_open(self);
         }
     }
@@ -167,13 +167,14 @@ impl Core<'_> {
     /// A request is in flight no more.
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
         if self.in_flight.get(ticket).is_some_and(|incoming| incoming.context.batched) {
-            self.batch.ended();
+            self.batch.deferred = self.batch.deferred.wrapping_sub(1);
         }
         self.in_flight.release(ticket);
     }
 
+    /// What is said of an answer that does not fit.
     fn too_large(&self, context: Context) -> Fault {
-        let limit = if context.batched { self.answer_room(true) } else { self.output.reply_room() };
+        let limit = if context.batched { self.room() } else { self.output.reply_room() };
         Fault::ReplyTooLarge { limit }
     }
 
@@ -244,7 +245,7 @@ impl Core<'_> {
         let Some(code) = fault.code() else { return };
         let id = id.or(self.null_id());
         let batched = self.batch.in_line();
-        let (room, before) = (self.answer_room(batched), self.output.written());
+        let (room, before) = (self.room(), self.output.written());
         for detail in [detail, None] {
             let sent = self.output.write(About::response(stream), room, &mut |out| {
                 write_error(out, id, &mut |out| {
@@ -320,7 +321,7 @@ impl Core<'_> {
         context: Context,
         body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
     ) -> Result<(), Overflow> {
-        let (room, before) = (self.answer_room(context.batched), self.output.written());
+        let (room, before) = (self.room(), self.output.written());
         let about = About::response(context.stream);
         let id = match source {
             Source::Line { id, .. } => id,
@@ -415,23 +416,20 @@ impl Answering for Core<'_> {
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
             if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
-        if context.batched && !self.batch.may_defer() {
-            return None;
-        }
         let id_length = u16::try_from(id.len()).ok()?;
         let ticket =
             self.in_flight.take(Incoming { id_length, context, last_progress: *last, expired: false })?;
-        if !self.in_flight.set_text(ticket, [id, token]) {
+        // At most one batch stays open.
+        let waits = context.batched && self.batch.open;
+        if waits || !self.in_flight.set_text(ticket, [id, token]) {
             self.in_flight.release(ticket);
             return None;
         }
         self.in_flight.link_id(ticket);
         let time = time.unwrap_or(self.info.limits.deferred);
         self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
+        self.batch.deferred = self.batch.deferred.wrapping_add(context.batched.into());
         self.owed = false;
-        if context.batched {
-            self.batch.deferred();
-        }
         Some(ticket)
     }
 

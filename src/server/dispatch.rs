@@ -78,7 +78,7 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
             let code = rpc::view(line, error).get("code").and_then(Json::integer).unwrap_or(0);
             Received::Fault(Fault::ErrorWithoutId { code })
         }
-        Class::Invalid { why: Invalid::Batch, .. } if let Some(batching) = core.takes_batches() => {
+        Class::Invalid { why: Invalid::Batch, .. } if let Some(batching) = core.batching() => {
             batching.begin(core, line, stream)
         }
         Class::Invalid { id, why, answerable } => {
@@ -109,9 +109,6 @@ impl Core<'_> {
         }
         match &fault {
             Fault::NotJson(error) => self.write_fault(id, stream, fault, Some(error)),
-            Fault::BatchTooLarge { limit } => {
-                self.write_fault(id, stream, fault, Some(&format_args!("at most {limit} requests")));
-            }
             _ => self.write_fault(id, stream, fault, None),
         }
         fault
@@ -334,7 +331,7 @@ impl Core<'_> {
         {
             if let Some(incoming) = self.in_flight.get(ticket) {
                 let Context { stream, batched, .. } = incoming.context;
-                let (room, before) = (self.answer_room(batched), self.output.written());
+                let (room, before) = (self.room(), self.output.written());
                 let id = self.in_flight.text(ticket);
                 let _ = self.output.write(About::response(stream), room, &mut |out| {
                     write_error(out, Some(id), &mut |out| write_fault(out, Fault::TookTooLong));

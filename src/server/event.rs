@@ -71,7 +71,9 @@ impl Server<'_> {
                 let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
                 Event::Cancelled { ticket, reason }
             }
-            Plan::Listening { ticket } => Event::Listening(core.listening(ticket)?),
+            Plan::Listening { ticket } => {
+                Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
+            }
             Plan::Watched { uri, on } => {
                 let uri = text_at(line, uri);
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }

@@ -2,7 +2,6 @@
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Span, Str, Writer};
-use crate::server::batch::Batching;
 use crate::server::core::{Core, Shape};
 use crate::server::info::ServerInfo;
 use crate::server::plan::{Plan, RequestKind};
@@ -44,11 +43,6 @@ pub(crate) trait Sealed {
 
     /// Whether there is a resource with this URI. `None`: it cannot say.
     fn knows_resource(&self, _: Str<'_>) -> Option<bool> {
-        None
-    }
-
-    /// How batches are dealt with, if it is that feature.
-    fn batching(&self) -> Option<&'static dyn Batching> {
         None
     }
 

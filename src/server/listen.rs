@@ -2,7 +2,7 @@
 
 use crate::fault::NotNow;
 use crate::frame::{About, StreamId};
-use crate::inflight::Ticket;
+use crate::inflight::{InFlight, Ticket};
 use crate::json::Writer;
 use crate::lifecycle::State;
 use crate::server::change::Changes;
@@ -10,18 +10,17 @@ use crate::server::core::Core;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
-use crate::server::reply::Context;
+use crate::server::reply::{Context, Incoming};
 use crate::server::watch::{Owner, Watches};
 use crate::types::meta;
 use crate::version::Revision;
 
 /// A client listens (`subscriptions/listen`), and was told to what. If its request is cancelled, so is the
 /// subscription: [`Event::Cancelled`](crate::server::Event::Cancelled) says so.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Listening<'a> {
     pub(crate) ticket: Ticket,
-    pub(crate) filter: Changes,
-    pub(crate) stream: StreamId,
+    pub(crate) in_flight: &'a InFlight<'a, Incoming>,
     pub(crate) watches: &'a Watches<'a>,
 }
 
@@ -37,7 +36,10 @@ impl<'a> Listening<'a> {
     pub fn hears(&self, change: Change<'_>) -> bool {
         match change {
             Change::Resource(uri) => self.uris().any(|watched| watched == uri),
-            list => self.filter.any(list.list()),
+            list => match self.context().map(|context| context.kind) {
+                Some(RequestKind::Listen { filter, .. }) => filter.any(list.list()),
+                _ => false,
+            },
         }
     }
 
@@ -50,7 +52,21 @@ impl<'a> Listening<'a> {
     /// The stream that the request came from, in frame mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
-        self.stream
+        self.context().map_or(StreamId::NONE, |context| context.stream)
+    }
+
+    fn context(&self) -> Option<Context> {
+        self.in_flight.get(self.ticket).map(|incoming| incoming.context)
+    }
+}
+
+impl core::fmt::Debug for Listening<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Listening")
+            .field("ticket", &self.ticket)
+            .field("context", &self.context())
+            .field("watches", &self.watches)
+            .finish()
     }
 }
 
@@ -103,6 +119,9 @@ pub(crate) fn note(core: &mut Core<'_>, change: Change<'_>) {
 
 /// Writes what waits to be told, as far as there is room: first lists, then resources, then ends.
 pub(crate) fn write(core: &mut Core<'_>) {
+    if !core.changed.any(Changes::NOTICES) && core.life.state() != State::Draining {
+        return;
+    }
     if write_lists(core).is_some()
         && let Some(waits) = write_resources(core)
         && write_ends(core).is_some()
@@ -283,13 +302,6 @@ pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], info: &ServerInfo<'_>
 }
 
 impl Core<'_> {
-    /// A subscription, as the host sees it.
-    pub(crate) fn listening(&self, ticket: Ticket) -> Option<Listening<'_>> {
-        let Context { kind, stream, .. } = self.in_flight.get(ticket)?.context;
-        let RequestKind::Listen { filter, .. } = kind else { return None };
-        Some(Listening { ticket, filter, stream, watches: &self.watches })
-    }
-
     /// Flags a subscription to be ended.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) -> Result<(), NotNow> {
         pending(self, ticket).ok_or(NotNow::Gone)?.add(ENDS);

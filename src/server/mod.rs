@@ -21,7 +21,6 @@ mod tools;
 mod watch;
 mod write;
 
-pub use self::batch::Batches;
 pub use self::call::{Call, Connected, ListTools};
 pub use self::event::Event;
 pub use self::feature::{Change, Feature};
@@ -272,6 +271,7 @@ impl<'b> Server<'b> {
         let incoming = self.core.in_flight.get(ticket).filter(open);
         let context = incoming.ok_or(NotNow::Gone)?.context;
         self.take_room()?;
+        self.core.limit_to_batch(context.batched);
         Ok(Reply { machine: &mut self.core, source: Source::Slot(ticket), context })
     }
 

@@ -125,7 +125,10 @@ impl Setup {
         let (mut slots, mut text) = (vec![Slot::EMPTY; self.slots], vec![0; self.text]);
         let info = self.info;
         let mut batches = vec![0; self.batches];
-        let mut server = Server::new(&info, way.rx(&mut rx), &mut tx[..]).unwrap().batches(&mut batches[..]);
+        let mut server = Server::new(&info, way.rx(&mut rx), &mut tx[..]).unwrap();
+        if self.batches > 0 {
+            server = server.batches(&mut batches[..]);
+        }
         if let Some(bytes) = self.reply_room {
             server = server.reply_room(bytes).unwrap();
         }
