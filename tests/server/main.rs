@@ -12,4 +12,5 @@ mod limits;
 mod output;
 mod random;
 mod stateless;
+mod streams;
 mod subscriptions;
