@@ -133,7 +133,7 @@ impl Server<'_> {
         // What a cancellation would take back was said before it came: it is told first.
         let told_first =
             self.core.changed.any(Changes::NOTICES) && matches!(class, Some(Class::Notification { .. }));
-        let needs_room = in_line || told_first || dispatch::may_be_answered(&line.content, class.as_ref());
+        let needs_room = told_first || dispatch::may_be_answered(&line.content, class.as_ref());
         if needs_room && !self.core.has_room() {
             return false;
         }

@@ -29,6 +29,8 @@ pub(crate) struct Batch<'b> {
     /// The batch in the line: where its answers end, and how many may still come.
     end: usize,
     left: u32,
+    /// The most bytes that the next answer may have.
+    pub(crate) room: usize,
     /// Where in the line the next member is looked for. 0: the line is no batch.
     next: usize,
     /// How many members are deferred: of the open batch, or else of the one in the line.
@@ -45,6 +47,7 @@ impl<'b> Batch<'b> {
             stream: StreamId::NONE,
             end: 0,
             left: 0,
+            room: 0,
             next: 0,
             deferred: 0,
         }
@@ -144,8 +147,7 @@ impl Batching for Members {
         let others = core.small.saturating_mul((left as usize).saturating_sub(1));
         let most = core.output.reply_room().saturating_sub(ARRAY);
         let most = most.min(core.batch.buffer.limit().saturating_sub(from));
-        let room = most.saturating_sub(to.saturating_sub(from)).saturating_sub(others);
-        core.budget = core.budget.min(core.output.end().saturating_add(room));
+        core.batch.room = most.saturating_sub(to.saturating_sub(from)).saturating_sub(others);
     }
 
     fn collect(&self, core: &mut Core<'_>, length: usize) {

@@ -172,9 +172,15 @@ impl Core<'_> {
         self.in_flight.release(ticket);
     }
 
+    /// How many bytes an answer may have.
+    fn answer_room(&self, batched: bool) -> usize {
+        let room = self.room();
+        if batched { room.min(self.batch.room) } else { room }
+    }
+
     /// What is said of an answer that does not fit.
     fn too_large(&self, context: Context) -> Fault {
-        let limit = if context.batched { self.room() } else { self.output.reply_room() };
+        let limit = if context.batched { self.answer_room(true) } else { self.output.reply_room() };
         Fault::ReplyTooLarge { limit }
     }
 
@@ -245,7 +251,7 @@ impl Core<'_> {
         let Some(code) = fault.code() else { return };
         let id = id.or(self.null_id());
         let batched = self.batch.in_line();
-        let (room, before) = (self.room(), self.output.written());
+        let (room, before) = (self.answer_room(batched), self.output.written());
         for detail in [detail, None] {
             let sent = self.output.write(About::response(stream), room, &mut |out| {
                 write_error(out, id, &mut |out| {
@@ -321,7 +327,7 @@ impl Core<'_> {
         context: Context,
         body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
     ) -> Result<(), Overflow> {
-        let (room, before) = (self.room(), self.output.written());
+        let (room, before) = (self.answer_room(context.batched), self.output.written());
         let about = About::response(context.stream);
         let id = match source {
             Source::Line { id, .. } => id,

@@ -448,3 +448,77 @@ fn pings_of_the_server_do_not_wait_for_a_batch() {
         gets(&[&text("1", "a")])
     ));
 }
+
+#[test]
+fn members_wait_for_room_for_what_they_say_beside_their_answers() {
+    let progress =
+        |id: &str| call(id, "tools/call", "{\"name\":\"progress\",\"_meta\":{\"progressToken\":5}}");
+    let told = "< note notifications/progress …\n".repeat(3);
+    let heard = "! call progress {}\n! not now NotWanted\n";
+    let both = sends(&[&progress("1"), &progress("2")]);
+    let answers = gets(&[&text("1", "done"), &text("2", "done")]);
+    let setup = Setup::new(INFO.limits(Limits::DEFAULT.with_deferred(Millis(100))));
+    let setup = setup.tx(720).slots(4, 64).batches(1500).session(Revision::V2025_03_26);
+    setup.check(&format!("{both}{heard}{heard}{told}{told}{answers}{PING}"));
+    // The error of a member of an earlier batch waits for its own array.
+    setup.check(&format!(
+        "{}! call defer {{}}\n* block\n{both}{heard}* time 100\n! expired 0\n* unblock\n{heard}{told}{told}{answers}{}",
+        sends(&[&tool("9", "defer")]),
+        gets(&[&error("9", -32603, "Internal error: the request was not finished in time")])
+    ));
+}
+
+#[test]
+fn a_batch_is_dealt_with_before_the_host_answers_others() {
+    use mcp_proto::server::{Event, Server, Slot};
+    use mcp_proto::{Action, NotNow};
+    let (mut rx, mut tx, mut room) = ([0; 1024], [0; 4096], [0; 2048]);
+    let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 128]);
+    let info = INFO;
+    let server = Server::new(&info, &mut rx, &mut tx).unwrap().reply_room(1024).unwrap();
+    let mut server = server.batches(&mut room).in_flight(&mut slots, &mut text).unwrap();
+    let hello = call("0", "initialize", &crate::common::hello("2025-03-26"));
+    let first = format!("[{}]", tool("1", "defer"));
+    let second = format!("[{},{}]", tool("2", "echo"), ping("3"));
+    let mut input = format!("{hello}\n{first}\n{second}\n").into_bytes();
+    let (mut ticket, mut rooms, mut output) = (None, 0, Vec::new());
+    loop {
+        match server.poll(Millis(0)) {
+            Action::Event => match server.event().unwrap() {
+                Event::Call(call) if call.name() == "defer" => ticket = call.defer(None).ok(),
+                Event::Call(call) => {
+                    call.text("second");
+                    // It would stand in the midst of the other answers.
+                    assert_eq!(server.reply(ticket.unwrap()).unwrap_err(), NotNow::Busy);
+                }
+                Event::Room => {
+                    rooms += 1;
+                    server.reply(ticket.unwrap()).unwrap().text("first");
+                }
+                _ => {}
+            },
+            Action::Io(io) => {
+                let (out, mut receive) = io.split();
+                output.extend_from_slice(out.bytes());
+                let n = out.bytes().len();
+                out.sent(n);
+                if n == 0 && input.is_empty() {
+                    break;
+                }
+                let n = input.len().min(receive.space().len());
+                receive.space()[..n].copy_from_slice(&input[..n]);
+                receive.filled(n);
+                input.drain(..n);
+            }
+            Action::Closed => break,
+        }
+    }
+    let output = String::from_utf8(output).unwrap();
+    let lines: Vec<&str> = output.lines().skip(1).collect();
+    assert_eq!(rooms, 1);
+    let text = crate::batches::text;
+    assert_eq!(
+        lines,
+        [format!("[{},{}]", text("2", "second"), pong("3")), format!("[{}]", text("1", "first"))]
+    );
+}
