@@ -28,6 +28,13 @@ pub enum Fault {
     Truncated,
     /// A JSON array: no batches are taken here, or this one is empty, or inside another.
     Batch,
+    /// A batch without members.
+    EmptyBatch,
+    /// A batch with so many requests that not even errors for all of them would fit.
+    BatchTooLarge {
+        /// How many there may be now.
+        limit: usize,
+    },
     /// The message is valid JSON, but no JSON object.
     NotAnObject,
     /// `jsonrpc` is missing or not `"2.0"`.
@@ -55,6 +62,13 @@ pub enum Fault {
     UnknownResource {
         /// The code of the error that the client got: -32002, or -32602 from `2026-07-28` on.
         code: i32,
+    },
+    /// The request needs a capability that the client did not declare in it (`2026-07-28`).
+    MissingClientCapability,
+    /// There is no room to watch more resources.
+    TooManyWatched {
+        /// How many bytes there are for their URIs, and 11 for each.
+        limit: usize,
     },
     /// A cursor that this server never gave out.
     BadCursor,
@@ -118,6 +132,8 @@ impl Fault {
             Fault::LineTooLong { .. }
             | Fault::TooDeep { .. }
             | Fault::Batch
+            | Fault::EmptyBatch
+            | Fault::BatchTooLarge { .. }
             | Fault::NotAnObject
             | Fault::WrongJsonRpcVersion
             | Fault::InvalidId
@@ -132,8 +148,10 @@ impl Fault {
                 code::INVALID_PARAMS
             }
             Fault::UnknownResource { code } => *code,
+            Fault::MissingClientCapability => code::MISSING_CLIENT_CAPABILITY,
             Fault::UnsupportedRevision => code::UNSUPPORTED_PROTOCOL_VERSION,
             Fault::TooManyInFlight { .. }
+            | Fault::TooManyWatched { .. }
             | Fault::Unanswered
             | Fault::TookTooLong
             | Fault::ReplyTooLarge { .. }
@@ -162,6 +180,8 @@ impl Fault {
             Fault::TooDeep { .. } => "Invalid request: the message is nested too deeply",
             Fault::Truncated => "the input ended in the middle of a message",
             Fault::Batch => "Invalid request: batches are not supported",
+            Fault::EmptyBatch => "Invalid request: the batch is empty",
+            Fault::BatchTooLarge { .. } => "Invalid request: the batch has too many requests",
             Fault::NotAnObject => "Invalid request: a message is a JSON object",
             Fault::WrongJsonRpcVersion => "Invalid request: `jsonrpc` must be \"2.0\"",
             Fault::InvalidId => "Invalid request: `id` must be a string or an integer",
@@ -173,6 +193,8 @@ impl Fault {
             Fault::UnknownTool => "Unknown tool",
             Fault::UnknownPrompt => "Unknown prompt",
             Fault::UnknownResource { .. } => "Resource not found",
+            Fault::MissingClientCapability => "Missing required client capability",
+            Fault::TooManyWatched { .. } => "Too many resources are watched",
             Fault::BadCursor => "Invalid params: unknown cursor",
             Fault::NotInitialized => "Invalid request: send `initialize` first",
             Fault::AlreadyInitialized => "Invalid request: the session is already initialized",
@@ -206,7 +228,10 @@ impl fmt::Display for Fault {
                 write!(f, " (at most {limit} bytes)")
             }
             Fault::TooDeep { limit } => write!(f, " (at most {limit} levels)"),
-            Fault::TooManyInFlight { limit } => write!(f, " (at most {limit})"),
+            Fault::TooManyInFlight { limit } | Fault::BatchTooLarge { limit } => {
+                write!(f, " (at most {limit})")
+            }
+            Fault::TooManyWatched { limit } => write!(f, " (their URIs have at most {limit} bytes)"),
             Fault::ErrorWithoutId { code } => write!(f, " (code {code})"),
             Fault::EntriesLeftOut { count } => write!(f, " ({count})"),
             _ => Ok(()),

@@ -80,6 +80,16 @@ impl About {
         About { kind: FrameKind::Notification, belongs_to: BelongsTo::Request(stream) }
     }
 
+    /// A notification for a subscription.
+    pub(crate) fn subscribed(stream: StreamId) -> About {
+        About { kind: FrameKind::Notification, belongs_to: BelongsTo::Subscription(stream) }
+    }
+
+    /// The end of a subscription.
+    pub(crate) fn unsubscribed(stream: StreamId) -> About {
+        About { kind: FrameKind::Response, belongs_to: BelongsTo::Subscription(stream) }
+    }
+
     pub(crate) const NOTIFICATION: About =
         About { kind: FrameKind::Notification, belongs_to: BelongsTo::Connection };
 

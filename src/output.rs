@@ -58,6 +58,10 @@ impl<'b> Output<'b> {
         self.frames = true;
     }
 
+    pub(crate) fn uses_frames(&self) -> bool {
+        self.frames
+    }
+
     pub(crate) fn reply_room(&self) -> usize {
         self.reply_room
     }
@@ -104,6 +108,11 @@ impl<'b> Output<'b> {
     /// How many bytes the peer has taken so far: a number that changes whenever it takes some.
     pub(crate) fn taken(&self) -> usize {
         self.written.wrapping_sub(self.unsent())
+    }
+
+    /// How many bytes were written so far, sent or not.
+    pub(crate) fn written(&self) -> usize {
+        self.written
     }
 
     /// How many bytes wait to be written.
@@ -194,6 +203,16 @@ impl<'b> Output<'b> {
         self.written = self.written.wrapping_add(end.saturating_sub(self.end));
         self.end = end;
         Ok(())
+    }
+
+    /// Takes the last message back, of so many bytes, which nobody has seen yet: its text.
+    pub(crate) fn take_back(&mut self, length: usize) -> &[u8] {
+        let (before, after) = if self.frames { (MARK, 0) } else { (0, 1) };
+        let from = self.end.saturating_sub(length);
+        let text = from.saturating_add(before)..self.end.saturating_sub(after);
+        self.written = self.written.wrapping_sub(length);
+        self.end = from;
+        self.buffer.bytes().get(text).unwrap_or_default()
     }
 
     /// What can be written now. In frame mode, one message.

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::{ClientInfo, Connect, Options};
-use mcp_proto::server::{self, Call, Change, Feature, Limits, Logging, ServerInfo, Tool, Tools};
+use mcp_proto::server::{
+    self, Call, Change, Feature, Limits, Logging, ServerInfo, Subscriptions, Tool, Tools,
+};
 use mcp_proto::{
     Action, Buffer, Client, Decimal, Direction, Fault, Level, Millis, Observer, Pings, Revision, Revisions,
     Server,
@@ -42,7 +44,7 @@ static TOOLS: Tools = Tools::new(&[
 ])
 .list_changed();
 
-static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Logging];
+static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
 
 fn server_info(revision: Revision) -> ServerInfo<'static> {
     ServerInfo::new("server", "1.0")
@@ -102,6 +104,8 @@ impl Pair {
             .unwrap()
             .in_flight_grown(10)
             .unwrap()
+            .watches(Buffer::grown(1000))
+            .batches(Buffer::grown(4000))
             .keep_alive(pings)
             .observe(leak(by_server.clone()));
         let (up, down) = (Vec::new(), Vec::new());
@@ -334,6 +338,94 @@ fn a_rich_dialogue_in_every_revision() {
         assert!(messages > 90, "{messages} messages of {revision}");
         assert!(pair.heard.iter().any(|event| event.contains("Progress")), "{revision}");
     }
+}
+
+/// Several subscriptions, and all that they hear, to their end.
+#[test]
+fn subscriptions() {
+    let Some(schemas) = schemas() else { return };
+    let revision = Revision::V2026_07_28;
+    let mut pair = Pair::new(revision, server_info(revision));
+    pair.run();
+    let before = pair.check(&schemas, revision.as_str());
+    assert!(before > 0);
+    for (id, filter) in [
+        ("1001", r#"{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["a:b"]}"#),
+        (r#""\u0061""#, r#"{"toolsListChanged":true}"#),
+        ("1002", "{}"),
+        ("1003", r#"{"taskIds":[]}"#),
+        ("1004", "7"),
+    ] {
+        pair.raw(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}},"notifications":{filter}}}}}"#
+        ));
+    }
+    pair.server.changed(Change::Tools);
+    pair.run();
+    pair.server.shutdown(pair.now);
+    pair.run();
+    let written = pair.by_server.0.lock().unwrap().join("\n");
+    for (what, count) in [
+        ("notifications/subscriptions/acknowledged", 3),
+        ("notifications/tools/list_changed", 2),
+        ("\"code\":-32021", 1),
+        ("\"code\":-32602", 1),
+        ("\"resultType\":\"complete\"", 3),
+        ("notifications/cancelled", 3),
+    ] {
+        assert_eq!(written.matches(what).count(), count, "{what} in {written}");
+    }
+    let results: Vec<Value> = written
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter_map(|message| message.get("result").cloned())
+        .collect();
+    for result in results {
+        schemas.check(revision.as_str(), "SubscriptionsListenResult", &result).unwrap();
+    }
+    assert_eq!(pair.check(&schemas, revision.as_str()), 13);
+}
+
+/// Batches of all kinds, with what is sent meanwhile.
+#[test]
+fn batches() {
+    let Some(schemas) = schemas() else { return };
+    let revision = Revision::V2025_03_26;
+    let mut pair = Pair::new(revision, server_info(revision));
+    pair.run();
+    pair.check(&schemas, revision.as_str());
+    let call = |id: u32, tool: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":{id}}}}}}}"#
+        )
+    };
+    let tools = ["text", "everything", "fail", "content", "error", "invalid", "forgotten"];
+    let calls: Vec<String> = (1000..).zip(tools).map(|(id, tool)| call(id, tool)).collect();
+    for batch in [
+        calls.join(","),
+        format!("{},{},1,[],{{}}", call(2000, "large"), call(2001, "no such tool")),
+        format!("{},{}", call(3000, "deferred"), call(3001, "text")),
+        String::new(),
+        [r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#; 20].join(","),
+    ] {
+        pair.raw(&format!("[{batch}]"));
+    }
+    let tickets = std::mem::take(&mut pair.deferred);
+    pair.server.reply(tickets[0]).unwrap().text("deferred");
+    pair.run();
+    let written = pair.by_server.0.lock().unwrap().clone();
+    let arrays: Vec<Value> = written
+        .iter()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(Value::is_array)
+        .collect();
+    let lengths: Vec<usize> = arrays.iter().map(|array| array.as_array().unwrap().len()).collect();
+    assert_eq!(lengths, [7, 5, 2]);
+    // An error without an id says null, which the schema does not know.
+    for array in [&arrays[0], &arrays[2]] {
+        schemas.check(revision.as_str(), "JSONRPCBatchResponse", array).unwrap();
+    }
+    assert!(pair.check(&schemas, revision.as_str()) > 30);
 }
 
 /// What other clients might write: every error of the server.

@@ -259,6 +259,13 @@ pub struct Elements<'a> {
     rest: &'a [u8],
 }
 
+impl<'a> Elements<'a> {
+    /// The elements of an array behind one of which, or behind whose bracket, `rest` begins.
+    pub(crate) fn behind(rest: &'a [u8]) -> Elements<'a> {
+        Elements { rest }
+    }
+}
+
 impl<'a> Iterator for Elements<'a> {
     type Item = Json<'a>;
 

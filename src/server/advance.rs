@@ -8,8 +8,9 @@ use crate::json::{Span, decode_text_in_place};
 use crate::keepalive::{Due, ID_PREFIX};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
-use crate::rpc;
+use crate::rpc::{self, Class};
 use crate::server::Server;
+use crate::server::change::Changes;
 use crate::server::dispatch::{self, Received};
 use crate::server::plan::Plan;
 use crate::time::Millis;
@@ -28,7 +29,14 @@ impl Server<'_> {
             self.core.write_fault(Some(id), stream, Fault::Unanswered, None);
             self.core.fault = Some(Fault::Unanswered);
         }
-        self.input.release();
+        self.release();
+    }
+
+    /// Lets the line go, unless it is a batch, which has more members.
+    fn release(&mut self) {
+        if !self.core.batch.in_line() {
+            self.input.release();
+        }
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
@@ -47,7 +55,8 @@ impl Server<'_> {
             return true;
         }
         self.core.write_expired();
-        if self.core.wants_room && self.core.has_room() {
+        self.core.write_batch();
+        if self.core.wants_room && !self.core.batch.in_line() && self.core.has_room() {
             self.core.wants_room = false;
             self.plan = Some(Plan::Room);
             return true;
@@ -64,6 +73,7 @@ impl Server<'_> {
         self.core.life.step(Trigger::Lost);
         self.core.output.clear();
         self.core.in_flight.clear();
+        self.core.batch.clear();
         self.input.close();
     }
 
@@ -111,51 +121,71 @@ impl Server<'_> {
         }
     }
 
-    /// Deals with the next line, if there is one and there is room for its answer.
+    /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
+        let in_line = self.core.batch.in_line();
         let class = match line.content {
-            Content::Message(envelope) => {
+            Content::Message(envelope) if !in_line => {
                 let tolerant = self.core.info.tolerance.missing_jsonrpc;
                 Some(rpc::classify_with(&envelope, bytes, tolerant))
             }
             _ => None,
         };
-        if dispatch::may_be_answered(&line.content, class.as_ref()) && !self.core.has_room() {
+        // What a cancellation would take back was said before it came: it is told first.
+        let told_first =
+            self.core.changed.any(Changes::NOTICES) && matches!(class, Some(Class::Notification { .. }));
+        let needs_room = told_first || dispatch::may_be_answered(&line.content, class.as_ref());
+        if needs_room && !self.core.has_room() {
             return false;
         }
-        self.core.keep_alive.heard();
-        self.core.output.show();
         let outcome = match class {
-            Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
-            None => Received::Fault(dispatch::no_message(&mut self.core, bytes, line.content, line.stream)),
+            _ if in_line => self.core.next_member(bytes, line.stream),
+            class => {
+                self.core.keep_alive.heard();
+                self.core.output.show();
+                let outcome = match class {
+                    Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
+                    None => Received::Fault(dispatch::no_message(
+                        &mut self.core,
+                        bytes,
+                        line.content,
+                        line.stream,
+                    )),
+                };
+                let fault = match &outcome {
+                    Received::Fault(fault) => Err(*fault),
+                    _ => Ok(()),
+                };
+                self.core.output.show_received(bytes, fault);
+                outcome
+            }
         };
-        let fault = match &outcome {
-            Received::Fault(fault) => Err(*fault),
-            _ => Ok(()),
-        };
-        self.core.output.show_received(bytes, fault);
         self.settle(outcome);
         true
     }
 
     fn settle(&mut self, outcome: Received) {
-        match outcome {
-            Received::Done => self.input.release(),
-            Received::Exit => self.input.close(),
-            Received::Fault(fault) => {
-                self.plan = Some(Plan::Fault(fault));
-                self.input.release();
-            }
+        self.plan = match outcome {
             Received::Host(mut plan) => {
-                if let Plan::Request { id, subject, context, .. } = &mut plan {
-                    decode_subject(self.input.bytes_mut(), subject);
+                if let Plan::Request { subject: text, .. } | Plan::Watched { uri: text, .. } = &mut plan {
+                    decode_subject(self.input.bytes_mut(), text);
+                }
+                if let Plan::Request { id, context, .. } = &plan {
                     (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
                 }
                 self.plan = Some(plan);
+                return;
             }
-        }
+            Received::Fault(fault) => Some(Plan::Fault(fault)),
+            Received::Done | Received::Begun => None,
+            Received::Exit => {
+                self.input.close();
+                return;
+            }
+        };
+        self.release();
     }
 
     /// Ends the connection when its input has, and nothing is left to do.
@@ -163,6 +193,8 @@ impl Server<'_> {
         let ended = self.input.ended();
         if ended && self.input.line().is_none() {
             self.core.life.step(Trigger::EndOfInput);
+            // Whoever listens hears that this is the end.
+            self.core.write_changes();
         }
         let grace = self.core.info.limits.grace;
         if self.core.life.state() == State::Draining {

@@ -9,11 +9,15 @@ use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
 use crate::json::{Decimal, Json, Span, Writer};
 use crate::keepalive::KeepAlive;
-use crate::lifecycle::{Lifecycle, State};
+use crate::lifecycle::Lifecycle;
 use crate::output::{Output, Overflow};
+use crate::server::batch::{Batch, Batching};
+use crate::server::change::Changes;
+use crate::server::dispatch::Received;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
 use crate::server::reply::{Answering, Context, Incoming, Source};
+use crate::server::watch::Watches;
 use crate::server::write::{write_error, write_fault, write_log, write_result};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
@@ -59,8 +63,10 @@ pub(crate) struct Core<'b> {
     pub(crate) owed_stream: StreamId,
     /// What went wrong while the host answered; reported at the next poll.
     pub(crate) fault: Option<Fault>,
-    /// A bit for each feature whose list has changed.
-    pub(crate) changed: u16,
+    /// What has changed and was not told yet.
+    pub(crate) changed: Changes,
+    pub(crate) watches: Watches<'b>,
+    pub(crate) batch: Batch<'b>,
     /// The host was told that there is no room, and waits to hear that there is.
     pub(crate) wants_room: bool,
     /// How many messages in a row were none.
@@ -89,7 +95,9 @@ impl<'b> Core<'b> {
             owed_id: None,
             owed_stream: StreamId::NONE,
             fault: None,
-            changed: 0,
+            changed: Changes::NONE,
+            watches: Watches::new((&mut []).into()),
+            batch: Batch::none(),
             wants_room: false,
             invalid_in_a_row: 0,
             restarted: false,
@@ -103,7 +111,9 @@ impl<'b> Core<'b> {
         self.in_flight.clear();
         self.life = Lifecycle::SERVER;
         self.session = None;
-        (self.owed, self.fault, self.changed, self.wants_room) = (false, None, 0, false);
+        self.watches.clear();
+        self.batch.clear();
+        (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
         (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
         self.keep_alive.reset();
     }
@@ -119,8 +129,62 @@ impl Core<'_> {
         has
     }
 
-    fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
+    }
+
+    /// Who deals with batches in this session.
+    pub(crate) fn batching(&self) -> Option<&'static dyn Batching> {
+        let batching = self.batch.batching?;
+        let takes = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
+        takes.then_some(batching)
+    }
+
+    /// The answer to a member of a batch, if it was one, waits for those of the others. It was written when so many
+    /// bytes had been.
+    pub(crate) fn collect(&mut self, batched: bool, before: usize) {
+        if batched && let Some(batching) = self.batch.batching {
+            batching.collect(self, self.output.written().wrapping_sub(before));
+        }
+    }
+
+    /// Leaves room for the answers of the other members of a batch.
+    pub(crate) fn limit_to_batch(&mut self, batched: bool) {
+        if batched && let Some(batching) = self.batch.batching {
+            batching.limit(self);
+        }
+    }
+
+    /// Deals with the next member of the line.
+    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId) -> Received {
+        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream))
+    }
+
+    /// Writes the answers to the open batch, if they are all there.
+    pub(crate) fn write_batch(&mut self) {
+        if let Some(batching) = self.batch.batching {
+            batching.write_open(self);
+        }
+    }
+
+    /// A request is in flight no more.
+    pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
+        if self.in_flight.get(ticket).is_some_and(|incoming| incoming.context.batched) {
+            self.batch.deferred = self.batch.deferred.wrapping_sub(1);
+        }
+        self.in_flight.release(ticket);
+    }
+
+    /// How many bytes an answer may have.
+    fn answer_room(&self, batched: bool) -> usize {
+        let room = self.room();
+        if batched { room.min(self.batch.room) } else { room }
+    }
+
+    /// What is said of an answer that does not fit.
+    fn too_large(&self, context: Context) -> Fault {
+        let limit = if context.batched { self.answer_room(true) } else { self.output.reply_room() };
+        Fault::ReplyTooLarge { limit }
     }
 
     /// Answers a request; an answer that does not fit, or is not valid, becomes a small error.
@@ -150,7 +214,7 @@ impl Core<'_> {
         });
         let fault = match sent {
             Ok(()) => return Ok(()),
-            Err(Overflow) if valid => Fault::ReplyTooLarge { limit: self.output.reply_room() },
+            Err(Overflow) if valid => self.too_large(context),
             Err(Overflow) => Fault::InvalidReply,
         };
         self.send_fault(source, context, fault);
@@ -168,7 +232,7 @@ impl Core<'_> {
         let sent = self.send_answer(source, context, &mut |out, id| {
             write_result(out, id, info, context.revision, true, body);
         });
-        sent.map_err(|Overflow| Fault::ReplyTooLarge { limit: self.output.reply_room() })
+        sent.map_err(|Overflow| self.too_large(context))
     }
 
     /// Answers a request with the error of a fault.
@@ -189,7 +253,8 @@ impl Core<'_> {
     ) {
         let Some(code) = fault.code() else { return };
         let id = id.or(self.null_id());
-        let room = self.room();
+        let batched = self.batch.in_line();
+        let (room, before) = (self.answer_room(batched), self.output.written());
         for detail in [detail, None] {
             let sent = self.output.write(About::response(stream), room, &mut |out| {
                 write_error(out, id, &mut |out| {
@@ -203,7 +268,7 @@ impl Core<'_> {
                 });
             });
             if sent.is_ok() {
-                return;
+                return self.collect(batched, before);
             }
         }
     }
@@ -216,25 +281,13 @@ impl Core<'_> {
         (!omitted).then_some(b"null")
     }
 
-    /// A notification that nobody waits for: written if a whole answer would have room, too, so that it comes before
-    /// the next answer whether output drains in small pieces or at once.
-    fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
-        if !self.has_room() {
-            return Err(Overflow);
-        }
-        let room = self.room();
-        self.output.write(About::NOTIFICATION, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","method":"#);
-            out.string(method);
-            out.token("}");
-        })
-    }
-
     /// Forgets the session and what it had in flight: a new client has begun.
     pub(crate) fn start_over(&mut self) {
         self.session = None;
         self.in_flight.clear();
-        self.changed = 0;
+        self.changed = Changes::NONE;
+        self.watches.clear();
+        self.batch.clear();
         self.keep_alive.reset();
         self.restarted = true;
     }
@@ -242,30 +295,6 @@ impl Core<'_> {
     /// The least severe log message that the client of the handshake era wants.
     pub(crate) fn session_level(&self) -> Option<Level> {
         self.session.and_then(|session| session.level)
-    }
-
-    pub(crate) fn set_changed(&mut self, change: Change<'_>) {
-        for (bit, feature) in self.info.features.iter().enumerate().take(16) {
-            if feature.change_notice().is_some_and(|(kind, _)| kind == change) {
-                self.changed |= 1u16.checked_shl(bit as u32).unwrap_or(0);
-            }
-        }
-    }
-
-    /// Writes what is flagged as changed, as far as there is room.
-    pub(crate) fn write_changes(&mut self) {
-        if self.life.state() != State::Ready {
-            return;
-        }
-        for (bit, feature) in self.info.features.iter().enumerate().take(16) {
-            let bit = 1u16.checked_shl(bit as u32).unwrap_or(0);
-            if self.changed & bit != 0
-                && let Some((_, method)) = feature.change_notice()
-                && self.write_notice(method).is_ok()
-            {
-                self.changed &= !bit;
-            }
-        }
     }
 
     /// The id of a request and the token of its progress, wherever they stand, and what was reported last.
@@ -287,7 +316,7 @@ impl Core<'_> {
     fn close(&mut self, source: &Source<'_>, outcome: Result<(), Fault>) {
         match source {
             Source::Line { .. } => self.owed = false,
-            Source::Slot(ticket) => self.in_flight.release(*ticket),
+            Source::Slot(ticket) => self.end_in_flight(*ticket),
         }
         if let Err(fault) = outcome {
             self.fault = Some(fault);
@@ -301,13 +330,15 @@ impl Core<'_> {
         context: Context,
         body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
     ) -> Result<(), Overflow> {
-        let room = self.room();
+        let (room, before) = (self.answer_room(context.batched), self.output.written());
         let about = About::response(context.stream);
         let id = match source {
             Source::Line { id, .. } => id,
             Source::Slot(ticket) => self.in_flight.id(*ticket),
         };
-        self.output.write(about, room, &mut |out| body(out, id))
+        self.output.write(about, room, &mut |out| body(out, id))?;
+        self.collect(context.batched, before);
+        Ok(())
     }
 }
 
@@ -397,13 +428,16 @@ impl Answering for Core<'_> {
         let id_length = u16::try_from(id.len()).ok()?;
         let ticket =
             self.in_flight.take(Incoming { id_length, context, last_progress: *last, expired: false })?;
-        if !self.in_flight.set_text(ticket, [id, token]) {
+        // At most one batch stays open.
+        let waits = context.batched && self.batch.open;
+        if waits || !self.in_flight.set_text(ticket, [id, token]) {
             self.in_flight.release(ticket);
             return None;
         }
         self.in_flight.link_id(ticket);
         let time = time.unwrap_or(self.info.limits.deferred);
         self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
+        self.batch.deferred = self.batch.deferred.wrapping_add(context.batched.into());
         self.owed = false;
         Some(ticket)
     }

@@ -29,6 +29,8 @@ pub(crate) enum Received {
     Host(Plan),
     /// The client wants no more: its input has ended.
     Exit,
+    /// A batch, whose members come next.
+    Begun,
 }
 
 impl From<Handled> for Received {
@@ -80,6 +82,9 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
             let code = rpc::view(line, error).get("code").and_then(Json::integer).unwrap_or(0);
             Received::Fault(Fault::ErrorWithoutId { code })
         }
+        Class::Invalid { why: Invalid::Batch, .. } if let Some(batching) = core.batching() => {
+            batching.begin(core, line, stream)
+        }
         Class::Invalid { id, why, answerable } => {
             let fault = match why {
                 Invalid::Batch => Fault::Batch,
@@ -99,7 +104,8 @@ impl Core<'_> {
     /// too many such came in a row.
     pub(crate) fn refuse(&mut self, id: Option<&[u8]>, stream: StreamId, fault: Fault) -> Fault {
         let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit);
-        if id.is_none() {
+        // In a batch they all share one line.
+        if id.is_none() && !self.batch.in_line() {
             if self.invalid_in_a_row >= self.info.limits.invalid_in_a_row {
                 return Fault::Muted;
             }
@@ -161,6 +167,7 @@ fn request(
         capabilities: ClientCapabilities::NONE,
         level: None,
         stream,
+        batched: core.batch.in_line(),
     };
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let mut request = Request { core, line, id, params, meta, context };
@@ -297,7 +304,7 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rece
     let [id, reason] = params.pick(["requestId", "reason"]);
     let Some(id) = id.filter(|id| rpc::is_id(*id)) else { return Received::Fault(Fault::InvalidParams) };
     let Some(ticket) = core.in_flight.find(id) else { return Received::Fault(Fault::UnknownCancel) };
-    core.in_flight.release(ticket);
+    core.end_in_flight(ticket);
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
     let reason = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
     Received::Host(Plan::Cancelled { ticket, reason })
@@ -327,19 +334,22 @@ impl Core<'_> {
 
     /// Answers the requests whose time is over, as far as there is room.
     pub(crate) fn write_expired(&mut self) {
-        while let Some(ticket) = self.in_flight.first_queued()
+        // In the middle of a batch there is no place for the error of a member of another.
+        while !self.batch.in_line()
+            && let Some(ticket) = self.in_flight.first_queued()
             && self.has_room()
         {
             if let Some(incoming) = self.in_flight.get(ticket) {
-                let room = self.output.reply_room();
-                let about = About::response(incoming.context.stream);
+                let Context { stream, batched, .. } = incoming.context;
+                let (room, before) = (self.room(), self.output.written());
                 let id = self.in_flight.text(ticket);
-                let _ = self.output.write(about, room, &mut |out| {
+                let _ = self.output.write(About::response(stream), room, &mut |out| {
                     write_error(out, Some(id), &mut |out| write_fault(out, Fault::TookTooLong));
                 });
+                self.collect(batched, before);
             }
             self.in_flight.unqueue_first();
-            self.in_flight.release(ticket);
+            self.end_in_flight(ticket);
         }
     }
 }

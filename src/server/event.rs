@@ -11,6 +11,7 @@ use crate::server::call::{Call, Connected};
 use crate::server::completion::Complete;
 use crate::server::get::GetPrompt;
 use crate::server::list::{ListPrompts, ListResources, ListTemplates, ListTools};
+use crate::server::listen::Listening;
 use crate::server::plan::Plan;
 use crate::server::read::ReadResource;
 use crate::server::reply::{Reply, Source};
@@ -41,7 +42,14 @@ pub enum Event<'a> {
     ListTemplates(ListTemplates<'a>),
     /// The host's own list of prompts is asked for.
     ListPrompts(ListPrompts<'a>),
-    /// The client has cancelled a deferred request: stop working on it. It gets no answer.
+    /// A client listens to changes (`2026-07-28`). It was told to which.
+    Listening(Listening<'a>),
+    /// The client of the session watches the resource with this URI from now on. It was answered.
+    Subscribed(&'a str),
+    /// It watches the resource no more; others still may ([`Server::is_watched`]).
+    Unsubscribed(&'a str),
+    /// The client has cancelled a deferred request: stop working on it. It gets no answer. Or it was a subscription,
+    /// which hears nothing any more.
     Cancelled {
         /// The request. Its ticket is gone.
         ticket: Ticket,
@@ -79,6 +87,13 @@ impl Server<'_> {
                 let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
                 Event::Cancelled { ticket, reason }
             }
+            Plan::Listening { ticket } => {
+                Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
+            }
+            Plan::Watched { uri, on } => {
+                let uri = text_at(line, uri);
+                if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
+            }
             Plan::Connected { revision, info, capabilities } => Event::Connected(Connected {
                 revision,
                 info: rpc::view(line, info),
@@ -100,6 +115,11 @@ impl Server<'_> {
 
 /// Makes the event of a request. Each feature names its own: what is not offered is not linked.
 pub(crate) type MakeEvent = for<'a> fn(Parts<'a>, Reply<'a>) -> Event<'a>;
+
+/// A text that was decoded where it stands.
+fn text_at(line: &[u8], place: Span) -> &str {
+    line.get(place.range()).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
+}
 
 /// The parts of a request that a host sees.
 pub(crate) struct Parts<'a> {

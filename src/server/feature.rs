@@ -38,6 +38,22 @@ pub(crate) trait Sealed {
         None
     }
 
+    /// Notes a change that it tells of by itself: `write_notices` is called if it flags that in `Core::changed`.
+    fn note_change(&self, _: &mut Core<'_>, _: Change<'_>) {}
+
+    /// Writes what it has to tell, as far as there is room.
+    fn write_notices(&self, _: &mut Core<'_>) {}
+
+    /// Whether it declared that single resources can be watched.
+    fn can_watch(&self) -> bool {
+        false
+    }
+
+    /// Whether there is a resource with this URI. `None`: it cannot say.
+    fn knows_resource(&self, _: Str<'_>) -> Option<bool> {
+        None
+    }
+
     /// Whether it allows log messages.
     fn is_logging(&self) -> bool {
         false

@@ -3,8 +3,10 @@
 mod advance;
 #[cfg(feature = "serde")]
 mod arguments;
+mod batch;
 mod call;
 mod catalogue;
+mod change;
 mod completion;
 mod core;
 mod dispatch;
@@ -14,6 +16,7 @@ mod get;
 mod handshake;
 mod info;
 mod list;
+mod listen;
 mod logging;
 mod measure;
 mod page;
@@ -23,9 +26,11 @@ mod read;
 mod reply;
 mod request;
 mod resources;
+mod subscriptions;
 mod tolerance;
 mod tool_result;
 mod tools;
+mod watch;
 mod write;
 
 pub use self::call::{Call, Connected};
@@ -36,19 +41,23 @@ pub use self::feature::{Change, Feature};
 pub use self::get::{GetPrompt, Messages};
 pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
 pub use self::list::{ListPrompts, ListResources, ListTemplates, ListTools};
+pub use self::listen::Listening;
 pub use self::logging::Logging;
 pub use self::prompts::{Argument, Prompt, Prompts};
 pub use self::read::{Contents, ReadResource};
 pub use self::reply::{Incoming, Reply};
 pub use self::resources::Resources;
+pub use self::subscriptions::Subscriptions;
 pub use self::tool_result::ToolResult;
 pub use self::tools::{Tool, Tools};
 pub use crate::types::resource::{Resource, Template};
 pub use crate::types::template::{Matches, Variable};
 
+use self::batch::Batch;
 use self::core::Core;
 use self::plan::Plan;
 use self::reply::{Source, write_once};
+use self::watch::Watches;
 use self::write::write_log;
 use crate::buffer::Buffer;
 use crate::fault::{Misuse, NotNow};
@@ -183,6 +192,23 @@ impl<'b> Server<'b> {
         self.core.in_flight = table;
     }
 
+    /// Lends room for the URIs of the resources that clients watch, with [`Subscriptions`]: each takes its length and 11
+    /// bytes. A resource that finds no room is refused (`resources/subscribe`, -32603), or left out of what
+    /// `subscriptions/listen` acknowledges. Without it, none can be watched.
+    #[must_use]
+    pub fn watches(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
+        self.core.watches = Watches::new(uris.into());
+        self
+    }
+
+    /// Lends room for the answers to a batch, with [`Batches`], until they leave as one message. Half of it may be used by
+    /// one whose members are deferred while another comes: more than twice of what an answer may have is never used.
+    #[must_use]
+    pub fn batches(mut self, answers: impl Into<Buffer<'b>>) -> Server<'b> {
+        self.core.batch = Batch::new(answers.into());
+        self
+    }
+
     fn limit_ids(mut self, needed: usize) -> Result<Server<'b>, Misuse> {
         let part = self.core.in_flight.text_limit();
         if self.core.in_flight.limit() > 0 {
@@ -261,17 +287,41 @@ impl<'b> Server<'b> {
     /// [`NotNow::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`NotNow::Busy`]: there
     /// is no room for an answer yet; [`Event::Room`] says when there is.
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
-        let incoming = self.core.in_flight.get(ticket).filter(|incoming| !incoming.expired);
+        let open = |incoming: &&Incoming| {
+            !incoming.expired && !matches!(incoming.context.kind, plan::RequestKind::Listen { .. })
+        };
+        let incoming = self.core.in_flight.get(ticket).filter(open);
         let context = incoming.ok_or(NotNow::Gone)?.context;
         self.take_room()?;
+        self.core.limit_to_batch(context.batched);
         let info = self.core.info;
         Ok(Reply { machine: &mut self.core, info, source: Source::Slot(ticket), context })
     }
 
-    /// Says that a list has changed. The client is told as soon as there is room, once for any number of changes, if
-    /// the feature declared it.
+    /// Says that a list or a resource has changed. This cannot fail: whoever wants to hear of it is told as soon as there
+    /// is room, once for any number of changes until then.
+    ///
+    /// That is the client of a complete handshake, if the feature declared that its list can change; and with
+    /// [`Subscriptions`], everybody who listens to that list or watches that resource.
     pub fn changed(&mut self, change: Change<'_>) {
         self.core.set_changed(change);
+    }
+
+    /// Whether anybody watches the resource with this URI. A host that watches a file for its clients asks when it hears
+    /// [`Event::Unsubscribed`], or that a subscription has ended.
+    #[must_use]
+    pub fn is_watched(&self, uri: &str) -> bool {
+        let Core { watches, in_flight, .. } = &self.core;
+        watches.iter().any(|watch| watch.uri == uri && watch.owner.lives(in_flight))
+    }
+
+    /// Ends a subscription of the stateless era: when there is room, the client gets what it was not told yet, and then
+    /// the answer to its `subscriptions/listen`. On a transport with one channel `notifications/cancelled` follows it.
+    ///
+    /// # Errors
+    /// [`NotNow::Gone`]: it has ended, or is no subscription.
+    pub fn end_subscription(&mut self, ticket: Ticket) -> Result<(), NotNow> {
+        self.core.end_subscription(ticket)
     }
 
     /// Sends a log message that belongs to no request, to a client of the handshake era.
@@ -332,6 +382,7 @@ impl<'b> Server<'b> {
     fn take_room(&mut self) -> Result<(), NotNow> {
         let promised = self.core.owed || matches!(self.plan, Some(Plan::Request { .. }));
         let waits = self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
+        let waits = waits || self.core.batch.in_line() || self.core.batch.is_complete();
         if promised || waits || !self.core.has_room() {
             self.core.wants_room = true;
             return Err(NotNow::Busy);
@@ -339,7 +390,7 @@ impl<'b> Server<'b> {
         Ok(())
     }
 
-    /// How many requests are deferred.
+    /// How many requests are in flight: those that are deferred, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
         self.core.in_flight.len()

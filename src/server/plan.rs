@@ -3,6 +3,7 @@
 use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::Span;
+use crate::server::change::Changes;
 use crate::server::event::MakeEvent;
 use crate::server::reply::Context;
 use crate::version::Revision;
@@ -17,13 +18,23 @@ pub(crate) enum Plan {
     Expired(Ticket),
     Cancelled { ticket: Ticket, reason: Span },
     Connected { revision: Revision, info: Span, capabilities: Span },
+    Listening { ticket: Ticket },
+    Watched { uri: Span, on: bool },
     Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context, event: MakeEvent },
 }
 
 impl Plan {
     /// Whether it is about the line that waits. Others come while an unrelated line waits for room.
     pub(crate) fn holds_line(&self) -> bool {
-        matches!(self, Plan::Ready | Plan::Cancelled { .. } | Plan::Connected { .. } | Plan::Request { .. })
+        matches!(
+            self,
+            Plan::Ready
+                | Plan::Cancelled { .. }
+                | Plan::Connected { .. }
+                | Plan::Listening { .. }
+                | Plan::Watched { .. }
+                | Plan::Request { .. }
+        )
     }
 }
 
@@ -39,6 +50,11 @@ pub(crate) enum RequestKind {
     ReadResource,
     GetPrompt,
     Complete,
+    /// `subscriptions/listen`: what it hears of, and what of that was not told yet.
+    Listen {
+        filter: Changes,
+        pending: Changes,
+    },
     /// The next page of a list of the host's own, from this entry on.
     List {
         first: u32,

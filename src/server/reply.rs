@@ -27,6 +27,8 @@ pub(crate) struct Context {
     /// Stateless era: the least severe log message that the request wants.
     pub(crate) level: Option<Level>,
     pub(crate) stream: StreamId,
+    /// It is a member of a batch: its answer waits for those of the others.
+    pub(crate) batched: bool,
 }
 
 /// A request that the server has in flight.
@@ -48,6 +50,7 @@ impl Data for Incoming {
             capabilities: ClientCapabilities::NONE,
             level: None,
             stream: StreamId::NONE,
+            batched: false,
         },
         last_progress: None,
         expired: false,

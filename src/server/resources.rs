@@ -202,6 +202,23 @@ impl Sealed for Resources<'_> {
         self.list_changed.then_some((Change::Resources, "notifications/resources/list_changed"))
     }
 
+    fn can_watch(&self) -> bool {
+        self.subscribe
+    }
+
+    fn knows_resource(&self, uri: Str<'_>) -> Option<bool> {
+        let matches = |template: &str| template::find(template, uri.chars(), "").is_some();
+        match self.find(Catalogue::Resources, &|resource| uri == *resource) {
+            Found::Nothing => match self.find(Catalogue::Templates, &matches) {
+                Found::Nothing => Some(false),
+                Found::Perhaps => None,
+                _ => Some(true),
+            },
+            Found::Perhaps => None,
+            _ => Some(true),
+        }
+    }
+
     fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         for (index, resource) in self.catalogue.unwrap_or_default().iter().enumerate() {
             let entry = page::Entry { key: "resources", index, objects: [resource.details.meta, None, None] };
@@ -247,17 +264,15 @@ impl Resources<'_> {
         let Some(uri) = request.param("uri").and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`uri` must be the URI of a resource");
         };
-        let nothing = self.find(Catalogue::Resources, &|resource| uri == *resource).is_nothing();
-        let matches = |template: &str| template::find(template, uri.chars(), "").is_some();
-        if nothing && self.find(Catalogue::Templates, &matches).is_nothing() {
+        if self.knows_resource(uri) == Some(false) {
             return not_found(request, uri);
         }
         request.hand_out(RequestKind::ReadResource, ReadResource::event, request.param("uri"), None)
     }
 }
 
-/// Refuses to read what does not exist.
-fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Handled {
+/// Refuses to read or to watch what does not exist.
+pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Handled {
     let fault = Fault::UnknownResource { code: unknown_resource_code(request.context.revision) };
     let source = Source::of_line(request.id());
     let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {

@@ -91,6 +91,14 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
             Some(reason) => format!("cancelled {} {reason}", notes.number(ticket)),
             None => format!("cancelled {}", notes.number(ticket)),
         },
+        Event::Listening(listening) => {
+            notes.tickets.push(listening.ticket());
+            let lists = [Change::Tools, Change::Prompts, Change::Resources];
+            let lists: Vec<_> = lists.into_iter().filter(|list| listening.hears(*list)).collect();
+            format!("listening {lists:?} {:?}", listening.uris().collect::<Vec<_>>())
+        }
+        Event::Subscribed(uri) => format!("subscribed {uri}"),
+        Event::Unsubscribed(uri) => format!("unsubscribed {uri}"),
         Event::ListTools(list) => {
             notes.events.push("list tools".into());
             return list.tools(|index| notes.listed.get(index).copied());

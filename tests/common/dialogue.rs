@@ -25,6 +25,8 @@ pub(crate) struct Setup {
     text: usize,
     reply_room: Option<usize>,
     pings: Option<Pings>,
+    /// Room for the answers to batches.
+    batches: usize,
     /// Lines that come before each dialogue, with everything that they cause.
     prelude: String,
 }
@@ -39,6 +41,7 @@ impl Setup {
             text: 4 * 64,
             reply_room: None,
             pings: None,
+            batches: 0,
             prelude: String::new(),
         }
     }
@@ -67,6 +70,11 @@ impl Setup {
 
     pub(crate) fn pings(mut self, pings: Pings) -> Setup {
         self.pings = Some(pings);
+        self
+    }
+
+    pub(crate) fn batches(mut self, bytes: usize) -> Setup {
+        self.batches = bytes;
         self
     }
 
@@ -116,7 +124,11 @@ impl Setup {
         let (mut rx, mut tx) = (vec![0; way.rx], vec![0; self.tx]);
         let (mut slots, mut text) = (vec![Slot::EMPTY; self.slots], vec![0; self.text]);
         let info = self.info;
+        let mut batches = vec![0; self.batches];
         let mut server = Server::new(&info, way.rx(&mut rx), &mut tx[..]).unwrap();
+        if self.batches > 0 {
+            server = server.batches(&mut batches[..]);
+        }
         if let Some(bytes) = self.reply_room {
             server = server.reply_room(bytes).unwrap();
         }

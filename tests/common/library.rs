@@ -3,7 +3,7 @@
 use super::demo::{Notes, name_of};
 use mcp_proto::server::{
     Argument, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, Resource, Resources,
-    ServerInfo, Template, Tool, Tools,
+    ServerInfo, Subscriptions, Template, Tool, Tools,
 };
 use mcp_proto::{Annotations, Decimal, Icon, Level, Role};
 
@@ -82,7 +82,8 @@ static FEATURES: [&dyn Feature; 5] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion,
 /// A server with all of them.
 pub(crate) const LIBRARY: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
 
-static ALL_FEATURES: [&dyn Feature; 5] = [&super::demo::TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging];
+static ALL_FEATURES: [&dyn Feature; 6] =
+    [&super::demo::TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
 
 /// The same with the tools of the demo.
 pub(crate) const EVERYTHING: ServerInfo<'static> = ServerInfo::new("s", "1").features(&ALL_FEATURES);

@@ -70,6 +70,7 @@ impl Host<'_> {
             "log-json" => self.server.log_with(level_of(first), None, |out| {
                 let _ = out.raw(last);
             }),
+            "end" => self.server.end_subscription(self.notes.ticket(first)),
             "shutdown" => {
                 self.server.shutdown(self.now);
                 Ok(())

@@ -4,6 +4,7 @@
 mod common;
 
 mod bad_input;
+mod batches;
 mod compatibility;
 mod completion;
 mod content;
@@ -16,3 +17,5 @@ mod prompts;
 mod random;
 mod resources;
 mod stateless;
+mod streams;
+mod subscriptions;

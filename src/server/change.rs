@@ -1,0 +1,96 @@
+//! What has changed and was not told yet: flags, written as room comes, so that saying it cannot fail.
+
+use crate::frame::About;
+use crate::lifecycle::State;
+use crate::output::Overflow;
+use crate::server::core::Core;
+use crate::server::feature::Change;
+
+/// What is to be told: a bit for each list of the session, and two that features set for themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Changes(u8);
+
+impl Changes {
+    pub(crate) const NONE: Changes = Changes(0);
+    pub(crate) const TOOLS: Changes = Changes(1);
+    pub(crate) const RESOURCES: Changes = Changes(2);
+    pub(crate) const PROMPTS: Changes = Changes(4);
+    /// Clients listen, or have done so.
+    pub(crate) const LISTENED: Changes = Changes(64);
+    /// A feature has something to tell by itself.
+    pub(crate) const NOTICES: Changes = Changes(128);
+
+    pub(crate) const TO_FEATURES: Changes = Changes(64 | 128);
+
+    pub(crate) fn any(self, of: Changes) -> bool {
+        self.0 & of.0 != 0
+    }
+
+    pub(crate) fn add(&mut self, other: Changes) {
+        self.0 |= other.0;
+    }
+
+    pub(crate) fn remove(&mut self, other: Changes) {
+        self.0 &= !other.0;
+    }
+}
+
+impl Change<'_> {
+    /// The list that it is about; none if it is about one resource.
+    pub(crate) fn list(&self) -> Changes {
+        match self {
+            Change::Tools => Changes::TOOLS,
+            Change::Resources => Changes::RESOURCES,
+            Change::Prompts => Changes::PROMPTS,
+            Change::Resource(_) => Changes::NONE,
+        }
+    }
+}
+
+impl Core<'_> {
+    /// Notes what has changed, as far as a feature declared that it can.
+    pub(crate) fn set_changed(&mut self, change: Change<'_>) {
+        let info = self.info;
+        for feature in info.features {
+            if feature.change_notice().is_some_and(|(kind, _)| kind == change) {
+                self.changed.add(change.list());
+            }
+            feature.note_change(self, change);
+        }
+    }
+
+    /// Tells what has changed, as far as there is room: an open session by notifications that belong to nothing, and
+    /// whoever else a feature knows of.
+    pub(crate) fn write_changes(&mut self) {
+        let (info, state) = (self.info, self.life.state());
+        if state == State::Ready {
+            for feature in info.features {
+                if let Some((change, method)) = feature.change_notice()
+                    && self.changed.any(change.list())
+                    && self.write_notice(method).is_ok()
+                {
+                    self.changed.remove(change.list());
+                }
+            }
+        }
+        if self.changed.any(Changes::TO_FEATURES) {
+            for feature in info.features {
+                feature.write_notices(self);
+            }
+        }
+    }
+
+    /// A notification that nobody waits for: written if a whole answer would have room, too, so that it comes before
+    /// the next answer whether output drains in small pieces or at once.
+    fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
+        if !self.has_room() {
+            return Err(Overflow);
+        }
+        let room = self.output.reply_room();
+        self.output.write(About::NOTIFICATION, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","method":"#);
+            out.string(method);
+            out.token("}");
+        })
+    }
+}

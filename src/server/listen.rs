@@ -1,0 +1,311 @@
+//! What subscriptions hear: tagged notifications, one for each of them, and their end.
+
+use crate::fault::NotNow;
+use crate::frame::{About, StreamId};
+use crate::inflight::{InFlight, Ticket};
+use crate::json::Writer;
+use crate::lifecycle::State;
+use crate::server::change::Changes;
+use crate::server::core::Core;
+use crate::server::feature::Change;
+use crate::server::info::ServerInfo;
+use crate::server::plan::RequestKind;
+use crate::server::reply::{Context, Incoming};
+use crate::server::watch::{Owner, Watches};
+use crate::types::meta;
+use crate::version::Revision;
+
+/// A client listens (`subscriptions/listen`), and was told to what. If its request is cancelled, so is the
+/// subscription: [`Event::Cancelled`](crate::server::Event::Cancelled) says so.
+#[derive(Clone, Copy)]
+pub struct Listening<'a> {
+    pub(crate) ticket: Ticket,
+    pub(crate) in_flight: &'a InFlight<'a, Incoming>,
+    pub(crate) watches: &'a Watches<'a>,
+}
+
+impl<'a> Listening<'a> {
+    /// The subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
+    #[must_use]
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// Whether it hears of the list of this change: one of the resources has [`uris`](Self::uris).
+    #[must_use]
+    pub fn hears(&self, change: Change<'_>) -> bool {
+        match change {
+            Change::Resource(uri) => self.uris().any(|watched| watched == uri),
+            list => match self.context().map(|context| context.kind) {
+                Some(RequestKind::Listen { filter, .. }) => filter.any(list.list()),
+                _ => false,
+            },
+        }
+    }
+
+    /// The resources whose changes it hears of.
+    pub fn uris(&self) -> impl Iterator<Item = &'a str> {
+        let owner = Owner::Listener(self.ticket);
+        self.watches.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
+    }
+
+    /// The stream that the request came from, in frame mode.
+    #[must_use]
+    pub fn stream(&self) -> StreamId {
+        self.context().map_or(StreamId::NONE, |context| context.stream)
+    }
+
+    fn context(&self) -> Option<Context> {
+        self.in_flight.get(self.ticket).map(|incoming| incoming.context)
+    }
+}
+
+impl core::fmt::Debug for Listening<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Listening")
+            .field("ticket", &self.ticket)
+            .field("context", &self.context())
+            .field("watches", &self.watches)
+            .finish()
+    }
+}
+
+/// A subscription is to end.
+const ENDS: Changes = Changes::NOTICES;
+/// Its request was answered; only the cancellation is left to be sent.
+const ANSWERED: Changes = Changes::LISTENED;
+
+/// Every subscription in flight from a slot on.
+fn next_listener(core: &Core<'_>, slot: u32) -> Option<(Ticket, Changes, Changes)> {
+    let mut slot = slot;
+    loop {
+        let ticket = core.in_flight.first_from(slot)?;
+        let context = core.in_flight.get(ticket)?.context;
+        if let RequestKind::Listen { filter, pending } = context.kind {
+            return Some((ticket, filter, pending));
+        }
+        slot = ticket.slot.saturating_add(1);
+    }
+}
+
+fn pending<'c>(core: &'c mut Core<'_>, ticket: Ticket) -> Option<&'c mut Changes> {
+    match &mut core.in_flight.get_mut(ticket)?.context.kind {
+        RequestKind::Listen { pending, .. } => Some(pending),
+        _ => None,
+    }
+}
+
+/// Flags whoever wants to hear of a change.
+pub(crate) fn note(core: &mut Core<'_>, change: Change<'_>) {
+    if let Change::Resource(uri) = change {
+        if core.watches.mark(uri) {
+            core.changed.add(Changes::NOTICES);
+        }
+        return;
+    }
+    let (list, mut slot) = (change.list(), 0);
+    while core.changed.any(Changes::LISTENED)
+        && let Some((ticket, filter, _)) = next_listener(core, slot)
+    {
+        if filter.any(list)
+            && let Some(pending) = pending(core, ticket)
+        {
+            pending.add(list);
+            core.changed.add(Changes::NOTICES);
+        }
+        slot = ticket.slot.saturating_add(1);
+    }
+}
+
+/// Writes what waits to be told, as far as there is room: first lists, then resources, then ends.
+pub(crate) fn write(core: &mut Core<'_>) {
+    if !core.changed.any(Changes::NOTICES) && core.life.state() != State::Draining {
+        return;
+    }
+    if write_lists(core).is_some()
+        && let Some(waits) = write_resources(core)
+        && write_ends(core).is_some()
+        && !waits
+    {
+        core.changed.remove(Changes::NOTICES);
+    }
+}
+
+/// `None` here and below: there is no room for the next one yet.
+fn write_lists(core: &mut Core<'_>) -> Option<()> {
+    let (info, mut slot) = (core.info, 0);
+    while let Some((ticket, _, flags)) = next_listener(core, slot) {
+        for feature in info.features {
+            let Some((change, method)) = feature.change_notice() else { continue };
+            if flags.any(change.list()) {
+                send(core, ticket, &mut |out, id| {
+                    out.token(r#"{"jsonrpc":"2.0","method":"#);
+                    out.string(method);
+                    out.token(r#","params":{"#);
+                    write_tag(out, id);
+                    out.token("}}");
+                })?;
+                if let Some(pending) = pending(core, ticket) {
+                    pending.remove(change.list());
+                }
+            }
+        }
+        slot = ticket.slot.saturating_add(1);
+    }
+    Some(())
+}
+
+/// `true`: some wait for the handshake to be completed.
+fn write_resources(core: &mut Core<'_>) -> Option<bool> {
+    let state = core.life.state();
+    let (mut at, mut waits) = (0, false);
+    while let Some(watch) = core.watches.at(at) {
+        let (here, next, owner) = (at, watch.next, watch.owner);
+        at = next;
+        if !watch.changed {
+            continue;
+        }
+        if owner == Owner::Session && state != State::Ready {
+            waits |= state != State::Draining;
+            continue;
+        }
+        if owner.lives(&core.in_flight) {
+            if !core.has_room() {
+                return None;
+            }
+            let Core { watches, in_flight, output, .. } = core;
+            let (about, id) = match owner {
+                Owner::Session => (About::NOTIFICATION, None),
+                Owner::Listener(ticket) => {
+                    let stream = in_flight.get(ticket)?.context.stream;
+                    (About::subscribed(stream), Some(in_flight.id(ticket)))
+                }
+            };
+            let uri = watches.at(here)?.uri;
+            let _ = output.write(about, output.reply_room(), &mut |out| write_updated(out, id, uri));
+        }
+        core.watches.set_changed(here, false);
+    }
+    Some(waits)
+}
+
+/// Ends what is to end: with the answer to the request, and then, where all share one channel, with its cancellation.
+/// The specification asks for the one on one page and for the other on another.
+fn write_ends(core: &mut Core<'_>) -> Option<()> {
+    let all = core.life.state() == State::Draining;
+    let (info, mut slot, mut left) = (core.info, 0, false);
+    while let Some((ticket, _, flags)) = next_listener(core, slot) {
+        slot = ticket.slot.saturating_add(1);
+        if !all && !flags.any(ENDS) {
+            left = true;
+            continue;
+        }
+        let Context { revision, stream, .. } = core.in_flight.get(ticket)?.context;
+        if !flags.any(ANSWERED) {
+            let about = About::unsubscribed(stream);
+            send_as(core, ticket, about, &mut |out, id| write_ended(out, id, info, revision))?;
+            if let Some(pending) = pending(core, ticket) {
+                pending.add(ANSWERED);
+            }
+        }
+        if !core.output.uses_frames() {
+            send(core, ticket, &mut |out, id| {
+                out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
+                out.json_bytes(id);
+                out.token("}}");
+            })?;
+        }
+        core.in_flight.release(ticket);
+    }
+    if !left {
+        core.changed.remove(Changes::LISTENED);
+    }
+    Some(())
+}
+
+fn send(core: &mut Core<'_>, ticket: Ticket, body: &mut dyn FnMut(&mut Writer<'_>, &[u8])) -> Option<()> {
+    let stream = core.in_flight.get(ticket)?.context.stream;
+    send_as(core, ticket, About::subscribed(stream), body)
+}
+
+fn send_as(
+    core: &mut Core<'_>,
+    ticket: Ticket,
+    about: About,
+    body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
+) -> Option<()> {
+    if !core.has_room() {
+        return None;
+    }
+    let Core { in_flight, output, .. } = core;
+    let id = in_flight.id(ticket);
+    // `new` has proved that it fits.
+    let _ = output.write(about, output.reply_room(), &mut |out| body(out, id));
+    Some(())
+}
+
+/// `"_meta":{…}` with the id of the subscription.
+fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
+    out.key("_meta");
+    out.begin_object();
+    out.key(meta::SUBSCRIPTION_ID);
+    out.json_bytes(id);
+    out.end_object();
+}
+
+/// What a subscription will hear of: the first message that it gets.
+pub(crate) fn write_acknowledged(
+    out: &mut Writer<'_>,
+    id: &[u8],
+    filter: Changes,
+    resources: &mut dyn FnMut(&mut Writer<'_>),
+) {
+    out.token(r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"#);
+    write_tag(out, id);
+    out.token(r#","notifications":{"#);
+    let lists = [
+        ("toolsListChanged", Changes::TOOLS),
+        ("promptsListChanged", Changes::PROMPTS),
+        ("resourcesListChanged", Changes::RESOURCES),
+    ];
+    for (name, list) in lists {
+        if filter.any(list) {
+            out.field_boolean(name, true);
+        }
+    }
+    resources(out);
+    out.token("}}}");
+}
+
+/// A resource has changed. `id`: of the subscription, if it is one of the stateless era.
+pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) {
+    out.token(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"#);
+    if let Some(id) = id {
+        write_tag(out, id);
+    }
+    out.field_string("uri", uri);
+    out.token("}}");
+}
+
+/// The answer to a `subscriptions/listen` that has ended.
+pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], info: &ServerInfo<'_>, revision: Revision) {
+    out.token(r#"{"jsonrpc":"2.0","id":"#);
+    out.json_bytes(id);
+    out.token(r#","result":{"resultType":"complete","_meta":{"#);
+    out.key(meta::SUBSCRIPTION_ID);
+    out.json_bytes(id);
+    if info.identify {
+        out.key(meta::SERVER_INFO);
+        info.write(revision, out);
+    }
+    out.token("}}}");
+}
+
+impl Core<'_> {
+    /// Flags a subscription to be ended.
+    pub(crate) fn end_subscription(&mut self, ticket: Ticket) -> Result<(), NotNow> {
+        pending(self, ticket).ok_or(NotNow::Gone)?.add(ENDS);
+        self.changed.add(Changes::NOTICES);
+        Ok(())
+    }
+}

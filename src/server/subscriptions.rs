@@ -1,0 +1,279 @@
+//! Subscriptions: which changes a client wants to hear of.
+//!
+//! In the handshake era a client hears of every list that the server declared, and of the resources that it asked for.
+//! In the stateless era it hears only of what a request in flight, `subscriptions/listen`, asked for.
+//!
+//! Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
+
+use crate::fault::{Fault, Misuse};
+use crate::frame::About;
+use crate::inflight::Ticket;
+use crate::json::{Json, Kind, Str, Writer};
+use crate::rpc::code;
+use crate::server::change::Changes;
+use crate::server::core::{Core, Shape};
+use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed, place};
+use crate::server::info::ServerInfo;
+use crate::server::listen::{self, write_acknowledged, write_ended, write_updated};
+use crate::server::plan::{Plan, RequestKind};
+use crate::server::reply::{Incoming, Source};
+use crate::server::resources::not_found;
+use crate::server::watch::{NotWatched, Owner, Watches};
+use crate::types::meta;
+use crate::version::{Era, Revision, Revisions};
+
+/// The feature *subscriptions*: clients say what they want to hear of.
+///
+/// - `2026-07-28`, `subscriptions/listen`: a client hears of changed lists and resources while this request is in
+///   flight, and only then. It takes one of the slots of [`Server::in_flight`](crate::Server::in_flight), has no
+///   deadline, and ends when the client cancels it, [`Server::end_subscription`](crate::Server::end_subscription) is
+///   called, or the connection ends. What the server did not declare is left out of the acknowledgment; if nothing is
+///   left, that is empty, and the subscription is a silent one.
+/// - up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`, if the server declared `resources.subscribe`.
+///
+/// It declares nothing itself: the features whose lists and resources can change do that. Name it together with them,
+/// or clients of `2026-07-28` cannot hear of the changes that those declare.
+///
+/// To watch resources, lend room for their URIs: [`Server::watches`](crate::Server::watches).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Subscriptions;
+
+const LISTEN: u8 = 0;
+const SUBSCRIBE: u8 = 1;
+const UNSUBSCRIBE: u8 = 2;
+
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+impl Feature for Subscriptions {}
+
+impl Sealed for Subscriptions {
+    fn write_capability(&self, _: Revision, _: &mut Writer<'_>) {}
+
+    fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
+        if name == "subscriptions/listen" {
+            Some((LISTEN, Revisions::STATELESS))
+        } else if name == "resources/subscribe" {
+            Some((SUBSCRIBE, Revisions::HANDSHAKE))
+        } else if name == "resources/unsubscribe" {
+            Some((UNSUBSCRIBE, Revisions::HANDSHAKE))
+        } else {
+            None
+        }
+    }
+
+    fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled {
+        match method {
+            LISTEN => listen(request),
+            _ if !can_watch(request.core.info) => {
+                request.refuse(Fault::UnknownMethod, &"resources cannot be watched here")
+            }
+            SUBSCRIBE => subscribe(request),
+            _ => unsubscribe(request),
+        }
+    }
+
+    fn note_change(&self, core: &mut Core<'_>, change: Change<'_>) {
+        listen::note(core, change);
+    }
+
+    fn write_notices(&self, core: &mut Core<'_>) {
+        listen::write(core);
+    }
+
+    fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
+        if revision.era() == Era::Stateless {
+            // As if they were results, which is more than they take.
+            measure(&mut |out| {
+                write_acknowledged(out, &[], listed(info), &mut |_| {});
+                (0..info.limits.id).for_each(|_| out.token("0"));
+            });
+            measure(&mut |out| {
+                write_ended(out, &[], info, revision);
+                (0..info.limits.id).for_each(|_| out.token("0"));
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The lists that the server declared to change.
+fn listed(info: &ServerInfo<'_>) -> Changes {
+    let mut lists = Changes::NONE;
+    for (change, _) in info.features.iter().filter_map(|feature| feature.change_notice()) {
+        lists.add(change.list());
+    }
+    lists
+}
+
+fn can_watch(info: &ServerInfo<'_>) -> bool {
+    info.features.iter().any(|feature| feature.can_watch())
+}
+
+fn may_exist(info: &ServerInfo<'_>, uri: Str<'_>) -> bool {
+    let mut said = info.features.iter().filter_map(|feature| feature.knows_resource(uri));
+    said.next().is_none_or(|first| first || said.any(|known| known))
+}
+
+fn subscribe(request: &mut Request<'_, '_>) -> Handled {
+    let Some((uri, place)) = uri_of(request) else { return no_uri(request) };
+    if !may_exist(request.core.info, uri) {
+        return not_found(request, uri);
+    }
+    let Core { watches, in_flight, output, .. } = &mut *request.core;
+    let room = output.reply_room().saturating_sub(output.overhead());
+    let added = watches.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, room));
+    let limit = watches.limit();
+    match added {
+        Ok(new) => settle(request, new.then_some(Plan::Watched { uri: place, on: true })),
+        Err(NotWatched::Full) => request.refuse(
+            Fault::TooManyWatched { limit },
+            &format_args!("their URIs have at most {limit} bytes; unsubscribe from some"),
+        ),
+        Err(NotWatched::TooLong) => {
+            request.refuse(Fault::InvalidParams, &"`uri` is too long to be told of its changes")
+        }
+    }
+}
+
+fn unsubscribe(request: &mut Request<'_, '_>) -> Handled {
+    let Some((uri, place)) = uri_of(request) else { return no_uri(request) };
+    let was = request.core.watches.remove(Owner::Session, uri);
+    settle(request, was.then_some(Plan::Watched { uri: place, on: false }))
+}
+
+/// The URI of a request, with its place in the line.
+fn uri_of<'r>(request: &Request<'r, '_>) -> Option<(Str<'r>, crate::json::Span)> {
+    let uri = request.param("uri")?;
+    Some((uri.string()?, place(request.line, uri.bytes())))
+}
+
+fn no_uri(request: &mut Request<'_, '_>) -> Handled {
+    request.refuse(Fault::InvalidParams, &"`uri` must be a string")
+}
+
+fn settle(request: &mut Request<'_, '_>, plan: Option<Plan>) -> Handled {
+    match (request.result(&mut |_| {}), plan) {
+        (Handled::Answered, Some(plan)) => Handled::Host(plan),
+        (handled, _) => handled,
+    }
+}
+
+/// Whether the notification about a resource fits into so many bytes.
+fn fits(id: Option<&[u8]>, uri: &str, room: usize) -> bool {
+    let mut out = Writer::measure();
+    write_updated(&mut out, id, uri);
+    out.len() <= room
+}
+
+/// `subscriptions/listen`: from now on the request is in flight, and its answer is the end.
+fn listen(request: &mut Request<'_, '_>) -> Handled {
+    let Some(wanted) = request.param("notifications").filter(|wanted| wanted.kind() == Kind::Object) else {
+        return request.refuse(Fault::InvalidParams, &"`notifications` must be an object");
+    };
+    let [tools, prompts, resources, uris, tasks] = wanted.pick([
+        "toolsListChanged",
+        "promptsListChanged",
+        "resourcesListChanged",
+        "resourceSubscriptions",
+        "taskIds",
+    ]);
+    if tasks.is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
+        return needs_tasks(request);
+    }
+    let listed = listed(request.core.info);
+    let mut filter = Changes::NONE;
+    for (asked, list) in
+        [(tools, Changes::TOOLS), (prompts, Changes::PROMPTS), (resources, Changes::RESOURCES)]
+    {
+        if listed.any(list) && asked.and_then(Json::boolean) == Some(true) {
+            filter.add(list);
+        }
+    }
+    let Some(ticket) = take(request, filter) else {
+        let limit = request.core.in_flight.limit();
+        return request.refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {limit}"));
+    };
+    let uris = uris.filter(|_| can_watch(request.core.info)).unwrap_or(Json::NULL);
+    if !acknowledge(request, ticket, filter, uris) {
+        request.core.in_flight.release(ticket);
+        let limit = request.core.output.reply_room();
+        return request.refuse(Fault::ReplyTooLarge { limit }, &"the acknowledgment");
+    }
+    request.core.changed.add(Changes::LISTENED);
+    Handled::Host(Plan::Listening { ticket })
+}
+
+/// Takes a slot for the request.
+fn take(request: &mut Request<'_, '_>, filter: Changes) -> Option<Ticket> {
+    let kind = RequestKind::Listen { filter, pending: Changes::NONE };
+    let id = request.id();
+    let context = crate::server::reply::Context { kind, ..request.context };
+    let id_length = u16::try_from(id.len()).ok()?;
+    let in_flight = &mut request.core.in_flight;
+    let ticket = in_flight.take(Incoming { id_length, context, last_progress: None, expired: false })?;
+    if !in_flight.set_text(ticket, [id, &[]]) {
+        in_flight.release(ticket);
+        return None;
+    }
+    in_flight.link_id(ticket);
+    Some(ticket)
+}
+
+/// Says what the client will hear of, and notes it. Resources that find no room are left out. `false`: there is no room
+/// for the message.
+fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: Changes, uris: Json<'_>) -> bool {
+    let id = request.id();
+    let Core { info, output, watches, in_flight, .. } = &mut *request.core;
+    let room = output.reply_room();
+    let longest = room.saturating_sub(output.overhead());
+    let about = About::subscribed(request.context.stream);
+    let watch = |watches: &mut Watches<'_>, uri| {
+        may_exist(info, uri)
+            && watches
+                .add(Owner::Listener(ticket), uri, in_flight, &|uri| fits(Some(id), uri, longest))
+                .is_ok_and(|new| new)
+    };
+    let mut resources = |out: &mut Writer<'_>| {
+        let mut any = false;
+        for uri in uris.elements().filter_map(Json::string) {
+            let before = out.mark();
+            if !any {
+                out.key("resourceSubscriptions");
+                out.begin_array();
+            }
+            out.text(uri);
+            // What closes the message has to fit, too.
+            if out.remaining() < "]}}}".len() || !watch(watches, uri) {
+                out.rollback(before);
+            } else {
+                any = true;
+            }
+        }
+        if any {
+            out.end_array();
+        }
+    };
+    output.write(about, room, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
+}
+
+fn declares_tasks(request: &Request<'_, '_>) -> bool {
+    let declared =
+        request.meta.and_then(|meta| meta.get(meta::CLIENT_CAPABILITIES)?.get("extensions")?.get(TASKS));
+    declared.is_some_and(|declared| declared.kind() == Kind::Object)
+}
+
+fn needs_tasks(request: &mut Request<'_, '_>) -> Handled {
+    let source = Source::of_line(request.id());
+    let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
+        out.field_integer("code", code::MISSING_CLIENT_CAPABILITY.into());
+        out.field_string("message", Fault::MissingClientCapability.message());
+        out.token(r#","data":{"requiredCapabilities":{"extensions":{"#);
+        out.key(TASKS);
+        out.token("{}}}}");
+        true
+    });
+    Handled::Refused(written.err().unwrap_or(Fault::MissingClientCapability))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! Subscriptions and batches on transports with several streams: where their messages go.
+
+use crate::common::demo::TOOLS;
+use crate::common::hello;
+use mcp_proto::server::{Change, Event, Feature, Server, ServerInfo, Slot, Subscriptions};
+use mcp_proto::{Action, Millis, StreamId, Ticket};
+
+static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Subscriptions];
+
+static INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+
+struct Host<'b> {
+    server: Server<'b>,
+    sent: Vec<String>,
+    tickets: Vec<Ticket>,
+}
+
+impl Host<'_> {
+    fn post(&mut self, stream: u32, message: &str) {
+        self.run();
+        let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("nothing else is due") };
+        assert!(io.split().1.message(message.as_bytes(), StreamId(stream)).is_ok());
+        self.run();
+    }
+
+    fn run(&mut self) {
+        loop {
+            match self.server.poll(Millis(0)) {
+                Action::Io(io) => {
+                    let (out, _) = io.split();
+                    let Some(frame) = out.frame() else { return };
+                    let text = String::from_utf8(frame.message().to_vec()).unwrap();
+                    self.sent.push(format!("{:?} {:?} {text}", frame.kind(), frame.belongs_to()));
+                    let n = out.bytes().len();
+                    out.sent(n);
+                }
+                Action::Event => match self.server.event().unwrap() {
+                    Event::Call(call) if call.name() == "defer" => {
+                        self.tickets.push(call.defer(None).unwrap());
+                    }
+                    Event::Call(call) => call.text("x"),
+                    Event::Listening(listening) => {
+                        assert_eq!(listening.stream(), StreamId(2));
+                        assert!(listening.hears(Change::Tools) && !listening.hears(Change::Prompts));
+                        self.tickets.push(listening.ticket());
+                    }
+                    _ => {}
+                },
+                Action::Closed => return,
+            }
+        }
+    }
+
+    /// What was sent since the last time.
+    #[track_caller]
+    fn expect(&mut self, sent: &[String]) {
+        self.run();
+        assert_eq!(std::mem::take(&mut self.sent), sent);
+    }
+}
+
+fn with_host(test: impl FnOnce(Host<'_>)) {
+    let (mut rx, mut tx, mut batches) = ([0; 1024], [0; 1024], [0; 1024]);
+    let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 4 * 16]);
+    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().frames().unwrap().batches(&mut batches);
+    let server = server.in_flight(&mut slots, &mut text).unwrap();
+    let mut host = Host { server, sent: Vec::new(), tickets: Vec::new() };
+    host.post(
+        0,
+        &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#, hello("2025-03-26")),
+    );
+    host.post(0, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    host.sent.clear();
+    test(host);
+}
+
+#[test]
+fn what_a_subscription_hears_belongs_to_it_to_its_end() {
+    with_host(|mut host| {
+        host.post(2, r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}"#);
+        let of = |kind: &str, text: &str| format!("{kind} Subscription(StreamId(2)) {text}");
+        let tag = r#""_meta":{"io.modelcontextprotocol/subscriptionId":7"#;
+        host.expect(&[of(
+            "Notification",
+            &format!(r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{tag}}},"notifications":{{"toolsListChanged":true}}}}}}"#),
+        )]);
+        host.server.changed(Change::Tools);
+        host.expect(&[
+            r#"Notification Connection {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.into(),
+            of(
+                "Notification",
+                &format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{{{tag}}}}}}}"#
+                ),
+            ),
+        ]);
+        // The answer ends the stream: nothing comes behind it.
+        let ticket = host.tickets[0];
+        host.server.end_subscription(ticket).unwrap();
+        host.expect(&[of(
+            "Response",
+            &format!(
+                r#"{{"jsonrpc":"2.0","id":7,"result":{{"resultType":"complete",{tag},"io.modelcontextprotocol/serverInfo":{{"name":"s","version":"1"}}}}}}}}"#
+            ),
+        )]);
+        assert_eq!(host.server.deferred(), 0);
+    });
+}
+
+#[test]
+fn the_answers_to_a_batch_go_where_it_came_from() {
+    let mut largest = 0;
+    with_host(|mut host| {
+        host.post(
+            3,
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"defer"}}]"#,
+        );
+        host.post(1, r#"[{"jsonrpc":"2.0","id":3,"method":"ping"}]"#);
+        host.expect(&[r#"Response Request(StreamId(1)) [{"jsonrpc":"2.0","id":3,"result":{}}]"#.into()]);
+        let ticket = host.tickets[0];
+        host.server.reply(ticket).unwrap().text("x");
+        host.expect(&[r#"Response Request(StreamId(3)) [{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"x"}]}}]"#.into()]);
+        // The largest array there can be: the second answer uses all that the first leaves.
+        let defer = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"defer"}}"#;
+        for bytes in 800..1000 {
+            host.tickets.clear();
+            host.post(3, &format!("[{},{defer}]", defer.replace('4', "5")));
+            let tickets = host.tickets.clone();
+            host.server.reply(tickets[0]).unwrap().text("a");
+            host.run();
+            host.server.reply(tickets[1]).unwrap().text("b".repeat(bytes));
+            host.run();
+            let sent = std::mem::take(&mut host.sent);
+            let fits = sent.len() == 1 && sent[0].contains(&"b".repeat(bytes));
+            assert!(fits || sent.len() == 1 && sent[0].contains("too large"), "{bytes}: {sent:?}");
+            largest = largest.max(if fits { sent[0].len() } else { 0 });
+        }
+        assert!(largest > 900, "{largest}");
+    });
+}

@@ -1,0 +1,247 @@
+//! Who hears of changes: the session, and each subscription of the stateless era by itself.
+
+use crate::common::demo::{BARE, TOOLS};
+use crate::common::{Setup, hello};
+use mcp_proto::server::{Feature, Logging, ServerInfo, Subscriptions};
+use mcp_proto::{Revision, Revisions};
+
+static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
+
+const INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+
+fn both() -> Setup {
+    Setup::new(INFO)
+}
+
+fn request(id: &str, method: &str, capabilities: &str, params: &str) -> String {
+    format!(
+        r#"> call {id} {method} {{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities}}}{params}}}
+"#
+    )
+}
+
+fn listen(id: &str, filter: &str) -> String {
+    request(id, "subscriptions/listen", "{}", &format!(r#","notifications":{filter}"#))
+}
+
+fn tag(id: &str) -> String {
+    format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#)
+}
+
+fn acknowledged(id: &str, filter: &str) -> String {
+    format!("< note notifications/subscriptions/acknowledged {{{},\"notifications\":{filter}}}\n", tag(id))
+}
+
+/// A subscription to the list of tools, with what is said and heard.
+fn tools(id: &str) -> String {
+    let filter = r#"{"toolsListChanged":true}"#;
+    format!("{}{}! listening [Tools] []\n", listen(id, filter), acknowledged(id, filter))
+}
+
+fn told(id: &str) -> String {
+    format!("< note notifications/tools/list_changed {{{}}}\n", tag(id))
+}
+
+fn result(id: &str) -> String {
+    format!(
+        r#"< result {id} {{"resultType":"complete","_meta":{{"io.modelcontextprotocol/subscriptionId":{id},"io.modelcontextprotocol/serverInfo":{{"name":"s","version":"1"}}}}}}
+"#
+    )
+}
+
+fn ended(id: &str) -> String {
+    format!("{}< note notifications/cancelled {{\"requestId\":{id}}}\n", result(id))
+}
+
+#[test]
+fn a_subscription_hears_what_it_asked_for_with_its_own_id() {
+    for id in ["1", "\"1\"", "\"l\\u0069sten\"", "0", "\"\""] {
+        let (open, told) = (tools(id), told(id));
+        both().check(&format!("{open}* deadline none\n* changed\n{told}* changed\n{told}* deferred 1\n"));
+    }
+    // Nothing that it did not ask for, and nothing that was not declared.
+    let nothing = format!("{}! listening [] []\n* changed\n* deferred 1\n", acknowledged("1", "{}"));
+    for filter in [
+        "{}",
+        r#"{"toolsListChanged":false}"#,
+        r#"{"toolsListChanged":"true","resourceSubscriptions":7}"#,
+        r#"{"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file:///a"]}"#,
+    ] {
+        both().check(&format!("{}{nothing}", listen("1", filter)));
+    }
+}
+
+#[test]
+fn what_is_no_filter_is_refused() {
+    let refused =
+        "< error 1 -32602 Invalid params: `notifications` must be an object\n! fault InvalidParams\n";
+    for params in ["", r#","notifications":null"#, r#","notifications":[]"#, r#","notifications":true"#] {
+        both().check(&format!("{}{refused}", request("1", "subscriptions/listen", "{}", params)));
+    }
+    let needs = "< {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32021,\"message\":\"Missing required client capability\",\
+                 \"data\":{\"requiredCapabilities\":{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}}}\n\
+                 ! fault MissingClientCapability\n* deferred 0\n";
+    let tasks = r#","notifications":{"taskIds":["t"],"toolsListChanged":true}"#;
+    both().check(&format!("{}{needs}", request("1", "subscriptions/listen", "{}", tasks)));
+    // Who knows tasks is told that there are none here.
+    let knows = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+    let open = acknowledged("1", r#"{"toolsListChanged":true}"#);
+    both().check(&format!(
+        "{}{open}! listening [Tools] []\n",
+        request("1", "subscriptions/listen", knows, tasks)
+    ));
+}
+
+#[test]
+fn without_the_feature_there_is_no_such_method() {
+    let unknown = "< error 1 -32601 Method not found: subscriptions/listen\n! fault UnknownMethod\n";
+    Setup::new(BARE).check(&format!("{}{unknown}", listen("1", "{}")));
+    let info = ServerInfo::new("s", "1").features(&[&Subscriptions]);
+    Setup::new(info).check(&format!(
+        "{}{}! listening [] []\n",
+        listen("1", r#"{"toolsListChanged":true}"#),
+        acknowledged("1", "{}")
+    ));
+    // It belongs to the stateless era, and its siblings to the other.
+    let unknown =
+        |method: &str| format!("< error 1 -32601 Method not found: {method}\n! fault UnknownMethod\n");
+    for revision in Revision::ALL.into_iter().filter(|revision| Revisions::HANDSHAKE.contains(*revision)) {
+        both().session(revision).check(&format!(
+            "> call 1 subscriptions/listen {{\"notifications\":{{}}}}\n{}",
+            unknown("subscriptions/listen")
+        ));
+    }
+    for method in ["resources/subscribe", "resources/unsubscribe"] {
+        both().check(&format!("{}{}", request("1", method, "{}", r#","uri":"a:b""#), unknown(method)));
+        let refused =
+            "< error 1 -32601 Method not found: resources cannot be watched here\n! fault UnknownMethod\n";
+        both()
+            .session(Revision::V2025_11_25)
+            .check(&format!("> call 1 {method} {{\"uri\":\"a:b\"}}\n{refused}"));
+    }
+}
+
+#[test]
+fn several_subscriptions_each_hear_their_own() {
+    let silent = format!("{}{}! listening [] []\n", listen("7", "{}"), acknowledged("7", "{}"));
+    let open = format!("{}{silent}{}", tools("1"), tools("\"b\""));
+    for tx in [700, 900, 4096] {
+        let setup = both().tx(tx).reply_room(700);
+        setup.check(&format!("{open}* changed\n{}{}", told("1"), told("\"b\"")));
+    }
+    // What waits for room is told once: here all but the first one, which had room.
+    let heard = format!("{}{}{}", told("1"), told("1"), told("\"b\""));
+    both().tx(700).check(&format!("{open}* block\n{}* unblock\n{heard}", "* changed\n".repeat(5)));
+}
+
+#[test]
+fn a_subscription_takes_a_slot_and_no_time() {
+    let full = "< error 3 -32603 Too many requests in flight: at most 2\n! fault TooManyInFlight\n";
+    both().slots(2, 64).check(&format!(
+        "{}{}{}{full}* time 100000000\n* deferred 2\n* changed\n{}{}",
+        tools("1"),
+        tools("2"),
+        listen("3", "{}"),
+        told("1"),
+        told("2")
+    ));
+    let none = "< error 1 -32603 Too many requests in flight: at most 0\n! fault TooManyInFlight\n";
+    both().slots(0, 0).check(&format!("{}{none}", listen("1", "{}")));
+    // Its id is in use.
+    let twice = "< error 1 -32600 Invalid request: a request with this id is still in flight: …\n! fault DuplicateId\n";
+    both().check(&format!("{}{}{twice}", tools("1"), listen("1", "{}")));
+    // And it is not to be answered by the host.
+    both().check(&format!("{}* answer 0 x\n! not now Gone\n", tools("1")));
+}
+
+#[test]
+fn a_cancelled_subscription_hears_nothing_more() {
+    let cancel =
+        "> note notifications/cancelled {\"requestId\":1,\"reason\":\"enough\"}\n! cancelled 0 enough\n";
+    both().check(&format!("{}{cancel}* changed\n* deferred 0\n* end 0\n! not now Gone\n", tools("1")));
+    both().check(&format!("{}{}{cancel}* changed\n{}", tools("1"), tools("2"), told("2")));
+    // What was said before the cancellation came is told, whether output drains at once or in pieces.
+    let change = request("2", "tools/call", "{}", r#","name":"change""#);
+    for tx in [700, 4096] {
+        let setup = both().tx(tx).reply_room(700);
+        setup.check(&format!(
+            "{}{change}! call change {{}}\n< result 2 …\n{}{cancel}",
+            tools("1"),
+            told("1"),
+        ));
+    }
+}
+
+#[test]
+fn the_server_ends_a_subscription_with_its_answer() {
+    let end = format!("* end 0\n{}* deferred 0\n* changed\n* end 0\n! not now Gone\n", ended("1"));
+    both().check(&format!("{}{end}", tools("1")));
+    // After what it was not told yet, and however little is read.
+    for tx in [700, 4096] {
+        both().tx(tx).reply_room(700).check(&format!(
+            "{}{}* block\n* changed\n* end 0\n* unblock\n{}{}{}* deferred 1\n",
+            tools("1"),
+            tools("2"),
+            told("1"),
+            told("2"),
+            ended("1"),
+        ));
+    }
+    let brief = "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\",\
+                 \"_meta\":{\"io.modelcontextprotocol/subscriptionId\":1}}}\n";
+    Setup::new(INFO.anonymous_results()).check(&format!(
+        "{}* end 0\n{brief}< note notifications/cancelled {{\"requestId\":1}}\n",
+        tools("1")
+    ));
+}
+
+#[test]
+fn the_end_of_a_connection_ends_its_subscriptions() {
+    let open = format!("{}{}", tools("1"), tools("2"));
+    let end = format!("{}{}! closed\n", ended("1"), ended("2"));
+    for how in ["eof", "shutdown"] {
+        for tx in [700, 4096] {
+            let setup = both().tx(tx).reply_room(700);
+            setup.check(&format!("{open}* {how}\n{end}"));
+            let told = format!("{}{}", told("1"), told("2"));
+            setup.check(&format!("{open}* block\n* changed\n* {how}\n* unblock\n{told}{end}"));
+        }
+        // A client that does not read is given up.
+        both().check(&format!("{open}* block\n* {how}\n* time 2000\n* time 4000\n! closed\n"));
+        // Deferred calls may still be answered.
+        let call = request("3", "tools/call", "{}", r#","name":"defer""#);
+        both().check(&format!(
+            "{open}{call}! call defer {{}}\n* {how}\n{}{}* answer 2 x\n< result 3 …\n! closed\n",
+            ended("1"),
+            ended("2")
+        ));
+    }
+}
+
+#[test]
+fn a_new_session_begins_without_subscriptions() {
+    use mcp_proto::server::SecondInitialize;
+    let hello = hello("2025-11-25");
+    let again = format!(
+        "> call 9 initialize {hello}\n< result 9 …\n! restarted\n! connected 2025-11-25 c {{}}\n* deferred 0\n\
+         * changed\n> note notifications/initialized\n! ready\n< note notifications/tools/list_changed\n"
+    );
+    let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).session(Revision::V2025_11_25);
+    setup.check(&format!("{}{again}", tools("1")));
+    both().check(&format!("{}* reset\n* deferred 0\n* changed\n", tools("1")));
+}
+
+#[test]
+fn a_session_and_subscriptions_hear_side_by_side() {
+    let both_told = format!("< note notifications/tools/list_changed\n{}", told("1"));
+    let setup = both().session(Revision::V2025_11_25);
+    setup.check(&format!("{}* changed\n{both_told}", tools("1")));
+    // The session hears only when the handshake is complete, a subscription before.
+    let hello = hello("2025-11-25");
+    both().check(&format!(
+        "{}* changed\n{}> call 2 initialize {hello}\n< result 2 …\n! connected 2025-11-25 c {{}}\n\
+         > note notifications/initialized\n! ready\n< note notifications/tools/list_changed\n",
+        tools("1"),
+        told("1"),
+    ));
+}
