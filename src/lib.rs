@@ -61,5 +61,6 @@ pub use server::Server;
 pub use time::Clock;
 pub use time::Millis;
 pub use types::capabilities::{ClientCapabilities, ServerCapabilities};
+pub use types::input;
 pub use types::level::Level;
 pub use version::{Era, Revision, Revisions};
