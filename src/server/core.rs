@@ -11,9 +11,10 @@ use crate::json::{Decimal, Json, Span, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::{Lifecycle, State};
 use crate::output::{Output, Overflow};
+use crate::server::ask::Asking;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
-use crate::server::reply::{Answering, Context, Incoming, Source};
+use crate::server::reply::{Answering, Context, Incoming, Source, Stage};
 use crate::server::write::{write_error, write_fault, write_log, write_result};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
@@ -68,6 +69,10 @@ pub(crate) struct Core<'b> {
     /// The session started over; the host has to hear of it before the new client is shown.
     pub(crate) restarted: bool,
     pub(crate) keep_alive: KeepAlive,
+    /// What deals with requests of our own, once there was one.
+    pub(crate) asking: Option<&'static dyn Asking>,
+    /// How many requests in flight are our own.
+    pub(crate) ours: u32,
 }
 
 impl<'b> Core<'b> {
@@ -92,6 +97,8 @@ impl<'b> Core<'b> {
             invalid_in_a_row: 0,
             restarted: false,
             keep_alive: KeepAlive::OFF,
+            asking: None,
+            ours: 0,
         }
     }
 
@@ -101,7 +108,7 @@ impl<'b> Core<'b> {
         self.life = Lifecycle::SERVER;
         self.session = None;
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, 0, false);
-        (self.invalid_in_a_row, self.restarted) = (0, false);
+        (self.invalid_in_a_row, self.restarted, self.ours) = (0, false, 0);
         self.keep_alive.reset();
     }
 }
@@ -230,10 +237,18 @@ impl Core<'_> {
     /// Forgets the session and what it had in flight: a new client has begun.
     pub(crate) fn start_over(&mut self) {
         self.session = None;
-        self.in_flight.clear();
+        self.forget_in_flight();
         self.changed = 0;
         self.keep_alive.reset();
         self.restarted = true;
+    }
+
+    /// Forgets what is in flight. The host has still to hear how its own requests have ended.
+    pub(crate) fn forget_in_flight(&mut self) {
+        match self.asking {
+            Some(asking) => asking.end(self, true),
+            None => self.in_flight.clear(),
+        }
     }
 
     /// The least severe log message that the client of the handshake era wants.
@@ -392,8 +407,12 @@ impl Answering for Core<'_> {
         let token =
             if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
         let id_length = u16::try_from(id.len()).ok()?;
-        let ticket =
-            self.in_flight.take(Incoming { id_length, context, last_progress: *last, expired: false })?;
+        let ticket = self.in_flight.take(Incoming {
+            id_length,
+            context,
+            last_progress: *last,
+            stage: Stage::Deferred,
+        })?;
         if !self.in_flight.set_text(ticket, [id, token]) {
             self.in_flight.release(ticket);
             return None;

@@ -2,11 +2,13 @@
 
 use core::mem;
 
+use crate::client::Progress;
 use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::{Span, Str};
 use crate::rpc;
 use crate::server::Server;
+use crate::server::ask::Answered;
 use crate::server::call::{Call, Connected, ListTools};
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::{Reply, Source};
@@ -34,6 +36,12 @@ pub enum Event<'a> {
     },
     /// A deferred request took too long; it was answered with an error. Its ticket is gone.
     Expired(Ticket),
+    /// A request of the server's own has ended.
+    Answered(Answered<'a>),
+    /// A request of the server's own makes progress, and asked to hear of it.
+    Progress(Progress<'a>),
+    /// The client's roots have changed: [`ask`](Server::ask) for them again.
+    RootsChanged,
     /// There is room again for what was refused as [`NotNow::Busy`].
     Room,
     /// The client does not answer pings.
@@ -58,7 +66,12 @@ impl Server<'_> {
             Plan::Room => Event::Room,
             Plan::Silent => Event::Silent,
             Plan::Ready => Event::Ready,
+            Plan::RootsChanged => Event::RootsChanged,
             Plan::Expired(ticket) => Event::Expired(ticket),
+            Plan::Answered { ticket, answer } => Event::Answered(Answered::of(ticket, answer, line)),
+            Plan::Progress { ticket, params } => {
+                Event::Progress(Progress { ticket, params: rpc::view(line, params) })
+            }
             Plan::Cancelled { ticket, reason } => {
                 let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
                 Event::Cancelled { ticket, reason }

@@ -1,6 +1,7 @@
 //! The server side of one connection, in both eras.
 
 mod advance;
+mod ask;
 mod call;
 mod core;
 mod dispatch;
@@ -16,6 +17,7 @@ mod reply;
 mod tools;
 mod write;
 
+pub use self::ask::{Answered, Ask};
 pub use self::call::{Call, Connected, ListTools};
 pub use self::event::Event;
 pub use self::feature::{Change, Feature};
@@ -23,10 +25,11 @@ pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
 pub use self::logging::Logging;
 pub use self::reply::{Incoming, Reply};
 pub use self::tools::{Tool, ToolResult, Tools};
+pub use crate::client::Progress;
 
 use self::core::Core;
 use self::plan::Plan;
-use self::reply::Source;
+use self::reply::{Source, Stage};
 use self::write::write_log;
 use crate::buffer::Buffer;
 use crate::fault::{Misuse, NotNow};
@@ -42,7 +45,8 @@ use crate::time::Millis;
 use crate::types::level::Level;
 use crate::version::Revision;
 
-/// Room for one request that is answered later. Lend an array: `[Slot::EMPTY; 4]`.
+/// Room for one request in flight: one that is answered later, or one of the server's own. Lend an array:
+/// `[Slot::EMPTY; 4]`.
 pub type Slot = crate::inflight::Slot<Incoming>;
 
 /// The server side of one connection.
@@ -134,8 +138,9 @@ impl<'b> Server<'b> {
         Ok(self)
     }
 
-    /// Lends room for requests that are answered later: one in each slot, with an equal part of `text` for its id and
-    /// its progress token. Without it, [`Call::defer`] hands every call back.
+    /// Lends room for requests in flight: one that is answered later in each slot, with an equal part of `text` for its
+    /// id and its progress token, or one of the server's own. Without it, [`Call::defer`] hands every call back, and
+    /// nothing can be [asked](Server::ask).
     ///
     /// # Errors
     /// [`Misuse::TextTooSmall`]: the part of a slot holds not even an id of 8 bytes.
@@ -145,7 +150,7 @@ impl<'b> Server<'b> {
         self.limit_ids(needed)
     }
 
-    /// The same on the heap: room for `limit` requests that are answered later. It grows as it is needed.
+    /// The same on the heap: room for `limit` requests in flight. It grows as it is needed.
     ///
     /// # Errors
     /// None today.
@@ -239,7 +244,7 @@ impl<'b> Server<'b> {
     /// [`NotNow::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`NotNow::Busy`]: there
     /// is no room for an answer yet; [`Event::Room`] says when there is.
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
-        let incoming = self.core.in_flight.get(ticket).filter(|incoming| !incoming.expired);
+        let incoming = self.core.in_flight.get(ticket).filter(|incoming| incoming.stage == Stage::Deferred);
         let context = incoming.ok_or(NotNow::Gone)?.context;
         self.take_room()?;
         Ok(Reply { machine: &mut self.core, source: Source::Slot(ticket), context })
@@ -297,7 +302,7 @@ impl<'b> Server<'b> {
     /// How many requests are deferred.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.core.in_flight.len()
+        self.core.in_flight.len().saturating_sub(self.core.ours as usize)
     }
 
     /// Where the connection is.
@@ -321,7 +326,7 @@ impl<'b> Server<'b> {
     }
 
     /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its
-    /// tickets stay refused.
+    /// tickets stay refused. Of what was [asked](Server::ask) nothing more is heard.
     pub fn reset(&mut self) {
         self.input.reset();
         self.core.reset();

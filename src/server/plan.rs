@@ -3,6 +3,7 @@
 use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::Span;
+use crate::outcome::Lost;
 use crate::server::reply::Context;
 use crate::version::Revision;
 
@@ -13,7 +14,10 @@ pub(crate) enum Plan {
     Room,
     Silent,
     Ready,
+    RootsChanged,
     Expired(Ticket),
+    Answered { ticket: Ticket, answer: Answer },
+    Progress { ticket: Ticket, params: Span },
     Cancelled { ticket: Ticket, reason: Span },
     Connected { revision: Revision, info: Span, capabilities: Span },
     Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context },
@@ -22,8 +26,22 @@ pub(crate) enum Plan {
 impl Plan {
     /// Whether it is about the line that waits. Others come while an unrelated line waits for room.
     pub(crate) fn holds_line(&self) -> bool {
-        matches!(self, Plan::Ready | Plan::Cancelled { .. } | Plan::Connected { .. } | Plan::Request { .. })
+        match self {
+            Plan::Ready | Plan::Cancelled { .. } | Plan::Connected { .. } | Plan::Request { .. } => true,
+            Plan::Progress { .. } | Plan::Answered { answer: Answer::Result(_) | Answer::Error(_), .. } => {
+                true
+            }
+            _ => false,
+        }
     }
+}
+
+/// How a request of our own has ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Answer {
+    Result(Span),
+    Error(Span),
+    Lost(Lost),
 }
 
 /// What a request asks for, as far as its answer depends on it.

@@ -15,6 +15,11 @@ impl Host<'_> {
                 self.now = Millis(first.parse().expect("a time"));
                 Ok(())
             }
+            // Time passes, and the host does something before it polls again.
+            "late" => {
+                self.now = Millis(first.parse().expect("a time"));
+                return self.command(last);
+            }
             // Expectations of what can be asked for.
             "deadline" => {
                 let at = self.deadline.map_or("none".into(), |at| at.0.to_string());
@@ -46,6 +51,12 @@ impl Host<'_> {
                     .reply(self.notes.ticket(first))
                     .and_then(|mut reply| reply.log(level_of(level), None, message))
             }
+            // The server's own requests, by their number.
+            "ask" => self.ask(rest),
+            "cancel" => self.server.cancel(self.notes.asked[first.parse::<usize>().unwrap()], last),
+            "cancel-deferred" => self.server.cancel(self.notes.ticket(first), last),
+            "reply-asked" => self.server.reply(self.notes.asked[0]).map(drop),
+            "complete" => self.server.elicitation_complete(rest),
             // The server as a whole.
             "log" => self.server.log(level_of(first), None, last),
             "changed" => {

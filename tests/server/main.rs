@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod asking;
 mod bad_input;
 mod frames;
 mod handshake;
