@@ -5,15 +5,18 @@ use core::fmt::Display;
 use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Writer};
+use crate::json::{Decimal, Json, Str, Writer};
 use crate::server::core::Shape;
 use crate::server::feature::Change;
 use crate::server::page;
 use crate::server::reply::Reply;
+use crate::server::round::Returned;
 use crate::server::tools::{Tool, ToolResult, UNKNOWN_TOOL};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
+use crate::types::input::{Input, OpenUrl};
 use crate::types::level::Level;
+use crate::types::meta;
 use crate::version::Revision;
 
 /// A call of a tool: its name and arguments, which stand in the receive buffer, and the right to answer it.
@@ -28,6 +31,7 @@ pub struct Call<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a mut [u8],
     pub(crate) meta: &'a [u8],
+    pub(crate) returned: Returned<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
@@ -54,7 +58,21 @@ impl<'a> Call<'a> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// The request's `_meta`, an object; empty if it has none.
+    /// What the client has answered to what this call [needed](Call::needs_input) before, by its key: read it with
+    /// [`ElicitAnswer::of`](crate::input::ElicitAnswer::of) and the like. The client's word, as all of a call.
+    #[must_use]
+    pub fn input(&self, key: &str) -> Option<Json<'a>> {
+        self.returned.input(key)
+    }
+
+    /// The state that went with what this call needed before, as the client sent it back. A client may send anything:
+    /// where something depends on it, sign it, and check the signature.
+    #[must_use]
+    pub fn request_state(&self) -> Option<Str<'a>> {
+        self.returned.request_state()
+    }
+
+    /// The request's `_meta`, an object; empty if it has none. Traces are there: `traceparent`, `tracestate`, `baggage`.
     #[must_use]
     pub fn meta(&self) -> Json<'a> {
         if self.meta.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.meta) }
@@ -70,6 +88,13 @@ impl<'a> Call<'a> {
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.reply.client()
+    }
+
+    /// What the client declared, as it wrote it: with `experimental`, and `extensions`. Empty before `2026-07-28`, where
+    /// [`Connected::capabilities`] has it.
+    #[must_use]
+    pub fn client_capabilities(&self) -> Json<'a> {
+        self.meta().get(meta::CLIENT_CAPABILITIES).unwrap_or(Json::EMPTY_OBJECT)
     }
 
     /// The stream that the request came from, in frame mode.
@@ -107,6 +132,28 @@ impl<'a> Call<'a> {
     /// Says that the arguments are not what the tool needs: see [`Reply::invalid`].
     pub fn invalid(self, why: impl Display) {
         self.reply.invalid(why);
+    }
+
+    /// Whether the call may be answered with what it [needs](Call::needs_input): in `2026-07-28`.
+    #[must_use]
+    pub fn can_round_trip(&self) -> bool {
+        self.reply.can_round_trip()
+    }
+
+    /// Answers with what is needed first; the client makes the call again, with the answers: see
+    /// [`Reply::needs_input`].
+    pub fn needs_input(self, inputs: &[(&str, &dyn Input)], state: Option<&str>) {
+        self.reply.needs_input(inputs, state);
+    }
+
+    /// Answers that the user has to open web pages first: see [`Reply::needs_urls`].
+    pub fn needs_urls(self, pages: &[OpenUrl<'_>]) {
+        self.reply.needs_urls(pages);
+    }
+
+    /// Answers that the client lacks something that the tool needs: see [`Reply::needs_capability`].
+    pub fn needs_capability(self, missing: ClientCapabilities) {
+        self.reply.needs_capability(missing);
     }
 
     /// Says that there is no such tool (-32602).

@@ -15,7 +15,7 @@ use crate::server::ask::Asking;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
 use crate::server::reply::{Answering, Context, Incoming, Source, Stage};
-use crate::server::write::{write_error, write_fault, write_log, write_result};
+use crate::server::write::{write_error, write_fault, write_log, write_result, write_result_of};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::level::Level;
@@ -36,6 +36,8 @@ pub(crate) enum Shape {
     Result,
     /// A result that clients may keep (`2026-07-28`).
     List,
+    /// What the client has to send the request with, again (`2026-07-28`).
+    InputRequired,
     Error,
 }
 
@@ -146,6 +148,10 @@ impl Core<'_> {
                     info.write_cache(revision, out);
                     checked(out);
                 }),
+                Shape::InputRequired => {
+                    let kind = "input_required";
+                    write_result_of(kind, out, id, info, revision, info.identify, &mut checked);
+                }
                 Shape::Error => write_error(out, Some(id), &mut checked),
             }
             if !valid {

@@ -12,6 +12,7 @@ use crate::server::ask::Answered;
 use crate::server::call::{Call, Connected, ListTools};
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::{Reply, Source};
+use crate::server::round::Returned;
 
 /// What happened. It borrows the machine until the next poll.
 #[derive(Debug)]
@@ -81,14 +82,16 @@ impl Server<'_> {
                 info: rpc::view(line, info),
                 capabilities: rpc::view(line, capabilities),
             }),
-            Plan::Request { id, subject, arguments, meta, context } => {
+            Plan::Request { id, subject, arguments, meta, responses, state, context } => {
                 core.owed = true;
-                let parts = [id.range(), subject.range(), arguments.range(), meta.range()];
-                let [id, subject, arguments, meta] = line.get_disjoint_mut(parts).unwrap_or_default();
+                let parts = [id, subject, arguments, meta, responses, state].map(Span::range);
+                let [id, subject, arguments, meta, responses, state] =
+                    line.get_disjoint_mut(parts).unwrap_or_default();
                 let name = ::core::str::from_utf8(subject).unwrap_or_default();
                 let source = Source::Line { id, meta, last: None };
+                let returned = Returned { responses, state };
                 let reply = Reply { machine: core, source, context };
-                Event::of_request(context.kind, Parts { subject: name, arguments, meta }, reply)
+                Event::of_request(context.kind, Parts { subject: name, arguments, meta, returned }, reply)
             }
         })
     }
@@ -97,11 +100,11 @@ impl Server<'_> {
 impl<'a> Event<'a> {
     /// A request for the host: what it is about stands in `parts`.
     fn of_request(kind: RequestKind, parts: Parts<'a>, reply: Reply<'a>) -> Event<'a> {
-        let Parts { subject, arguments, meta } = parts;
+        let Parts { subject, arguments, meta, returned } = parts;
         match kind {
             RequestKind::ListTools { first } => Event::ListTools(ListTools { reply, first }),
             RequestKind::CallTool | RequestKind::Machine => {
-                Event::Call(Call { name: subject, arguments, meta, reply })
+                Event::Call(Call { name: subject, arguments, meta, returned, reply })
             }
         }
     }
@@ -113,4 +116,6 @@ struct Parts<'a> {
     subject: &'a str,
     arguments: &'a mut [u8],
     meta: &'a [u8],
+    /// What came back with a request that is sent again.
+    returned: Returned<'a>,
 }

@@ -1,15 +1,16 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Span, Str, Writer};
+use crate::json::{Json, Kind, Span, Str, Writer};
 use crate::server::core::{Core, Shape};
 use crate::server::info::ServerInfo;
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::{Context, Source};
 use crate::version::{Revision, Revisions};
 
-/// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools) and
-/// [`Logging`](crate::server::Logging); name those that a server offers in
+/// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools),
+/// [`Logging`](crate::server::Logging), [`Extensions`](crate::server::Extensions) and
+/// [`Experimental`](crate::server::Experimental); name those that a server offers in
 /// [`ServerInfo::features`](crate::server::ServerInfo::features).
 #[expect(private_bounds, reason = "features are ours")]
 pub trait Feature: Sync + Sealed {}
@@ -127,6 +128,16 @@ impl<'r> Request<'r, '_> {
         if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
             return self.refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {limit}"));
         }
+        let (mut responses, mut state) = (None, None);
+        if kind.can_round_trip(self.context.revision) {
+            (responses, state) = (self.param("inputResponses"), self.param("requestState"));
+        }
+        if responses.is_some_and(|responses| responses.kind() != Kind::Object) {
+            return self.refuse(Fault::InvalidParams, &"`inputResponses` must be an object");
+        }
+        if state.is_some_and(|state| state.kind() != Kind::String) {
+            return self.refuse(Fault::InvalidParams, &"`requestState` must be a string");
+        }
         let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
         let context = Context { kind, ..self.context };
         Handled::Host(Plan::Request {
@@ -134,6 +145,8 @@ impl<'r> Request<'r, '_> {
             subject: place(subject),
             arguments: place(arguments),
             meta: place(self.meta),
+            responses: place(responses),
+            state: place(state),
             context,
         })
     }

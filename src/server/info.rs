@@ -274,12 +274,18 @@ impl<'i> ServerInfo<'i> {
     }
 
     /// The members that every result of the stateless era begins with.
-    pub(crate) fn write_result_head(&self, revision: Revision, identify: bool, out: &mut Writer<'_>) {
+    pub(crate) fn write_result_head(
+        &self,
+        kind: &str,
+        revision: Revision,
+        identify: bool,
+        out: &mut Writer<'_>,
+    ) {
         if revision < Revision::V2026_07_28 {
             return;
         }
         out.key("resultType");
-        out.string("complete");
+        out.string(kind);
         if identify {
             out.key("_meta");
             out.begin_object();

@@ -16,11 +16,33 @@ pub(crate) enum Plan {
     Ready,
     RootsChanged,
     Expired(Ticket),
-    Answered { ticket: Ticket, answer: Answer },
-    Progress { ticket: Ticket, params: Span },
-    Cancelled { ticket: Ticket, reason: Span },
-    Connected { revision: Revision, info: Span, capabilities: Span },
-    Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context },
+    Answered {
+        ticket: Ticket,
+        answer: Answer,
+    },
+    Progress {
+        ticket: Ticket,
+        params: Span,
+    },
+    Cancelled {
+        ticket: Ticket,
+        reason: Span,
+    },
+    Connected {
+        revision: Revision,
+        info: Span,
+        capabilities: Span,
+    },
+    Request {
+        id: Span,
+        subject: Span,
+        arguments: Span,
+        meta: Span,
+        /// What came back with a request that is sent again.
+        responses: Span,
+        state: Span,
+        context: Context,
+    },
 }
 
 impl Plan {
@@ -54,4 +76,11 @@ pub(crate) enum RequestKind {
     ListTools {
         first: u32,
     },
+}
+
+impl RequestKind {
+    /// Whether the client may be asked to send the request again, with more.
+    pub(crate) fn can_round_trip(self, revision: Revision) -> bool {
+        matches!(self, RequestKind::CallTool) && revision >= Revision::V2026_07_28
+    }
 }

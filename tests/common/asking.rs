@@ -3,8 +3,9 @@
 use super::Host;
 use super::demo::Notes;
 use mcp_proto::input::{CreateMessage, ElicitAnswer, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
-use mcp_proto::server::{Answered, Ask, Progress, Tool};
-use mcp_proto::{Millis, NotNow, Outcome, Ticket};
+use mcp_proto::json::Json;
+use mcp_proto::server::{Answered, Ask, Call, Progress, Tool};
+use mcp_proto::{ClientCapabilities, Millis, NotNow, Outcome, Ticket};
 
 /// By these names they are asked for.
 pub(crate) static INPUTS: [(&str, &(dyn Input + Sync)); 6] = [
@@ -47,6 +48,41 @@ impl Host<'_> {
         self.notes.asked.push(asked?);
         Ok(())
     }
+}
+
+/// Answers with what the arguments say: `inputs` as `key=name`, `state`, `urls`, `lacks`; and with what came back, if
+/// anything did.
+pub(crate) fn needs(call: Call<'_>) {
+    let arguments = call.raw_arguments().raw().to_string();
+    let arguments = Json::parse(arguments.as_bytes()).unwrap();
+    let text = |name: &str| Some(arguments.get(name)?.string()?.to_string());
+    let (state, inputs) = (text("state"), text("inputs").unwrap_or_default());
+    let answers: Vec<String> =
+        ["a", "b"].iter().filter_map(|key| Some(format!("{key}: {}", call.input(key)?))).collect();
+    if let Some(back) = call.request_state() {
+        let text = format!("{} state {back}", answers.join(", "));
+        call.text(text);
+    } else if !answers.is_empty() {
+        call.text(answers.join(", "));
+    } else if arguments.get("urls").is_some() {
+        let pages = [
+            OpenUrl::new("Log in", "https://example.com/a", "e1"),
+            OpenUrl::new("Pay", "https://example.com/b", "e2"),
+        ];
+        call.needs_urls(&pages);
+    } else if arguments.get("lacks").is_some() {
+        call.needs_capability(ClientCapabilities::ROOTS.with(ClientCapabilities::SAMPLING_TOOLS));
+    } else {
+        call.needs_input(&needed(&inputs), state.as_deref());
+    }
+}
+
+/// `a=roots b=form`
+pub(crate) fn needed(text: &str) -> Vec<(&str, &'static dyn Input)> {
+    text.split_whitespace()
+        .map(|word| word.split_once('=').unwrap())
+        .map(|(key, name)| (key, input(name)))
+        .collect()
 }
 
 fn number(ticket: Ticket, notes: &Notes) -> usize {

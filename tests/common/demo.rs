@@ -65,6 +65,8 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
     Tool::new("large", "{}"),
     Tool::new("large_error", "{}"),
     Tool::new("change", "{}"),
+    Tool::new("needs", "{}"),
+    Tool::new("declared", "{}"),
     Tool::new("caf\u{e9}", "{}"),
 ])
 .list_changed();
@@ -198,6 +200,11 @@ fn answer(mut call: Call<'_>, notes: &mut Notes) {
             let text = number(&call, "bytes").map_or("done".into(), |bytes| "x".repeat(bytes as usize));
             call.text(text);
         }
+        "declared" => {
+            let text = call.client_capabilities().raw().to_string();
+            call.text(text);
+        }
+        "needs" => asking::needs(call),
         name => panic!("nobody handles {name:?}"),
     }
 }

@@ -37,6 +37,9 @@ impl Host<'_> {
             // Deferred requests, by the number of their deferral.
             "answer" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.text(last)),
             "fail" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.error(7, last)),
+            "needs" => self.server.reply(self.notes.ticket(first)).map(|reply| {
+                reply.needs_input(&super::asking::needed(last), Some("s"));
+            }),
             "forget" => self.server.reply(self.notes.ticket(first)).map(drop),
             "progress" => {
                 let (progress, message) = last.split_once(' ').unwrap_or((last, ""));

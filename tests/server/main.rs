@@ -11,4 +11,5 @@ mod in_flight;
 mod limits;
 mod output;
 mod random;
+mod round;
 mod stateless;
