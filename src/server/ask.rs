@@ -5,10 +5,11 @@
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
+use crate::client::Progress;
 use crate::fault::{Fault, NotNow};
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
-use crate::json::{Decimal, Json, Kind, ScanErrorKind, Writer};
+use crate::json::{Decimal, Json, Kind, ScanErrorKind, Str, Writer};
 use crate::lifecycle::State;
 use crate::line::Content;
 use crate::outcome::{Lost, Outcome};
@@ -16,8 +17,9 @@ use crate::rpc;
 use crate::server::Server;
 use crate::server::core::{Core, Session};
 use crate::server::dispatch::Received;
+use crate::server::event::Event;
 use crate::server::feature::place;
-use crate::server::plan::{Answer, Plan};
+use crate::server::plan::{Answer, Plan, Told};
 use crate::server::reply::{Incoming, Stage};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
@@ -270,8 +272,17 @@ pub(crate) trait Asking: Sync {
     /// A line that cannot be read has come. The end of a request, if the line was the answer to one.
     fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Plan>;
 
-    /// Progress has come.
-    fn progressed(&self, core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received;
+    /// A notification has come. `None`: it is not about what was asked.
+    fn notified(
+        &self,
+        core: &mut Core<'_>,
+        line: &[u8],
+        method: Str<'_>,
+        params: Option<Json<'_>>,
+    ) -> Option<Received>;
+
+    /// The event of a plan that one of these has made.
+    fn event<'a>(&self, told: Told, line: &'a [u8]) -> Event<'a>;
 
     /// A request is due: its clock starts, or it ends.
     fn due(&self, core: &mut Core<'_>, ticket: Ticket) -> Option<Plan>;
@@ -335,21 +346,28 @@ impl Asking for Asker {
         Some(core.finish(ticket, Answer::Lost(lost)))
     }
 
-    fn progressed(&self, core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
-        let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
-            return Received::Fault(Fault::InvalidParams);
-        };
-        let [token, progress] = params.pick(["progressToken", "progress"]);
-        let progress = progress.and_then(Json::number).and_then(Decimal::parse);
-        let (Some(token), Some(_)) = (token, progress) else {
-            return Received::Fault(Fault::InvalidParams);
-        };
-        let wanted = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { progress: true, .. });
-        let ticket =
-            core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
-        match ticket {
-            Some(ticket) => Received::Host(Plan::Progress { ticket, params: place(line, params.bytes()) }),
-            None => Received::Fault(Fault::UnknownProgress),
+    fn notified(
+        &self,
+        core: &mut Core<'_>,
+        line: &[u8],
+        method: Str<'_>,
+        params: Option<Json<'_>>,
+    ) -> Option<Received> {
+        if method == "notifications/progress" {
+            return Some(progressed(core, line, params));
+        }
+        let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
+        let changed = method == "notifications/roots/list_changed" && core.session.is_some_and(has_roots);
+        changed.then_some(Received::Host(Plan::Told(Told::RootsChanged)))
+    }
+
+    fn event<'a>(&self, told: Told, line: &'a [u8]) -> Event<'a> {
+        match told {
+            Told::RootsChanged => Event::RootsChanged,
+            Told::Progress { ticket, params } => {
+                Event::Progress(Progress { ticket, params: rpc::view(line, params) })
+            }
+            Told::Answered { ticket, answer } => Event::Answered(Answered::of(ticket, answer, line)),
         }
     }
 
@@ -363,7 +381,7 @@ impl Asking for Asker {
             }
             Stage::Asked { .. } => {
                 core.withdraw(ticket, "");
-                Some(Plan::Answered { ticket, answer: Answer::Lost(Lost::TimedOut) })
+                Some(Plan::Told(Told::Answered { ticket, answer: Answer::Lost(Lost::TimedOut) }))
             }
             _ => Some(core.finish(ticket, Answer::Lost(Lost::Closed))),
         }
@@ -415,6 +433,25 @@ impl Asking for Asker {
     }
 }
 
+fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
+    let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
+        return Received::Fault(Fault::InvalidParams);
+    };
+    let [token, progress] = params.pick(["progressToken", "progress"]);
+    let progress = progress.and_then(Json::number).and_then(Decimal::parse);
+    let (Some(token), Some(_)) = (token, progress) else {
+        return Received::Fault(Fault::InvalidParams);
+    };
+    let wanted = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { progress: true, .. });
+    let ticket = core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
+    match ticket {
+        Some(ticket) => {
+            Received::Host(Plan::Told(Told::Progress { ticket, params: place(line, params.bytes()) }))
+        }
+        None => Received::Fault(Fault::UnknownProgress),
+    }
+}
+
 impl Core<'_> {
     /// The id of a request of ours: it says which slot it is in, and which of the slot's requests it is. No two have
     /// the same; the first is 1.
@@ -447,7 +484,7 @@ impl Core<'_> {
     fn finish(&mut self, ticket: Ticket, answer: Answer) -> Plan {
         self.ours = self.ours.saturating_sub(1);
         self.in_flight.release(ticket);
-        Plan::Answered { ticket, answer }
+        Plan::Told(Told::Answered { ticket, answer })
     }
 
     /// Nobody waits for the answer any more. The client is told when there is room, with the reason if the slot's text

@@ -7,7 +7,7 @@ use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span,
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc::{self, Class, Invalid, Outcome};
-use crate::server::core::{Core, Session};
+use crate::server::core::Core;
 use crate::server::feature::{Feature, Handled, Request, place};
 use crate::server::handshake;
 use crate::server::plan::{Plan, RequestKind};
@@ -277,15 +277,11 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
             false => Received::Fault(Fault::UnknownNotification),
         };
     }
-    if method == "notifications/progress" {
-        return match core.asking {
-            Some(asking) => asking.progressed(core, line, params),
-            None => Received::Fault(Fault::UnknownProgress),
-        };
+    if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params)) {
+        return told;
     }
-    let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
-    if method == "notifications/roots/list_changed" && core.session.is_some_and(has_roots) {
-        return Received::Host(Plan::RootsChanged);
+    if method == "notifications/progress" {
+        return Received::Fault(Fault::UnknownProgress);
     }
     Received::Fault(Fault::UnknownNotification)
 }

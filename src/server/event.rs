@@ -41,7 +41,7 @@ pub enum Event<'a> {
     Answered(Answered<'a>),
     /// A request of the server's own makes progress, and asked to hear of it.
     Progress(Progress<'a>),
-    /// The client's roots have changed: [`ask`](Server::ask) for them again.
+    /// The client's roots have changed: [`ask`](Server::ask) for them again. It is not heard before anything was asked.
     RootsChanged,
     /// There is room again for what was refused as [`NotNow::Busy`].
     Room,
@@ -67,12 +67,8 @@ impl Server<'_> {
             Plan::Room => Event::Room,
             Plan::Silent => Event::Silent,
             Plan::Ready => Event::Ready,
-            Plan::RootsChanged => Event::RootsChanged,
             Plan::Expired(ticket) => Event::Expired(ticket),
-            Plan::Answered { ticket, answer } => Event::Answered(Answered::of(ticket, answer, line)),
-            Plan::Progress { ticket, params } => {
-                Event::Progress(Progress { ticket, params: rpc::view(line, params) })
-            }
+            Plan::Told(told) => core.asking?.event(told, line),
             Plan::Cancelled { ticket, reason } => {
                 let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
                 Event::Cancelled { ticket, reason }

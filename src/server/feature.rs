@@ -132,11 +132,10 @@ impl<'r> Request<'r, '_> {
         if kind.can_round_trip(self.context.revision) {
             (responses, state) = (self.param("inputResponses"), self.param("requestState"));
         }
-        if responses.is_some_and(|responses| responses.kind() != Kind::Object) {
-            return self.refuse(Fault::InvalidParams, &"`inputResponses` must be an object");
-        }
-        if state.is_some_and(|state| state.kind() != Kind::String) {
-            return self.refuse(Fault::InvalidParams, &"`requestState` must be a string");
+        let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
+        if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
+            let what = &"`inputResponses` must be an object, and `requestState` a string";
+            return self.refuse(Fault::InvalidParams, what);
         }
         let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
         let context = Context { kind, ..self.context };

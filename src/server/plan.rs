@@ -14,16 +14,8 @@ pub(crate) enum Plan {
     Room,
     Silent,
     Ready,
-    RootsChanged,
     Expired(Ticket),
-    Answered {
-        ticket: Ticket,
-        answer: Answer,
-    },
-    Progress {
-        ticket: Ticket,
-        params: Span,
-    },
+    Told(Told),
     Cancelled {
         ticket: Ticket,
         reason: Span,
@@ -50,12 +42,18 @@ impl Plan {
     pub(crate) fn holds_line(&self) -> bool {
         match self {
             Plan::Ready | Plan::Cancelled { .. } | Plan::Connected { .. } | Plan::Request { .. } => true,
-            Plan::Progress { .. } | Plan::Answered { answer: Answer::Result(_) | Answer::Error(_), .. } => {
-                true
-            }
+            Plan::Told(told) => !matches!(told, Told::Answered { answer: Answer::Lost(_), .. }),
             _ => false,
         }
     }
+}
+
+/// What becomes of requests of our own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Told {
+    RootsChanged,
+    Answered { ticket: Ticket, answer: Answer },
+    Progress { ticket: Ticket, params: Span },
 }
 
 /// How a request of our own has ended.
