@@ -305,11 +305,14 @@ fn progress_is_heard_of_what_asked_for_it() {
 #[test]
 fn roots_that_have_changed_are_told_if_that_was_declared() {
     let note = "> note notifications/roots/list_changed\n";
-    session().check(&format!("{note}! roots changed\n{note}! roots changed\n> call 1 ping\n< result 1"));
+    let ask = format!("* ask ping\n{}", asked(1, "ping"));
+    session().check(&format!("{ask}{note}! roots changed\n{note}! roots changed\n> call 1 ping\n< result 1"));
+    // Who has asked for nothing knows nothing that could have changed.
+    session().check(&format!("{note}! fault UnknownNotification"));
     for capabilities in ["{}", r#"{"roots":{}}"#, r#"{"roots":{"listChanged":false}}"#] {
         Setup::new(INFO)
             .session_with(Revision::V2025_11_25, capabilities)
-            .check(&format!("{note}! fault UnknownNotification"));
+            .check(&format!("{ask}{note}! fault UnknownNotification"));
     }
     Setup::new(INFO).check(&format!("{note}! fault UnknownNotification"));
 }

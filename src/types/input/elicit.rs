@@ -34,7 +34,7 @@ enum Schema<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// A form with a message for the user. The fields are written as the revision of the client knows them.
+    /// A form with a message for the user. No two fields may have the same name. They are written as the revision of the client knows them.
     #[must_use]
     pub const fn new(message: &'a str, fields: &'a [Field<'a>]) -> Form<'a> {
         Form { message, schema: Schema::Fields(fields) }
@@ -72,7 +72,8 @@ impl Sealed for Form<'_> {
         match self.schema {
             Schema::Fields(fields) => {
                 field::write_schema(fields, to.revision, out);
-                true
+                let names = || fields.iter().map(Field::name);
+                names().enumerate().all(|(at, name)| !names().take(at).any(|known| known == name))
             }
             Schema::Raw(schema) => write_object(out, schema),
         }

@@ -68,6 +68,10 @@ impl<'a> Field<'a> {
         Field { name, kind, title: None, description: None, required: false, default: Default::None }
     }
 
+    pub(super) fn name(&self) -> &'a str {
+        self.name
+    }
+
     /// A text.
     #[must_use]
     pub const fn text(name: &'a str) -> Field<'a> {

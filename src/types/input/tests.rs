@@ -74,6 +74,8 @@ fn a_form_is_written_as_each_revision_knows_it() {
     check(&form, V2025_06_18, old);
     check(&form, V2025_11_25, new);
     check(&form, V2026_07_28, new);
+    let twice = [Field::text("a"), Field::text("b"), Field::boolean("a")];
+    assert_eq!(written(&Form::new("", &twice), V2025_06_18, C::NONE), None);
     // What a field cannot have it does not get.
     let odd = Field::boolean("b").length(Some(1), None).range(None, Some(Decimal::ZERO)).default_text("x");
     let odd = [odd.default_number(Decimal::ZERO).default_choices(&["x"])];
