@@ -191,7 +191,7 @@ fn made<'a>(field: &'a AnyField, options: &'a [Choice<'a>], values: &'a [&'a str
         8 => Field::choices(&field.name, options),
         _ => Field::text(&field.name),
     };
-    let number = field.bounds[0].map(|bound| Decimal::from(bound));
+    let number = field.bounds[0].map(Decimal::from);
     let mut made = made.length(field.bounds[0], field.bounds[1]).range(number, None);
     if let Some(title) = &field.title {
         made = made.title(title).description(title);

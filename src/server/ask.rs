@@ -59,7 +59,7 @@ impl Ask {
         self
     }
 
-    /// Asks for progress: [`Event::Progress`](crate::server::Event::Progress). It gives the client no more time.
+    /// Asks for progress: [`Event::Progress`]. It gives the client no more time.
     #[must_use]
     pub const fn with_progress(mut self) -> Self {
         self.progress = true;
@@ -101,7 +101,7 @@ impl<'a> Answered<'a> {
 }
 
 impl Server<'_> {
-    /// Asks a client of the handshake era. How it ends is an [`Event::Answered`](crate::server::Event::Answered), always
+    /// Asks a client of the handshake era. How it ends is an [`Event::Answered`], always
     /// one: when the session ends or starts over, what was asked is [`Lost::Closed`].
     ///
     /// A call that needs an answer first is [deferred](crate::server::Call::defer) until then. In `2026-07-28` servers
@@ -133,7 +133,7 @@ impl Server<'_> {
     /// [`NotNow::NotConnected`]: the handshake is not complete, or the connection is ending. [`NotNow::Unsupported`]:
     /// the client did not declare it, or the revision does not have it. [`NotNow::Gone`]: the request that it belongs to
     /// has ended. [`NotNow::Full`]: every slot is taken. [`NotNow::Busy`]: there is no room yet;
-    /// [`Event::Room`](crate::server::Event::Room) says when there is. [`NotNow::Unwritable`]: it is larger than an
+    /// [`Event::Room`] says when there is. [`NotNow::Unwritable`]: it is larger than an
     /// answer may be, or not valid.
     pub fn ask(&mut self, input: &dyn Input, ask: Ask) -> Result<Ticket, NotNow> {
         let Session { revision, capabilities, .. } = self.asks()?;

@@ -43,7 +43,7 @@ pub enum Event<'a> {
     Progress(Progress<'a>),
     /// The client's roots have changed: [`ask`](Server::ask) for them again. It is not heard before anything was asked.
     RootsChanged,
-    /// There is room again for what was refused as [`NotNow::Busy`].
+    /// There is room again for what was refused as [`NotNow::Busy`](crate::NotNow::Busy).
     Room,
     /// The client does not answer pings.
     Silent,
@@ -52,7 +52,7 @@ pub enum Event<'a> {
 }
 
 impl Server<'_> {
-    /// What happened, if the last poll said [`Action::Event`].
+    /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
     pub fn event(&mut self) -> Option<Event<'_>> {
         // The plan is the new client. The host hears of the end of the old one first.
         if mem::take(&mut self.core.restarted) {
