@@ -11,7 +11,7 @@ use crate::json::{Decimal, Json, Span, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::{Lifecycle, State};
 use crate::output::{Output, Overflow};
-use crate::server::ask::Asking;
+use crate::server::asking::Asking;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
 use crate::server::reply::{Answering, Context, Incoming, Source, Stage};

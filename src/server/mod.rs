@@ -2,6 +2,7 @@
 
 mod advance;
 mod ask;
+mod asking;
 mod call;
 mod core;
 mod dispatch;
