@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod asking;
 mod bad_input;
 mod batches;
 mod compatibility;
@@ -16,6 +17,7 @@ mod output;
 mod prompts;
 mod random;
 mod resources;
+mod round;
 mod stateless;
 mod streams;
 mod subscriptions;
