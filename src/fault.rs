@@ -26,7 +26,7 @@ pub enum Fault {
     },
     /// The input ended in the middle of a message.
     Truncated,
-    /// A JSON array: no batches are taken here.
+    /// A JSON array, or what has no place in a batch: no batches are taken here, or not in this revision.
     Batch,
     /// A batch without members.
     EmptyBatch,

@@ -8,8 +8,8 @@ use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::{Context, Source};
 use crate::version::{Revision, Revisions};
 
-/// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools) and
-/// [`Logging`](crate::server::Logging); name those that a server offers in
+/// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools),
+/// [`Logging`](crate::server::Logging) and [`Subscriptions`](crate::server::Subscriptions); name those that a server offers in
 /// [`ServerInfo::features`](crate::server::ServerInfo::features).
 #[expect(private_bounds, reason = "features are ours")]
 pub trait Feature: Sync + Sealed {}

@@ -9,6 +9,7 @@ mod frames;
 mod handshake;
 mod in_flight;
 mod limits;
+mod open_batches;
 mod output;
 mod random;
 mod stateless;
