@@ -26,7 +26,8 @@ pub enum Fault {
     },
     /// The input ended in the middle of a message.
     Truncated,
-    /// A JSON array, or what has no place in a batch: no batches are taken here, or not in this revision.
+    /// A JSON array, or what has no place in a batch: no batches are taken here, or not in this revision; or one that is
+    /// empty, or inside another.
     Batch,
     /// A batch without members.
     EmptyBatch,
@@ -56,8 +57,13 @@ pub enum Fault {
     InvalidParams,
     /// A call of a tool that does not exist.
     UnknownTool,
-    /// A resource that does not exist.
-    UnknownResource,
+    /// A prompt was asked for that does not exist.
+    UnknownPrompt,
+    /// A resource or template was asked for that does not exist.
+    UnknownResource {
+        /// The code of the error that the client got: -32002, or -32602 from `2026-07-28` on.
+        code: i32,
+    },
     /// The request needs a capability that the client did not declare in it (`2026-07-28`).
     MissingClientCapability,
     /// There is no room to watch more resources.
@@ -139,9 +145,10 @@ impl Fault {
             | Fault::AlreadyInitialized
             | Fault::ShuttingDown => code::INVALID_REQUEST,
             Fault::UnknownMethod => code::METHOD_NOT_FOUND,
-            Fault::InvalidParams | Fault::UnknownTool | Fault::UnknownResource | Fault::BadCursor => {
+            Fault::InvalidParams | Fault::UnknownTool | Fault::UnknownPrompt | Fault::BadCursor => {
                 code::INVALID_PARAMS
             }
+            Fault::UnknownResource { code } => *code,
             Fault::MissingClientCapability => code::MISSING_CLIENT_CAPABILITY,
             Fault::UnsupportedRevision => code::UNSUPPORTED_PROTOCOL_VERSION,
             Fault::TooManyInFlight { .. }
@@ -185,7 +192,8 @@ impl Fault {
             Fault::UnknownMethod => "Method not found",
             Fault::InvalidParams => "Invalid params",
             Fault::UnknownTool => "Unknown tool",
-            Fault::UnknownResource => "Resource not found",
+            Fault::UnknownPrompt => "Unknown prompt",
+            Fault::UnknownResource { .. } => "Resource not found",
             Fault::MissingClientCapability => "Missing required client capability",
             Fault::TooManyWatched { .. } => "Too many resources are watched",
             Fault::BadCursor => "Invalid params: unknown cursor",
@@ -260,14 +268,20 @@ pub enum Misuse {
         /// What is wrong with it.
         error: ScanError,
     },
-    /// A schema is valid JSON, but no object.
+    /// A schema, or a `_meta`, is valid JSON, but no object.
     NotAnObject {
         /// Which entry of the catalogue it belongs to.
         entry: usize,
     },
-    /// Two entries of a catalogue have the same name.
+    /// Two entries of a catalogue have the same name, URI or URI template; or two arguments of a prompt the same name.
     DuplicateName {
-        /// The second of the two entries.
+        /// The second of the two entries; or the prompt.
+        entry: usize,
+    },
+    /// The pattern of a URI template cannot be matched: its braces must come in pairs around names, as in `{name}` or
+    /// `{+name}`, with no `{name}` behind a `{+name}`.
+    InvalidTemplate {
+        /// Which of the templates.
         entry: usize,
     },
     /// No revision is left to speak.
@@ -290,7 +304,10 @@ impl fmt::Display for Misuse {
                 write!(f, "the JSON of catalogue entry {entry} is not valid: {error}")
             }
             Misuse::NotAnObject { entry } => {
-                write!(f, "a schema of catalogue entry {entry} is not a JSON object")
+                write!(f, "a schema or `_meta` of catalogue entry {entry} is not a JSON object")
+            }
+            Misuse::InvalidTemplate { entry } => {
+                write!(f, "the URI template of catalogue entry {entry} is not valid: braces go around names")
             }
             Misuse::DuplicateName { entry } => {
                 write!(f, "catalogue entry {entry} has the name of an earlier one")

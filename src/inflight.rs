@@ -280,6 +280,23 @@ impl<'b, D: Data> InFlight<'b, D> {
         true
     }
 
+    /// Keeps `piece` behind the first `kept` bytes of the text of a request. `false`: there is no room for it.
+    pub(crate) fn set_text_after(&mut self, ticket: Ticket, kept: usize, piece: &[u8]) -> bool {
+        let length = kept.saturating_add(piece.len());
+        if length > self.part || self.text(ticket).len() < kept || self.get(ticket).is_none() {
+            return false;
+        }
+        let start = (ticket.slot as usize).saturating_mul(self.part);
+        let (from, to) = (start.saturating_add(kept), start.saturating_add(length));
+        let mut room = self.text.room();
+        let Some(place) = room.ensure(to).and_then(|text| text.get_mut(from..to)) else { return false };
+        copy(place, piece);
+        if let Some(slot) = self.slot_mut(ticket.slot) {
+            slot.text_length = length as u16;
+        }
+        true
+    }
+
     fn slots_ref(&self) -> &[Slot<D>] {
         match &self.slots {
             Slots::Lent(slots) => slots,

@@ -36,10 +36,13 @@ mod keepalive;
 mod lifecycle;
 mod line;
 mod machine;
+pub mod methods;
 mod observe;
 mod outcome;
 mod output;
 pub mod rpc;
+#[cfg(feature = "derive")]
+pub mod schema;
 pub mod server;
 mod time;
 mod types;
@@ -54,12 +57,19 @@ pub use json::Decimal;
 pub use keepalive::Pings;
 pub use lifecycle::State;
 pub use machine::{Action, Io, Machine, Next, Receive, Transmit};
+#[cfg(feature = "derive")]
+pub use mcp_proto_macros::ToolArguments;
 pub use observe::{Direction, Observer};
-pub use outcome::{Lost, Outcome, RpcError};
+pub use outcome::{Hint, Lost, Outcome, RpcError};
+#[cfg(feature = "derive")]
+pub use schema::ToolArguments;
 pub use server::Server;
 #[cfg(feature = "std")]
 pub use time::Clock;
 pub use time::Millis;
+pub use types::annotations::{Annotations, Role};
 pub use types::capabilities::{ClientCapabilities, ServerCapabilities};
+pub use types::content::ContentBlock;
+pub use types::icon::{Icon, Theme};
 pub use types::level::Level;
 pub use version::{Era, Revision, Revisions};

@@ -50,7 +50,7 @@ pub(crate) enum Trigger {
     Failed,
     /// The input has ended.
     EndOfInput,
-    /// The host wants to end.
+    /// The host wants to end. Server: a client of the handshake era that says `shutdown` does, too.
     Shutdown,
     /// Nothing is left to do, or the grace is over.
     Drained,

@@ -6,6 +6,8 @@
 //!
 //! Specification: every revision, *Transports*, *stdio*.
 
+mod batch;
+
 use memchr::memchr;
 
 use crate::buffer::{Buffer, copy, shift};

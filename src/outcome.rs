@@ -1,6 +1,11 @@
 //! How a request of our own has ended, in either role.
 
 use crate::json::{Json, Str};
+use crate::rpc::code;
+use crate::version::Era;
+
+const RESOURCE_NOT_FOUND: i64 = -32002;
+const INVALID_PARAMS: i64 = code::INVALID_PARAMS as i64;
 
 /// How a request has ended.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +54,29 @@ impl core::fmt::Display for Lost {
 #[derive(Debug, Clone, Copy)]
 pub struct RpcError<'a> {
     pub(crate) error: Json<'a>,
+    /// The era in which it was said, once that is known.
+    pub(crate) era: Option<Era>,
+}
+
+/// What an error probably means, beyond what its code is defined to mean.
+///
+/// Code, message and data stay as the peer wrote them: this is for a message to a person, not for a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Hint {
+    /// -32000: there is no such tool.
+    ToolNotFound,
+    /// -32001: the tool has failed.
+    ToolFailed,
+    /// There is no such resource, which the specification has codes for: see
+    /// [`is_resource_not_found`](RpcError::is_resource_not_found).
+    ResourceNotFound,
+    /// -32003: the resource may not be read.
+    AccessDenied,
+    /// -32004: there is no such prompt.
+    PromptNotFound,
+    /// -32005: too many requests.
+    RateLimited,
 }
 
 impl<'a> RpcError<'a> {
@@ -62,6 +90,36 @@ impl<'a> RpcError<'a> {
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         self.error.get("message")?.string()
+    }
+
+    /// Whether it says that there is no such resource: `-32002`, or, as in `2026-07-28`, wrong parameters and the `uri` that
+    /// they had.
+    ///
+    /// Specification: *Resources*, *Error handling*.
+    #[must_use]
+    pub fn is_resource_not_found(&self) -> bool {
+        let named = || self.data()?.get("uri")?.string();
+        match self.code() {
+            RESOURCE_NOT_FOUND => true,
+            INVALID_PARAMS => named().is_some(),
+            _ => false,
+        }
+    }
+
+    /// What it probably means, where servers use codes that the specification leaves open. `2026-07-28` forbids to read
+    /// anything into those, so there is only [`Hint::ResourceNotFound`] there; and there is none while connecting.
+    #[must_use]
+    pub fn hint(&self) -> Option<Hint> {
+        Some(match (self.era?, self.code()) {
+            _ if self.is_resource_not_found() => Hint::ResourceNotFound,
+            (Era::Stateless, _) => return None,
+            (Era::Handshake, -32000) => Hint::ToolNotFound,
+            (Era::Handshake, -32001) => Hint::ToolFailed,
+            (Era::Handshake, -32003) => Hint::AccessDenied,
+            (Era::Handshake, -32004) => Hint::PromptNotFound,
+            (Era::Handshake, -32005) => Hint::RateLimited,
+            (Era::Handshake, _) => return None,
+        })
     }
 
     /// More about it.

@@ -16,6 +16,8 @@ pub mod code {
     pub const INVALID_PARAMS: i32 = -32602;
     /// The receiver failed.
     pub const INTERNAL_ERROR: i32 = -32603;
+    /// Up to `2025-11-25`: there is no such resource. (Since then it is `INVALID_PARAMS`.)
+    pub const RESOURCE_NOT_FOUND: i32 = -32002;
     /// `2026-07-28`: HTTP headers and body disagree.
     pub const HEADER_MISMATCH: i32 = -32020;
     /// `2026-07-28`: the request needs a capability that the client did not declare in it.
@@ -187,6 +189,11 @@ pub(crate) enum Invalid {
 
 /// The table of the protocol's message kinds. `bytes` is the text that the envelope was found in.
 pub(crate) fn classify(envelope: &Envelope, bytes: &[u8]) -> Class {
+    classify_with(envelope, bytes, false)
+}
+
+/// The same; a missing `jsonrpc` may be tolerated.
+pub(crate) fn classify_with(envelope: &Envelope, bytes: &[u8], tolerates_missing_version: bool) -> Class {
     let invalid = |why, id, answerable| Class::Invalid { id, why, answerable };
     match envelope.shape {
         Shape::Object => {}
@@ -195,8 +202,10 @@ pub(crate) fn classify(envelope: &Envelope, bytes: &[u8]) -> Class {
     }
     let id = envelope.id.filter(|id| is_id(view(bytes, *id)));
     let looks_like_response = envelope.looks_like_response();
-    let version =
-        envelope.jsonrpc.is_some_and(|at| view(bytes, at).string().is_some_and(|text| text == "2.0"));
+    let version = match envelope.jsonrpc {
+        Some(at) => view(bytes, at).string().is_some_and(|text| text == "2.0"),
+        None => tolerates_missing_version,
+    };
     if !version {
         let notification = envelope.method.is_some() && envelope.id.is_none();
         return invalid(Invalid::Version, id, !looks_like_response && !notification);

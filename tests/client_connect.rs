@@ -105,6 +105,9 @@ fn the_answer_to_the_probe_decides() {
         (error("discover", -32603, ""), FallsBack("2025-11-25")),
         (error("discover", -32700, ""), FallsBack("2025-11-25")),
         (error("discover", -32000, ""), FallsBack("2025-11-25")),
+        // Drafts had these for what is -32020 to -32022 now.
+        (error("discover", -32001, ""), FallsBack("2025-11-25")),
+        (error("discover", -32003, ""), FallsBack("2025-11-25")),
         (error("discover", -32002, ""), FallsBack("2025-11-25")),
         (error("discover", -32004, ""), FallsBack("2025-11-25")),
         (error("discover", 0, ""), FallsBack("2025-11-25")),

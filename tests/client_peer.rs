@@ -131,9 +131,13 @@ fn notifications_are_heard() {
         (r#"{"method":"notifications/tools/list_changed","params":{}}"#, "changed Tools"),
         (r#"{"method":"notifications\/resources/list_changed"}"#, "changed Resources"),
         (r#"{"method":"notifications/prompts/list_changed","params":{"_meta":{}}}"#, "changed Prompts"),
+        (r#"{"method":"notifications/resources/updated","params":{"uri":"file:\/\/a"}}"#, "updated file://a"),
+        (r#"{"method":"notifications/resources/updated","params":{"uri":7}}"#, "fault InvalidParams"),
+        (r#"{"method":"notifications/resources/updated","params":{}}"#, "fault InvalidParams"),
+        (r#"{"method":"notifications/resources/updated"}"#, "fault InvalidParams"),
         (
-            r#"{"method":"notifications/resources/updated","params":{"uri":"a"}}"#,
-            r#"notified notifications/resources/updated {"uri":"a"}"#,
+            r#"{"method":"notifications/elicitation/complete","params":{"elicitationId":"e"}}"#,
+            r#"notified notifications/elicitation/complete {"elicitationId":"e"}"#,
         ),
         (r#"{"method":"$/logTrace","params":{}}"#, "notified $/logTrace {}"),
     ];

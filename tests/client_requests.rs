@@ -298,7 +298,8 @@ fn a_ping_of_the_clients_own_ends_like_any_request() {
             wire.name(ticket, "alive");
             let id = if wire.is_handshake() { "@ping" } else { "@discover" };
             wire.forget().server(&format!(r#"{{"id":{id},{answer}}}"#));
-            let result = answer.strip_prefix(r#""result":"#).unwrap();
+            // `null` is what some send for a result without members.
+            let result = answer.strip_prefix(r#""result":"#).unwrap().replace("null", "{}");
             wire.heard(&[&format!("alive: result {result}")]);
         });
     }
@@ -340,10 +341,11 @@ fn the_result_of_a_tool_can_be_looked_at() {
             .map(|content| match content {
                 Content::Text(text) => text.to_string(),
                 Content::Other(other) => other.at("type").string().unwrap().to_string(),
-                _ => unreachable!(),
+                Content::Image { data, mime: Some(mime) } if data.decoded_len() == 0 => mime.to_string(),
+                other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(kinds, ["image", "aé\n", "b", "text"]);
+        assert_eq!(kinds, ["x/y", "aé\n", "b", "text"]);
     });
 }
 

@@ -64,7 +64,7 @@ fn the_end_of_time_is_no_deadline_that_ever_comes() {
 #[test]
 fn progress_starts_the_time_anew_up_to_a_maximum() {
     // Name, options, progress at these times, and when it is over.
-    type Case = (&'static str, Options, &'static [(u64, &'static str)], u64);
+    type Case = (&'static str, Options<'static>, &'static [(u64, &'static str)], u64);
     let cases: &[Case] = &[
         ("no progress", DEFAULT.with_progress(), &[], 1000),
         ("progress", DEFAULT.with_progress(), &[(500, "1")], 1500),

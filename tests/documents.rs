@@ -55,7 +55,9 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn no_file_is_longer_than_500_lines() {
     let mut files = Vec::new();
-    for folder in ["src", "tests", "examples", "adapters/std/src", "adapters/std/tests", "proptests"] {
+    for folder in
+        ["src", "tests", "examples", "adapters/std/src", "adapters/std/tests", "macros", "proptests"]
+    {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         if folder.is_dir() {
             rust_files(&folder, &mut files);
@@ -106,4 +108,58 @@ fn every_test_that_the_rules_name_exists() {
         tests += 1;
     }
     assert!(tests > 50, "{tests}");
+}
+
+/// The cells of the rows of a table in docs/compatibility.md.
+fn compatibility(table: &str) -> Vec<Vec<String>> {
+    let document = text("docs/compatibility.md");
+    let (_, rest) = document.split_once(&format!("<!-- {table} -->\n")).unwrap();
+    let rows = rest.split_once("<!-- end -->").unwrap().0.lines().skip(2);
+    rows.map(|row| row.split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
+}
+
+/// The words in backticks.
+fn quoted(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn every_row_about_compatibility_names_switches_and_tests_that_exist() {
+    let read = |folders: &[&str]| -> String {
+        let mut files = Vec::new();
+        for folder in folders {
+            rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
+        }
+        files.iter().map(|path| read_to_string(path).unwrap()).collect()
+    };
+    let (library, everything) = (read(&["src"]), read(&["src", "tests", "proptests/tests", "adapters"]));
+    let is_test = |name: &str| {
+        let header = format!("fn {name}(");
+        everything.match_indices(&header).any(|(at, _)| everything[..at].trim_end().ends_with("#[test]"))
+    };
+    let tested = |row: &[String]| {
+        let cell = &row[row.len() - 2];
+        assert!(cell.contains("to come") || !quoted(cell).is_empty(), "{row:?} is shown by nothing");
+        for name in quoted(cell) {
+            assert!(is_test(name), "{}: {name} does not exist", row[1]);
+        }
+    };
+    let sheets = compatibility("crib sheets");
+    let numbers: Vec<String> = (1..=38).map(|number| format!("D{number}")).collect();
+    assert_eq!(sheets.iter().map(|row| row[1].clone()).collect::<Vec<_>>(), numbers);
+    for row in &sheets {
+        assert_eq!(row.len(), 8, "{row:?}");
+        tested(row);
+        for switch in quoted(&row[5]) {
+            assert!(library.contains(&format!("pub const fn {switch}(mut self")), "{}: {switch}", row[1]);
+        }
+    }
+    let traps = compatibility("traps");
+    let numbers: Vec<String> =
+        (1..=59).filter(|number| ![39, 57, 58].contains(number)).map(|number| number.to_string()).collect();
+    assert_eq!(traps.iter().map(|row| row[1].clone()).collect::<Vec<_>>(), numbers);
+    for row in &traps {
+        assert_eq!(row.len(), 6, "{row:?}");
+        tested(row);
+    }
 }

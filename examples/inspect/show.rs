@@ -1,7 +1,7 @@
 //! What is shown of a server: as text that a person reads.
 
 use mcp_proto::client::{Connected, Content, Progress, Tool, ToolResult};
-use mcp_proto::json::{Json, Kind};
+use mcp_proto::json::{Json, Kind, Str};
 
 /// Who the server is and what it can do.
 pub(crate) fn server(server: &Connected<'_>) {
@@ -24,7 +24,7 @@ pub(crate) fn server(server: &Connected<'_>) {
 }
 
 /// `tools (listChanged)`
-fn capability((name, value): (mcp_proto::json::Str<'_>, Json<'_>)) -> String {
+fn capability((name, value): (Str<'_>, Json<'_>)) -> String {
     let declared = |value: &Json<'_>| value.kind() == Kind::Object || value.boolean() == Some(true);
     let flags: Vec<_> =
         value.members().filter(|(_, value)| declared(value)).map(|(flag, _)| flag.to_string()).collect();
@@ -33,7 +33,7 @@ fn capability((name, value): (mcp_proto::json::Str<'_>, Json<'_>)) -> String {
 
 /// The row of a tool: its name, its arguments, and what it does.
 pub(crate) fn tool(tool: &Tool<'_>) -> [String; 3] {
-    let schema = tool.input_schema().unwrap_or(Json::EMPTY_OBJECT);
+    let schema = tool.input_schema();
     let required: Vec<_> =
         schema.get("required").unwrap_or(Json::NULL).elements().filter_map(Json::string).collect();
     let arguments: Vec<_> = schema
@@ -48,7 +48,8 @@ pub(crate) fn tool(tool: &Tool<'_>) -> [String; 3] {
         })
         .collect();
     let name = tool.name().map_or("?".into(), |name| name.to_string());
-    let description = tool.description().or(tool.title()).map_or(String::new(), |text| text.to_string());
+    let description =
+        tool.description().or(tool.display_name()).map_or(String::new(), |text| text.to_string());
     [name, arguments.join("\n"), description]
 }
 
@@ -58,6 +59,17 @@ pub(crate) fn result(result: &ToolResult<'_>) {
     for content in result.content() {
         match content {
             Content::Text(text) => println!("  {}", wrapped(&text.to_string(), 2, 118)),
+            Content::Image { data, mime } | Content::Audio { data, mime } => {
+                let mime = mime.map_or("?".into(), |mime| mime.to_string());
+                println!("  [{mime}, {} bytes]", data.decoded_len());
+            }
+            Content::Resource(contents) => match (contents.text(), contents.blob()) {
+                (Some(text), _) => println!("  {}", wrapped(&text.to_string(), 2, 118)),
+                (None, blob) => {
+                    println!("  [{}, {} bytes]", uri(contents.uri()), blob.map_or(0, |it| it.decoded_len()))
+                }
+            },
+            Content::Link(resource) => println!("  [{}]", uri(resource.uri())),
             Content::Other(block) => {
                 let kind =
                     block.get("type").and_then(Json::string).map_or("?".into(), |kind| kind.to_string());
@@ -69,6 +81,10 @@ pub(crate) fn result(result: &ToolResult<'_>) {
     if let Some(structured) = result.structured() {
         println!("  structured: {structured}");
     }
+}
+
+fn uri(uri: Option<Str<'_>>) -> String {
+    uri.map_or("?".into(), |uri| uri.to_string())
 }
 
 /// `[#####     ] 5 of 10, working`

@@ -193,6 +193,9 @@ impl Pair {
             asked.get(&value["id"].to_string()).cloned()
         };
         let (asked_by_client, asked_by_server) = (methods(&by_client), methods(&by_server));
+        for line in by_client.iter().chain(&by_server) {
+            no_null(line);
+        }
         for line in &by_client {
             let method = answers(line, &asked_by_server);
             schemas
@@ -207,6 +210,22 @@ impl Pair {
         }
         by_client.len() + by_server.len()
     }
+}
+
+/// What is absent is left out, and never written as `null`: but for the id of an error without one.
+fn no_null(line: &str) {
+    fn has(value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Array(items) => items.iter().any(has),
+            Value::Object(members) => members.values().any(has),
+            _ => false,
+        }
+    }
+    let message: Value = serde_json::from_str(line).unwrap();
+    let members = message.as_object().unwrap().iter();
+    let null = members.filter(|(name, _)| *name != "id" || message.get("error").is_none());
+    assert!(!null.map(|(_, value)| value).any(has), "{line}");
 }
 
 fn handle(mut call: Call<'_>) -> Option<mcp_proto::Ticket> {

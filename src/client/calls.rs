@@ -3,11 +3,14 @@
 use crate::fault::NotNow;
 use crate::inflight::Ticket;
 use crate::json::Writer;
+use crate::methods;
 use crate::types::capabilities::ServerCapabilities;
 use crate::version::Era;
 
 use super::Client;
-use super::request::{Method, Options};
+use super::lists::List;
+use super::options::Options;
+use super::request::Method;
 
 impl Client<'_> {
     /// Calls a tool. `arguments` writes them: an object.
@@ -19,7 +22,7 @@ impl Client<'_> {
     pub fn call_with(
         &mut self,
         tool: &str,
-        options: Options,
+        options: Options<'_>,
         arguments: impl FnMut(&mut Writer<'_>),
     ) -> Result<Ticket, NotNow> {
         let mut arguments = arguments;
@@ -37,7 +40,7 @@ impl Client<'_> {
         &mut self,
         tool: &str,
         arguments: &T,
-        options: Options,
+        options: Options<'_>,
     ) -> Result<Ticket, NotNow> {
         self.call_dyn(tool, options, &mut |out| match out.serialize(arguments) {
             Ok(()) => out.ends_with(b'}'),
@@ -49,7 +52,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with).
-    pub fn call_json(&mut self, tool: &str, arguments: &str, options: Options) -> Result<Ticket, NotNow> {
+    pub fn call_json(&mut self, tool: &str, arguments: &str, options: Options<'_>) -> Result<Ticket, NotNow> {
         self.call_dyn(tool, options, &mut |out| {
             out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
         })
@@ -58,34 +61,37 @@ impl Client<'_> {
     fn call_dyn(
         &mut self,
         tool: &str,
-        options: Options,
+        options: Options<'_>,
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, NotNow> {
         self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(Method::CallTool, "tools/call", options, &mut |out| {
+        self.core.begin(Method::CallTool, methods::TOOLS_CALL.name, options, &mut |out| {
             out.field_string("name", tool);
             out.key("arguments");
             arguments(out)
         })
     }
 
-    /// Lists the tools, page by page: [`Event::Tools`](crate::client::Event::Tools) for each, the next one is asked for by itself.
+    /// Lists the tools, page by page: [`Event::Tools`](crate::client::Event::Tools) for each, the next one is asked for by
+    /// itself. So one request lists everything; it ends with the page that [is the last](crate::client::ToolsPage::is_last).
+    ///
+    /// To look for one tool only, [`find`](crate::client::ToolsPage::find) it on each page, and [`cancel`](Client::cancel)
+    /// the request when it is there: before the next poll this costs nothing, because the next page is not asked for yet.
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with).
-    pub fn list_tools(&mut self, options: Options) -> Result<Ticket, NotNow> {
-        self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(Method::ListTools, "tools/list", options, &mut |_| true)
+    pub fn list_tools(&mut self, options: Options<'_>) -> Result<Ticket, NotNow> {
+        self.list(List::Tools, options)
     }
 
     /// Asks whether the server is there. With `2026-07-28`, which has no `ping`, this is `server/discover`.
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with).
-    pub fn ping(&mut self, options: Options) -> Result<Ticket, NotNow> {
+    pub fn ping(&mut self, options: Options<'_>) -> Result<Ticket, NotNow> {
         let stateless = self.core.era() == Some(Era::Stateless);
-        let method = if stateless { "server/discover" } else { "ping" };
-        self.core.begin(Method::Ping, method, options, &mut |_| true)
+        let method = if stateless { methods::SERVER_DISCOVER.name } else { methods::PING.name };
+        self.core.begin(Method::Plain, method, options, &mut |_| true)
     }
 
     /// Sends any other request. `params` writes its members, keys and values; `_meta` is the machine's.
@@ -95,7 +101,7 @@ impl Client<'_> {
     pub fn request(
         &mut self,
         method: &str,
-        options: Options,
+        options: Options<'_>,
         params: impl FnMut(&mut Writer<'_>),
     ) -> Result<Ticket, NotNow> {
         let mut params = params;
@@ -112,7 +118,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    fn needs(&self, capability: ServerCapabilities) -> Result<(), NotNow> {
+    pub(crate) fn needs(&self, capability: ServerCapabilities) -> Result<(), NotNow> {
         match self.core.is_connected() {
             false => Err(NotNow::NotConnected),
             true if self.core.can(capability) => Ok(()),

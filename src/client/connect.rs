@@ -4,6 +4,7 @@
 
 use crate::json::{Json, Kind, Span, Str, Writer};
 use crate::lifecycle::{State, Trigger};
+use crate::methods;
 use crate::rpc::{self, Outcome, code};
 use crate::types::capabilities::ServerCapabilities;
 use crate::types::meta;
@@ -11,8 +12,10 @@ use crate::version::{Era, Revision, Revisions};
 
 use super::core::{Connecting, Core, Peer};
 use super::info::{ClientInfo, Connect};
+use super::options::Meta;
 use super::plan::{FailurePlan, Plan};
 use super::receive::is_complete;
+use super::views::{Freshness, Implementation, list, object};
 
 /// What a request that connects carries beside `_meta`.
 pub(crate) fn write_params(info: &ClientInfo<'_>, revision: Revision, out: &mut Writer<'_>) {
@@ -58,11 +61,11 @@ impl Core<'_> {
     pub(crate) fn write_connecting(&mut self, revision: Revision, trigger: Trigger) -> bool {
         let Some(connecting) = self.connecting else { return false };
         let method = match trigger {
-            Trigger::Probe => "server/discover",
-            _ => "initialize",
+            Trigger::Probe => methods::SERVER_DISCOVER.name,
+            _ => methods::INITIALIZE.name,
         };
         let (info, id) = (self.info, self.id_of(connecting.sequence, None));
-        let sent = self.write_request(id, method, revision, usize::MAX, false, &mut |out| {
+        let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut |out| {
             write_params(info, revision, out);
         });
         self.unsent = sent.is_err().then_some((revision, trigger));
@@ -234,7 +237,13 @@ impl<'a> Connected<'a> {
         self.revision
     }
 
-    /// Who the server says it is: `name`, `version` and more. Not to be trusted.
+    /// Who the server says it is. Not to be trusted.
+    #[must_use]
+    pub fn server(&self) -> Implementation<'a> {
+        Implementation::of(self.server_info().unwrap_or(Json::NULL))
+    }
+
+    /// The same, as the server wrote it.
     #[must_use]
     pub fn server_info(&self) -> Option<Json<'a>> {
         let in_meta = || self.result.get("_meta")?.get(meta::SERVER_INFO);
@@ -257,5 +266,29 @@ impl<'a> Connected<'a> {
     #[must_use]
     pub fn instructions(&self) -> Option<Str<'a>> {
         self.result.get("instructions")?.string()
+    }
+
+    /// All revisions that the server speaks, if it says so: from `2026-07-28` on. Those that this crate does not know are
+    /// among them.
+    pub fn supported_versions(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
+        list(self.result, "supportedVersions").filter_map(Json::string)
+    }
+
+    /// How long this may be kept.
+    #[must_use]
+    pub fn freshness(&self) -> Freshness {
+        Freshness::of(self.result)
+    }
+
+    /// What else is said about it: `_meta`, an object.
+    #[must_use]
+    pub fn meta(&self) -> Option<Json<'a>> {
+        object(self.result, "_meta")
+    }
+
+    /// The whole answer, as the server wrote it.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.result
     }
 }

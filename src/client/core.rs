@@ -7,6 +7,7 @@ use crate::inflight::{InFlight, Ticket};
 use crate::json::{Json, Writer};
 use crate::keepalive::{ID_PREFIX, KeepAlive};
 use crate::lifecycle::{Lifecycle, State, Trigger};
+use crate::methods;
 use crate::outcome::Lost;
 use crate::output::{Output, Overflow};
 use crate::rpc::code;
@@ -16,7 +17,8 @@ use crate::version::{Era, Revision, Revisions};
 
 use super::connect;
 use super::info::ClientInfo;
-use super::request::{Clock, Method, Options, Outgoing, Stage};
+use super::options::{Meta, Options};
+use super::request::{Method, Outgoing, Stage};
 
 /// What is known of the server.
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +105,7 @@ impl<'b> Core<'b> {
         for revision in self.info.revisions.newest_first() {
             let mut out = Writer::measure();
             connect::write_params(self.info, revision, &mut out);
-            self.info.write_meta(revision, Some(u64::MAX), &mut out);
+            self.info.write_meta(revision, Meta { token: Some(u64::MAX), ..Meta::default() }, &mut out);
             largest = largest.max(out.len().saturating_add(REQUEST_HEAD));
         }
         largest.saturating_add(self.output.overhead())
@@ -121,9 +123,14 @@ impl<'b> Core<'b> {
     }
 
     /// What a request may use: not what is kept for answers, where any are given.
-    fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         let kept = if self.answers() { self.reserve } else { 0 };
         self.output.free().saturating_sub(kept)
+    }
+
+    /// Whether the revision has batches.
+    pub(crate) fn takes_batches(&self) -> bool {
+        self.peer.is_some_and(|peer| peer.revision == Revision::V2025_03_26)
     }
 
     /// Whether requests of the server are answered. The stateless era forbids it.
@@ -136,7 +143,7 @@ impl<'b> Core<'b> {
         &mut self,
         method: Method,
         name: &str,
-        options: Options,
+        options: Options<'_>,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, NotNow> {
         let Some(peer) = self.peer.filter(|_| self.is_connected()) else { return Err(NotNow::NotConnected) };
@@ -144,6 +151,9 @@ impl<'b> Core<'b> {
             self.wants_room = true;
             return Err(NotNow::Busy);
         }
+        let more = options.members()?;
+        // A server that does not log would not know what to do with a level.
+        let level = options.level.filter(|_| self.can(ServerCapabilities::LOGGING));
         let timeouts = self.info.timeouts;
         let outgoing = Outgoing {
             sequence: self.sequence,
@@ -153,6 +163,7 @@ impl<'b> Core<'b> {
             progress_resets: !options.fixed,
             timeout: options.timeout.unwrap_or(timeouts.request),
             maximum: options.maximum.unwrap_or(timeouts.maximum),
+            level,
             ..crate::inflight::Data::EMPTY
         };
         let Some(ticket) = self.in_flight.take(outgoing) else {
@@ -160,10 +171,15 @@ impl<'b> Core<'b> {
             self.wants_room |= self.in_flight.first_queued().is_some();
             return Err(NotNow::Full);
         };
+        if !self.keep_meta(ticket, method, more) {
+            self.in_flight.release(ticket);
+            return Err(NotNow::Unwritable);
+        }
         let id = self.id_of(self.sequence, Some(ticket.slot));
         let room = self.room();
+        let meta = Meta { token: options.progress.then_some(id), level, more };
         let mut valid = true;
-        let sent = self.write_request(id, name, peer.revision, room, options.progress, &mut |out| {
+        let sent = self.write_request(id, name, peer.revision, room, meta, &mut |out| {
             valid &= params(out);
             if !valid {
                 out.fail();
@@ -209,7 +225,10 @@ impl<'b> Core<'b> {
         let Some(outgoing) = self.in_flight.get(ticket).copied() else { return false };
         let written = match outgoing.stage {
             Stage::Cancelled => self.write_cancel(ticket, outgoing, ""),
-            Stage::NextPage => self.write_next_page(ticket, outgoing),
+            Stage::NextPage => match outgoing.method {
+                Method::List(list) => self.write_next_page(list, ticket, outgoing),
+                _ => Ok(()),
+            },
             Stage::Waiting | Stage::Failed(_) | Stage::Over => Ok(()),
         };
         // A request that does not even fit alone never will.
@@ -224,31 +243,6 @@ impl<'b> Core<'b> {
             _ => self.in_flight.release(ticket),
         }
         true
-    }
-
-    /// Asks for the page behind the cursor that is kept as the request's text.
-    fn write_next_page(&mut self, ticket: Ticket, outgoing: Outgoing) -> Result<(), Overflow> {
-        let Some(peer) = self.peer else { return Ok(()) };
-        let sequence = self.sequence;
-        let id = self.id_of(sequence, Some(ticket.slot));
-        self.output.compact();
-        let (room, info) = (self.room(), self.info);
-        let cursor = self.in_flight.text(ticket);
-        self.output.write(About::REQUEST, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.unsigned(id);
-            out.token(r#","method":"tools/list","params":{"cursor":"#);
-            out.json_bytes(cursor);
-            info.write_meta(peer.revision, outgoing.wants_progress.then_some(id), out);
-            out.token("}}");
-        })?;
-        self.sequence = sequence.saturating_add(1);
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            (outgoing.sequence, outgoing.stage) = (sequence, Stage::Waiting);
-            (outgoing.clock, outgoing.last_progress) = (Clock::NextPage, None);
-        }
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
-        Ok(())
     }
 
     fn write_cancel(&mut self, ticket: Ticket, outgoing: Outgoing, reason: &str) -> Result<(), Overflow> {
@@ -287,12 +281,6 @@ impl<'b> Core<'b> {
             }
             Stage::Cancelled | Stage::Over => {}
         }
-    }
-
-    /// A list cannot go on: its end is the next event.
-    pub(crate) fn end_list(&mut self, ticket: Ticket, lost: Lost) {
-        self.set_stage(ticket, Stage::Failed(lost));
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }
 
     pub(crate) fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
@@ -341,8 +329,8 @@ impl<'b> Core<'b> {
     pub(crate) fn write_ping(&mut self) {
         let Some(peer) = self.peer else { return };
         let method = match peer.revision.era() {
-            Era::Handshake => "ping",
-            Era::Stateless => "server/discover",
+            Era::Handshake => methods::PING.name,
+            Era::Stateless => methods::SERVER_DISCOVER.name,
         };
         let (number, info) = (self.keep_alive.next(), self.info);
         let sent = self.send(About::REQUEST, usize::MAX, &mut |out| {
@@ -352,7 +340,7 @@ impl<'b> Core<'b> {
             if peer.revision.era() == Era::Stateless {
                 out.key("params");
                 out.begin_object();
-                info.write_meta(peer.revision, None, out);
+                info.write_meta(peer.revision, Meta::default(), out);
                 out.end_object();
             }
             out.token("}");

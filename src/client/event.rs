@@ -2,12 +2,15 @@
 
 use crate::fault::Fault;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Kind, Str};
+use crate::json::{Json, Str};
 use crate::outcome::{Outcome, RpcError};
-use crate::types::level::Level;
 
 use super::connect::Connected;
 use super::request::Method;
+use super::views::{
+    Completion, LogMessage, Progress, PromptResult, PromptsPage, ReadResult, ResourcesPage, TemplatesPage,
+    ToolResult, ToolsPage, Updated,
+};
 
 /// What happened. It borrows the machine until the next poll.
 #[derive(Debug)]
@@ -22,12 +25,20 @@ pub enum Event<'a> {
     Finished(Finished<'a>),
     /// A page of the list of tools has come.
     Tools(ToolsPage<'a>),
+    /// A page of the list of resources has come.
+    Resources(ResourcesPage<'a>),
+    /// A page of the list of resource templates has come.
+    Templates(TemplatesPage<'a>),
+    /// A page of the list of prompts has come.
+    Prompts(PromptsPage<'a>),
     /// A request makes progress.
     Progress(Progress<'a>),
     /// The server has logged something.
     Log(LogMessage<'a>),
-    /// The server says that a list has changed.
+    /// The server says that a list has changed: it may be listed again.
     Changed(Listed),
+    /// The server says that a resource has changed that was subscribed to: it may be read again.
+    Updated(Updated<'a>),
     /// Another notification of the server's.
     Notification {
         /// Its method.
@@ -115,211 +126,35 @@ impl<'a> Finished<'a> {
     #[must_use]
     pub fn tool_result(&self) -> Option<ToolResult<'a>> {
         match (self.method, self.outcome) {
-            (Method::CallTool, Outcome::Result(result)) => Some(ToolResult { result }),
+            (Method::CallTool, Outcome::Result(result)) => Some(ToolResult::of(result)),
             _ => None,
         }
     }
-}
 
-/// The result of a tool.
-///
-/// Specification: *Tools*, *Tool result*.
-#[derive(Debug, Clone, Copy)]
-pub struct ToolResult<'a> {
-    result: Json<'a>,
-}
-
-/// A piece of content.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub enum Content<'a> {
-    /// Text.
-    Text(Str<'a>),
-    /// Something else, as the server wrote it.
-    Other(Json<'a>),
-}
-
-impl<'a> ToolResult<'a> {
-    /// Whether the tool says that it failed.
+    /// What is in a resource, if the request was to read one and has a result.
     #[must_use]
-    pub fn is_error(&self) -> bool {
-        self.result.get("isError").and_then(Json::boolean) == Some(true)
+    pub fn resource(&self) -> Option<ReadResult<'a>> {
+        match (self.method, self.outcome) {
+            (Method::ReadResource, Outcome::Result(result)) => Some(ReadResult::of(result)),
+            _ => None,
+        }
     }
 
-    /// Its content, piece by piece.
-    pub fn content(&self) -> impl Iterator<Item = Content<'a>> {
-        self.result.get("content").unwrap_or(Json::NULL).elements().map(|block| {
-            let [kind, text] = block.pick(["type", "text"]);
-            let is_text = kind.and_then(Json::string).is_some_and(|kind| kind == "text");
-            match text.filter(|_| is_text).and_then(Json::string) {
-                Some(text) => Content::Text(text),
-                None => Content::Other(block),
-            }
-        })
-    }
-
-    /// The first piece of text.
+    /// What a prompt says, if the request was to get one and has a result.
     #[must_use]
-    pub fn text(&self) -> Option<Str<'a>> {
-        self.content().find_map(|content| match content {
-            Content::Text(text) => Some(text),
-            Content::Other(_) => None,
-        })
+    pub fn prompt(&self) -> Option<PromptResult<'a>> {
+        match (self.method, self.outcome) {
+            (Method::GetPrompt, Outcome::Result(result)) => Some(PromptResult::of(result)),
+            _ => None,
+        }
     }
 
-    /// The structured content.
+    /// What is proposed for an argument, if the request was to complete one and has a result.
     #[must_use]
-    pub fn structured(&self) -> Option<Json<'a>> {
-        self.result.get("structuredContent")
-    }
-
-    /// The whole result.
-    #[must_use]
-    pub fn raw(&self) -> Json<'a> {
-        self.result
-    }
-}
-
-/// A page of the list of tools.
-#[derive(Debug, Clone, Copy)]
-pub struct ToolsPage<'a> {
-    pub(crate) ticket: Ticket,
-    pub(crate) result: Json<'a>,
-    pub(crate) last: bool,
-}
-
-impl<'a> ToolsPage<'a> {
-    /// Which request.
-    #[must_use]
-    pub fn ticket(&self) -> Ticket {
-        self.ticket
-    }
-
-    /// Whether this is the end of the list. If not, the next page is asked for by itself; should that not go on,
-    /// [`Event::Finished`] says why.
-    #[must_use]
-    pub fn is_last(&self) -> bool {
-        self.last
-    }
-
-    /// The tools of the page.
-    pub fn tools(&self) -> impl Iterator<Item = Tool<'a>> {
-        let tools = self.result.get("tools").unwrap_or(Json::NULL);
-        tools.elements().filter(|entry| entry.kind() == Kind::Object).map(|entry| Tool { entry })
-    }
-
-    /// The whole result.
-    #[must_use]
-    pub fn raw(&self) -> Json<'a> {
-        self.result
-    }
-}
-
-/// A tool, as the server describes it.
-#[derive(Debug, Clone, Copy)]
-pub struct Tool<'a> {
-    entry: Json<'a>,
-}
-
-impl<'a> Tool<'a> {
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> Option<Str<'a>> {
-        self.entry.get("name")?.string()
-    }
-
-    /// Its name for people: its title, or that of its annotations, or its name.
-    #[must_use]
-    pub fn title(&self) -> Option<Str<'a>> {
-        let title = self.entry.get("title").and_then(Json::string);
-        let annotated = || self.entry.get("annotations")?.get("title")?.string();
-        title.or_else(annotated).or_else(|| self.name())
-    }
-
-    /// What it does.
-    #[must_use]
-    pub fn description(&self) -> Option<Str<'a>> {
-        self.entry.get("description")?.string()
-    }
-
-    /// The JSON Schema of its arguments.
-    #[must_use]
-    pub fn input_schema(&self) -> Option<Json<'a>> {
-        self.entry.get("inputSchema")
-    }
-
-    /// The JSON Schema of its structured results.
-    #[must_use]
-    pub fn output_schema(&self) -> Option<Json<'a>> {
-        self.entry.get("outputSchema")
-    }
-
-    /// The whole entry.
-    #[must_use]
-    pub fn raw(&self) -> Json<'a> {
-        self.entry
-    }
-}
-
-/// Progress of a request.
-#[derive(Debug, Clone, Copy)]
-pub struct Progress<'a> {
-    pub(crate) ticket: Ticket,
-    pub(crate) params: Json<'a>,
-}
-
-impl<'a> Progress<'a> {
-    /// Which request.
-    #[must_use]
-    pub fn ticket(&self) -> Ticket {
-        self.ticket
-    }
-
-    /// How far it is.
-    #[must_use]
-    pub fn progress(&self) -> Decimal {
-        self.number("progress").unwrap_or(Decimal::ZERO)
-    }
-
-    /// Where it ends, if that is known.
-    #[must_use]
-    pub fn total(&self) -> Option<Decimal> {
-        self.number("total")
-    }
-
-    /// What it is doing.
-    #[must_use]
-    pub fn message(&self) -> Option<Str<'a>> {
-        self.params.get("message")?.string()
-    }
-
-    fn number(&self, name: &str) -> Option<Decimal> {
-        Decimal::parse(self.params.get(name)?.number()?)
-    }
-}
-
-/// A log message of the server's.
-#[derive(Debug, Clone, Copy)]
-pub struct LogMessage<'a> {
-    pub(crate) params: Json<'a>,
-}
-
-impl<'a> LogMessage<'a> {
-    /// How severe it is, if the server says so by a known name.
-    #[must_use]
-    pub fn level(&self) -> Option<Level> {
-        Level::of(self.params.get("level")?.string()?)
-    }
-
-    /// Which part of the server it comes from.
-    #[must_use]
-    pub fn logger(&self) -> Option<Str<'a>> {
-        self.params.get("logger")?.string()
-    }
-
-    /// What it says: any value, often a string.
-    #[must_use]
-    pub fn data(&self) -> Json<'a> {
-        self.params.get("data").unwrap_or(Json::NULL)
+    pub fn completion(&self) -> Option<Completion<'a>> {
+        match (self.method, self.outcome) {
+            (Method::Complete, Outcome::Result(result)) => Some(Completion::of(result)),
+            _ => None,
+        }
     }
 }

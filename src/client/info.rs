@@ -1,9 +1,12 @@
 //! Who the client is, how it connects, and how long it waits.
 
-use crate::json::{DEPTH_LIMIT, Writer};
+use crate::json::{DEPTH_LIMIT, Json, Writer};
 use crate::time::Millis;
+use crate::types::icon::{Icon, Icons};
 use crate::types::meta;
 use crate::version::{Era, Revision, Revisions};
+
+use super::options::Meta;
 
 /// Who a client is and how it behaves. Made to be a `static`.
 ///
@@ -16,11 +19,14 @@ pub struct ClientInfo<'i> {
     pub(crate) name: &'i str,
     pub(crate) version: &'i str,
     pub(crate) title: Option<&'i str>,
+    pub(crate) icons: Icons<'i>,
     pub(crate) connect: Connect,
     pub(crate) revisions: Revisions,
     pub(crate) timeouts: Timeouts,
     pub(crate) depth: u8,
     pub(crate) pages: u32,
+    pub(crate) empty_cursors: bool,
+    pub(crate) missing_jsonrpc: bool,
 }
 
 /// Which era a client tries.
@@ -76,11 +82,14 @@ impl<'i> ClientInfo<'i> {
             name,
             version,
             title: None,
+            icons: Icons::NONE,
             connect: Connect::Automatic,
             revisions: Revisions::ALL,
             timeouts: Timeouts::DEFAULT,
             depth: DEPTH_LIMIT,
             pages: 1000,
+            empty_cursors: false,
+            missing_jsonrpc: false,
         }
     }
 
@@ -88,6 +97,13 @@ impl<'i> ClientInfo<'i> {
     #[must_use]
     pub const fn title(mut self, title: &'i str) -> Self {
         self.title = Some(title);
+        self
+    }
+
+    /// Images to show beside its name (from `2025-11-25` on). In `2026-07-28` they are part of every request.
+    #[must_use]
+    pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
+        self.icons = Icons::new(icons);
         self
     }
 
@@ -126,6 +142,22 @@ impl<'i> ClientInfo<'i> {
         self
     }
 
+    /// An empty cursor is a cursor like any other, as it always is in `2026-07-28`. If this is not called, a list of an
+    /// earlier revision ends there: some servers say so in that way.
+    #[must_use]
+    pub const fn empty_cursors(mut self) -> Self {
+        self.empty_cursors = true;
+        self
+    }
+
+    /// Takes messages without `jsonrpc`, as if they said `"2.0"`. Another value is still refused, and so is its absence if
+    /// this is not called.
+    #[must_use]
+    pub const fn tolerate_missing_jsonrpc(mut self) -> Self {
+        self.missing_jsonrpc = true;
+        self
+    }
+
     /// `clientInfo`, with the members that the revision has.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
@@ -134,13 +166,14 @@ impl<'i> ClientInfo<'i> {
         if let Some(title) = self.title.filter(|_| revision >= Revision::V2025_06_18) {
             out.field_string("title", title);
         }
+        self.icons.write(revision, out);
         out.end_object();
     }
 
-    /// `_meta` of a request: what the stateless era wants in each, and the progress token.
-    pub(crate) fn write_meta(&self, revision: Revision, token: Option<u64>, out: &mut Writer<'_>) {
+    /// `_meta` of a request: what the stateless era wants in each, and what belongs to this one.
+    pub(crate) fn write_meta(&self, revision: Revision, meta: Meta<'_>, out: &mut Writer<'_>) {
         let stateless = revision.era() == Era::Stateless;
-        if !stateless && token.is_none() {
+        if !stateless && meta.token.is_none() && meta.more.is_none() {
             return;
         }
         out.key("_meta");
@@ -152,9 +185,17 @@ impl<'i> ClientInfo<'i> {
             out.key(meta::CLIENT_CAPABILITIES);
             out.token("{}");
         }
-        if let Some(token) = token {
+        if let Some(token) = meta.token {
             out.key(meta::PROGRESS_TOKEN);
             out.unsigned(token);
+        }
+        if let Some(level) = meta.level.filter(|_| stateless) {
+            out.field_string(meta::LOG_LEVEL, level.as_str());
+        }
+        for (name, value) in meta.more.into_iter().flat_map(Json::members) {
+            out.text(name);
+            out.token(":");
+            out.json(value);
         }
         out.end_object();
     }

@@ -5,19 +5,25 @@ mod connect;
 mod core;
 mod event;
 mod info;
+mod lists;
+mod notify;
+mod offers;
+mod options;
 mod plan;
 mod receive;
 mod request;
+mod views;
 
 use ::core::mem;
 
 pub use self::connect::Connected;
-pub use self::event::{
-    Content, Event, Failure, Finished, Listed, LogMessage, Progress, Tool, ToolResult, ToolsPage,
-};
+pub use self::event::{Event, Failure, Finished, Listed};
 pub use self::info::{ClientInfo, Connect, Timeouts};
-pub use self::request::{Options, Outgoing};
-pub use crate::outcome::{Lost, Outcome, RpcError};
+pub use self::offers::Reference;
+pub use self::options::Options;
+pub use self::request::Outgoing;
+pub use self::views::*;
+pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
 
 use self::core::{Core, ID_LIMIT};
 use self::plan::{FailurePlan, OutcomePlan, Plan};
@@ -26,7 +32,7 @@ use self::request::{Clock, Stage};
 use crate::buffer::Buffer;
 use crate::fault::Misuse;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{ScanErrorKind, Span};
+use crate::json::{Json, ScanErrorKind, Span};
 use crate::keepalive::{Due, Pings};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
@@ -103,8 +109,9 @@ impl<'b> Client<'b> {
         Ok(self)
     }
 
-    /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list. Without it,
-    /// every request is refused as [`NotNow::Full`](crate::NotNow::Full).
+    /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list and for what the
+    /// host wants in the [`_meta`](Options::meta) of each of its pages. Without it, every request is refused as
+    /// [`NotNow::Full`](crate::NotNow::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.core.in_flight = InFlight::lent(slots, text);
@@ -195,7 +202,7 @@ impl<'b> Client<'b> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         if self.plan.is_none() && mem::take(&mut self.holds_line) {
-            self.input.release();
+            self.input.release_element();
         }
         while self.plan.is_none() && self.advance() {}
         if self.plan.is_some() {
@@ -229,25 +236,30 @@ impl<'b> Client<'b> {
             Plan::Failed(failure) => Event::Failed(match failure {
                 FailurePlan::NoRevision => Failure::NoRevision,
                 FailurePlan::NoCommonRevision(answer) => Failure::NoCommonRevision(view(answer)),
-                FailurePlan::Refused(error) => Failure::Refused(RpcError { error: view(error) }),
+                FailurePlan::Refused(error) => Failure::Refused(RpcError { error: view(error), era: None }),
                 FailurePlan::InvalidAnswer => Failure::InvalidAnswer,
                 FailurePlan::TimedOut => Failure::TimedOut,
                 FailurePlan::Closed => Failure::Closed,
             }),
             Plan::Finished { ticket, method, outcome } => {
                 let outcome = match outcome {
+                    // `null` is what some send for a result without members.
+                    OutcomePlan::Result(result) if view(result).is_null() => {
+                        Outcome::Result(Json::EMPTY_OBJECT)
+                    }
                     OutcomePlan::Result(result) => Outcome::Result(view(result)),
-                    OutcomePlan::Error(error) => Outcome::Error(RpcError { error: view(error) }),
+                    OutcomePlan::Error(error) => {
+                        Outcome::Error(RpcError { error: view(error), era: self.core.era() })
+                    }
                     OutcomePlan::Lost(lost) => Outcome::Lost(lost),
                 };
                 Event::Finished(Finished { ticket, method, outcome })
             }
-            Plan::Page { ticket, result, last } => {
-                Event::Tools(ToolsPage { ticket, result: view(result), last })
-            }
+            Plan::Page { ticket, list, result, last } => list.page(ticket, view(result), last),
             Plan::Progress { ticket, params } => Event::Progress(Progress { ticket, params: view(params) }),
-            Plan::Log { params } => Event::Log(LogMessage { params: view(params) }),
+            Plan::Log { params } => Event::Log(LogMessage::of(view(params))),
             Plan::Changed(listed) => Event::Changed(listed),
+            Plan::Updated { params } => Event::Updated(Updated::of(view(params))),
             Plan::Notification { method, params } => {
                 let method = view(method).string()?;
                 Event::Notification { method, params: params.map(view) }
@@ -337,9 +349,15 @@ impl<'b> Client<'b> {
     /// Deals with the next line, if there is one and there is room for its answer.
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
+        if self.core.takes_batches() && line.content.is_array() && self.input.open_batch() {
+            return true;
+        }
         let bytes = self.input.bytes();
         let class = match line.content {
-            LineContent::Message(envelope) => Some(rpc::classify(&envelope, bytes)),
+            LineContent::Message(envelope) => {
+                let tolerant = self.core.info.missing_jsonrpc;
+                Some(rpc::classify_with(&envelope, bytes, tolerant))
+            }
             _ => None,
         };
         let is_request = match line.content {
@@ -369,10 +387,10 @@ impl<'b> Client<'b> {
                 self.plan = Some(plan);
                 self.holds_line = true;
             }
-            Received::Done => self.input.release(),
+            Received::Done => self.input.release_element(),
             Received::Fault(fault) => {
                 self.plan = Some(Plan::Fault(fault));
-                self.input.release();
+                self.input.release_element();
             }
         }
         true

@@ -7,6 +7,7 @@ use crate::outcome::Lost;
 use crate::version::Revision;
 
 use super::event::Listed;
+use super::lists::List;
 use super::request::Method;
 
 /// An event that waits to be handed out, with the places of its parts in the line.
@@ -18,10 +19,11 @@ pub(crate) enum Plan {
     Connected { revision: Revision, result: Span },
     Failed(FailurePlan),
     Finished { ticket: Ticket, method: Method, outcome: OutcomePlan },
-    Page { ticket: Ticket, result: Span, last: bool },
+    Page { ticket: Ticket, list: List, result: Span, last: bool },
     Progress { ticket: Ticket, params: Span },
     Log { params: Span },
     Changed(Listed),
+    Updated { params: Span },
     Notification { method: Span, params: Option<Span> },
 }
 

@@ -5,6 +5,7 @@ use crate::frame::StreamId;
 use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
 use crate::line::Content;
+use crate::methods;
 use crate::outcome::Lost;
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::types::capabilities::ServerCapabilities;
@@ -107,7 +108,7 @@ fn request(core: &mut Core<'_>, line: &[u8], id: Span, method: Span, stream: Str
     if id.len() > ID_LIMIT {
         return Received::Fault(Fault::IdTooLong { limit: ID_LIMIT });
     }
-    if method.is_some_and(|method| method == "ping") {
+    if method.is_some_and(|method| method == methods::PING.name) {
         core.answer(id, stream, None);
         return Received::Done;
     }
@@ -118,26 +119,33 @@ fn request(core: &mut Core<'_>, line: &[u8], id: Span, method: Span, stream: Str
 fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
     let Some(name) = rpc::view(line, method).string() else { return Received::Done };
     let object = params.filter(|params| rpc::view(line, *params).kind() == Kind::Object);
-    if name == "notifications/progress" {
+    if name == methods::PROGRESS.name {
         return match object {
             Some(params) => progress(core, line, params),
             None => Received::Fault(Fault::InvalidParams),
         };
     }
-    if name == "notifications/message" {
+    if name == methods::MESSAGE.name {
         return match object {
             Some(params) => Received::Host(Plan::Log { params }),
             None => Received::Fault(Fault::InvalidParams),
         };
     }
-    if name == "notifications/cancelled" {
+    if name == methods::RESOURCES_UPDATED.name {
+        let uri = object.and_then(|params| rpc::view(line, params).get("uri")?.string());
+        return match (object, uri) {
+            (Some(params), Some(_)) => Received::Host(Plan::Updated { params }),
+            _ => Received::Fault(Fault::InvalidParams),
+        };
+    }
+    if name == methods::CANCELLED.name {
         // Nothing that the server asks is ever in flight: it is answered at once.
         return Received::Fault(Fault::UnknownCancel);
     }
     let lists = [
-        ("notifications/tools/list_changed", Listed::Tools),
-        ("notifications/resources/list_changed", Listed::Resources),
-        ("notifications/prompts/list_changed", Listed::Prompts),
+        (methods::TOOLS_LIST_CHANGED.name, Listed::Tools),
+        (methods::RESOURCES_LIST_CHANGED.name, Listed::Resources),
+        (methods::PROMPTS_LIST_CHANGED.name, Listed::Prompts),
     ];
     match lists.into_iter().find(|(method, _)| name == **method) {
         Some((_, listed)) => Received::Host(Plan::Changed(listed)),
@@ -215,61 +223,20 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
 
 fn result(core: &mut Core<'_>, line: &[u8], ticket: Ticket, outgoing: Outgoing, span: Span) -> Received {
     let result = rpc::view(line, span);
-    // `null` is what some send for a result without members.
-    let is_object = result.kind() == Kind::Object || (result.is_null() && outgoing.method == Method::Ping);
     let stateless = core.era() == Some(Era::Stateless);
-    if !is_object || (stateless && !is_complete(result.get("resultType"))) {
-        return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
-    }
-    if outgoing.method == Method::CallTool && !is_tool_result(result) {
+    if !outgoing.method.fits(result) || (stateless && !is_complete(result.get("resultType"))) {
         return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
     }
     match outgoing.method {
-        Method::ListTools => page(core, result, ticket, outgoing, span),
+        Method::List(list) => core.page(list, result, ticket, span),
         _ => finish(core, ticket, OutcomePlan::Result(span)),
     }
-}
-
-/// Whether the content is one, if there is any: some servers leave an empty one out.
-fn is_tool_result(result: Json<'_>) -> bool {
-    result.get("content").is_none_or(|content| content.is_null() || content.kind() == Kind::Array)
 }
 
 /// Whether a result of this type is the whole answer: older servers do not say so.
 pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
     let kind = kind.filter(|kind| !kind.is_null());
     kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
-}
-
-/// A page of a list: asks for the next one, unless it is the last.
-fn page(core: &mut Core<'_>, result: Json<'_>, ticket: Ticket, outgoing: Outgoing, span: Span) -> Received {
-    let [entries, cursor] = result.pick(["tools", "nextCursor"]);
-    if entries.is_none_or(|entries| entries.kind() != Kind::Array) {
-        return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
-    }
-    // Before 2026-07-28 an empty cursor is how some say that the list ends; there it is a cursor like any other.
-    let stateless = core.era() == Some(Era::Stateless);
-    let cursor = cursor.filter(|cursor| cursor.string().is_some_and(|text| stateless || !text.is_empty()));
-    let Some(cursor) = cursor else {
-        core.in_flight.release(ticket);
-        return Received::Host(Plan::Page { ticket, result: span, last: true });
-    };
-    let repeated = outgoing.pages > 0 && core.in_flight.text(ticket) == cursor.bytes();
-    let pages = outgoing.pages.saturating_add(1);
-    if repeated || pages >= core.info.pages {
-        core.end_list(ticket, Lost::EndlessList);
-    } else if !core.in_flight.set_text(ticket, [cursor.bytes(), b""]) {
-        core.end_list(ticket, Lost::CursorTooLong);
-    } else {
-        if let Some(outgoing) = core.in_flight.get_mut(ticket) {
-            (outgoing.pages, outgoing.stage) = (pages, Stage::NextPage);
-        }
-        // It may have to wait for room: that counts, too.
-        let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
-        core.in_flight.set_deadline(ticket, Some(deadline));
-        core.in_flight.queue(ticket);
-    }
-    Received::Host(Plan::Page { ticket, result: span, last: false })
 }
 
 /// A request has ended, and its slot is free.

@@ -2,13 +2,16 @@
 
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
-use crate::json::{Decimal, Json, Writer};
+use crate::json::{Decimal, Json, Kind, Writer};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
+use crate::types::level::Level;
 use crate::version::Revision;
 
 use super::core::Core;
+use super::lists::List;
+use super::options::Meta;
 
 /// A request that the client has in flight.
 #[derive(Debug, Clone, Copy)]
@@ -26,15 +29,45 @@ pub struct Outgoing {
     pub(crate) last_progress: Option<Decimal>,
     /// How many pages of a list have come.
     pub(crate) pages: u32,
+    /// What goes into `_meta` of its next request, too: a level, and so many bytes at the start of the text.
+    pub(crate) level: Option<Level>,
+    pub(crate) meta_length: u16,
 }
 
 /// What a request is, as far as its answer depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
-    Ping,
-    ListTools,
+    /// One whose result has no members: `ping`, a subscription, a log level.
+    Plain,
+    List(List),
     CallTool,
+    ReadResource,
+    GetPrompt,
+    Complete,
     Other,
+}
+
+impl Method {
+    /// Whether a result has what every result of the method has.
+    pub(crate) fn fits(self, result: Json<'_>) -> bool {
+        if result.kind() != Kind::Object {
+            // `null` is what some send for a result without members.
+            return matches!(self, Method::Plain | Method::Other) && result.is_null();
+        }
+        let has = |name: &str| result.get(name).is_some_and(|value| value.kind() == Kind::Array);
+        match self {
+            Method::Plain | Method::Other => true,
+            Method::List(list) => has(list.member()),
+            // Some servers leave an empty one out.
+            Method::CallTool => has("content") || result.get("content").is_none_or(Json::is_null),
+            Method::ReadResource => has("contents"),
+            Method::GetPrompt => has("messages"),
+            Method::Complete => {
+                let values = result.get("completion").and_then(|completion| completion.get("values"));
+                values.is_some_and(|values| values.kind() == Kind::Array)
+            }
+        }
+    }
 }
 
 /// Whether the time of a request runs: it starts at the first poll after it was sent.
@@ -74,57 +107,12 @@ impl Data for Outgoing {
         maximum: Millis::ZERO,
         last_progress: None,
         pages: 0,
+        level: None,
+        meta_length: 0,
     };
 
     fn id_length(&self) -> usize {
         0
-    }
-}
-
-/// How long to wait for an answer, and whether to hear of progress.
-///
-/// ```
-/// use mcp_proto::{Millis, client::Options};
-/// let patient = Options::DEFAULT.timeout(Millis::seconds(5)).with_progress();
-/// ```
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
-    pub(crate) timeout: Option<Millis>,
-    pub(crate) maximum: Option<Millis>,
-    pub(crate) progress: bool,
-    pub(crate) fixed: bool,
-}
-
-impl Options {
-    /// The client's own times, and no progress.
-    pub const DEFAULT: Options = Options { timeout: None, maximum: None, progress: false, fixed: false };
-
-    /// Waits this long, in milliseconds. Progress starts it anew.
-    #[must_use]
-    pub const fn timeout(mut self, time: Millis) -> Self {
-        self.timeout = Some(time);
-        self
-    }
-
-    /// Waits this long at most, in milliseconds, whatever progress is made; for a list, all its pages included.
-    #[must_use]
-    pub const fn maximum(mut self, time: Millis) -> Self {
-        self.maximum = Some(time);
-        self
-    }
-
-    /// Asks for progress.
-    #[must_use]
-    pub const fn with_progress(mut self) -> Self {
-        self.progress = true;
-        self
-    }
-
-    /// Progress does not start the time anew.
-    #[must_use]
-    pub const fn fixed(mut self) -> Self {
-        self.fixed = true;
-        self
     }
 }
 
@@ -168,7 +156,7 @@ impl Core<'_> {
         method: &str,
         revision: Revision,
         room: usize,
-        token: bool,
+        meta: Meta<'_>,
         params: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
         let info = self.info;
@@ -181,7 +169,7 @@ impl Core<'_> {
             out.begin_object();
             let empty = out.len();
             params(out);
-            info.write_meta(revision, token.then_some(id), out);
+            info.write_meta(revision, meta, out);
             if out.len() == empty && !out.overflowed() {
                 out.rollback(before);
             } else {

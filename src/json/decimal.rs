@@ -35,7 +35,7 @@ impl Decimal {
 
     /// `mantissa` times ten to the power of `exponent`.
     #[must_use]
-    pub fn new(mantissa: i64, exponent: i16) -> Decimal {
+    pub const fn new(mantissa: i64, exponent: i16) -> Decimal {
         if mantissa == 0 {
             return Decimal::ZERO;
         }

@@ -39,6 +39,7 @@ pub(crate) use typed::decode_arguments;
 #[cfg(feature = "serde")]
 pub use typed::{TypedError, decode_in_place};
 pub use view::{Elements, Json, Kind, Members};
+pub(crate) use walk::next_value;
 pub use write::{Mark, Writer};
 
 /// The most containers that may be open at once in any text.

@@ -172,6 +172,13 @@ pub struct Chars<'a> {
     run: core::str::Chars<'a>,
 }
 
+impl<'a> Chars<'a> {
+    /// The characters of a text that is decoded already.
+    pub(crate) fn of(text: &'a str) -> Chars<'a> {
+        Chars { pieces: Pieces { rest: &[] }, run: text.chars() }
+    }
+}
+
 impl Iterator for Chars<'_> {
     type Item = char;
 

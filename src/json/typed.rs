@@ -1,6 +1,8 @@
 //! Any `Deserialize` type from JSON text, without a heap: each string is decoded where it stands.
 
 mod access;
+#[cfg(feature = "derive")]
+mod derived;
 mod error;
 
 pub use error::TypedError;
@@ -35,7 +37,12 @@ use serde::de::{Deserialize, Deserializer, Error as _, Expected, Unexpected, Vis
 /// The text does not fit the type; the error names the place. The text is trusted to be valid, as everything in an
 /// event is; of other text, some is refused and some is not.
 pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, TypedError> {
-    let mut decoder = Decoder { rest: text, levels: DEPTH_LIMIT };
+    let mut decoder = Decoder {
+        rest: text,
+        levels: DEPTH_LIMIT,
+        #[cfg(feature = "derive")]
+        derived: false,
+    };
     let value = T::deserialize(&mut decoder)?;
     if decoder.peek().is_some() { Err(TypedError::custom("text after the value")) } else { Ok(value) }
 }
@@ -54,6 +61,9 @@ struct Decoder<'de> {
     rest: &'de mut [u8],
     /// How many more containers may be opened.
     levels: u8,
+    /// The value is of a derived type: `1.0` is an integer.
+    #[cfg(feature = "derive")]
+    derived: bool,
 }
 
 impl<'de> Decoder<'de> {
@@ -245,6 +255,10 @@ macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
             let text = self.number(&visitor)?;
+            #[cfg(feature = "derive")]
+            if self.derived {
+                return derived::visit_whole(text, visitor);
+            }
             visit_integer(text, visitor)
         }
     )*};
@@ -292,12 +306,21 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let value = wide(self.number(&visitor)?, &visitor)?;
+        let text = self.number(&visitor)?;
+        #[cfg(feature = "derive")]
+        if self.derived {
+            return derived::visit_wide_signed(text, visitor);
+        }
+        let value = wide(text, &visitor)?;
         visitor.visit_i128(value)
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         let text = self.number(&visitor)?;
+        #[cfg(feature = "derive")]
+        if self.derived {
+            return derived::visit_wide(text, visitor);
+        }
         let value = wide(if text == "-0" { "0" } else { text }, &visitor)?;
         visitor.visit_u128(value)
     }
@@ -389,10 +412,15 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
-        _: &'static [&'static str],
+        name: &'static str,
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, TypedError> {
+        #[cfg(feature = "derive")]
+        if name == crate::schema::derived::STRUCT || name == crate::schema::derived::ONE_OF {
+            return self.derived_object(name, fields, visitor);
+        }
+        let _ = (name, fields);
         match self.peek() {
             Some(b'[') => self.sequence(visitor),
             _ => self.deserialize_map(visitor),

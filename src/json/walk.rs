@@ -54,6 +54,13 @@ pub(super) fn value_length(bytes: &[u8]) -> usize {
     bytes.len().wrapping_sub(rest.len())
 }
 
+/// Where in `bytes` the next value starts, and how long it is; `None` where a container ends.
+pub(crate) fn next_value(bytes: &[u8]) -> Option<(usize, usize)> {
+    let rest = after_space(bytes);
+    let length = value_length(rest);
+    (length > 0).then_some((bytes.len().saturating_sub(rest.len()), length))
+}
+
 /// What follows a string, given what follows its opening quote.
 #[inline]
 pub(super) fn string_tail(bytes: &[u8]) -> &[u8] {

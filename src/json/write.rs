@@ -1,6 +1,8 @@
 //! The writer: JSON into lent room, with latched overflow, marks and automatic commas.
 
+mod base64;
 mod escape;
+mod object;
 
 use super::DEPTH_LIMIT;
 use super::decimal::{Decimal, digits};
@@ -219,6 +221,13 @@ impl<'a> Writer<'a> {
     pub fn field_string(&mut self, key: &str, value: &str) {
         self.key(key);
         self.string(value);
+    }
+
+    /// A member that is a string, if there is one.
+    pub(crate) fn field_optional(&mut self, key: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.field_string(key, value);
+        }
     }
 
     /// A member that is an integer.

@@ -127,7 +127,10 @@ impl Server<'_> {
         let bytes = self.input.bytes();
         let in_line = self.core.batch.in_line();
         let class = match line.content {
-            Content::Message(envelope) if !in_line => Some(rpc::classify(&envelope, bytes)),
+            Content::Message(envelope) if !in_line => {
+                let tolerant = self.core.info.tolerance.missing_jsonrpc;
+                Some(rpc::classify_with(&envelope, bytes, tolerant))
+            }
             _ => None,
         };
         // What a cancellation would take back was said before it came: it is told first.
@@ -177,6 +180,10 @@ impl Server<'_> {
             }
             Received::Fault(fault) => Some(Plan::Fault(fault)),
             Received::Done | Received::Begun => None,
+            Received::Exit => {
+                self.input.close();
+                return;
+            }
         };
         self.release();
     }
@@ -192,7 +199,9 @@ impl Server<'_> {
         let grace = self.core.info.limits.grace;
         if self.core.life.state() == State::Draining {
             let ends = *self.grace_ends.get_or_insert(self.core.now.plus(grace));
-            if self.core.in_flight.len() == 0 && self.core.output.is_empty() {
+            // After its `shutdown` a client may still say something, which must not be lost by chance.
+            let waits = self.core.awaits_exit && !ended && self.core.now < ends;
+            if !waits && self.core.in_flight.len() == 0 && self.core.output.is_empty() {
                 return self.core.life.step(Trigger::Drained);
             }
             if self.core.now < ends {

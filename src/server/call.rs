@@ -6,11 +6,12 @@ use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
 use crate::inflight::Ticket;
 use crate::json::{Decimal, Json, Writer};
-use crate::server::core::Shape;
+use crate::server::catalogue::{Catalogue, Found};
+use crate::server::event::{Event, Parts};
 use crate::server::feature::Change;
-use crate::server::page;
 use crate::server::reply::Reply;
-use crate::server::tools::{Tool, ToolResult, UNKNOWN_TOOL};
+use crate::server::tool_result::ToolResult;
+use crate::server::tools::{Tool, UNKNOWN_TOOL};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::level::Level;
@@ -32,6 +33,11 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
+        let Parts { subject: name, arguments, meta } = parts;
+        Event::Call(Call { name, arguments, meta, reply })
+    }
+
     /// The name of the tool.
     #[must_use]
     pub fn name(&self) -> &'a str {
@@ -58,6 +64,28 @@ impl<'a> Call<'a> {
     #[must_use]
     pub fn meta(&self) -> Json<'a> {
         if self.meta.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.meta) }
+    }
+
+    /// The tool's entry in the catalogue, if that is the machine's. Its schemas are there, for a host that validates
+    /// arguments and results against them:
+    ///
+    /// ```
+    /// # use mcp_proto::server::Call;
+    /// # fn violation(schema: &str, value: &str) -> Option<&'static str> { None }
+    /// # fn answer(call: Call<'_>) {
+    /// let schema = call.tool().map_or("{}", |tool| tool.input_schema());
+    /// match violation(schema, call.raw_arguments().raw()) {
+    ///     Some(why) => call.invalid(why),
+    ///     None => call.text("as it should be"),
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn tool(&self) -> Option<&'a Tool<'a>> {
+        match self.reply.find(Catalogue::Tools, &|tool| tool == self.name) {
+            Found::Tool(tool) => Some(tool),
+            _ => None,
+        }
     }
 
     /// The revision in which the request was made.
@@ -151,6 +179,19 @@ impl<'a> Call<'a> {
         self.reply.log(level, logger, text)
     }
 
+    /// Sends a log message that belongs to this call, of any JSON value: see [`Reply::log_with`].
+    ///
+    /// # Errors
+    /// As for [`log`](Call::log).
+    pub fn log_with(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<(), NotNow> {
+        self.reply.log_with(level, logger, data)
+    }
+
     /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
     pub fn changed(&mut self, change: Change<'_>) {
         self.reply.changed(change);
@@ -167,55 +208,6 @@ impl<'a> Call<'a> {
             Some(ticket) => Ok(ticket),
             None => Err(self),
         }
-    }
-}
-
-/// A request for the host's own list of tools, for one page of it.
-///
-/// Specification: *Tools*, *Listing tools*.
-#[must_use = "a request has to be answered"]
-#[derive(Debug)]
-pub struct ListTools<'a> {
-    pub(crate) reply: Reply<'a>,
-    pub(crate) first: u32,
-}
-
-impl ListTools<'_> {
-    /// The revision in which the request was made.
-    #[must_use]
-    pub fn revision(&self) -> Revision {
-        self.reply.revision()
-    }
-
-    /// Answers with as many tools as fit into one message, and with a cursor if there are more. `tool` gives the tool
-    /// with an index, counted from 0, or `None` behind the last one.
-    ///
-    /// A tool that fits into no page, or whose schema is not valid, is left out, and the next event is a
-    /// [`Fault`].
-    pub fn tools<'t>(self, mut tool: impl FnMut(usize) -> Option<Tool<'t>>) {
-        let ListTools { reply: Reply { machine, source, context }, first } = self;
-        let first = first as usize;
-        if first > 0 && tool(first).is_none() {
-            machine.refuse_fault(&source, context, Fault::BadCursor);
-            machine.report(Fault::BadCursor);
-            return;
-        }
-        let mut left_out = 0;
-        machine.answer(&source, context, Shape::List, &mut |out| {
-            let page = page::write(out, "tools", first, &mut |index, out| {
-                tool(index).map(|tool| tool.write(context.revision, out).is_ok())
-            });
-            left_out = page.left_out;
-            true
-        });
-        if left_out > 0 {
-            machine.report(Fault::EntriesLeftOut { count: left_out });
-        }
-    }
-
-    /// Answers with a JSON-RPC error.
-    pub fn error(self, code: i32, message: impl Display) {
-        self.reply.error(code, message);
     }
 }
 

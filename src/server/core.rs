@@ -73,6 +73,8 @@ pub(crate) struct Core<'b> {
     pub(crate) invalid_in_a_row: u8,
     /// The session started over; the host has to hear of it before the new client is shown.
     pub(crate) restarted: bool,
+    /// The client has said `shutdown`, and `exit` is to come.
+    pub(crate) awaits_exit: bool,
     pub(crate) keep_alive: KeepAlive,
 }
 
@@ -99,6 +101,7 @@ impl<'b> Core<'b> {
             wants_room: false,
             invalid_in_a_row: 0,
             restarted: false,
+            awaits_exit: false,
             keep_alive: KeepAlive::OFF,
         }
     }
@@ -111,7 +114,7 @@ impl<'b> Core<'b> {
         self.watches.clear();
         self.batch.clear();
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
-        (self.invalid_in_a_row, self.restarted) = (0, false);
+        (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
         self.keep_alive.reset();
     }
 }

@@ -6,12 +6,14 @@ use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
+use crate::methods;
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
 use crate::server::feature::{Feature, Handled, Request, place};
 use crate::server::handshake;
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::Context;
+use crate::server::tolerance;
 use crate::server::write::{write_error, write_fault};
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::meta::{self, RequestMeta};
@@ -25,6 +27,8 @@ pub(crate) enum Received {
     Fault(Fault),
     /// The host hears of it.
     Host(Plan),
+    /// The client wants no more: its input has ended.
+    Exit,
     /// A batch, whose members come next.
     Begun,
 }
@@ -196,7 +200,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
     };
     request.context = Context { revision, capabilities, ..request.context };
     let called = feature_method(request, method);
-    if called.is_none() && method != "server/discover" {
+    if called.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(Fault::UnknownMethod, &method);
     }
     // Whether the method exists is said first: the specification gives the order.
@@ -212,7 +216,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
 
 /// A request of the era with a handshake.
 fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
-    if method == "initialize" {
+    if method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
     let session = request.core.session;
@@ -225,11 +229,11 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
     } else {
         return needs_meta(request);
     }
-    if method == "ping" {
+    if method == methods::PING.name {
         return request.result(&mut |_| {});
     }
     if session.is_none() {
-        return if method == "server/discover" && !revisions.contains(Revision::V2026_07_28) {
+        return if method == methods::SERVER_DISCOVER.name && !revisions.contains(Revision::V2026_07_28) {
             request.refuse(Fault::UnknownMethod, &method)
         } else if revisions.contains(Revision::V2026_07_28) {
             needs_meta(request)
@@ -237,11 +241,14 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
             request.refuse(Fault::NotInitialized, &method)
         };
     }
+    if tolerance::is_shutdown(request.core, method) {
+        return tolerance::shutdown(request);
+    }
     let strict = request.core.info.strict_handshake && request.core.life.state() != State::Ready;
-    if strict && method != "logging/setLevel" {
+    if strict && method != methods::LOGGING_SET_LEVEL.name {
         return request.refuse(Fault::NotInitialized, &"`notifications/initialized` has not come");
     }
-    if method != "logging/setLevel" {
+    if method != methods::LOGGING_SET_LEVEL.name {
         request.core.life.step(Trigger::Request);
     }
     match feature_method(request, method) {
@@ -272,17 +279,20 @@ fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b d
 fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let params = params.map(|params| rpc::view(line, params));
-    if method == "notifications/cancelled" {
+    if method == methods::CANCELLED.name {
         return cancelled(core, line, params);
     }
-    if method == "notifications/initialized" {
+    if method == methods::INITIALIZED.name {
         return match core.life.step(Trigger::Initialized) {
             true => Received::Host(Plan::Ready),
             false => Received::Fault(Fault::UnknownNotification),
         };
     }
-    if method == "notifications/progress" {
+    if method == methods::PROGRESS.name {
         return Received::Fault(Fault::UnknownProgress);
+    }
+    if tolerance::is_exit(core, method, params) {
+        return Received::Exit;
     }
     Received::Fault(Fault::UnknownNotification)
 }

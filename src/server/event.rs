@@ -7,9 +7,13 @@ use crate::inflight::Ticket;
 use crate::json::{Span, Str};
 use crate::rpc;
 use crate::server::Server;
-use crate::server::call::{Call, Connected, ListTools};
+use crate::server::call::{Call, Connected};
+use crate::server::completion::Complete;
+use crate::server::get::GetPrompt;
+use crate::server::list::{ListPrompts, ListResources, ListTemplates, ListTools};
 use crate::server::listen::Listening;
-use crate::server::plan::{Plan, RequestKind};
+use crate::server::plan::Plan;
+use crate::server::read::ReadResource;
 use crate::server::reply::{Reply, Source};
 
 /// What happened. It borrows the machine until the next poll.
@@ -24,8 +28,20 @@ pub enum Event<'a> {
     Restarted,
     /// A tool is called.
     Call(Call<'a>),
+    /// A resource is read.
+    ReadResource(ReadResource<'a>),
+    /// A prompt is asked for.
+    GetPrompt(GetPrompt<'a>),
+    /// Values for an argument are asked for.
+    Complete(Complete<'a>),
     /// The host's own list of tools is asked for.
     ListTools(ListTools<'a>),
+    /// The host's own list of resources is asked for.
+    ListResources(ListResources<'a>),
+    /// The host's own list of resource templates is asked for.
+    ListTemplates(ListTemplates<'a>),
+    /// The host's own list of prompts is asked for.
+    ListPrompts(ListPrompts<'a>),
     /// A client listens to changes (`2026-07-28`). It was told to which.
     Listening(Listening<'a>),
     /// The client of the session watches the resource with this URI from now on. It was answered.
@@ -83,31 +99,22 @@ impl Server<'_> {
                 info: rpc::view(line, info),
                 capabilities: rpc::view(line, capabilities),
             }),
-            Plan::Request { id, subject, arguments, meta, context } => {
+            Plan::Request { id, subject, arguments, meta, context, event } => {
                 core.owed = true;
                 let parts = [id.range(), subject.range(), arguments.range(), meta.range()];
                 let [id, subject, arguments, meta] = line.get_disjoint_mut(parts).unwrap_or_default();
                 let name = ::core::str::from_utf8(subject).unwrap_or_default();
                 let source = Source::Line { id, meta, last: None };
-                let reply = Reply { machine: core, source, context };
-                Event::of_request(context.kind, Parts { subject: name, arguments, meta }, reply)
+                let info = core.info;
+                let reply = Reply { machine: core, info, source, context };
+                event(Parts { subject: name, arguments, meta }, reply)
             }
         })
     }
 }
 
-impl<'a> Event<'a> {
-    /// A request for the host: what it is about stands in `parts`.
-    fn of_request(kind: RequestKind, parts: Parts<'a>, reply: Reply<'a>) -> Event<'a> {
-        let Parts { subject, arguments, meta } = parts;
-        match kind {
-            RequestKind::ListTools { first } => Event::ListTools(ListTools { reply, first }),
-            RequestKind::CallTool | RequestKind::Machine | RequestKind::Listen { .. } => {
-                Event::Call(Call { name: subject, arguments, meta, reply })
-            }
-        }
-    }
-}
+/// Makes the event of a request. Each feature names its own: what is not offered is not linked.
+pub(crate) type MakeEvent = for<'a> fn(Parts<'a>, Reply<'a>) -> Event<'a>;
 
 /// A text that was decoded where it stands.
 fn text_at(line: &[u8], place: Span) -> &str {
@@ -115,9 +122,9 @@ fn text_at(line: &[u8], place: Span) -> &str {
 }
 
 /// The parts of a request that a host sees.
-struct Parts<'a> {
+pub(crate) struct Parts<'a> {
     /// What it names: a tool, a URI. Decoded.
-    subject: &'a str,
-    arguments: &'a mut [u8],
-    meta: &'a [u8],
+    pub(crate) subject: &'a str,
+    pub(crate) arguments: &'a mut [u8],
+    pub(crate) meta: &'a [u8],
 }

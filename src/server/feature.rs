@@ -2,14 +2,18 @@
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Span, Str, Writer};
+use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::{Core, Shape};
+use crate::server::event::MakeEvent;
 use crate::server::info::ServerInfo;
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::{Context, Source};
 use crate::version::{Revision, Revisions};
 
 /// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools),
-/// [`Logging`](crate::server::Logging) and [`Subscriptions`](crate::server::Subscriptions); name those that a server offers in
+/// [`Resources`](crate::server::Resources), [`Prompts`](crate::server::Prompts),
+/// [`Completion`](crate::server::Completion), [`Logging`](crate::server::Logging) and
+/// [`Subscriptions`](crate::server::Subscriptions); name those that a server offers in
 /// [`ServerInfo::features`](crate::server::ServerInfo::features).
 #[expect(private_bounds, reason = "features are ours")]
 pub trait Feature: Sync + Sealed {}
@@ -24,6 +28,11 @@ pub(crate) trait Sealed {
 
     /// Deals with a request for one of its methods.
     fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled;
+
+    /// An entry of one of its catalogues: the first whose key `is` accepts.
+    fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
+        Found::Nothing
+    }
 
     /// The notification that says that its list has changed, if it declared that.
     fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
@@ -42,7 +51,7 @@ pub(crate) trait Sealed {
     }
 
     /// Whether there is a resource with this URI. `None`: it cannot say.
-    fn knows_resource(&self, _: Str<'_>) -> Option<bool> {
+    fn knows_uri(&self, _: Str<'_>) -> Option<bool> {
         None
     }
 
@@ -136,6 +145,7 @@ impl<'r> Request<'r, '_> {
     pub(crate) fn hand_out(
         &mut self,
         kind: RequestKind,
+        event: MakeEvent,
         subject: Option<Json<'_>>,
         arguments: Option<Json<'_>>,
     ) -> Handled {
@@ -151,6 +161,7 @@ impl<'r> Request<'r, '_> {
             arguments: place(arguments),
             meta: place(self.meta),
             context,
+            event,
         })
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::json::{DEPTH_LIMIT, Writer};
 use crate::server::feature::Feature;
+use crate::server::tolerance::Tolerance;
 use crate::time::Millis;
+use crate::types::icon::{Icon, Icons};
 use crate::types::meta;
 use crate::version::{Revision, Revisions};
 
@@ -20,6 +22,7 @@ pub struct ServerInfo<'i> {
     pub(crate) title: Option<&'i str>,
     pub(crate) description: Option<&'i str>,
     pub(crate) website: Option<&'i str>,
+    pub(crate) icons: Icons<'i>,
     pub(crate) instructions: Option<&'i str>,
     pub(crate) features: &'i [&'i dyn Feature],
     pub(crate) revisions: Revisions,
@@ -31,6 +34,7 @@ pub struct ServerInfo<'i> {
     pub(crate) identify: bool,
     pub(crate) fresh_for: Millis,
     pub(crate) shared_cache: bool,
+    pub(crate) tolerance: Tolerance,
 }
 
 /// The bounds of a machine. Each has a defined answer when it is reached.
@@ -132,6 +136,7 @@ impl<'i> ServerInfo<'i> {
             title: None,
             description: None,
             website: None,
+            icons: Icons::NONE,
             instructions: None,
             features: &[],
             revisions: Revisions::ALL,
@@ -143,6 +148,7 @@ impl<'i> ServerInfo<'i> {
             identify: true,
             fresh_for: Millis::ZERO,
             shared_cache: false,
+            tolerance: Tolerance::DEFAULT,
         }
     }
 
@@ -171,6 +177,14 @@ impl<'i> ServerInfo<'i> {
     #[must_use]
     pub const fn website(mut self, url: &'i str) -> Self {
         self.website = Some(url);
+        self
+    }
+
+    /// Images to show beside its name (from `2025-11-25` on). In `2026-07-28` they are part of every result, so they
+    /// should be short links there, or results [anonymous](ServerInfo::anonymous_results).
+    #[must_use]
+    pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
+        self.icons = Icons::new(icons);
         self
     }
 
@@ -260,6 +274,7 @@ impl<'i> ServerInfo<'i> {
                 out.string(value);
             }
         }
+        self.icons.write(revision, out);
         out.end_object();
     }
 

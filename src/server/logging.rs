@@ -4,6 +4,7 @@
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Str, Writer};
+use crate::methods;
 use crate::server::feature::{Feature, Handled, Measure, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::types::level::Level;
@@ -23,7 +24,7 @@ impl Sealed for Logging {
     }
 
     fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
-        (name == "logging/setLevel").then_some((0, Revisions::HANDSHAKE))
+        (name == methods::LOGGING_SET_LEVEL.name).then_some((0, methods::LOGGING_SET_LEVEL.by_client))
     }
 
     fn handle(&self, _: u8, request: &mut Request<'_, '_>) -> Handled {

@@ -87,7 +87,7 @@ mod tests {
             Fault::BatchTooLarge { limit },
             Fault::TooManyWatched { limit },
             Fault::MissingClientCapability,
-            Fault::UnknownResource,
+            Fault::UnknownResource { code: -32002 },
         ];
         for fault in faults {
             assert!(fault.code().is_some());

@@ -1,40 +1,62 @@
 //! The server side of one connection, in both eras.
 
 mod advance;
+#[cfg(feature = "serde")]
+mod arguments;
 mod batch;
 mod call;
+mod catalogue;
 mod change;
+mod completion;
 mod core;
 mod dispatch;
 mod event;
 mod feature;
+mod get;
 mod handshake;
 mod info;
+mod list;
 mod listen;
 mod logging;
 mod measure;
 mod page;
 mod plan;
+mod prompts;
+mod read;
 mod reply;
+mod request;
+mod resources;
 mod subscriptions;
+mod tolerance;
+mod tool_result;
 mod tools;
 mod watch;
 mod write;
 
-pub use self::call::{Call, Connected, ListTools};
+pub use self::call::{Call, Connected};
+
+pub use self::completion::{Complete, Completion, Reference};
 pub use self::event::Event;
 pub use self::feature::{Change, Feature};
+pub use self::get::{GetPrompt, Messages};
 pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
+pub use self::list::{ListPrompts, ListResources, ListTemplates, ListTools};
 pub use self::listen::Listening;
 pub use self::logging::Logging;
+pub use self::prompts::{Argument, Prompt, Prompts};
+pub use self::read::{Contents, ReadResource};
 pub use self::reply::{Incoming, Reply};
+pub use self::resources::Resources;
 pub use self::subscriptions::Subscriptions;
-pub use self::tools::{Tool, ToolResult, Tools};
+pub use self::tool_result::ToolResult;
+pub use self::tools::{Tool, Tools};
+pub use crate::types::resource::{Resource, Template};
+pub use crate::types::template::{Matches, Variable};
 
 use self::batch::Batch;
 use self::core::Core;
-use self::plan::{Plan, RequestKind};
-use self::reply::Source;
+use self::plan::Plan;
+use self::reply::{Source, write_once};
 use self::watch::Watches;
 use self::write::write_log;
 use crate::buffer::Buffer;
@@ -281,13 +303,14 @@ impl<'b> Server<'b> {
     /// is no room for an answer yet; [`Event::Room`] says when there is.
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
         let open = |incoming: &&Incoming| {
-            !incoming.expired && !matches!(incoming.context.kind, RequestKind::Listen { .. })
+            !incoming.expired && !matches!(incoming.context.kind, plan::RequestKind::Listen { .. })
         };
         let incoming = self.core.in_flight.get(ticket).filter(open);
         let context = incoming.ok_or(NotNow::Gone)?.context;
         self.take_room()?;
         self.core.limit_to_batch(context.batched);
-        Ok(Reply { machine: &mut self.core, source: Source::Slot(ticket), context })
+        let info = self.core.info;
+        Ok(Reply { machine: &mut self.core, info, source: Source::Slot(ticket), context })
     }
 
     /// Says that a list or a resource has changed. This cannot fail: whoever wants to hear of it is told as soon as there
@@ -327,6 +350,32 @@ impl<'b> Server<'b> {
         logger: Option<&str>,
         text: impl ::core::fmt::Display,
     ) -> Result<(), NotNow> {
+        self.write_log(level, logger, &mut |out| {
+            out.display(&text);
+            true
+        })
+    }
+
+    /// The same for the one JSON value that `data` writes.
+    ///
+    /// # Errors
+    /// As for [`log`](Server::log); and [`NotNow::Unwritable`]: it is no such value.
+    pub fn log_with(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<(), NotNow> {
+        let mut data = Some(data);
+        self.write_log(level, logger, &mut |out| write_once(out, &mut data))
+    }
+
+    fn write_log(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), NotNow> {
         if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
             return Err(NotNow::Unsupported);
         }
@@ -337,13 +386,9 @@ impl<'b> Server<'b> {
         }
         self.take_room()?;
         let room = self.core.output.reply_room();
-        let mut write = |out: &mut Writer<'_>| {
-            out.display(&text);
-            true
-        };
         let output = &mut self.core.output;
         output
-            .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, &mut write))
+            .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, data))
             .map_err(|_| NotNow::Unwritable)
     }
 
@@ -384,6 +429,7 @@ impl<'b> Server<'b> {
         self.core.now = self.core.now.max(now);
         self.core.write_changes();
         self.core.life.step(Trigger::Shutdown);
+        self.core.awaits_exit = false;
     }
 
     /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its

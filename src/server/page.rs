@@ -2,9 +2,13 @@
 //!
 //! Specification: *Utilities*, *Pagination*.
 
-use crate::fault::Fault;
-use crate::json::{Str, Writer};
-use crate::server::feature::{Handled, Request};
+use crate::fault::{Fault, Misuse};
+use crate::json::{Json, Kind, ScanError, Str, Writer};
+use crate::server::event::MakeEvent;
+use crate::server::feature::{Handled, Measure, Request};
+use crate::server::info::ServerInfo;
+use crate::server::plan::RequestKind;
+use crate::version::Revision;
 
 /// The longest end of a page: `],"nextCursor":"p4294967295"` and the brackets that close the answer.
 const TAIL: usize = 48;
@@ -72,8 +76,66 @@ pub(crate) fn write(
     page
 }
 
+/// Answers a request for a list: with a page of the catalogue, or by handing it to the host if that has the list.
+pub(crate) fn answer(
+    request: &mut Request<'_, '_>,
+    key: &str,
+    length: Option<usize>,
+    event: MakeEvent,
+    entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
+) -> Handled {
+    let first = match first_of(request) {
+        Ok(first) => first,
+        Err(refused) => return refused,
+    };
+    let Some(length) = length else {
+        return request.hand_out(RequestKind::List { first }, event, None, None);
+    };
+    if first > 0 && first as usize >= length {
+        return request.refuse(Fault::BadCursor, &"it is not one of this list");
+    }
+    let revision = request.context.revision;
+    request.list(&mut |out| {
+        write(out, key, first as usize, &mut |index, out| entry(index, revision, out));
+    })
+}
+
+/// An entry of a catalogue that is looked at before it is ever listed.
+pub(crate) struct Entry<'e> {
+    /// Of the list.
+    pub(crate) key: &'static str,
+    pub(crate) index: usize,
+    /// What has to be an object, as JSON text.
+    pub(crate) objects: [Option<&'e str>; 3],
+}
+
+/// Checks an entry, and measures the page that has only this one.
+pub(crate) fn check(
+    entry: Entry<'_>,
+    revision: Revision,
+    info: &ServerInfo<'_>,
+    measure: Measure<'_>,
+    write: &mut dyn FnMut(&mut Writer<'_>) -> Result<(), ScanError>,
+) -> Result<(), Misuse> {
+    let Entry { key, index: entry, objects } = entry;
+    for object in objects.into_iter().flatten() {
+        let object = Json::parse(object.as_bytes()).map_err(|error| Misuse::InvalidJson { entry, error })?;
+        if object.kind() != Kind::Object {
+            return Err(Misuse::NotAnObject { entry });
+        }
+    }
+    measure(&mut |out| {
+        info.write_cache(revision, out);
+        measure_one(out, key, &mut |out| {
+            // What it can complain of was looked at above.
+            let _ = write(out);
+        });
+    });
+    Ok(())
+}
+
 /// What a page needs that has only this entry.
-pub(crate) fn measure_one(out: &mut Writer<'_>, key: &str, entry: &mut dyn FnMut(&mut Writer<'_>)) {
+fn measure_one(out: &mut Writer<'_>, key: &str, entry: &mut dyn FnMut(&mut Writer<'_>)) {
     out.key(key);
     out.begin_array();
     entry(out);
@@ -85,7 +147,6 @@ pub(crate) fn measure_one(out: &mut Writer<'_>, key: &str, entry: &mut dyn FnMut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Json;
 
     #[test]
     fn only_cursors_that_were_given_out_are_cursors() {

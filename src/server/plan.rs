@@ -4,6 +4,7 @@ use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::Span;
 use crate::server::change::Changes;
+use crate::server::event::MakeEvent;
 use crate::server::reply::Context;
 use crate::version::Revision;
 
@@ -19,7 +20,7 @@ pub(crate) enum Plan {
     Connected { revision: Revision, info: Span, capabilities: Span },
     Listening { ticket: Ticket },
     Watched { uri: Span, on: bool },
-    Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context },
+    Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context, event: MakeEvent },
 }
 
 impl Plan {
@@ -42,14 +43,20 @@ impl Plan {
 pub(crate) enum RequestKind {
     /// Answered by the machine itself.
     Machine,
-    CallTool,
+    CallTool {
+        /// Whether a result without a structured value gets an empty one.
+        pads: bool,
+    },
+    ReadResource,
+    GetPrompt,
+    Complete,
     /// `subscriptions/listen`: what it hears of, and what of that was not told yet.
     Listen {
         filter: Changes,
         pending: Changes,
     },
-    /// The next page of the host's own list, from this entry on.
-    ListTools {
+    /// The next page of a list of the host's own, from this entry on.
+    List {
         first: u32,
     },
 }

@@ -5,12 +5,14 @@ use core::fmt::Display;
 use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
 use crate::inflight::{Data, Ticket};
-use crate::json::{Decimal, Writer};
+use crate::json::{Decimal, Json, Writer};
 use crate::rpc::code;
+use crate::server::catalogue::{Catalogue, Found, find};
 use crate::server::core::Shape;
 use crate::server::feature::Change;
+use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
-use crate::server::tools::{ToolResult, write_structured, write_text};
+use crate::server::tool_result::{ToolResult, write_text};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::level::Level;
@@ -112,6 +114,7 @@ pub(crate) trait Answering: Send {
 #[must_use = "a request has to be answered"]
 pub struct Reply<'a> {
     pub(crate) machine: &'a mut (dyn Answering + 'a),
+    pub(crate) info: &'a ServerInfo<'a>,
     pub(crate) source: Source<'a>,
     pub(crate) context: Context,
 }
@@ -135,62 +138,61 @@ impl<'a> Reply<'a> {
         self.context.stream
     }
 
+    /// The request's `_meta`, if it stands in the line.
+    pub(crate) fn meta(&self) -> Json<'a> {
+        match self.source {
+            Source::Line { meta, .. } if !meta.is_empty() => Json::trusted(meta),
+            _ => Json::EMPTY_OBJECT,
+        }
+    }
+
+    /// What the feature that has this catalogue knows of an entry.
+    pub(crate) fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'a> {
+        find(self.info, catalogue, is)
+    }
+
     /// Answers a tool call with one piece of text.
     pub fn text(self, text: impl Display) {
-        self.tool_result(&mut |out, _| {
-            write_text(out, &text, false);
+        self.tool_result(&mut |out, _, pads| {
+            write_text(out, &text, false, pads);
             true
         });
     }
 
     /// Answers a tool call with the text of what went wrong. For the model to read: the tool ran and failed.
     pub fn fail(self, why: impl Display) {
-        self.tool_result(&mut |out, _| {
-            write_text(out, &why, true);
+        self.tool_result(&mut |out, _, pads| {
+            write_text(out, &why, true, pads);
             true
         });
     }
 
-    /// Answers a tool call with several pieces of content.
+    /// Answers a tool call with several pieces of content, a structured value beside them, or both.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
         let mut body = Some(body);
-        self.tool_result(&mut |out, _| {
-            let mut result = ToolResult::begin(out);
+        self.tool_result(&mut |out, revision, pads| {
+            let mut result = ToolResult::begin(out, revision);
             if let Some(body) = body.take() {
                 body(&mut result);
             }
-            result.end();
-            true
+            result.end(pads)
         });
     }
 
     /// Answers a tool call with structured content, mirrored as text for clients that do not know it.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde::Serialize + ?Sized>(self, value: &T) {
-        self.tool_result(&mut |out, revision| {
-            write_structured(out, revision, &mut |out| out.serialize(value).is_ok() || out.overflowed())
-        });
+        self.content(|result| result.structured(value));
     }
 
     /// The same for a value that `body` writes.
     pub fn structured_with(self, body: impl FnOnce(&mut Writer<'_>)) {
-        let mut body = Some(body);
-        self.tool_result(&mut |out, revision| {
-            write_structured(out, revision, &mut |out| {
-                out.value_checked(&mut |out| {
-                    if let Some(body) = body.take() {
-                        body(out);
-                    }
-                })
-                .is_ok()
-                    || out.overflowed()
-            })
-        });
+        self.content(|result| result.structured_with(body));
     }
 
     /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl Display) {
-        let Reply { machine, source, context } = self;
+        let Reply { machine, source, context, .. } = self;
         machine.answer(&source, context, Shape::Error, &mut |out| {
             write_code(out, code, &message);
             true
@@ -199,17 +201,12 @@ impl<'a> Reply<'a> {
 
     /// Answers with a JSON-RPC error with `data`: a value that `data` writes.
     pub fn error_with(self, code: i32, message: impl Display, data: impl FnOnce(&mut Writer<'_>)) {
-        let Reply { machine, source, context } = self;
+        let Reply { machine, source, context, .. } = self;
         let mut data = Some(data);
         machine.answer(&source, context, Shape::Error, &mut |out| {
             write_code(out, code, &message);
             out.key("data");
-            let mut write = |out: &mut Writer<'_>| {
-                if let Some(data) = data.take() {
-                    data(out);
-                }
-            };
-            out.value_checked(&mut write).is_ok() || out.overflowed()
+            write_once(out, &mut data)
         });
     }
 
@@ -226,7 +223,7 @@ impl<'a> Reply<'a> {
     /// Says that too much is going on (-32603), naming how many requests can be in flight.
     pub fn busy(self) {
         let limit = self.machine.in_flight_limit();
-        let Reply { machine, source, context } = self;
+        let Reply { machine, source, context, .. } = self;
         machine.refuse_fault(&source, context, Fault::TooManyInFlight { limit });
     }
 
@@ -267,19 +264,51 @@ impl<'a> Reply<'a> {
         })
     }
 
+    /// Sends a log message that belongs to this request: the one JSON value that `data` writes.
+    ///
+    /// # Errors
+    /// As for [`log`](Reply::log); and [`NotNow::Unwritable`]: it is no such value.
+    pub fn log_with(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<(), NotNow> {
+        let mut data = Some(data);
+        self.machine.log(self.context, level, logger, &mut |out| write_once(out, &mut data))
+    }
+
     /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
     pub fn changed(&mut self, change: Change<'_>) {
         self.machine.changed(change);
     }
 
-    fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision) -> bool) {
-        let Reply { machine, source, context } = self;
-        if context.kind != RequestKind::CallTool {
-            machine.refuse_fault(&source, context, Fault::InvalidReply);
-            return;
-        }
-        machine.answer(&source, context, Shape::Result, &mut |out| body(out, context.revision));
+    fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {
+        let (revision, kind) = (self.context.revision, self.context.kind);
+        let pads = matches!(kind, RequestKind::CallTool { pads: true });
+        let fits = matches!(kind, RequestKind::CallTool { .. });
+        self.result(fits, Shape::Result, &mut |out| body(out, revision, pads));
     }
+
+    /// Answers with a result, if it is one for a request of this kind.
+    pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+        let Reply { machine, source, context, .. } = self;
+        if fits {
+            machine.answer(&source, context, shape, body);
+        } else {
+            machine.refuse_fault(&source, context, Fault::InvalidReply);
+        }
+    }
+}
+
+/// Lets the host write one value. `false`: it is none.
+pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Writer<'_>)>) -> bool {
+    let mut write = |out: &mut Writer<'_>| {
+        if let Some(body) = body.take() {
+            body(out);
+        }
+    };
+    out.value_checked(&mut write).is_ok() || out.overflowed()
 }
 
 fn write_code(out: &mut Writer<'_>, code: i32, message: &dyn Display) {

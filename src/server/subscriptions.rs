@@ -17,6 +17,7 @@ use crate::server::info::ServerInfo;
 use crate::server::listen::{self, write_acknowledged, write_ended, write_updated};
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::{Incoming, Source};
+use crate::server::resources::not_found;
 use crate::server::watch::{NotWatched, Owner, Watches};
 use crate::types::meta;
 use crate::version::{Era, Revision, Revisions};
@@ -40,9 +41,6 @@ pub struct Subscriptions;
 const LISTEN: u8 = 0;
 const SUBSCRIBE: u8 = 1;
 const UNSUBSCRIBE: u8 = 2;
-
-/// What an error says for a resource that does not exist, up to `2025-11-25`.
-const RESOURCE_NOT_FOUND: i32 = -32002;
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
@@ -112,7 +110,7 @@ fn can_watch(info: &ServerInfo<'_>) -> bool {
 }
 
 fn may_exist(info: &ServerInfo<'_>, uri: Str<'_>) -> bool {
-    let mut said = info.features.iter().filter_map(|feature| feature.knows_resource(uri));
+    let mut said = info.features.iter().filter_map(|feature| feature.knows_uri(uri));
     said.next().is_none_or(|first| first || said.any(|known| known))
 }
 
@@ -158,21 +156,6 @@ fn settle(request: &mut Request<'_, '_>, plan: Option<Plan>) -> Handled {
         (Handled::Answered, Some(plan)) => Handled::Host(plan),
         (handled, _) => handled,
     }
-}
-
-fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Handled {
-    let source = Source::of_line(request.id());
-    let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
-        out.field_integer("code", RESOURCE_NOT_FOUND.into());
-        out.field_string("message", Fault::UnknownResource.message());
-        out.key("data");
-        out.begin_object();
-        out.key("uri");
-        out.text(uri);
-        out.end_object();
-        true
-    });
-    Handled::Refused(written.err().unwrap_or(Fault::UnknownResource))
 }
 
 /// Whether the notification about a resource fits into so many bytes.

@@ -1,25 +1,26 @@
-//! Tools: their catalogue, listing it page by page, and the results of calling them.
+//! Tools: their catalogue, and listing it page by page.
 //!
 //! Specification: *Server features*, *Tools*.
 
-use core::fmt::Display;
-
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Kind, Str, Writer};
+use crate::methods;
 use crate::rpc::code;
+use crate::server::call::Call;
+use crate::server::catalogue::{Catalogue, Found, duplicate_of};
 use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed};
 use crate::server::info::ServerInfo;
+use crate::server::list::ListTools;
 use crate::server::page;
 use crate::server::plan::RequestKind;
+use crate::types::details::{Details, details};
 use crate::version::{Revision, Revisions};
 
 /// A tool, as it stands in the list of tools.
 #[derive(Debug, Clone, Copy)]
 pub struct Tool<'t> {
-    name: &'t str,
+    details: Details<'t>,
     input_schema: &'t str,
-    title: Option<&'t str>,
-    description: Option<&'t str>,
     output_schema: Option<&'t str>,
     hints: Hints,
 }
@@ -33,6 +34,8 @@ struct Hints {
     open_world: Option<bool>,
 }
 
+details!(Tool);
+
 impl<'t> Tool<'t> {
     /// A tool with its name and the JSON Schema of its arguments, as JSON text. `{}` stands for no arguments.
     ///
@@ -40,21 +43,7 @@ impl<'t> Tool<'t> {
     #[must_use]
     pub const fn new(name: &'t str, input_schema: &'t str) -> Tool<'t> {
         let hints = Hints { read_only: None, destructive: None, idempotent: None, open_world: None };
-        Tool { name, input_schema, title: None, description: None, output_schema: None, hints }
-    }
-
-    /// What it does, for the model.
-    #[must_use]
-    pub const fn description(mut self, text: &'t str) -> Self {
-        self.description = Some(text);
-        self
-    }
-
-    /// A name for people (from `2025-06-18` on).
-    #[must_use]
-    pub const fn title(mut self, title: &'t str) -> Self {
-        self.title = Some(title);
-        self
+        Tool { details: Details::new(name), input_schema, output_schema: None, hints }
     }
 
     /// The JSON Schema of its structured results, as JSON text (from `2025-06-18` on).
@@ -92,10 +81,16 @@ impl<'t> Tool<'t> {
         self
     }
 
-    /// Its name.
+    /// The JSON Schema of its arguments, as JSON text: for a host that validates them. The machine does not.
     #[must_use]
-    pub const fn name(&self) -> &'t str {
-        self.name
+    pub const fn input_schema(&self) -> &'t str {
+        self.input_schema
+    }
+
+    /// The JSON Schema of its structured results, if it has one: for a host that validates them.
+    #[must_use]
+    pub const fn result_schema(&self) -> Option<&'t str> {
+        self.output_schema
     }
 
     /// Writes the entry of the list, with the members that the revision has. An error: a schema is not valid JSON.
@@ -105,13 +100,7 @@ impl<'t> Tool<'t> {
         out: &mut Writer<'_>,
     ) -> Result<(), crate::json::ScanError> {
         out.begin_object();
-        out.field_string("name", self.name);
-        if let Some(title) = self.title.filter(|_| revision >= Revision::V2025_06_18) {
-            out.field_string("title", title);
-        }
-        if let Some(description) = self.description {
-            out.field_string("description", description);
-        }
+        self.details.write(revision, out)?;
         out.key("inputSchema");
         if self.input_schema.trim() == "{}" {
             out.token(r#"{"type":"object"}"#);
@@ -123,7 +112,9 @@ impl<'t> Tool<'t> {
             out.raw(schema)?;
         }
         if revision >= Revision::V2025_03_26 {
-            self.hints.write(out);
+            // The one revision that has no other place for it.
+            let title = self.details.title.filter(|_| revision == Revision::V2025_03_26);
+            self.hints.write(title, out);
         }
         out.end_object();
         Ok(())
@@ -131,18 +122,19 @@ impl<'t> Tool<'t> {
 }
 
 impl Hints {
-    fn write(&self, out: &mut Writer<'_>) {
+    fn write(&self, title: Option<&str>, out: &mut Writer<'_>) {
         let hints = [
             ("readOnlyHint", self.read_only),
             ("destructiveHint", self.destructive),
             ("idempotentHint", self.idempotent),
             ("openWorldHint", self.open_world),
         ];
-        if hints.iter().all(|(_, hint)| hint.is_none()) {
+        if title.is_none() && hints.iter().all(|(_, hint)| hint.is_none()) {
             return;
         }
         out.key("annotations");
         out.begin_object();
+        out.field_optional("title", title);
         for (key, hint) in hints {
             if let Some(hint) = hint {
                 out.field_boolean(key, hint);
@@ -159,22 +151,58 @@ impl Hints {
 pub struct Tools<'t> {
     catalogue: Option<&'t [Tool<'t>]>,
     list_changed: bool,
+    always_structured: bool,
 }
+
+duplicate_of!(duplicate, Tool, details.name);
 
 const LIST: u8 = 0;
 const CALL: u8 = 1;
 
 impl<'t> Tools<'t> {
     /// Tools that never change. The machine lists them, and refuses calls of others.
+    ///
+    /// This is for constants and statics, where two tools of the same name do not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{Tool, Tools};
+    /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", "{}"), Tool::new("led_set", "{}")]);
+    /// ```
+    ///
+    /// # Panics
+    /// Two have the same name. At run time, use [`try_new`](Tools::try_new).
     #[must_use]
+    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
     pub const fn new(catalogue: &'t [Tool<'t>]) -> Tools<'t> {
-        Tools { catalogue: Some(catalogue), list_changed: false }
+        match Tools::try_new(catalogue) {
+            Ok(tools) => tools,
+            Err(_) => panic!("two tools have the same name: each needs one of its own"),
+        }
+    }
+
+    /// The same for a catalogue that is made at run time.
+    ///
+    /// # Errors
+    /// [`Misuse::DuplicateName`]: two tools have the same name.
+    pub const fn try_new(catalogue: &'t [Tool<'t>]) -> Result<Tools<'t>, Misuse> {
+        match duplicate(catalogue) {
+            Some(entry) => Err(Misuse::DuplicateName { entry }),
+            None => Ok(Tools { catalogue: Some(catalogue), ..Tools::listed_by_host() }),
+        }
     }
 
     /// Tools that the host lists: see [`Event::ListTools`](crate::server::Event::ListTools).
     #[must_use]
     pub const fn listed_by_host() -> Tools<'static> {
-        Tools { catalogue: None, list_changed: false }
+        Tools { catalogue: None, list_changed: false, always_structured: false }
+    }
+
+    /// Adds `"structuredContent":{}` to results that have none, for clients that want it always (from `2025-06-18` on).
+    /// Results of tools that have an output schema are left alone, and so are those of tools that the host lists.
+    #[must_use]
+    pub const fn always_structured_content(mut self) -> Self {
+        self.always_structured = true;
+        self
     }
 
     /// Declares that the list may change; [`Server::changed`](crate::Server::changed) then says that it has. Clients of
@@ -199,10 +227,10 @@ impl Sealed for Tools<'_> {
     }
 
     fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
-        if name == "tools/call" {
-            Some((CALL, Revisions::ALL))
-        } else if name == "tools/list" {
-            Some((LIST, Revisions::ALL))
+        if name == methods::TOOLS_CALL.name {
+            Some((CALL, methods::TOOLS_CALL.by_client))
+        } else if name == methods::TOOLS_LIST.name {
+            Some((LIST, methods::TOOLS_LIST.by_client))
         } else {
             None
         }
@@ -212,27 +240,23 @@ impl Sealed for Tools<'_> {
         if method == CALL { self.call(request) } else { self.list(request) }
     }
 
+    fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match self.catalogue.filter(|_| catalogue == Catalogue::Tools) {
+            Some(tools) => tools.iter().find(|tool| is(tool.name())).map_or(Found::Nothing, Found::Tool),
+            None if catalogue == Catalogue::Tools => Found::Perhaps,
+            None => Found::Nothing,
+        }
+    }
+
     fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
-        self.list_changed.then_some((Change::Tools, "notifications/tools/list_changed"))
+        self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
     }
 
     fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
-        let catalogue = self.catalogue.unwrap_or_default();
-        for (entry, tool) in catalogue.iter().enumerate() {
-            if catalogue.iter().take(entry).any(|earlier| earlier.name == tool.name) {
-                return Err(Misuse::DuplicateName { entry });
-            }
-            let mut outcome = Ok(());
-            measure(&mut |out| {
-                info.write_cache(revision, out);
-                page::measure_one(out, "tools", &mut |out| outcome = tool.write(revision, out));
-            });
-            outcome.map_err(|error| Misuse::InvalidJson { entry, error })?;
-            for schema in [Some(tool.input_schema), tool.output_schema].into_iter().flatten() {
-                if Json::parse(schema.as_bytes()).is_ok_and(|schema| schema.kind() != Kind::Object) {
-                    return Err(Misuse::NotAnObject { entry });
-                }
-            }
+        for (index, tool) in self.catalogue.unwrap_or_default().iter().enumerate() {
+            let objects = [Some(tool.input_schema), tool.output_schema, tool.details.meta];
+            let entry = page::Entry { key: "tools", index, objects };
+            page::check(entry, revision, info, measure, &mut |out| tool.write(revision, out))?;
         }
         Ok(())
     }
@@ -240,22 +264,16 @@ impl Sealed for Tools<'_> {
 
 impl Tools<'_> {
     fn list(&self, request: &mut Request<'_, '_>) -> Handled {
-        let first = match page::first_of(request) {
-            Ok(first) => first,
-            Err(refused) => return refused,
-        };
-        let Some(catalogue) = self.catalogue else {
-            return request.hand_out(RequestKind::ListTools { first }, None, None);
-        };
-        if first > 0 && first as usize >= catalogue.len() {
-            return request.refuse(Fault::BadCursor, &"it is not one of this list");
-        }
-        let revision = request.context.revision;
-        request.list(&mut |out| {
-            page::write(out, "tools", first as usize, &mut |index, out| {
-                catalogue.get(index).map(|tool| tool.write(revision, out).is_ok())
-            });
-        })
+        page::answer(
+            request,
+            "tools",
+            self.catalogue.map(<[_]>::len),
+            ListTools::event,
+            &mut |index, revision, out| {
+                let tool = self.catalogue.unwrap_or_default().get(index)?;
+                Some(tool.write(revision, out).is_ok())
+            },
+        )
     }
 
     fn call(&self, request: &mut Request<'_, '_>) -> Handled {
@@ -266,101 +284,15 @@ impl Tools<'_> {
         if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return request.refuse(Fault::InvalidParams, &"`arguments` must be an object");
         }
-        if let Some(catalogue) = self.catalogue
-            && !catalogue.iter().any(|tool| name == *tool.name)
-        {
+        let found = self.find(Catalogue::Tools, &|tool| name == *tool);
+        if found.is_nothing() {
             return request.refuse(Fault::UnknownTool, &name);
         }
-        request.hand_out(RequestKind::CallTool, request.param("name"), arguments)
+        let plain = matches!(found, Found::Tool(tool) if tool.output_schema.is_none());
+        let pads = self.always_structured && plain && request.context.revision >= Revision::V2025_06_18;
+        request.hand_out(RequestKind::CallTool { pads }, Call::event, request.param("name"), arguments)
     }
 }
 
 /// The code for an unknown tool.
 pub(crate) const UNKNOWN_TOOL: i32 = code::INVALID_PARAMS;
-
-/// The content of a tool's result, piece by piece.
-#[derive(Debug)]
-pub struct ToolResult<'w, 'a> {
-    out: &'w mut Writer<'a>,
-    pieces: usize,
-    failed: bool,
-}
-
-impl<'w, 'a> ToolResult<'w, 'a> {
-    pub(crate) fn begin(out: &'w mut Writer<'a>) -> ToolResult<'w, 'a> {
-        out.key("content");
-        out.begin_array();
-        ToolResult { out, pieces: 0, failed: false }
-    }
-
-    /// Adds a piece of text.
-    pub fn text(&mut self, text: impl Display) {
-        self.pieces = self.pieces.saturating_add(1);
-        write_text_block(self.out, &mut |out| out.display(&text));
-    }
-
-    /// Marks the result as a failure of the tool.
-    pub fn failed(&mut self) {
-        self.failed = true;
-    }
-
-    pub(crate) fn end(mut self) {
-        if self.pieces == 0 {
-            self.text("");
-        }
-        self.out.end_array();
-        if self.failed {
-            self.out.field_boolean("isError", true);
-        }
-    }
-}
-
-/// A result of one text.
-pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn Display, failed: bool) {
-    let mut result = ToolResult::begin(out);
-    result.text(text);
-    result.failed = failed;
-    result.end();
-}
-
-fn write_text_block(out: &mut Writer<'_>, text: &mut dyn FnMut(&mut Writer<'_>)) {
-    out.begin_object();
-    out.field_string("type", "text");
-    out.key("text");
-    text(out);
-    out.end_object();
-}
-
-/// A structured result, mirrored as text. Revisions without structured content get the text alone; those that know
-/// only objects there get anything else as text alone.
-pub(crate) fn write_structured(
-    out: &mut Writer<'_>,
-    revision: Revision,
-    value: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) -> bool {
-    let before = out.mark();
-    out.key("structuredContent");
-    let from = out.len();
-    if !value(out) {
-        return false;
-    }
-    let to = out.len();
-    let is_object = out.written().get(from) == Some(&b'{');
-    let keeps = match revision {
-        Revision::V2024_11_05 | Revision::V2025_03_26 => false,
-        Revision::V2025_06_18 | Revision::V2025_11_25 => is_object,
-        Revision::V2026_07_28 => true,
-    };
-    out.key("content");
-    out.begin_array();
-    write_text_block(out, &mut |out| {
-        out.token("\"");
-        out.escape_own(from, to);
-        out.token("\"");
-    });
-    out.end_array();
-    if !keeps {
-        out.cut(before, to);
-    }
-    true
-}

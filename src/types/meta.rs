@@ -15,6 +15,10 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 
+/// What a client's machine says by itself in the `_meta` of a request.
+pub(crate) const OF_REQUESTS: [&str; 5] =
+    [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
+
 /// What a request of the stateless era says about itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestMeta<'a> {

@@ -44,6 +44,7 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
     Tool::new("typed", "{}"),
     Tool::new("invalid", "{}"),
     Tool::new("fail", "{}"),
+    Tool::new("empty", "{}"),
     Tool::new("error", "{}"),
     Tool::new("unknown", "{}"),
     Tool::new("drop", "{}"),
@@ -106,7 +107,7 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
             notes.events.push(format!("call {} {}", call.name(), call.raw_arguments().raw()));
             return answer(call, notes);
         }
-        other => format!("{other:?}"),
+        other => return super::library::handle(other, notes),
     };
     notes.events.push(text);
 }
@@ -116,7 +117,7 @@ pub(crate) static LISTED: [Tool<'static>; 3] =
     [Tool::new("one", "{}"), Tool::new("two", "{}"), Tool::new("three", "{}")];
 
 /// The name of a variant.
-fn name_of(debug: &str) -> &str {
+pub(crate) fn name_of(debug: &str) -> &str {
     debug.split([' ', '(', '{']).next().unwrap_or_default()
 }
 
@@ -148,6 +149,7 @@ fn answer(mut call: Call<'_>, notes: &mut Notes) {
         },
         "invalid" => call.invalid("`n` must be a number"),
         "fail" => call.fail("it went wrong"),
+        "empty" => call.content(|_| {}),
         "error" => call.error_with(7, "no", |out| out.integer(1)),
         "unknown" => call.unknown_tool(),
         "drop" => drop(call),
@@ -194,6 +196,6 @@ fn answer(mut call: Call<'_>, notes: &mut Notes) {
             let text = number(&call, "bytes").map_or("done".into(), |bytes| "x".repeat(bytes as usize));
             call.text(text);
         }
-        name => panic!("nobody handles {name:?}"),
+        _ => super::library::content(call),
     }
 }

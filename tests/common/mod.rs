@@ -3,6 +3,7 @@
 
 pub(crate) mod demo;
 mod dialogue;
+pub(crate) mod library;
 mod script;
 
 pub(crate) use dialogue::{Setup, hello};

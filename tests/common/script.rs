@@ -32,6 +32,17 @@ impl Host<'_> {
             // Deferred requests, by the number of their deferral.
             "answer" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.text(last)),
             "fail" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.error(7, last)),
+            "contents" => self.server.reply(self.notes.ticket(first)).map(|reply| {
+                reply.contents(|contents| contents.text("lib:book/defer", None, last));
+            }),
+            "messages" => self
+                .server
+                .reply(self.notes.ticket(first))
+                .map(|reply| reply.messages(|messages| messages.user().text(last))),
+            "values" => {
+                self.server.reply(self.notes.ticket(first)).map(|reply| reply.values(None, last.split(' ')))
+            }
+            "not-found" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.not_found(last)),
             "forget" => self.server.reply(self.notes.ticket(first)).map(drop),
             "progress" => {
                 let (progress, message) = last.split_once(' ').unwrap_or((last, ""));
@@ -49,7 +60,18 @@ impl Host<'_> {
             // The server as a whole.
             "log" => self.server.log(level_of(first), None, last),
             "changed" => {
-                self.server.changed(Change::Tools);
+                self.server.changed(match first {
+                    "resources" => Change::Resources,
+                    "prompts" => Change::Prompts,
+                    _ => Change::Tools,
+                });
+                Ok(())
+            }
+            "log-json" => self.server.log_with(level_of(first), None, |out| {
+                let _ = out.raw(last);
+            }),
+            "updated" => {
+                self.server.changed(Change::Resource(first));
                 Ok(())
             }
             "end" => self.server.end_subscription(self.notes.ticket(first)),

@@ -2,8 +2,8 @@
 
 use crate::common::demo::{BARE, INFO, LISTED};
 use crate::common::{Setup, hello};
-use mcp_proto::Revision;
 use mcp_proto::server::{Feature, ServerInfo, Tool, Tools};
+use mcp_proto::{Icon, Revision, Theme};
 
 const HANDSHAKE: [Revision; 4] =
     [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25];
@@ -163,9 +163,13 @@ fn a_result_has_what_its_revision_has() {
     }
 }
 
+static ICONS: [Icon<'static>; 1] =
+    [Icon::new("data:,i").mime_type("image/png").sizes(&["48x48", "any"]).theme(Theme::Dark)];
 static FULL: Tools<'static> = Tools::new(&[Tool::new("t", " {\"type\":\n\"object\", \"x\": 1.50} ")
     .title("T")
     .description("D \"q\"")
+    .icons(&ICONS)
+    .meta("{\"a\":\n1}")
     .output_schema("{\"type\":\"object\"}")
     .read_only(true)
     .destructive(false)
@@ -176,17 +180,33 @@ static FULL_FEATURES: [&dyn Feature; 1] = [&FULL];
 #[test]
 fn a_tool_is_listed_with_what_its_revision_has() {
     for revision in HANDSHAKE {
-        let title = if revision >= Revision::V2025_06_18 { r#""title":"T","# } else { "" };
-        let output =
-            if revision >= Revision::V2025_06_18 { r#","outputSchema":{"type":"object"}"# } else { "" };
-        let hints = if revision >= Revision::V2025_03_26 {
-            r#","annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#
+        let named = revision >= Revision::V2025_06_18;
+        let title = if named { r#""title":"T","# } else { "" };
+        let icons = if revision >= Revision::V2025_11_25 {
+            r#","icons":[{"src":"data:,i","mimeType":"image/png","sizes":["48x48","any"],"theme":"dark"}]"#
         } else {
             ""
         };
-        Setup::new(ServerInfo::new("s", "1").features(&FULL_FEATURES)).session(revision).check(&format!(
+        let meta = if named { r#","_meta":{"a": 1}"# } else { "" };
+        let output = if named { r#","outputSchema":{"type":"object"}"# } else { "" };
+        // The title has a place among the hints in the one revision that has no other for it.
+        let hints = match revision {
+            Revision::V2024_11_05 => "".into(),
+            _ => format!(
+                r#","annotations":{{{}"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}"#,
+                if named { "" } else { r#""title":"T","# }
+            ),
+        };
+        let info = ServerInfo::new("s", "1").features(&FULL_FEATURES).icons(&ICONS);
+        Setup::new(info).session(revision).check(&format!(
             r#"> call 1 tools/list
-               < result 1 {{"tools":[{{"name":"t",{title}"description":"D \"q\"","inputSchema":{{"type": "object", "x": 1.50}}{output}{hints}}}]}}"#
+               < result 1 {{"tools":[{{"name":"t",{title}"description":"D \"q\""{icons}{meta},"inputSchema":{{"type": "object", "x": 1.50}}{output}{hints}}}]}}"#
+        ));
+        let hello = hello(revision.as_str());
+        Setup::new(info).check(&format!(
+            r#"> call 1 initialize {hello}
+               < result 1 {{…"serverInfo":{{"name":"s","version":"1"{icons}}}}}
+               ! connected {revision} c {{}}"#
         ));
     }
 }

@@ -219,7 +219,7 @@ fn a_receive_buffer_has_to_hold_an_id_and_some_more() {
 #[test]
 fn what_cannot_work_is_refused_at_the_start() {
     fn new(tools: &[Tool<'_>]) -> Result<(), Misuse> {
-        let tools = Tools::new(tools);
+        let tools = Tools::try_new(tools)?;
         let features: [&dyn Feature; 1] = [&tools];
         let info = ServerInfo::new("s", "1").features(&features);
         let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
@@ -240,6 +240,7 @@ fn what_cannot_work_is_refused_at_the_start() {
     }
     for schema in ["[]", "1", "null", "\"x\"", "true"] {
         assert_eq!(new(&[Tool::new("b", schema)]), Err(Misuse::NotAnObject { entry: 0 }), "{schema}");
+        assert_eq!(new(&[a, b.meta(schema)]), Err(Misuse::NotAnObject { entry: 1 }), "{schema}");
     }
     let large = "x".repeat(2000);
     assert!(matches!(new(&[a, b.description(&large)]), Err(Misuse::TxTooSmall { needed: 2001.. })));

@@ -5,13 +5,18 @@ mod common;
 
 mod bad_input;
 mod batches;
+mod compatibility;
+mod completion;
+mod content;
 mod frames;
 mod handshake;
 mod in_flight;
 mod limits;
 mod open_batches;
 mod output;
+mod prompts;
 mod random;
+mod resources;
 mod stateless;
 mod streams;
 mod subscriptions;

@@ -1,15 +1,11 @@
 //! Random connections: however bytes are cut, the same is said and heard, and every request is answered once.
 
-use crate::common::demo::TOOLS as ALL_TOOLS;
+use crate::common::library::EVERYTHING;
 use crate::common::{Host, Way};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Feature, Logging, Server, ServerInfo, Slot, Subscriptions};
+use mcp_proto::server::{Server, Slot};
 use mcp_proto::{Buffer, Millis, Pings};
 use std::collections::BTreeMap;
-
-static FEATURES: [&dyn Feature; 3] = [&ALL_TOOLS, &Logging, &Subscriptions];
-
-static INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
 
 /// A linear congruential generator: the same numbers every time.
 struct Random(u64);
@@ -70,10 +66,24 @@ fn request(random: &mut Random, id: &str) -> String {
         "ping",
         "no/such",
         "logging/setLevel",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
         "subscriptions/listen",
     ]);
+    let uri =
+        random.pick(&["lib:log", "lib:book\\/7", "lib:book/defer", "lib:book/drop", "lib:a/%41?", "none:"]);
+    let reference = random.pick(&[
+        r#"{"type":"ref/prompt","name":"review"}"#,
+        r#"{"type":"ref/resource","uri":"lib:book/{id}"}"#,
+        "{}",
+    ]);
+    let argument = random.pick(&["style", "book", "id"]);
     let params = format!(
-        r#"{{"name":"{tool}","notifications":{{"toolsListChanged":true}},"arguments":{arguments},"level":"info","_meta":{{{meta}}}}}"#
+        r#"{{"name":"{tool}","notifications":{{"toolsListChanged":true}},"uri":"{uri}","ref":{reference},"argument":{{"name":"{argument}","value":"10"}},"arguments":{arguments},"level":"info","_meta":{{{meta}}}}}"#
     );
     match random.below(3) {
         0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#),
@@ -200,7 +210,7 @@ fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>
     let (mut rx, mut lent) = (vec![0; way.rx], vec![0; tx]);
     let (mut slots, mut text) = ([Slot::EMPTY; 3], [0; 60]);
     let tx = if way.grown { Buffer::grown(tx) } else { lent.as_mut_slice().into() };
-    let server = Server::new(&INFO, way.rx(&mut rx), tx).unwrap().reply_room(room).unwrap();
+    let server = Server::new(&EVERYTHING, way.rx(&mut rx), tx).unwrap().reply_room(room).unwrap();
     let server = server.keep_alive(Pings { interval: Millis(70), timeout: Millis(30), close: false });
     let mut batches = [0; 2500];
     let server = server.batches(&mut batches);

@@ -325,6 +325,9 @@ impl Wire {
                 let about = match &event {
                     Event::Finished(it) => Some(it.ticket()),
                     Event::Tools(it) => Some(it.ticket()),
+                    Event::Resources(it) => Some(it.ticket()),
+                    Event::Templates(it) => Some(it.ticket()),
+                    Event::Prompts(it) => Some(it.ticket()),
                     Event::Progress(it) => Some(it.ticket()),
                     _ => None,
                 };

@@ -2,6 +2,7 @@
 
 use mcp_proto::Ticket;
 use mcp_proto::client::{Event, Failure, Outcome};
+use mcp_proto::json::Str;
 
 /// What every request of the stateless era carries; shown as `{..` in what was sent.
 pub const META: &str = concat!(
@@ -20,20 +21,31 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
         Event::Finished(it) => {
             let what = match it.outcome() {
                 Outcome::Result(result) => format!("result {result}"),
-                Outcome::Error(error) => match error.data() {
-                    Some(data) => format!("error {error} {data}"),
-                    None => format!("error {error}"),
-                },
+                Outcome::Error(error) => {
+                    let data = error.data().map_or(String::new(), |data| format!(" {data}"));
+                    let hint = error.hint().map_or(String::new(), |hint| format!(", {hint:?}?"));
+                    format!("error {error}{data}{hint}")
+                }
                 Outcome::Lost(lost) => format!("lost {lost:?}"),
                 _ => "?".to_owned(),
             };
             return (format!("{}: {what}", name(it.ticket())), Some(it.ticket()));
         }
         Event::Tools(page) => {
-            let tools: Vec<String> =
-                page.tools().map(|tool| tool.name().map_or("?".into(), |name| name.to_string())).collect();
-            let (last, end) = if page.is_last() { (".", Some(page.ticket())) } else { (", ..", None) };
-            return (format!("{}: {}{last}", name(page.ticket()), tools.join(", ")), end);
+            let names = page.tools().map(|tool| named(tool.name()));
+            return one_page(name(page.ticket()), names, page.is_last(), page.ticket());
+        }
+        Event::Resources(page) => {
+            let names = page.resources().map(|resource| named(resource.uri()));
+            return one_page(name(page.ticket()), names, page.is_last(), page.ticket());
+        }
+        Event::Templates(page) => {
+            let names = page.templates().map(|template| named(template.uri_template()));
+            return one_page(name(page.ticket()), names, page.is_last(), page.ticket());
+        }
+        Event::Prompts(page) => {
+            let names = page.prompts().map(|prompt| named(prompt.name()));
+            return one_page(name(page.ticket()), names, page.is_last(), page.ticket());
         }
         Event::Progress(it) => {
             let total = it.total().map_or(String::new(), |total| format!("/{total}"));
@@ -45,6 +57,7 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
             let logger = it.logger().map_or(String::new(), |logger| format!(" {logger}"));
             format!("log {level}{logger} {}", it.data())
         }
+        Event::Updated(it) => format!("updated {}", named(it.uri())),
         Event::Changed(listed) => format!("changed {listed:?}"),
         Event::Notification { method, params: Some(params) } => format!("notified {method} {params}"),
         Event::Notification { method, params: None } => format!("notified {method}"),
@@ -57,6 +70,20 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
         _ => "?".to_owned(),
     };
     (text, None)
+}
+
+fn named(name: Option<Str<'_>>) -> String {
+    name.map_or("?".into(), |name| name.to_string())
+}
+
+fn one_page(
+    about: &str,
+    names: impl Iterator<Item = String>,
+    last: bool,
+    ticket: Ticket,
+) -> (String, Option<Ticket>) {
+    let (end, ended) = if last { (".", Some(ticket)) } else { (", ..", None) };
+    (format!("{about}: {}{end}", names.collect::<Vec<_>>().join(", ")), ended)
 }
 
 /// A message as tests state it: without `jsonrpc`, `@` for the id of a request and for its progress token, `@name`

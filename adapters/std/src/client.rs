@@ -57,7 +57,7 @@ impl CallOptions {
         self
     }
 
-    pub(crate) fn machine(&self) -> Options {
+    pub(crate) fn machine(&self) -> Options<'static> {
         let options = Options::DEFAULT.timeout(millis(self.timeout)).maximum(millis(self.maximum));
         if self.progress { options.with_progress() } else { options }
     }

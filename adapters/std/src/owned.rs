@@ -42,28 +42,30 @@ impl CallResult {
     /// Whether the tool says that it failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.json().get("isError").and_then(Json::boolean) == Some(true)
+        self.view().is_error()
     }
 
-    /// Its content, piece by piece, as JSON.
-    pub fn content(&self) -> impl Iterator<Item = Json<'_>> {
-        self.json().get("content").unwrap_or(Json::NULL).elements()
+    /// The result as the machine's own view: all there is to ask of it.
+    #[must_use]
+    pub fn view(&self) -> client::ToolResult<'_> {
+        client::ToolResult::of(self.json())
+    }
+
+    /// Its content, piece by piece.
+    pub fn content(&self) -> impl Iterator<Item = client::Content<'_>> {
+        self.view().content()
     }
 
     /// The first piece of text.
     #[must_use]
     pub fn text(&self) -> Option<String> {
-        self.content().find_map(|piece| {
-            let [kind, text] = piece.pick(["type", "text"]);
-            kind?.string().filter(|kind| *kind == "text")?;
-            Some(text?.string()?.to_string())
-        })
+        self.view().text().map(|text| text.to_string())
     }
 
     /// The structured content.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'_>> {
-        self.json().get("structuredContent")
+        self.view().structured()
     }
 
     /// The result as JSON text.
@@ -88,8 +90,8 @@ pub struct ToolDescription {
     pub title: String,
     /// What it does.
     pub description: Option<String>,
-    /// The JSON Schema of its arguments.
-    pub input_schema: Option<String>,
+    /// The JSON Schema of its arguments; one that any object fits, if the server has none.
+    pub input_schema: String,
     /// The JSON Schema of its structured results.
     pub output_schema: Option<String>,
     /// The whole entry, as JSON.
@@ -101,10 +103,10 @@ impl ToolDescription {
     pub(crate) fn of(tool: client::Tool<'_>) -> Option<ToolDescription> {
         let name = tool.name()?.to_string();
         Some(ToolDescription {
-            title: tool.title().map_or_else(|| name.clone(), |title| title.to_string()),
+            title: tool.display_name().map_or_else(|| name.clone(), |title| title.to_string()),
             name,
             description: tool.description().map(|text| text.to_string()),
-            input_schema: tool.input_schema().map(|schema| schema.to_string()),
+            input_schema: tool.input_schema().to_string(),
             output_schema: tool.output_schema().map(|schema| schema.to_string()),
             json: tool.raw().to_string(),
         })
@@ -185,6 +187,8 @@ pub enum Notice {
     },
     /// A list has changed.
     Changed(Listed),
+    /// A resource has changed that was subscribed to: its URI.
+    Updated(String),
     /// Another notification.
     Other {
         /// Its method.

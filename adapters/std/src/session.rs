@@ -226,6 +226,9 @@ impl<'s> Session<'s> {
                 data: log.data().to_string(),
             },
             Event::Changed(listed) => Notice::Changed(listed),
+            Event::Updated(updated) => {
+                Notice::Updated(updated.uri().map(|uri| uri.to_string()).unwrap_or_default())
+            }
             Event::Notification { method, params } => {
                 Notice::Other { method: method.to_string(), params: params.map(|params| params.to_string()) }
             }

@@ -53,10 +53,9 @@ impl<'d, 'de> Members<'d, 'de> {
     }
 }
 
-impl<'de> MapAccess<'de> for Members<'_, 'de> {
-    type Error = TypedError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypedError> {
+impl<'de> Members<'_, 'de> {
+    /// The name of the next member, before its value is taken or skipped.
+    pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, TypedError> {
         if matches!(self.decoder.peek(), Some(b'}') | None) {
             return Ok(None);
         }
@@ -65,7 +64,22 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
         }
         self.first = false;
         self.name = self.decoder.string()?;
-        seed.deserialize(Name(self.name)).map(Some)
+        Ok(Some(self.name))
+    }
+
+    /// Passes over the value of the member.
+    #[cfg(feature = "derive")]
+    pub(super) fn skip_value(&mut self) -> Result<(), TypedError> {
+        self.decoder.expect(b':')?;
+        self.decoder.skip()
+    }
+}
+
+impl<'de> MapAccess<'de> for Members<'_, 'de> {
+    type Error = TypedError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypedError> {
+        self.next_name()?.map(|name| seed.deserialize(Name(name))).transpose()
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
@@ -120,7 +134,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
 }
 
 /// The name of a member, decoded: a string, or whatever type of key can be read from one.
-struct Name<'de>(&'de str);
+pub(super) struct Name<'de>(pub(super) &'de str);
 
 impl<'de> Name<'de> {
     /// The name, if it is a number as JSON writes it.

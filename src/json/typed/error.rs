@@ -59,6 +59,12 @@ impl TypedError {
         self
     }
 
+    /// A value that is none of these names.
+    #[cfg(feature = "derive")]
+    pub(super) fn no_variant(value: &str, names: &'static [&'static str]) -> TypedError {
+        TypedError::new(format_args!("unknown variant {}, {}", Shown(value), Names(names)))
+    }
+
     /// Puts one step before the path: all of it or nothing, and nothing any more once something was left out.
     fn prepend(&mut self, parts: &[&str]) {
         let length = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.len()));

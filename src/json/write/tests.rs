@@ -315,3 +315,26 @@ fn marks_of_another_writer_change_nothing() {
         "[]"
     );
 }
+
+#[test]
+fn binary_content_is_written_where_it_goes_or_not_at_all() {
+    let bytes: [u8; 5] = [0, 0xFF, 0x10, 0x80, 7];
+    let text = written(|out| {
+        out.begin_array();
+        for length in 0..=bytes.len() {
+            out.base64(&bytes[..length]);
+        }
+        out.end_array();
+    });
+    assert_eq!(text, r#"["","AA==","AP8=","AP8Q","AP8QgA==","AP8QgAc="]"#);
+    let mut room = [0xEE; 16];
+    for limit in 0..10 {
+        let mut out = Writer::new(Room::Lent(&mut room), 0, limit);
+        out.base64(&bytes);
+        assert!(out.overflowed(), "{limit}");
+    }
+    assert_eq!(room[10..], [0xEE; 6]);
+    let mut out = Writer::new(Room::Lent(&mut room), 0, 10);
+    out.base64(&bytes);
+    assert_eq!((out.overflowed(), out.written()), (false, &b"\"AP8QgAc=\""[..]));
+}

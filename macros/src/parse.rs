@@ -1,0 +1,225 @@
+//! Pieces of attributes: strings, paths, ranges, literals, descriptions.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::meta::ParseNestedMeta;
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, Error, Expr, Lit, LitStr, Meta, Result, Token, UnOp};
+
+use crate::names::Case;
+
+/// `name = "…"`.
+pub(crate) fn string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
+    meta.value()?.parse()
+}
+
+/// `rename = "…"` or `rename(serialize = "…", deserialize = "…")`: what is for decoding.
+pub(crate) fn renamed(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
+    if meta.input.peek(Token![=]) {
+        return string(meta).map(Some);
+    }
+    let mut found = None;
+    meta.parse_nested_meta(|side| {
+        let name = string(&side)?;
+        if side.path.is_ident("deserialize") {
+            found = Some(name);
+        } else if !side.path.is_ident("serialize") {
+            return Err(side.error("expected `serialize` or `deserialize`"));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// The same for the name of a case.
+pub(crate) fn case(meta: &ParseNestedMeta<'_>) -> Result<Option<Case>> {
+    let found = renamed(meta)?;
+    found.map(|name| Case::named(&name.value()).map_err(|why| Error::new(name.span(), why))).transpose()
+}
+
+/// Passes over what an attribute says that does not matter here.
+pub(crate) fn ignore(meta: &ParseNestedMeta<'_>) -> Result<()> {
+    if meta.input.peek(Token![=]) {
+        meta.value()?.parse::<Expr>()?;
+    } else if meta.input.peek(syn::token::Paren) {
+        let content;
+        syn::parenthesized!(content in meta.input);
+        content.parse::<TokenStream>()?;
+    }
+    Ok(())
+}
+
+/// Puts a value where there may be only one.
+pub(crate) fn once<T>(meta: &ParseNestedMeta<'_>, place: &mut Option<T>, value: T) -> Result<()> {
+    if place.replace(value).is_some() {
+        return Err(meta.error("this was said before"));
+    }
+    Ok(())
+}
+
+/// `0..=100`, `0..`, `..=100`.
+pub(crate) struct Range {
+    pub(crate) minimum: Option<Expr>,
+    pub(crate) maximum: Option<Expr>,
+}
+
+// Whether the parser of expressions takes a range for one depends on the features that others ask of it, so it never
+// sees one.
+impl Parse for Range {
+    fn parse(input: ParseStream<'_>) -> Result<Range> {
+        let minimum = part(input)?;
+        if input.peek(Token![..=]) {
+            input.parse::<Token![..=]>()?;
+            return Ok(Range { minimum, maximum: Some(input.parse()?) });
+        }
+        input.parse::<Token![..]>()?;
+        if !input.is_empty() && !input.peek(Token![,]) {
+            return Err(input.error("write `..=` and the greatest value that is allowed"));
+        }
+        Ok(Range { minimum, maximum: None })
+    }
+}
+
+/// The expression before `..`, if there is one.
+fn part(input: ParseStream<'_>) -> Result<Option<Expr>> {
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![..]) && !input.peek(Token![,]) {
+        tokens.extend([input.parse::<TokenTree>()?]);
+    }
+    if tokens.is_empty() { Ok(None) } else { syn::parse2(tokens).map(Some) }
+}
+
+/// A bound or a default.
+pub(crate) enum Literal {
+    /// The text of an integer.
+    Integer(String),
+    /// JSON text of a number with a point or an exponent.
+    Float(String),
+    Boolean(bool),
+    String(String),
+}
+
+impl Literal {
+    /// What the expression is, if it is as simple as that.
+    pub(crate) fn of(expression: &Expr) -> Option<Literal> {
+        match expression {
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Int(literal) => Some(Literal::Integer(literal.base10_digits().to_owned())),
+                Lit::Float(literal) => Some(Literal::Float(json_float(literal.base10_digits()))),
+                Lit::Bool(literal) => Some(Literal::Boolean(literal.value)),
+                Lit::Str(literal) => Some(Literal::String(literal.value())),
+                _ => None,
+            },
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match Literal::of(&unary.expr)? {
+                Literal::Integer(text) => Some(Literal::Integer(format!("-{text}"))),
+                Literal::Float(text) => Some(Literal::Float(format!("-{text}"))),
+                _ => None,
+            },
+            Expr::Group(group) => Literal::of(&group.expr),
+            Expr::Paren(paren) => Literal::of(&paren.expr),
+            _ => None,
+        }
+    }
+
+    /// As JSON writes it.
+    pub(crate) fn json(&self) -> String {
+        match self {
+            Literal::Integer(text) | Literal::Float(text) => text.clone(),
+            Literal::Boolean(value) => value.to_string(),
+            Literal::String(text) => json_string(text),
+        }
+    }
+}
+
+/// `1.` is a number to Rust alone.
+fn json_float(digits: &str) -> String {
+    digits.strip_suffix('.').map_or_else(|| digits.to_owned(), |whole| format!("{whole}.0"))
+}
+
+fn json_string(text: &str) -> String {
+    let mut json = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => json.extend(['\\', letter]),
+            '\0'..='\x1F' => json.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            _ => json.push(letter),
+        }
+    }
+    json + "\""
+}
+
+/// What the doc comment says.
+pub(crate) fn documentation(attributes: &[Attribute]) -> Result<Option<TokenStream>> {
+    let mut lines = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
+        let Meta::NameValue(pair) = &attribute.meta else { continue };
+        let Some(Literal::String(text)) = Literal::of(&pair.value) else {
+            let why =
+                "a description has to stand here, or in `#[tool(description = …)]`: this cannot be read";
+            return Err(Error::new_spanned(&pair.value, why));
+        };
+        lines.extend(text.lines().map(|line| line.trim().to_owned()));
+        if text.is_empty() {
+            lines.push(String::new());
+        }
+    }
+    let text = paragraphs(&lines);
+    Ok((!text.is_empty()).then(|| quote!(#text)))
+}
+
+/// Lines are filled for the eyes of people: only those that begin a paragraph or an item of a list are lines.
+fn paragraphs(lines: &[String]) -> String {
+    let mut text = String::new();
+    let mut before = "";
+    for line in lines {
+        if !line.is_empty() && !text.is_empty() {
+            let is_item = line.starts_with("- ") || line.starts_with("* ");
+            text.push_str(match (before.is_empty(), is_item) {
+                (true, _) => "\n\n",
+                (false, true) => "\n",
+                (false, false) => " ",
+            });
+        }
+        text.push_str(line);
+        before = line;
+    }
+    text
+}
+
+/// The tokens with every lifetime replaced by the longest, for constants, which know no other.
+pub(crate) fn with_static_lifetimes(tokens: impl ToTokens) -> TokenStream {
+    let mut after_quote = false;
+    let replace = |token: TokenTree| match token {
+        TokenTree::Group(group) => {
+            let mut inner = proc_macro2::Group::new(group.delimiter(), with_static_lifetimes(group.stream()));
+            inner.set_span(group.span());
+            TokenTree::Group(inner)
+        }
+        TokenTree::Ident(name) if after_quote => {
+            after_quote = false;
+            TokenTree::Ident(syn::Ident::new("static", name.span()))
+        }
+        token => {
+            after_quote = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '\'');
+            token
+        }
+    };
+    tokens.into_token_stream().into_iter().map(replace).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{json_string, paragraphs};
+
+    #[test]
+    fn lines_become_paragraphs() {
+        let text = ["One line", "and the next.", "", "", "Another:", "- one", "  more", "- two", ""];
+        let lines: Vec<_> = text.iter().map(|line| line.trim().to_owned()).collect();
+        assert_eq!(paragraphs(&lines), "One line and the next.\n\nAnother:\n- one more\n- two");
+    }
+
+    #[test]
+    fn strings_are_escaped() {
+        assert_eq!(json_string("a\"\\\n\u{1}ä"), "\"a\\\"\\\\\\u000a\\u0001ä\"");
+    }
+}

@@ -1,0 +1,198 @@
+//! What kind of type it is, and the implementations for it.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Fields as Kind, GenericParam, Generics, Lifetime, LifetimeParam, Result};
+
+use crate::attributes::OfType;
+use crate::fields::{Fields, Value, optional, refuse};
+use crate::one_of::of_enum;
+use crate::parse::with_static_lifetimes;
+
+/// The parts of the implementations.
+pub(crate) struct Made {
+    /// An expression for the node, without the type's description.
+    pub(crate) node: TokenStream,
+    /// The body of `deserialize`.
+    pub(crate) deserialize: TokenStream,
+    /// The body of `from_members`.
+    pub(crate) from_members: Option<TokenStream>,
+    /// What stands for a field of this type that is left out.
+    pub(crate) absent: Option<TokenStream>,
+    /// Whether it can be the arguments of a tool.
+    pub(crate) is_object: bool,
+}
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    check_generics(&input.generics)?;
+    let (made, said) = match &input.data {
+        Data::Union(data) => return refuse(data.union_token.span(), "nobody can tell what a union holds"),
+        Data::Enum(data) => {
+            let said = OfType::of(&input.attrs, true, true)?;
+            (of_enum(data, &said)?, said)
+        }
+        Data::Struct(data) => {
+            let has_name = !matches!(data.fields, Kind::Unnamed(_));
+            let mut said = OfType::of(&input.attrs, false, has_name)?;
+            let made = match &data.fields {
+                Kind::Named(fields) => {
+                    object(&Fields::of(fields, said.rename_all, said.open, said.default.take())?)
+                }
+                Kind::Unit => object(&Fields::none(said.open)),
+                Kind::Unnamed(fields) => match fields.unnamed.first() {
+                    Some(field) if fields.unnamed.len() == 1 => {
+                        let value = Value::of(field)?;
+                        if value.is_member()
+                            || value.description().is_some()
+                            || said.open
+                            || said.rename_all.is_some()
+                        {
+                            return refuse(
+                                field.span(),
+                                "it has no name: say this where it is a field that has one",
+                            );
+                        }
+                        newtype(&value)
+                    }
+                    _ => {
+                        return refuse(
+                            fields.span(),
+                            "a model cannot fill in what has no name: give the fields names",
+                        );
+                    }
+                },
+            };
+            (made, said)
+        }
+    };
+    Ok(implementations(input, &said, &made))
+}
+
+/// Constants, and so schemas, cannot depend on parameters.
+fn check_generics(generics: &Generics) -> Result<()> {
+    match generics.params.iter().find(|parameter| !matches!(parameter, GenericParam::Lifetime(_))) {
+        Some(parameter) => refuse(
+            parameter.span(),
+            "a schema is made for one type at a time: there may be lifetimes, but no other parameters",
+        ),
+        None => Ok(()),
+    }
+}
+
+fn object(fields: &Fields) -> Made {
+    let (schema, names) = (fields.schema(), fields.names());
+    Made {
+        node: quote!(__schema::Node::Object(&#schema)),
+        deserialize: quote!(__derived::serde::Deserializer::deserialize_struct(
+            __deserializer,
+            __derived::STRUCT,
+            #names,
+            __derived::Object(::core::marker::PhantomData::<Self>),
+        )),
+        from_members: Some(fields.read(&quote!(Self))),
+        absent: None,
+        is_object: true,
+    }
+}
+
+/// A struct that is its only field.
+fn newtype(value: &Value) -> Made {
+    let (node, seed, ty) = (value.node(), value.seed(), value.ty());
+    let absent = (!value.has_schema()).then(|| quote!(<#ty as __schema::Schema>::absent().map(Self)));
+    Made {
+        node: quote!(*#node),
+        deserialize: quote!(
+            __derived::serde::de::DeserializeSeed::deserialize(#seed, __deserializer).map(Self)
+        ),
+        from_members: None,
+        absent,
+        is_object: false,
+    }
+}
+
+fn implementations(input: &DeriveInput, said: &OfType, made: &Made) -> TokenStream {
+    let name = &input.ident;
+    let root = said.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
+    let (plain_generics, arguments, conditions) = input.generics.split_for_impl();
+    let generics = with_decoder(&input.generics);
+    let (generics, _, _) = generics.split_for_impl();
+    let static_arguments = with_static_lifetimes(&arguments);
+    let Made { node, deserialize, from_members, absent, is_object } = made;
+
+    let described = match &said.description {
+        Some(description) => quote!({
+            const __NODE: __schema::Node = #node;
+            __schema::Node::Described(#description, &__NODE)
+        }),
+        None => quote!(#node),
+    };
+    let absent = absent.as_ref().map(|value| {
+        quote!(
+            fn absent() -> ::core::option::Option<Self> {
+                #value
+            }
+        )
+    });
+    let from_members = from_members.as_ref().map(|body| {
+        quote!(
+            #[automatically_derived]
+            impl #generics __derived::FromMembers<'__de> for #name #arguments #conditions {
+                fn from_members<__A: __derived::serde::de::MapAccess<'__de>>(
+                    mut __members: __A,
+                ) -> ::core::result::Result<Self, __A::Error> {
+                    #body
+                }
+            }
+        )
+    });
+    let description = optional(said.description.as_ref());
+    let tool_arguments = is_object.then(|| {
+        quote!(
+            #[automatically_derived]
+            impl #plain_generics #root::ToolArguments for #name #arguments #conditions {
+                const INPUT_SCHEMA: &'static str = {
+                    const __NODE: __schema::Node = <#name #static_arguments as __schema::Schema>::NODE.inner();
+                    const __TEXT: [u8; __derived::schema_length(&__NODE)] = __derived::schema(&__NODE);
+                    __derived::as_text(&__TEXT)
+                };
+                const DESCRIPTION: ::core::option::Option<&'static str> = #description;
+            }
+        )
+    });
+    quote!(
+        #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_mut)]
+        const _: () = {
+            use #root::schema as __schema;
+            use #root::schema::derived as __derived;
+
+            #[automatically_derived]
+            impl #plain_generics __schema::Schema for #name #arguments #conditions {
+                const NODE: __schema::Node = #described;
+                #absent
+            }
+
+            #[automatically_derived]
+            impl #generics __derived::serde::Deserialize<'__de> for #name #arguments #conditions {
+                fn deserialize<__D: __derived::serde::Deserializer<'__de>>(
+                    __deserializer: __D,
+                ) -> ::core::result::Result<Self, __D::Error> {
+                    #deserialize
+                }
+            }
+
+            #from_members
+            #tool_arguments
+        };
+    )
+}
+
+/// The parameters and the lifetime of what is decoded, which outlives the others.
+fn with_decoder(generics: &Generics) -> Generics {
+    let mut extended = generics.clone();
+    let span = proc_macro2::Span::call_site();
+    let mut decoder = LifetimeParam::new(Lifetime::new("'__de", span));
+    decoder.bounds = generics.lifetimes().map(|parameter| parameter.lifetime.clone()).collect();
+    extended.params.insert(0, GenericParam::Lifetime(decoder));
+    extended
+}

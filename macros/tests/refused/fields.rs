@@ -1,0 +1,101 @@
+use mcp_proto::ToolArguments;
+
+#[derive(ToolArguments)]
+struct Flatten {
+    #[serde(flatten)]
+    inner: Inner,
+}
+
+#[derive(ToolArguments)]
+struct Inner {
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct Alias {
+    #[serde(alias = "b")]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct With {
+    #[serde(deserialize_with = "function")]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct Unknown {
+    #[serde(something = "new")]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct Misspelt {
+    #[tool(maximun = 5)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct Excluded {
+    #[tool(range = 0..5)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct NoLiteral {
+    #[tool(default = 2 + 3)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct Both {
+    #[tool(range = 0.., max_length = 5)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct Twice {
+    #[tool(range = 0..=3, maximum = 5)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct TwoDefaults {
+    #[tool(default = 3)]
+    #[serde(default)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct Skipped {
+    #[tool(range = 0..=3)]
+    #[serde(skip)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct SameName {
+    a: u8,
+    #[serde(rename = "a")]
+    b: u8,
+}
+
+#[derive(ToolArguments)]
+struct Documented {
+    #[doc = concat!("a", "b")]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct NoRange {
+    #[tool(range = 0.5..=0.25)]
+    a: f32,
+}
+
+#[derive(ToolArguments)]
+struct DefaultOutside {
+    #[tool(minimum = -0.5, default = -1.0)]
+    a: f32,
+}
+
+fn main() {}

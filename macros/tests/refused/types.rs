@@ -1,0 +1,46 @@
+use mcp_proto::ToolArguments;
+
+#[derive(ToolArguments)]
+#[serde(rename = "other")]
+struct Rename {}
+
+#[derive(ToolArguments)]
+#[serde(rename_all = "Title Case")]
+struct NoSuchCase {}
+
+#[derive(ToolArguments)]
+#[serde(tag = "kind")]
+struct TaggedStruct {}
+
+#[derive(ToolArguments)]
+#[serde(from = "u8")]
+struct From {}
+
+#[derive(ToolArguments)]
+#[serde(transparent)]
+struct Transparent {
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+#[serde(deny_unknown_fields)]
+#[tool(allow_unknown_fields)]
+struct DeniedAndAllowed {}
+
+#[derive(ToolArguments)]
+struct Generic<T> {
+    a: T,
+}
+
+#[derive(ToolArguments)]
+struct Tuple(u8, u8);
+
+#[derive(ToolArguments)]
+struct Named(#[serde(rename = "a")] u8);
+
+#[derive(ToolArguments)]
+union Union {
+    a: u8,
+}
+
+fn main() {}

@@ -1,0 +1,329 @@
+//! Every official example, read by the client's views or written by its requests, without loss: from what the getters say,
+//! the JSON is built again.
+//!
+//! The examples are read from `MCP_SPEC_DIR` (`examples-2026-07-28/`), one folder for each definition.
+
+mod peer;
+mod rebuild;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use mcp_proto::client::{Block, Event, Options, Reference, Resource, ResourceContents, Tool};
+use mcp_proto::json::Json;
+use mcp_proto::{Client, NotNow, Ticket};
+use mcp_proto_proptests::schema::spec_dir;
+use serde_json::{Value, json};
+
+use peer::Peer;
+
+/// How the examples of a folder are tried.
+enum How {
+    /// A view of the value itself.
+    View(fn(Json<'_>) -> Value),
+    /// The result of a request, alone or in its response: what its event says.
+    Result(Ask, Read),
+    /// The answer to `server/discover`, alone or in its response.
+    Discovery,
+    /// Capabilities in such an answer.
+    Capabilities,
+    /// An error, alone or in its response.
+    Error,
+    /// A notification, alone or only its parameters: with this method.
+    Notification(&'static str, Read),
+    /// A request that a host makes, or its parameters.
+    Request(fn(&mut Client<'_>, &Value) -> Result<Ticket, NotNow>),
+    /// Not read by the views of what a server offers: what a client is asked, and what it answers; schemas of forms;
+    /// subscriptions.
+    Elsewhere,
+}
+use How::{Capabilities, Discovery, Elsewhere, Error, Notification, Request, View};
+
+type Ask = fn(&mut Client<'_>) -> Result<Ticket, NotNow>;
+type Read = fn(&Event<'_>) -> Value;
+
+const DEFAULT: Options<'static> = Options::DEFAULT;
+
+const CALL: How = How::Result(|client| client.call_json("t", "{}", DEFAULT), rebuild::tool_result);
+const LIST_TOOLS: How = How::Result(|client| client.list_tools(DEFAULT), rebuild::page);
+const LIST_RESOURCES: How = How::Result(|client| client.list_resources(DEFAULT), rebuild::page);
+const LIST_TEMPLATES: How = How::Result(|client| client.list_templates(DEFAULT), rebuild::page);
+const LIST_PROMPTS: How = How::Result(|client| client.list_prompts(DEFAULT), rebuild::page);
+const READ: How = How::Result(|client| client.read_resource("u", DEFAULT), rebuild::read_result);
+const GET: How = How::Result(|client| client.get_prompt("p", &[], DEFAULT), rebuild::prompt_result);
+const COMPLETE: How =
+    How::Result(|client| client.complete(Reference::Prompt("p"), "a", "", &[], DEFAULT), rebuild::completion);
+const BLOCK: How = View(|json| rebuild::block(Block::of(json)));
+const CONTENTS: How = View(|json| rebuild::contents(ResourceContents::of(json)));
+const PROGRESS: How = Notification("notifications/progress", rebuild::progress);
+const LOG: How = Notification("notifications/message", rebuild::log);
+const UPDATED: How = Notification("notifications/resources/updated", rebuild::updated);
+
+/// The folders. One that is not here fails the test.
+const FOLDERS: &[(&str, How)] = &[
+    ("AudioContent", BLOCK),
+    ("BlobResourceContents", CONTENTS),
+    ("BooleanSchema", Elsewhere),
+    ("CallToolRequest", Request(call)),
+    ("CallToolRequestParams", Request(call)),
+    ("CallToolResult", CALL),
+    ("CallToolResultResponse", CALL),
+    ("CancelledNotification", Elsewhere),
+    ("CancelledNotificationParams", Elsewhere),
+    ("ClientCapabilities", Elsewhere),
+    ("CompleteRequest", Request(complete)),
+    ("CompleteRequestParams", Request(complete)),
+    ("CompleteResult", COMPLETE),
+    ("CompleteResultResponse", COMPLETE),
+    ("CreateMessageRequest", Elsewhere),
+    ("CreateMessageRequestParams", Elsewhere),
+    ("CreateMessageResult", Elsewhere),
+    ("DiscoverRequest", Request(|client, _| client.ping(DEFAULT))),
+    ("DiscoverResult", Discovery),
+    ("DiscoverResultResponse", Discovery),
+    ("ElicitRequest", Elsewhere),
+    ("ElicitRequestFormParams", Elsewhere),
+    ("ElicitRequestURLParams", Elsewhere),
+    ("ElicitResult", Elsewhere),
+    ("EmbeddedResource", BLOCK),
+    ("GetPromptRequest", Request(get_prompt)),
+    ("GetPromptRequestParams", Request(get_prompt)),
+    ("GetPromptResult", GET),
+    ("GetPromptResultResponse", GET),
+    ("HeaderMismatchError", Error),
+    ("ImageContent", BLOCK),
+    ("InputRequests", Elsewhere),
+    ("InputRequiredResult", Elsewhere),
+    ("InputResponses", Elsewhere),
+    ("InternalError", Error),
+    ("InvalidParamsError", Error),
+    ("ListPromptsRequest", Request(|client, _| client.list_prompts(DEFAULT))),
+    ("ListPromptsResult", LIST_PROMPTS),
+    ("ListPromptsResultResponse", LIST_PROMPTS),
+    ("ListResourceTemplatesRequest", Request(|client, _| client.list_templates(DEFAULT))),
+    ("ListResourceTemplatesResult", LIST_TEMPLATES),
+    ("ListResourceTemplatesResultResponse", LIST_TEMPLATES),
+    ("ListResourcesRequest", Request(|client, _| client.list_resources(DEFAULT))),
+    ("ListResourcesResult", LIST_RESOURCES),
+    ("ListResourcesResultResponse", LIST_RESOURCES),
+    ("ListRootsRequest", Elsewhere),
+    ("ListRootsResult", Elsewhere),
+    ("ListToolsRequest", Request(|client, _| client.list_tools(DEFAULT))),
+    ("ListToolsResult", LIST_TOOLS),
+    ("ListToolsResultResponse", LIST_TOOLS),
+    ("LoggingMessageNotification", LOG),
+    ("LoggingMessageNotificationParams", LOG),
+    ("MethodNotFoundError", Error),
+    ("MissingRequiredClientCapabilityError", Error),
+    ("ModelPreferences", Elsewhere),
+    ("NumberSchema", Elsewhere),
+    // The cursors of the lists: a page whose example has one is followed by a request that has it.
+    ("PaginatedRequestParams", Request(next_page)),
+    ("ParseError", Error),
+    ("ProgressNotification", PROGRESS),
+    ("ProgressNotificationParams", PROGRESS),
+    // With the id of a subscription.
+    ("PromptListChangedNotification", Elsewhere),
+    ("ReadResourceRequest", Request(read)),
+    ("ReadResourceResult", READ),
+    ("ReadResourceResultResponse", READ),
+    ("Resource", View(|json| rebuild::resource(Resource::of(json)))),
+    ("ResourceLink", BLOCK),
+    // With the id of a subscription.
+    ("ResourceListChangedNotification", Elsewhere),
+    ("ResourceUpdatedNotification", UPDATED),
+    ("ResourceUpdatedNotificationParams", UPDATED),
+    ("Root", Elsewhere),
+    ("SamplingMessage", Elsewhere),
+    ("ServerCapabilities", Capabilities),
+    ("StringSchema", Elsewhere),
+    ("SubscriptionsAcknowledgedNotification", Elsewhere),
+    ("SubscriptionsListenRequest", Elsewhere),
+    ("SubscriptionsListenResult", Elsewhere),
+    ("SubscriptionsListenResultResponse", Elsewhere),
+    ("TextContent", BLOCK),
+    ("TextResourceContents", CONTENTS),
+    ("TitledMultiSelectEnumSchema", Elsewhere),
+    ("TitledSingleSelectEnumSchema", Elsewhere),
+    ("Tool", View(|json| rebuild::tool(Tool::of(json)))),
+    // With the id of a subscription.
+    ("ToolListChangedNotification", Elsewhere),
+    ("ToolResultContent", Elsewhere),
+    ("ToolUseContent", Elsewhere),
+    ("UnsupportedProtocolVersionError", Error),
+    ("UntitledMultiSelectEnumSchema", Elsewhere),
+    ("UntitledSingleSelectEnumSchema", Elsewhere),
+];
+
+fn text<'v>(params: &'v Value, name: &str) -> &'v str {
+    params[name].as_str().unwrap()
+}
+
+fn pairs(object: &Value) -> Vec<(&str, &str)> {
+    object
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.as_str(), value.as_str().unwrap()))
+        .collect()
+}
+
+fn call(client: &mut Client<'_>, params: &Value) -> Result<Ticket, NotNow> {
+    let progress = params["_meta"].get("progressToken").is_some();
+    let options = if progress { DEFAULT.with_progress() } else { DEFAULT };
+    client.call(text(params, "name"), &params["arguments"], options)
+}
+
+fn complete(client: &mut Client<'_>, params: &Value) -> Result<Ticket, NotNow> {
+    let reference = Reference::Prompt(text(&params["ref"], "name"));
+    let (argument, value) = (text(&params["argument"], "name"), text(&params["argument"], "value"));
+    client.complete(reference, argument, value, &pairs(&params["context"]["arguments"]), DEFAULT)
+}
+
+fn get_prompt(client: &mut Client<'_>, params: &Value) -> Result<Ticket, NotNow> {
+    client.get_prompt(text(params, "name"), &pairs(&params["arguments"]), DEFAULT)
+}
+
+fn read(client: &mut Client<'_>, params: &Value) -> Result<Ticket, NotNow> {
+    client.read_resource(text(params, "uri"), DEFAULT)
+}
+
+/// Stands in for the first page; the test lets the server answer with the cursor.
+fn next_page(client: &mut Client<'_>, _: &Value) -> Result<Ticket, NotNow> {
+    client.list_tools(DEFAULT)
+}
+
+/// The examples by folder, or `None` and a line that says so. With `CI=true` they must be there.
+fn examples() -> Option<BTreeMap<String, Vec<(String, Value)>>> {
+    let folder = spec_dir().join("examples-2026-07-28");
+    let Ok(folders) = fs::read_dir(&folder) else {
+        let reason = format!("NOT RUN: no examples in {} (set MCP_SPEC_DIR)", folder.display());
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{reason}");
+        eprintln!("{reason}");
+        return None;
+    };
+    let mut found: BTreeMap<String, Vec<(String, Value)>> = BTreeMap::new();
+    for folder in folders {
+        let folder = folder.unwrap();
+        let files = fs::read_dir(folder.path()).unwrap().map(|file| {
+            let file = file.unwrap();
+            let value = serde_json::from_str(&fs::read_to_string(file.path()).unwrap()).unwrap();
+            (file.file_name().into_string().unwrap(), value)
+        });
+        found.insert(folder.file_name().into_string().unwrap(), files.collect());
+    }
+    Some(found)
+}
+
+/// The same without members that say what their absence says.
+fn without_defaults(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(members) => {
+            members.retain(|name, value| {
+                !(*value == Value::Bool(false) && ["isError", "hasMore", "required"].contains(&name.as_str()))
+            });
+            members.values_mut().for_each(|value| *value = without_defaults(value.take()));
+        }
+        Value::Array(elements) => {
+            elements.iter_mut().for_each(|value| *value = without_defaults(value.take()));
+        }
+        _ => {}
+    }
+    value
+}
+
+/// The result of a response, or the value itself.
+fn result_of(example: &Value) -> &Value {
+    example.get("result").unwrap_or(example)
+}
+
+/// What was understood, and what should have been.
+fn tried(how: &How, example: &Value) -> Option<(Value, Value)> {
+    Some(match how {
+        View(view) => {
+            let text = example.to_string();
+            (view(Json::parse(text.as_bytes()).unwrap()), example.clone())
+        }
+        How::Result(ask, read) => {
+            let mut peer = Peer::connected();
+            ask(&mut peer.client).unwrap();
+            let mut found = peer.answer(&json!({"result": result_of(example)}), read);
+            let sent = peer.sent();
+            if let Some(cursor) = sent.last().and_then(|line| line["params"].get("cursor")) {
+                found["nextCursor"] = cursor.clone();
+            }
+            (found, result_of(example).clone())
+        }
+        Discovery => {
+            let mut peer = Peer::new();
+            let found = peer.answer(&json!({"result": result_of(example)}), rebuild::connected);
+            (found, result_of(example).clone())
+        }
+        Capabilities => {
+            let mut peer = Peer::new();
+            let result = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": example});
+            (peer.answer(&json!({"result": result}), rebuild::capabilities), example.clone())
+        }
+        Error => {
+            let error = example.get("error").unwrap_or(example);
+            let mut peer = Peer::connected();
+            peer.client.call_json("t", "{}", DEFAULT).unwrap();
+            (peer.answer(&json!({"error": error}), rebuild::error), error.clone())
+        }
+        Notification(method, read) => {
+            let mut params = example.get("params").unwrap_or(example).clone();
+            let expected = params.clone();
+            let mut peer = Peer::connected();
+            peer.client.call_json("t", "{}", DEFAULT.with_progress()).unwrap();
+            let id = peer.sent().pop().unwrap()["id"].clone();
+            let token = params.get("progressToken").cloned();
+            if token.is_some() {
+                params["progressToken"] = id;
+            }
+            let mut found = peer.hear(&json!({"jsonrpc": "2.0", "method": method, "params": params}), *read);
+            // Which request it is has become a ticket.
+            if let Some(token) = token {
+                found["progressToken"] = token;
+            }
+            (found, expected)
+        }
+        Request(ask) => {
+            let mut expected = example.get("params").unwrap_or(example).clone();
+            let mut peer = Peer::connected();
+            ask(&mut peer.client, &expected).unwrap();
+            if let Some(cursor) = expected.get("cursor") {
+                peer.answer(&json!({"result": {"tools": [], "nextCursor": cursor}}), |_| Value::Null);
+            }
+            let mut sent = peer.sent().pop().unwrap();
+            if let Some(method) = example.get("method") {
+                assert_eq!(&sent["method"], method);
+            }
+            // Tokens are the machine's own.
+            if let Some(token) = expected["_meta"].get_mut("progressToken") {
+                *token = sent["id"].clone();
+            }
+            (sent["params"].take(), expected)
+        }
+        Elsewhere => return None,
+    })
+}
+
+#[test]
+fn every_official_example_is_understood_without_loss() {
+    let Some(examples) = examples() else { return };
+    let mut count = 0;
+    for (folder, files) in &examples {
+        let (_, how) =
+            FOLDERS.iter().find(|(name, _)| name == folder).unwrap_or_else(|| panic!("no row: {folder}"));
+        for (file, example) in files {
+            println!("{folder}/{file}");
+            let Some((found, expected)) = tried(how, example) else { continue };
+            assert_eq!(found, without_defaults(expected), "{folder}/{file}");
+            count += 1;
+        }
+    }
+    for (name, _) in FOLDERS {
+        assert!(examples.contains_key(*name), "no such folder: {name}");
+    }
+    assert!(count >= 79, "only {count} were tried");
+}

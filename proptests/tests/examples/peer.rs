@@ -1,0 +1,83 @@
+//! A client of `2026-07-28` whose server is the test.
+
+use mcp_proto::client::{ClientInfo, Connect, Event};
+use mcp_proto::{Action, Buffer, Client, Millis};
+use serde_json::{Value, json};
+
+/// The client of the examples.
+static INFO: ClientInfo<'static> = ClientInfo::new("ExampleClient", "1.0.0").connect(Connect::Stateless);
+
+pub(crate) struct Peer {
+    pub(crate) client: Client<'static>,
+    sent: Vec<Value>,
+}
+
+impl Peer {
+    /// A client that waits for the answer to `server/discover`.
+    pub(crate) fn new() -> Peer {
+        let client =
+            Client::new(&INFO, Buffer::grown(65536), Buffer::grown(65536)).unwrap().in_flight_grown(4);
+        Peer { client, sent: Vec::new() }
+    }
+
+    /// A client that is connected to a server that offers everything.
+    pub(crate) fn connected() -> Peer {
+        let mut peer = Peer::new();
+        let capabilities =
+            json!({"tools": {}, "resources": {}, "prompts": {}, "completions": {}, "logging": {}});
+        let result = json!({"supportedVersions": ["2026-07-28"], "capabilities": capabilities});
+        peer.answer(&json!({"result": result}), |event| {
+            assert!(matches!(event, Event::Connected(_)));
+            Value::Null
+        });
+        peer.sent.clear();
+        peer
+    }
+
+    /// Answers the last request, and reads what comes of that.
+    pub(crate) fn answer(&mut self, answer: &Value, read: impl Fn(&Event<'_>) -> Value) -> Value {
+        let id = self.pump(&[], &|_| Value::Null).0.pop().expect("a request")["id"].clone();
+        let mut answer = answer.clone();
+        answer["jsonrpc"] = "2.0".into();
+        answer["id"] = id;
+        self.hear(&answer, read)
+    }
+
+    /// Says something, and reads the event that comes of it.
+    pub(crate) fn hear(&mut self, message: &Value, read: impl Fn(&Event<'_>) -> Value) -> Value {
+        let mut found = self.pump(format!("{message}\n").as_bytes(), &read).1;
+        assert_eq!(found.len(), 1, "events after {message}");
+        found.remove(0)
+    }
+
+    /// What was sent since the last time.
+    pub(crate) fn sent(&mut self) -> Vec<Value> {
+        self.pump(&[], &|_| panic!("an event"));
+        std::mem::take(&mut self.sent)
+    }
+
+    /// Lets all bytes go, and returns what was sent so far and what was read of the events.
+    fn pump(&mut self, mut line: &[u8], read: &dyn Fn(&Event<'_>) -> Value) -> (Vec<Value>, Vec<Value>) {
+        let mut found = Vec::new();
+        loop {
+            match self.client.poll(Millis(0)) {
+                Action::Event => found.push(read(&self.client.event().unwrap())),
+                Action::Closed => panic!("closed"),
+                Action::Io(io) => {
+                    let (out, mut input) = io.split();
+                    let lines = out.bytes().split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+                    self.sent.extend(lines.map(|line| serde_json::from_slice::<Value>(line).unwrap()));
+                    let (n, moved) = (out.bytes().len(), !out.bytes().is_empty());
+                    out.sent(n);
+                    let n = input.space().len().min(line.len());
+                    input.space()[..n].copy_from_slice(&line[..n]);
+                    input.filled(n);
+                    line = &line[n..];
+                    if n == 0 && !moved {
+                        return (self.sent.clone(), found);
+                    }
+                }
+            }
+        }
+    }
+}

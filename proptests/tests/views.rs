@@ -1,0 +1,68 @@
+//! The views of a client: bytes come through as they were, and of any JSON something is said without a panic.
+
+#[allow(dead_code, reason = "another test binary uses all of it")]
+mod texts;
+
+use mcp_proto::client::{
+    Base64, Base64Error, Block, Completion, Content, Freshness, Implementation, Prompt, PromptResult,
+    ReadResult, Resource, Tool, ToolResult,
+};
+use mcp_proto::json::Json;
+use proptest::prelude::*;
+
+/// As RFC 4648 has it.
+fn encoded(bytes: &[u8], alphabet: &[u8; 64], padded: bool) -> String {
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits =
+            group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        for at in 0..=group.len() {
+            text.push(alphabet[(bits >> (18 - 6 * at)) as usize & 63] as char);
+        }
+        if padded {
+            text.extend(std::iter::repeat_n('=', 3 - group.len()));
+        }
+    }
+    text
+}
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+proptest! {
+    #[test]
+    fn bytes_come_through(bytes in prop::collection::vec(any::<u8>(), 0..200), url: bool, padded: bool) {
+        let text = serde_json::to_string(&encoded(&bytes, if url { URL } else { STANDARD }, padded)).unwrap();
+        let data = Base64::of(Json::parse(text.as_bytes()).unwrap().string().unwrap());
+        prop_assert_eq!(data.decoded_len(), bytes.len());
+        let mut buffer = vec![0; bytes.len()];
+        prop_assert_eq!(data.decode(&mut buffer), Ok(&bytes[..]));
+        if let Some((_, short)) = buffer.split_first_mut() {
+            prop_assert_eq!(data.decode(short), Err(Base64Error::TooShort { needed: bytes.len() }));
+        }
+    }
+
+    /// What is decoded of any text is as long as it was said to be.
+    #[test]
+    fn any_text_is_base64_or_not(text in "[A-Za-z0-9+/=_\n -]{0,40}") {
+        let text = serde_json::to_string(&text).unwrap();
+        let data = Base64::of(Json::parse(text.as_bytes()).unwrap().string().unwrap());
+        let mut buffer = [0; 40];
+        if let Ok(bytes) = data.decode(&mut buffer) {
+            prop_assert_eq!(bytes.len(), data.decoded_len());
+        }
+    }
+
+    #[test]
+    fn views_of_anything_say_something(text in texts::json()) {
+        let json = Json::parse(text.as_bytes()).unwrap();
+        let _ = (Freshness::of(json), Completion::of(json).values().count(), Implementation::of(json).icons().count());
+        let _ = (Tool::of(json).display_name(), Tool::of(json).input_schema(), Prompt::of(json).arguments().count());
+        let _ = (PromptResult::of(json).messages().count(), ReadResult::of(json).text());
+        let _ = (Resource::of(json).annotations().audience().count(), ToolResult::of(json).text());
+        // A block that is not known is the block itself: nothing is lost.
+        if let Content::Other(other) = Block::of(json).content() {
+            prop_assert_eq!(other.raw(), json.raw());
+        }
+    }
+}

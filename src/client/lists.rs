@@ -1,0 +1,157 @@
+//! The lists of a server, which come page by page.
+//!
+//! Specification: *Pagination*.
+
+use crate::frame::About;
+use crate::inflight::Ticket;
+use crate::json::{Json, Span};
+use crate::methods;
+use crate::outcome::Lost;
+use crate::output::Overflow;
+use crate::time::Millis;
+use crate::types::capabilities::ServerCapabilities;
+use crate::version::Era;
+
+use super::core::Core;
+use super::event::Event;
+use super::options::Meta;
+use super::plan::Plan;
+use super::receive::Received;
+use super::request::{Clock, Method, Outgoing, Stage};
+use super::views::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
+
+/// Which list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+impl List {
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            List::Tools => methods::TOOLS_LIST.name,
+            List::Resources => methods::RESOURCES_LIST.name,
+            List::Templates => methods::RESOURCES_TEMPLATES_LIST.name,
+            List::Prompts => methods::PROMPTS_LIST.name,
+        }
+    }
+
+    /// The member of a page that has the entries.
+    pub(crate) fn member(self) -> &'static str {
+        match self {
+            List::Tools => "tools",
+            List::Resources => "resources",
+            List::Templates => "resourceTemplates",
+            List::Prompts => "prompts",
+        }
+    }
+
+    /// What a server that has the list declares.
+    pub(crate) fn capability(self) -> ServerCapabilities {
+        match self {
+            List::Tools => ServerCapabilities::TOOLS,
+            List::Resources | List::Templates => ServerCapabilities::RESOURCES,
+            List::Prompts => ServerCapabilities::PROMPTS,
+        }
+    }
+
+    /// The event that hands out a page.
+    pub(crate) fn page(self, ticket: Ticket, result: Json<'_>, last: bool) -> Event<'_> {
+        match self {
+            List::Tools => Event::Tools(ToolsPage { ticket, result, last }),
+            List::Resources => Event::Resources(ResourcesPage { ticket, result, last }),
+            List::Templates => Event::Templates(TemplatesPage { ticket, result, last }),
+            List::Prompts => Event::Prompts(PromptsPage { ticket, result, last }),
+        }
+    }
+}
+
+impl Core<'_> {
+    /// A page of a list has come: asks for the next one, unless it is the last.
+    pub(crate) fn page(&mut self, list: List, result: Json<'_>, ticket: Ticket, span: Span) -> Received {
+        let Some(outgoing) = self.in_flight.get(ticket).copied() else { return Received::Done };
+        // Before 2026-07-28 an empty cursor is how some say that the list ends; there it is a cursor like any other.
+        let empty_counts = self.era() == Some(Era::Stateless) || self.info.empty_cursors;
+        let cursor = result.get("nextCursor");
+        let cursor = cursor.filter(|it| it.string().is_some_and(|text| empty_counts || !text.is_empty()));
+        let Some(cursor) = cursor else {
+            self.in_flight.release(ticket);
+            return Received::Host(Plan::Page { ticket, list, result: span, last: true });
+        };
+        let (_, last) = kept(self.in_flight.text(ticket), outgoing);
+        let repeated = outgoing.pages > 0 && last == cursor.bytes();
+        let pages = outgoing.pages.saturating_add(1);
+        if repeated || pages >= self.info.pages {
+            self.end_list(ticket, Lost::EndlessList);
+        } else if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), cursor.bytes()) {
+            self.end_list(ticket, Lost::CursorTooLong);
+        } else {
+            if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+                (outgoing.pages, outgoing.stage) = (pages, Stage::NextPage);
+            }
+            // It may have to wait for room: that counts, too.
+            let deadline = self.now.plus(outgoing.timeout).min(outgoing.maximum);
+            self.in_flight.set_deadline(ticket, Some(deadline));
+            self.in_flight.queue(ticket);
+        }
+        Received::Host(Plan::Page { ticket, list, result: span, last: false })
+    }
+
+    /// Keeps the host's part of `_meta` for the pages to come, if it is a list that is asked for. `false`: there is no
+    /// room for it.
+    pub(crate) fn keep_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
+        let (Method::List(_), Some(more)) = (method, more) else { return true };
+        let Ok(length) = u16::try_from(more.bytes().len()) else { return false };
+        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            outgoing.meta_length = length;
+        }
+        self.in_flight.set_text_after(ticket, 0, more.bytes())
+    }
+
+    /// Asks for the page behind the cursor that is kept.
+    pub(crate) fn write_next_page(
+        &mut self,
+        list: List,
+        ticket: Ticket,
+        outgoing: Outgoing,
+    ) -> Result<(), Overflow> {
+        let Some(peer) = self.peer else { return Ok(()) };
+        let sequence = self.sequence;
+        let id = self.id_of(sequence, Some(ticket.slot));
+        self.output.compact();
+        let (room, info) = (self.room(), self.info);
+        let (more, cursor) = kept(self.in_flight.text(ticket), outgoing);
+        let token = outgoing.wants_progress.then_some(id);
+        self.output.write(About::REQUEST, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.unsigned(id);
+            out.field_string("method", list.method());
+            out.token(r#","params":{"cursor":"#);
+            out.json_bytes(cursor);
+            info.write_meta(peer.revision, Meta { token, level: outgoing.level, more }, out);
+            out.token("}}");
+        })?;
+        self.sequence = sequence.saturating_add(1);
+        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            (outgoing.sequence, outgoing.stage) = (sequence, Stage::Waiting);
+            (outgoing.clock, outgoing.last_progress) = (Clock::NextPage, None);
+        }
+        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        Ok(())
+    }
+
+    /// A list cannot go on: its end is the next event.
+    pub(crate) fn end_list(&mut self, ticket: Ticket, lost: Lost) {
+        self.set_stage(ticket, Stage::Failed(lost));
+        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+    }
+}
+
+/// What is kept for the next page: the host's part of `_meta`, if there is any, and the cursor.
+fn kept(text: &[u8], outgoing: Outgoing) -> (Option<Json<'_>>, &[u8]) {
+    let (meta, cursor) = text.split_at_checked(outgoing.meta_length.into()).unwrap_or((b"", text));
+    ((!meta.is_empty()).then(|| Json::trusted(meta)), cursor)
+}

@@ -1,0 +1,96 @@
+//! What a host may say about a request: how long to wait, what to hear of it, and what else goes with it.
+
+use crate::fault::NotNow;
+use crate::json::{Json, Kind};
+use crate::time::Millis;
+use crate::types::level::Level;
+use crate::types::meta;
+
+/// How long to wait for an answer, what to hear until then, and what goes into `_meta`.
+///
+/// ```
+/// use mcp_proto::{Level, Millis, client::Options};
+/// let patient = Options::DEFAULT.timeout(Millis::seconds(5)).with_progress().log_level(Level::Info);
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options<'o> {
+    pub(crate) timeout: Option<Millis>,
+    pub(crate) maximum: Option<Millis>,
+    pub(crate) progress: bool,
+    pub(crate) fixed: bool,
+    pub(crate) level: Option<Level>,
+    meta: Option<&'o str>,
+}
+
+impl<'o> Options<'o> {
+    /// The client's own times, no progress, no log messages, and nothing more in `_meta`.
+    pub const DEFAULT: Options<'o> =
+        Options { timeout: None, maximum: None, progress: false, fixed: false, level: None, meta: None };
+
+    /// Waits this long, in milliseconds. Progress starts it anew.
+    #[must_use]
+    pub const fn timeout(mut self, time: Millis) -> Self {
+        self.timeout = Some(time);
+        self
+    }
+
+    /// Waits this long at most, in milliseconds, whatever progress is made; for a list, all its pages included.
+    #[must_use]
+    pub const fn maximum(mut self, time: Millis) -> Self {
+        self.maximum = Some(time);
+        self
+    }
+
+    /// Asks for progress.
+    #[must_use]
+    pub const fn with_progress(mut self) -> Self {
+        self.progress = true;
+        self
+    }
+
+    /// Progress does not start the time anew.
+    #[must_use]
+    pub const fn fixed(mut self) -> Self {
+        self.fixed = true;
+        self
+    }
+
+    /// Asks for log messages about this request, of this level and above. It is part of the request in `2026-07-28`, if
+    /// the server declared `logging`; before, [`Client::set_log_level`](crate::Client::set_log_level) is for all of them.
+    #[must_use]
+    pub const fn log_level(mut self, level: Level) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// More members for `_meta`: a JSON object, such as `{"traceparent":"00-…"}`. What the machine itself says there
+    /// cannot be among them. For a list it goes with every page, so it is kept with the cursor: see
+    /// [`Client::in_flight`](crate::Client::in_flight).
+    ///
+    /// What is no such object makes the request [`NotNow::Unwritable`].
+    #[must_use]
+    pub const fn meta(mut self, object: &'o str) -> Self {
+        self.meta = Some(object);
+        self
+    }
+
+    /// The members of `_meta` that the host wants.
+    pub(crate) fn members(&self) -> Result<Option<Json<'o>>, NotNow> {
+        let Some(text) = self.meta else { return Ok(None) };
+        let json = Json::parse(text.as_bytes()).map_err(|_| NotNow::Unwritable)?;
+        let is_ours = |name: crate::json::Str<'_>| meta::OF_REQUESTS.iter().any(|own| name == **own);
+        if json.kind() != Kind::Object || json.members().any(|(name, _)| is_ours(name)) {
+            return Err(NotNow::Unwritable);
+        }
+        Ok(Some(json))
+    }
+}
+
+/// What goes into `_meta` of a request, beside who asks and in which revision.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Meta<'m> {
+    pub(crate) token: Option<u64>,
+    pub(crate) level: Option<Level>,
+    /// The host's own members.
+    pub(crate) more: Option<Json<'m>>,
+}

@@ -1,0 +1,92 @@
+//! What a server sends, read where it stands: views that look a member up when they are asked for it.
+//!
+//! Every view is made `of` a JSON value, so what was copied can be viewed again. It is liberal: a member that is
+//! missing, or of the wrong kind, is none. What a view has no getter for is in its `raw` value.
+
+mod base64;
+mod completion;
+mod content;
+mod notice;
+mod page;
+mod people;
+mod prompt;
+mod resource;
+mod tool;
+
+pub use base64::{Base64, Base64Error};
+pub use completion::Completion;
+pub use content::{Annotations, Block, Content, Role};
+pub use notice::{LogMessage, Progress, Updated};
+pub use page::{Freshness, PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
+pub use people::{Icon, Implementation};
+pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
+pub use resource::{ReadResult, Resource, ResourceContents, ResourceTemplate};
+pub use tool::{Hints, Tool, ToolResult};
+
+use crate::json::{Elements, Json, Kind, Str};
+
+/// Declares a view: one JSON value, and what every view has.
+macro_rules! view {
+    ($(#[$docs:meta])* $name:ident) => {
+        $(#[$docs])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name<'a> {
+            json: $crate::json::Json<'a>,
+        }
+
+        impl<'a> $name<'a> {
+            /// A view of this value. One that is no object has no members.
+            #[must_use]
+            pub fn of(json: $crate::json::Json<'a>) -> $name<'a> {
+                $name { json }
+            }
+
+            /// The whole value, as the server wrote it.
+            #[must_use]
+            pub fn raw(&self) -> $crate::json::Json<'a> {
+                self.json
+            }
+        }
+    };
+    ($(#[$docs:meta])* $name:ident with meta) => {
+        view! { $(#[$docs])* $name }
+
+        impl<'a> $name<'a> {
+            /// What else is said about it: `_meta`, an object.
+            #[must_use]
+            pub fn meta(&self) -> Option<$crate::json::Json<'a>> {
+                $crate::client::views::object(self.json, "_meta")
+            }
+        }
+    };
+}
+pub(crate) use view;
+
+/// A member that is a string.
+pub(crate) fn text<'a>(json: Json<'a>, name: &str) -> Option<Str<'a>> {
+    json.get(name)?.string()
+}
+
+/// A member that is an object.
+pub(crate) fn object<'a>(json: Json<'a>, name: &str) -> Option<Json<'a>> {
+    json.get(name).filter(|value| value.kind() == Kind::Object)
+}
+
+/// The elements of a member that is an array; of anything else none.
+pub(crate) fn list<'a>(json: Json<'a>, name: &str) -> Elements<'a> {
+    json.get(name).unwrap_or(Json::NULL).elements()
+}
+
+/// The elements that are objects: what is none is no entry.
+pub(super) fn entries<'a>(json: Json<'a>, name: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
+    list(json, name).filter(|entry| entry.kind() == Kind::Object)
+}
+
+/// The name for people: the title, unless it is missing or blank, or else the name.
+fn display_name<'a>(json: Json<'a>) -> Option<Str<'a>> {
+    let [title, name] = json.pick(["title", "name"]);
+    title.and_then(Json::string).filter(|title| !title.is_empty()).or_else(|| name?.string())
+}
+
+#[cfg(test)]
+mod tests;

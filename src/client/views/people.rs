@@ -1,0 +1,90 @@
+//! What is meant for people to look at: who somebody is, and icons.
+
+use super::{display_name, entries, list, text, view};
+use crate::json::{Json, Str};
+
+view! {
+    /// Who a server says it is. Not to be trusted.
+    ///
+    /// Specification: *Lifecycle*, *Implementation*.
+    Implementation
+}
+
+impl<'a> Implementation<'a> {
+    /// Its name, for programs.
+    #[must_use]
+    pub fn name(&self) -> Option<Str<'a>> {
+        text(self.json, "name")
+    }
+
+    /// Its title.
+    #[must_use]
+    pub fn title(&self) -> Option<Str<'a>> {
+        text(self.json, "title")
+    }
+
+    /// Its name for people: its title, or its name.
+    #[must_use]
+    pub fn display_name(&self) -> Option<Str<'a>> {
+        display_name(self.json)
+    }
+
+    /// Its version.
+    #[must_use]
+    pub fn version(&self) -> Option<Str<'a>> {
+        text(self.json, "version")
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn description(&self) -> Option<Str<'a>> {
+        text(self.json, "description")
+    }
+
+    /// Where to read about it.
+    #[must_use]
+    pub fn website(&self) -> Option<Str<'a>> {
+        text(self.json, "websiteUrl")
+    }
+
+    /// Its icons.
+    pub fn icons(&self) -> impl Iterator<Item = Icon<'a>> + use<'a> {
+        icons(self.json)
+    }
+}
+
+view! {
+    /// An icon. Where it comes from is the server's choice, so look before you fetch.
+    ///
+    /// Specification: *Icons*.
+    Icon
+}
+
+impl<'a> Icon<'a> {
+    /// Where it is: an `https` or a `data` URI.
+    #[must_use]
+    pub fn source(&self) -> Option<Str<'a>> {
+        text(self.json, "src")
+    }
+
+    /// Its MIME type.
+    #[must_use]
+    pub fn mime(&self) -> Option<Str<'a>> {
+        text(self.json, "mimeType")
+    }
+
+    /// The sizes that it is meant for: `48x48`, or `any`.
+    pub fn sizes(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
+        list(self.json, "sizes").filter_map(Json::string)
+    }
+
+    /// The background that it is meant for: `light` or `dark`.
+    #[must_use]
+    pub fn theme(&self) -> Option<Str<'a>> {
+        text(self.json, "theme")
+    }
+}
+
+pub(super) fn icons<'a>(json: Json<'a>) -> impl Iterator<Item = Icon<'a>> + use<'a> {
+    entries(json, "icons").map(Icon::of)
+}

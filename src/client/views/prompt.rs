@@ -1,0 +1,130 @@
+//! Prompts: what there is, and what one says.
+
+use super::people::icons;
+use super::{Block, Content, Icon, Role, display_name, entries, text, view};
+use crate::json::{Json, Str};
+
+view! {
+    /// A prompt, as the server describes it.
+    ///
+    /// Specification: *Prompts*, *Prompt*.
+    Prompt with meta
+}
+
+impl<'a> Prompt<'a> {
+    /// Its name: what [`Client::get_prompt`](crate::Client::get_prompt) takes.
+    #[must_use]
+    pub fn name(&self) -> Option<Str<'a>> {
+        text(self.json, "name")
+    }
+
+    /// Its title.
+    #[must_use]
+    pub fn title(&self) -> Option<Str<'a>> {
+        text(self.json, "title")
+    }
+
+    /// Its name for people: its title, or its name.
+    #[must_use]
+    pub fn display_name(&self) -> Option<Str<'a>> {
+        display_name(self.json)
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn description(&self) -> Option<Str<'a>> {
+        text(self.json, "description")
+    }
+
+    /// The arguments that it takes.
+    pub fn arguments(&self) -> impl Iterator<Item = PromptArgument<'a>> + use<'a> {
+        entries(self.json, "arguments").map(PromptArgument::of)
+    }
+
+    /// Its icons.
+    pub fn icons(&self) -> impl Iterator<Item = Icon<'a>> + use<'a> {
+        icons(self.json)
+    }
+}
+
+view! {
+    /// An argument of a prompt. Its value is a string.
+    PromptArgument
+}
+
+impl<'a> PromptArgument<'a> {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> Option<Str<'a>> {
+        text(self.json, "name")
+    }
+
+    /// Its title.
+    #[must_use]
+    pub fn title(&self) -> Option<Str<'a>> {
+        text(self.json, "title")
+    }
+
+    /// Its name for people: its title, or its name.
+    #[must_use]
+    pub fn display_name(&self) -> Option<Str<'a>> {
+        display_name(self.json)
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn description(&self) -> Option<Str<'a>> {
+        text(self.json, "description")
+    }
+
+    /// Whether it has to be given.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        self.json.get("required").and_then(Json::boolean) == Some(true)
+    }
+}
+
+view! {
+    /// What `prompts/get` has answered.
+    ///
+    /// Specification: *Prompts*, *Getting a prompt*.
+    PromptResult with meta
+}
+
+impl<'a> PromptResult<'a> {
+    /// What the prompt is for.
+    #[must_use]
+    pub fn description(&self) -> Option<Str<'a>> {
+        text(self.json, "description")
+    }
+
+    /// What it says.
+    pub fn messages(&self) -> impl Iterator<Item = PromptMessage<'a>> + use<'a> {
+        entries(self.json, "messages").map(PromptMessage::of)
+    }
+}
+
+view! {
+    /// A message of a prompt.
+    PromptMessage
+}
+
+impl<'a> PromptMessage<'a> {
+    /// Who says it.
+    #[must_use]
+    pub fn role(&self) -> Option<Role> {
+        Role::of(self.json.get("role")?)
+    }
+
+    /// What is said.
+    #[must_use]
+    pub fn content(&self) -> Content<'a> {
+        self.block().content()
+    }
+
+    /// What is said, with what is said about it.
+    #[must_use]
+    pub fn block(&self) -> Block<'a> {
+        Block::of(self.json.get("content").unwrap_or(Json::NULL))
+    }
+}

@@ -1,0 +1,151 @@
+use super::*;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+fn json(text: &str) -> Json<'_> {
+    Json::parse(text.as_bytes()).unwrap()
+}
+
+fn block(text: &str) -> String {
+    std::format!("{:?}", Block::of(json(text)).content())
+}
+
+/// What is wrong in a block makes it something else, never something half.
+#[test]
+fn a_block_is_what_it_says_if_it_has_what_belongs_to_that() {
+    let cases: &[(&str, &str)] = &[
+        (r#"{"type":"text","text":"a"}"#, "Text"),
+        (r#"{"type":"te\u0078t","text":""}"#, "Text"),
+        (r#"{"type":"text"}"#, "Other"),
+        (r#"{"type":"text","text":1}"#, "Other"),
+        (r#"{"text":"a"}"#, "Other"),
+        (r#""a""#, "Other"),
+        (r#"{"type":"image","data":"","mimeType":"image/png"}"#, "Image"),
+        (r#"{"type":"image","data":""}"#, "Image"),
+        (r#"{"type":"image","mimeType":"image/png"}"#, "Other"),
+        (r#"{"type":"audio","data":"","mimeType":"audio/wav"}"#, "Audio"),
+        (r#"{"type":"audio","text":""}"#, "Other"),
+        (r#"{"type":"resource","resource":{"uri":"u","text":""}}"#, "Resource"),
+        (r#"{"type":"resource","resource":{"uri":"u","blob":""}}"#, "Resource"),
+        (r#"{"type":"resource","resource":{"text":""}}"#, "Resource"),
+        // Embedded, and nothing in it: a link.
+        (r#"{"type":"resource","resource":{"uri":"u","name":"n"}}"#, "Link"),
+        (r#"{"type":"resource","uri":"u","name":"n","mimeType":"m"}"#, "Link"),
+        (r#"{"type":"resource","uri":"u","text":"t"}"#, "Resource"),
+        (r#"{"type":"resource","resource":{}}"#, "Other"),
+        (r#"{"type":"resource_link","uri":"u","name":"n"}"#, "Link"),
+        (r#"{"type":"resource_link","name":"n"}"#, "Other"),
+        (r#"{"type":"tool_use","id":"1","name":"n","input":{}}"#, "Other"),
+    ];
+    for (text, expected) in cases {
+        assert!(block(text).starts_with(expected), "{text} is {}", block(text));
+    }
+    let Content::Link(link) = Block::of(json(cases[14].0)).content() else { panic!() };
+    assert!(link.uri().unwrap() == "u" && link.name().unwrap() == "n");
+}
+
+#[test]
+fn what_is_said_about_a_block_is_kept_with_it() {
+    let block = Block::of(json(
+        r#"{"type":"text","text":"a","annotations":{"audience":["user","robot"],"priority":0.50},"_meta":{"k":1}}"#,
+    ));
+    let about = block.annotations();
+    assert_eq!(about.audience().collect::<Vec<_>>(), [Role::User]);
+    assert!(about.is_for(Role::User) && !about.is_for(Role::Assistant));
+    assert_eq!(about.priority().unwrap().to_string(), "0.5");
+    assert!(about.last_modified().is_none());
+    assert_eq!(block.meta().unwrap().raw(), r#"{"k":1}"#);
+    for text in ["{}", r#"{"annotations":null,"_meta":7}"#, "[]", "null"] {
+        let block = Block::of(json(text));
+        assert!(block.annotations().is_for(Role::Assistant) && block.meta().is_none(), "{text}");
+    }
+}
+
+#[test]
+fn a_result_without_content_has_none() {
+    for text in ["{}", r#"{"content":null}"#, r#"{"content":[]}"#] {
+        let result = ToolResult::of(json(text));
+        assert!(result.content().next().is_none() && result.text().is_none() && !result.is_error());
+    }
+}
+
+#[test]
+fn the_name_for_people_is_the_first_that_there_is() {
+    let cases = [
+        (r#"{"name":"n","title":"t","annotations":{"title":"a"}}"#, "t", "t"),
+        (r#"{"name":"n","annotations":{"title":"a"}}"#, "a", "n"),
+        (r#"{"name":"n","title":"","annotations":{"title":""}}"#, "n", "n"),
+        (r#"{"name":"n","title":null}"#, "n", "n"),
+    ];
+    for (text, tool, others) in cases {
+        let json = json(text);
+        assert!(Tool::of(json).display_name().unwrap() == tool, "{text}");
+        let names = [
+            Resource::of(json).display_name(),
+            ResourceTemplate::of(json).display_name(),
+            Prompt::of(json).display_name(),
+            PromptArgument::of(json).display_name(),
+            Implementation::of(json).display_name(),
+        ];
+        assert!(names.into_iter().all(|name| name.unwrap() == others), "{text}");
+    }
+    assert!(Tool::of(json("{}")).display_name().is_none());
+}
+
+#[test]
+fn a_tool_that_says_nothing_may_do_anything_and_takes_any_object() {
+    for text in ["{}", r#"{"inputSchema":{},"annotations":{}}"#, r#"{"inputSchema":null,"annotations":null}"#]
+    {
+        let tool = Tool::of(json(text));
+        let hints = tool.hints();
+        let said = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
+        assert_eq!(said, [false, true, false, true], "{text}");
+        assert_eq!(tool.input_schema().raw(), r#"{"type":"object"}"#);
+        assert!(tool.output_schema().is_none());
+    }
+    let tool = Tool::of(json(
+        r#"{"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}"#,
+    ));
+    let hints = tool.hints();
+    let said = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
+    assert_eq!(said, [true, false, true, false]);
+}
+
+#[test]
+fn what_says_nothing_about_its_freshness_is_not_fresh() {
+    use crate::Millis;
+    let cases = [
+        ("{}", 0, false),
+        (r#"{"ttlMs":-5,"cacheScope":"private"}"#, 0, false),
+        (r#"{"ttlMs":"5","cacheScope":"PUBLIC"}"#, 0, false),
+        (r#"{"ttlMs":5,"cacheScope":"public"}"#, 5, true),
+        (r#"{"ttlMs":99999999999999999999999,"cacheScope":7}"#, u64::MAX, false),
+        (r#"{"ttlMs":-99999999999999999999999}"#, 0, false),
+    ];
+    for (text, fresh_for, shared) in cases {
+        assert_eq!(Freshness::of(json(text)), Freshness { fresh_for: Millis(fresh_for), shared }, "{text}");
+    }
+    let fresh = Freshness { fresh_for: Millis(5), shared: false };
+    assert!(fresh.is_fresh(Millis(10), Millis(14)) && !fresh.is_fresh(Millis(10), Millis(15)));
+    assert!(!Freshness::default().is_fresh(Millis(10), Millis(10)));
+}
+
+/// Entries that are none are left out; of the wrong members of an entry there are none.
+#[test]
+fn views_of_nonsense_have_no_members() {
+    for text in ["null", "[]", "7", r#"{"name":1,"uri":[],"icons":{},"arguments":[1],"size":-1,"values":3}"#]
+    {
+        let json = json(text);
+        let resource = Resource::of(json);
+        assert!(resource.uri().is_none() && resource.name().is_none() && resource.size().is_none());
+        assert!(resource.icons().next().is_none());
+        assert!(Prompt::of(json).arguments().next().is_none());
+        assert!(PromptResult::of(json).messages().next().is_none());
+        assert!(ReadResult::of(json).contents().next().is_none());
+        let completion = Completion::of(json);
+        assert!(
+            completion.values().next().is_none() && completion.total().is_none() && !completion.has_more()
+        );
+        assert_eq!(resource.raw().raw(), json.raw());
+    }
+}

@@ -1,0 +1,180 @@
+//! What derived types (`ToolArguments`) ask of the decoder beyond serde: to read numbers as JSON Schema does, and to
+//! look ahead for the member that tells objects apart.
+
+use super::access::{Members, Name};
+use super::{Decoder, Integer, TypedError, integer_of, unexpected_number};
+use crate::json::view::Json;
+use crate::json::walk::{split, value_length};
+use crate::schema::derived::ONE_OF;
+use core::mem;
+use serde::de::value::U64Deserializer;
+use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
+
+impl<'de> Decoder<'de> {
+    /// An object of a derived type. `names`: those of its members, or the tag and its values.
+    pub(super) fn derived_object<V: Visitor<'de>>(
+        &mut self,
+        kind: &str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        if self.peek() != Some(b'{') {
+            return Err(self.unexpected(&visitor));
+        }
+        let tag = match names {
+            [tag, variants @ ..] if kind == ONE_OF => Some((*tag, self.find_variant(tag, variants)?)),
+            _ => None,
+        };
+        let outside = mem::replace(&mut self.derived, true);
+        self.enter()?;
+        let value = match tag {
+            Some((tag, variant)) => {
+                visitor.visit_map(Tagged { members: Members::new(self), tag, next: Next::Name(variant) })?
+            }
+            None => visitor.visit_map(Members::new(self))?,
+        };
+        self.derived = outside;
+        self.leave(b'}')?;
+        Ok(value)
+    }
+
+    /// Which of the variants the object is that comes next.
+    fn find_variant(
+        &self,
+        tag: &'static str,
+        variants: &'static [&'static str],
+    ) -> Result<usize, TypedError> {
+        let object = self.rest.get(..value_length(self.rest)).unwrap_or_default();
+        let value = Json::trusted(object).get(tag).ok_or_else(|| TypedError::missing_field(tag))?;
+        let found = value.string().and_then(|name| variants.iter().position(|variant| name == **variant));
+        found.ok_or_else(|| TypedError::no_variant(value.raw(), variants).inside(tag))
+    }
+}
+
+/// The members of an object, that which tells it apart first.
+struct Tagged<'d, 'de> {
+    members: Members<'d, 'de>,
+    tag: &'static str,
+    next: Next,
+}
+
+/// What a [`Tagged`] shows next.
+enum Next {
+    /// The name of the tag; then comes this variant.
+    Name(usize),
+    /// This variant; then come the members as they stand.
+    Variant(usize),
+    /// The members; the tag was not among them so far.
+    Members,
+    /// The members that come after the tag.
+    Rest,
+}
+
+impl<'de> MapAccess<'de> for Tagged<'_, 'de> {
+    type Error = TypedError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypedError> {
+        if let Next::Name(variant) = self.next {
+            self.next = Next::Variant(variant);
+            return seed.deserialize(Name(self.tag)).map(Some);
+        }
+        while let Some(name) = self.members.next_name()? {
+            if name != self.tag {
+                return seed.deserialize(Name(name)).map(Some);
+            }
+            if matches!(self.next, Next::Rest) {
+                return Err(TypedError::duplicate_field(self.tag));
+            }
+            self.next = Next::Rest;
+            self.members.skip_value()?;
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
+        let Next::Variant(variant) = self.next else {
+            return self.members.next_value_seed(seed);
+        };
+        self.next = Next::Members;
+        let index: U64Deserializer<TypedError> = (variant as u64).into_deserializer();
+        seed.deserialize(index)
+    }
+}
+
+/// An integer of up to 64 bits.
+pub(super) fn visit_whole<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+    match integer_of(text).or_else(|| whole_integer(text)) {
+        Some(Integer::Positive(value)) => visitor.visit_u64(value),
+        Some(Integer::Negative(value)) => visitor.visit_i64(value),
+        None => Err(TypedError::invalid_type(unexpected_number(text), &visitor)),
+    }
+}
+
+fn whole_integer(text: &str) -> Option<Integer> {
+    let push = |value: u64, digit: u8| value.checked_mul(10)?.checked_add(u64::from(digit));
+    match whole(text, 0, push)? {
+        (true, magnitude) => 0i64.checked_sub_unsigned(magnitude).map(Integer::Negative),
+        (false, magnitude) => Some(Integer::Positive(magnitude)),
+    }
+}
+
+fn whole_wide(text: &str) -> Option<(bool, u128)> {
+    whole(text, 0u128, |value, digit| value.checked_mul(10)?.checked_add(u128::from(digit)))
+}
+
+/// An integer of up to 128 bits, with a sign.
+pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
+    text: &str,
+    visitor: V,
+) -> Result<V::Value, TypedError> {
+    let value = whole_wide(text).and_then(|(negative, magnitude)| match negative {
+        true => 0i128.checked_sub_unsigned(magnitude),
+        false => magnitude.try_into().ok(),
+    });
+    match value {
+        Some(value) => visitor.visit_i128(value),
+        None => Err(TypedError::invalid_type(unexpected_number(text), &visitor)),
+    }
+}
+
+/// An integer of up to 128 bits, without one.
+pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+    match whole_wide(text) {
+        Some((negative, value)) if !negative || value == 0 => visitor.visit_u128(value),
+        _ => Err(TypedError::invalid_type(unexpected_number(text), &visitor)),
+    }
+}
+
+/// Whether a number has a sign, and its magnitude, if it is a whole one however it is written: `1.0`, `1.5e1`.
+fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Option<T>) -> Option<(bool, T)> {
+    let (negative, number) = match text.as_bytes() {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let position = |of: fn(&u8) -> bool| number.iter().position(of).unwrap_or(number.len());
+    let (mantissa, exponent) = split(number, position(|byte| matches!(byte, b'e' | b'E')));
+    let (digits, _) = split(mantissa, position(|byte| *byte == b'.'));
+    let mut before_point = exponent_of(exponent).saturating_add(digits.len() as i32);
+    let mut value = zero;
+    for digit in mantissa.iter().filter(|byte| **byte != b'.').map(|byte| byte.wrapping_sub(b'0')) {
+        if before_point > 0 && digit < 10 {
+            value = push(value, digit)?;
+        } else if digit != 0 {
+            return None;
+        }
+        before_point = before_point.saturating_sub(1);
+    }
+    while before_point > 0 && value != zero {
+        value = push(value, 0)?;
+        before_point = before_point.saturating_sub(1);
+    }
+    Some((negative, value))
+}
+
+/// The value of `e-12`. One with more digits than fit is beyond what any line could make up for.
+fn exponent_of(text: &[u8]) -> i32 {
+    let digits = text.iter().filter(|byte| byte.is_ascii_digit());
+    let value =
+        digits.fold(0i32, |value, byte| value.saturating_mul(10).saturating_add(i32::from(byte & 0x0F)));
+    if text.get(1) == Some(&b'-') { value.saturating_neg() } else { value }
+}

@@ -1,0 +1,263 @@
+//! What derived decoders are made of. It is public for them alone.
+
+use core::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+
+pub use super::node::Bound;
+pub use super::text::{as_text, requirement, requirement_length, schema, schema_length};
+pub use core::marker::PhantomData as Plain;
+pub use serde;
+
+/// What a derived struct calls itself before a `Deserializer`: whole numbers are integers to it however they are
+/// written.
+pub const STRUCT: &str = "mcp_proto::ToolArguments";
+
+/// What a derived enum calls itself. The first of its fields is the tag, the others are the variants; the decoder
+/// shows the tag first, wherever it stands.
+pub const ONE_OF: &str = "mcp_proto::ToolArguments: one of";
+
+/// A type made from the members of an object.
+pub trait FromMembers<'de>: Sized {
+    /// Reads them all.
+    fn from_members<A: MapAccess<'de>>(members: A) -> Result<Self, A::Error>;
+}
+
+/// Visits an object.
+pub struct Object<T>(pub PhantomData<T>);
+
+impl<'de, T: FromMembers<'de>> Visitor<'de> for Object<T> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+        T::from_members(members)
+    }
+}
+
+/// Finds a name among those that there are: its index.
+#[derive(Clone, Copy)]
+pub struct Name {
+    /// Those that there are.
+    pub names: &'static [&'static str],
+    /// What to do with others.
+    pub unknown: Unknown,
+}
+
+/// What to do with an unknown name.
+#[derive(Clone, Copy)]
+pub enum Unknown {
+    /// It is a member too many.
+    Member,
+    /// It is no variant.
+    Variant,
+    /// It does not matter: the index is that behind the last one.
+    Ignored,
+}
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = usize;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for Name {
+    type Value = usize;
+
+    fn expecting(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<usize, E> {
+        match (self.names.iter().position(|name| *name == text), self.unknown) {
+            (Some(index), _) => Ok(index),
+            (None, Unknown::Ignored) => Ok(self.names.len()),
+            (None, Unknown::Member) => Err(E::unknown_field(text, self.names)),
+            (None, Unknown::Variant) => Err(E::unknown_variant(text, self.names)),
+        }
+    }
+
+    /// The decoder has found it already.
+    fn visit_u64<E: Error>(self, index: u64) -> Result<usize, E> {
+        Ok(usize::try_from(index).unwrap_or(usize::MAX))
+    }
+}
+
+/// Decodes a value and looks at it.
+pub struct Checked<T, C> {
+    check: C,
+    requirement: &'static str,
+    plain: PhantomData<T>,
+}
+
+impl<T, C: FnOnce(&T) -> bool> Checked<T, C> {
+    /// The sentence is for what does not pass.
+    pub fn new(check: C, requirement: &'static str) -> Self {
+        Checked { check, requirement, plain: PhantomData }
+    }
+}
+
+impl<'de, T: serde::Deserialize<'de>, C: FnOnce(&T) -> bool> DeserializeSeed<'de> for Checked<T, C> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        let value = T::deserialize(deserializer)?;
+        if (self.check)(&value) { Ok(value) } else { Err(D::Error::custom(self.requirement)) }
+    }
+}
+
+/// Takes the value of a member that must not come twice.
+pub fn take<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
+    place: &mut Option<S::Value>,
+    members: &mut A,
+    name: &'static str,
+    seed: S,
+) -> Result<(), A::Error> {
+    if place.is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    *place = Some(members.next_value_seed(seed)?);
+    Ok(())
+}
+
+/// Takes the value of a member that nobody asked for.
+pub fn skip<'de, A: MapAccess<'de>>(members: &mut A) -> Result<(), A::Error> {
+    members.next_value::<serde::de::IgnoredAny>().map(drop)
+}
+
+/// The value of a field, which may be absent if its type has a value for that.
+pub fn present_or_absent<T: super::Schema, E: Error>(value: Option<T>, name: &'static str) -> Result<T, E> {
+    value.or_else(T::absent).ok_or_else(|| E::missing_field(name))
+}
+
+/// The value of a field that has to be there.
+pub fn present<T, E: Error>(value: Option<T>, name: &'static str) -> Result<T, E> {
+    value.ok_or_else(|| E::missing_field(name))
+}
+
+/// Which variant it is: the first member says so.
+pub fn variant<'de, A: MapAccess<'de>>(
+    members: &mut A,
+    tag: &'static [&'static str],
+    names: &'static [&'static str],
+) -> Result<usize, A::Error> {
+    let missing = || A::Error::missing_field(tag.first().copied().unwrap_or_default());
+    members.next_key_seed(Name { names: tag, unknown: Unknown::Member })?.ok_or_else(missing)?;
+    members.next_value_seed(Name { names, unknown: Unknown::Variant })
+}
+
+/// What no index should be.
+pub fn no_variant<E: Error>() -> E {
+    E::custom("no such variant")
+}
+
+/// A number, or none at all.
+#[diagnostic::on_unimplemented(
+    message = "`range`, `minimum` and `maximum` are for numbers",
+    label = "not for `{Self}`"
+)]
+pub trait Number {
+    /// What bounds it.
+    type Bound: PartialOrd;
+
+    /// Whether it lies within them, both included.
+    fn lies_within(&self, minimum: Option<Self::Bound>, maximum: Option<Self::Bound>) -> bool;
+}
+
+macro_rules! numbers {
+    ($($number:ident)*) => {$(
+        impl Number for $number {
+            type Bound = $number;
+
+            fn lies_within(&self, minimum: Option<$number>, maximum: Option<$number>) -> bool {
+                minimum.is_none_or(|minimum| *self >= minimum) && maximum.is_none_or(|maximum| *self <= maximum)
+            }
+        }
+    )*};
+}
+
+numbers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
+
+impl<N: Number> Number for Option<N> {
+    type Bound = N::Bound;
+
+    fn lies_within(&self, minimum: Option<N::Bound>, maximum: Option<N::Bound>) -> bool {
+        self.as_ref().is_none_or(|number| number.lies_within(minimum, maximum))
+    }
+}
+
+/// A string of some length, or none at all.
+#[diagnostic::on_unimplemented(
+    message = "`min_length` and `max_length` are for strings",
+    label = "not for `{Self}`"
+)]
+pub trait Characters {
+    /// Whether it has so many characters.
+    fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool;
+}
+
+impl Characters for str {
+    fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
+        let length = self.chars().count();
+        length >= shortest && longest.is_none_or(|longest| length <= longest)
+    }
+}
+
+impl<T: Characters + ?Sized> Characters for &T {
+    fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
+        (**self).has_length(shortest, longest)
+    }
+}
+
+impl<T: Characters> Characters for Option<T> {
+    fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
+        self.as_ref().is_none_or(|text| text.has_length(shortest, longest))
+    }
+}
+
+/// A list of some length, or none at all.
+#[diagnostic::on_unimplemented(
+    message = "`min_items` and `max_items` are for lists that have no fixed length",
+    label = "not for `{Self}`"
+)]
+pub trait List {
+    /// Whether it has so many elements.
+    fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool;
+}
+
+impl<T: List> List for Option<T> {
+    fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
+        self.as_ref().is_none_or(|list| list.has_elements(fewest, most))
+    }
+}
+
+#[cfg(feature = "alloc")]
+mod grown {
+    use super::{Characters, List};
+    use alloc::boxed::Box;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    impl Characters for String {
+        fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
+            self.as_str().has_length(shortest, longest)
+        }
+    }
+
+    impl<T: Characters + ?Sized> Characters for Box<T> {
+        fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
+            (**self).has_length(shortest, longest)
+        }
+    }
+
+    impl<T> List for Vec<T> {
+        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
+            self.len() >= fewest && most.is_none_or(|most| self.len() <= most)
+        }
+    }
+}

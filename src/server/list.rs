@@ -1,0 +1,100 @@
+//! Lists that the host gives: the requests for them, one page at a time.
+//!
+//! Specification: *Utilities*, *Pagination*, and the page of each feature.
+
+use core::fmt::Display;
+
+use crate::fault::Fault;
+use crate::json::Writer;
+use crate::server::core::Shape;
+use crate::server::event::{Event, Parts};
+use crate::server::page;
+use crate::server::plan::RequestKind;
+use crate::server::prompts::Prompt;
+use crate::server::reply::Reply;
+use crate::server::tools::Tool;
+use crate::types::resource::{Resource, Template};
+use crate::version::Revision;
+
+impl Reply<'_> {
+    /// Answers with as many entries as fit, from `first` on.
+    fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
+        let Reply { machine, source, context, .. } = self;
+        let RequestKind::List { first } = context.kind else { return };
+        let first = first as usize;
+        if first > 0 && entry(first, &mut Writer::measure()).is_none() {
+            machine.refuse_fault(&source, context, Fault::BadCursor);
+            machine.report(Fault::BadCursor);
+            return;
+        }
+        let mut left_out = 0;
+        machine.answer(&source, context, Shape::List, &mut |out| {
+            left_out = page::write(out, key, first, entry).left_out;
+            true
+        });
+        if left_out > 0 {
+            machine.report(Fault::EntriesLeftOut { count: left_out });
+        }
+    }
+}
+
+macro_rules! list {
+    ($request:ident, $entry:ident, $method:ident, $key:literal, $(#[$about:meta])*) => {
+        $(#[$about])*
+        #[must_use = "a request has to be answered"]
+        #[derive(Debug)]
+        pub struct $request<'a> {
+            pub(crate) reply: Reply<'a>,
+        }
+
+        impl $request<'_> {
+            pub(crate) fn event<'e>(_: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
+                Event::$request($request { reply })
+            }
+
+            /// The revision in which the request was made.
+            #[must_use]
+            pub fn revision(&self) -> Revision {
+                self.reply.revision()
+            }
+
+            /// Answers with as many entries as fit into one message, and with a cursor if there are more. `entry` gives
+            /// the one with an index, counted from 0, or `None` behind the last one.
+            ///
+            /// An entry that fits into no page, or whose raw JSON is not valid, is left out, and the next event is a
+            /// [`Fault`].
+            pub fn $method<'t>(self, mut entry: impl FnMut(usize) -> Option<$entry<'t>>) {
+                let revision = self.reply.revision();
+                self.reply.list($key, &mut |index, out| {
+                    entry(index).map(|entry| entry.write(revision, out).is_ok())
+                });
+            }
+
+            /// Answers with a JSON-RPC error.
+            pub fn error(self, code: i32, message: impl Display) {
+                self.reply.error(code, message);
+            }
+        }
+    };
+}
+
+list! { ListTools, Tool, tools, "tools",
+    /// A request for the host's own list of tools, for one page of it.
+    ///
+    /// Specification: *Tools*, *Listing tools*.
+}
+list! { ListResources, Resource, resources, "resources",
+    /// A request for the host's own list of resources, for one page of it.
+    ///
+    /// Specification: *Resources*, *Listing resources*.
+}
+list! { ListTemplates, Template, templates, "resourceTemplates",
+    /// A request for the host's own list of resource templates, for one page of it.
+    ///
+    /// Specification: *Resources*, *Resource templates*.
+}
+list! { ListPrompts, Prompt, prompts, "prompts",
+    /// A request for the host's own list of prompts, for one page of it.
+    ///
+    /// Specification: *Prompts*, *Listing prompts*.
+}

@@ -1,0 +1,307 @@
+//! Resources: their catalogues, listing them page by page, and which of them can be read.
+//!
+//! Specification: *Server features*, *Resources*.
+
+use crate::fault::{Fault, Misuse};
+use crate::json::{Json, Str, Writer};
+use crate::server::catalogue::{Catalogue, Found, duplicate_of};
+use crate::server::core::Shape;
+use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed};
+use crate::server::info::ServerInfo;
+use crate::server::list::{ListResources, ListTemplates};
+use crate::server::page;
+use crate::server::plan::RequestKind;
+use crate::server::read::ReadResource;
+use crate::server::reply::Source;
+use crate::types::resource::{Resource, Template};
+use crate::types::template;
+use crate::version::{Revision, Revisions};
+
+/// The feature *resources*: catalogues in static tables, or lists that the host gives itself.
+///
+/// ```
+/// use mcp_proto::server::{Resource, Resources, ServerInfo, Template};
+/// static RESOURCES: Resources = Resources::new(&[Resource::new("board://log", "log")])
+///     .templates(&[Template::new("board://pin/{number}", "pin")]);
+/// static INFO: ServerInfo = ServerInfo::new("board", "1.0.0").features(&[&RESOURCES]);
+/// ```
+///
+/// What is read is [`Event::ReadResource`](crate::server::Event::ReadResource). A resource is looked up by walking the
+/// tables, which is fine for hundreds of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Resources<'t> {
+    catalogue: Option<&'t [Resource<'t>]>,
+    templates: Option<&'t [Template<'t>]>,
+    list_changed: bool,
+    subscribe: bool,
+}
+
+duplicate_of!(duplicate, Resource, uri);
+duplicate_of!(duplicate_template, Template, uri);
+
+/// The first template that cannot be matched.
+const fn invalid_template(templates: &[Template<'_>]) -> Option<usize> {
+    let (mut rest, mut entry) = (templates, 0usize);
+    while let [template, tail @ ..] = rest {
+        if !template::is_valid(template.uri) {
+            return Some(entry);
+        }
+        (rest, entry) = (tail, entry.wrapping_add(1));
+    }
+    None
+}
+
+const READ: u8 = 0;
+const LIST: u8 = 1;
+const LIST_TEMPLATES: u8 = 2;
+
+impl<'t> Resources<'t> {
+    /// Resources that never change. The machine lists them, and refuses to read others.
+    ///
+    /// This is for constants and statics, where two resources of the same URI do not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{Resource, Resources};
+    /// static RESOURCES: Resources = Resources::new(&[Resource::new("a:b", "b"), Resource::new("a:b", "c")]);
+    /// ```
+    ///
+    /// # Panics
+    /// Two have the same URI. At run time, use [`try_new`](Resources::try_new).
+    #[must_use]
+    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    pub const fn new(catalogue: &'t [Resource<'t>]) -> Resources<'t> {
+        match Resources::try_new(catalogue) {
+            Ok(resources) => resources,
+            Err(_) => panic!("two resources have the same URI: each needs one of its own"),
+        }
+    }
+
+    /// The same for a catalogue that is made at run time.
+    ///
+    /// # Errors
+    /// [`Misuse::DuplicateName`]: two resources have the same URI.
+    pub const fn try_new(catalogue: &'t [Resource<'t>]) -> Result<Resources<'t>, Misuse> {
+        match duplicate(catalogue) {
+            Some(entry) => Err(Misuse::DuplicateName { entry }),
+            None => Ok(Resources {
+                catalogue: Some(catalogue),
+                templates: Some(&[]),
+                ..Resources::listed_by_host()
+            }),
+        }
+    }
+
+    /// Resources and templates that the host lists: see
+    /// [`Event::ListResources`](crate::server::Event::ListResources) and
+    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). Whatever is read is handed out.
+    #[must_use]
+    pub const fn listed_by_host() -> Resources<'static> {
+        Resources { catalogue: None, templates: None, list_changed: false, subscribe: false }
+    }
+
+    /// Adds templates: the machine lists them, and hands out what is read under one of their URIs.
+    ///
+    /// This, too, is for constants and statics:
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{Resources, Template};
+    /// static RESOURCES: Resources = Resources::new(&[]).templates(&[Template::new("a:{b", "b")]);
+    /// ```
+    ///
+    /// # Panics
+    /// A pattern is not valid, or two are the same. At run time, use [`try_templates`](Resources::try_templates).
+    #[must_use]
+    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    pub const fn templates(self, templates: &'t [Template<'t>]) -> Self {
+        match self.try_templates(templates) {
+            Ok(resources) => resources,
+            Err(Misuse::DuplicateName { .. }) => panic!("two templates have the same pattern"),
+            Err(_) => panic!("a URI template has braces only around names, and nothing simple behind a `+`"),
+        }
+    }
+
+    /// The same for templates that are made at run time.
+    ///
+    /// # Errors
+    /// [`Misuse::InvalidTemplate`]: a pattern has other braces than around names.
+    /// [`Misuse::DuplicateName`]: two templates have the same pattern.
+    pub const fn try_templates(mut self, templates: &'t [Template<'t>]) -> Result<Self, Misuse> {
+        if let Some(entry) = invalid_template(templates) {
+            return Err(Misuse::InvalidTemplate { entry });
+        }
+        if let Some(entry) = duplicate_template(templates) {
+            return Err(Misuse::DuplicateName { entry });
+        }
+        self.templates = Some(templates);
+        Ok(self)
+    }
+
+    /// Declares that the lists may change; [`Server::changed`](crate::Server::changed) then says that they have.
+    #[must_use]
+    pub const fn list_changed(mut self) -> Self {
+        self.list_changed = true;
+        self
+    }
+
+    /// Declares that clients can subscribe to changes of single resources.
+    #[must_use]
+    pub const fn subscribe(mut self) -> Self {
+        self.subscribe = true;
+        self
+    }
+}
+
+impl Feature for Resources<'_> {}
+
+impl Sealed for Resources<'_> {
+    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+        out.key("resources");
+        out.begin_object();
+        for (key, declared) in [("subscribe", self.subscribe), ("listChanged", self.list_changed)] {
+            if declared {
+                out.field_boolean(key, true);
+            }
+        }
+        out.end_object();
+    }
+
+    fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
+        let methods = [
+            ("resources/read", READ),
+            ("resources/list", LIST),
+            ("resources/templates/list", LIST_TEMPLATES),
+        ];
+        let (_, method) = methods.into_iter().find(|(method, _)| name == *method)?;
+        Some((method, Revisions::ALL))
+    }
+
+    fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled {
+        match method {
+            READ => self.read(request),
+            LIST => self.list(request),
+            _ => self.list_templates(request),
+        }
+    }
+
+    fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match (catalogue, self.catalogue, self.templates) {
+            (Catalogue::Resources, Some(resources), _) => {
+                let found = resources.iter().find(|resource| is(resource.uri));
+                found.map_or(Found::Nothing, Found::Resource)
+            }
+            (Catalogue::Templates, _, Some(templates)) => {
+                let found = templates.iter().find(|template| is(template.uri));
+                found.map_or(Found::Nothing, Found::Template)
+            }
+            (Catalogue::Resources | Catalogue::Templates, ..) => Found::Perhaps,
+            _ => Found::Nothing,
+        }
+    }
+
+    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+        self.list_changed.then_some((Change::Resources, "notifications/resources/list_changed"))
+    }
+
+    fn can_watch(&self) -> bool {
+        self.subscribe
+    }
+
+    fn knows_uri(&self, uri: Str<'_>) -> Option<bool> {
+        let matches = |template: &str| template::find(template, uri.chars(), "").is_some();
+        match self.find(Catalogue::Resources, &|resource| uri == *resource) {
+            Found::Nothing => match self.find(Catalogue::Templates, &matches) {
+                Found::Nothing => Some(false),
+                Found::Perhaps => None,
+                _ => Some(true),
+            },
+            Found::Perhaps => None,
+            _ => Some(true),
+        }
+    }
+
+    fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
+        for (index, resource) in self.catalogue.unwrap_or_default().iter().enumerate() {
+            let entry = page::Entry { key: "resources", index, objects: [resource.details.meta, None, None] };
+            page::check(entry, revision, info, measure, &mut |out| resource.write(revision, out))?;
+        }
+        for (index, template) in self.templates.unwrap_or_default().iter().enumerate() {
+            let objects = [template.details.meta, None, None];
+            let entry = page::Entry { key: "resourceTemplates", index, objects };
+            page::check(entry, revision, info, measure, &mut |out| template.write(revision, out))?;
+        }
+        Ok(())
+    }
+}
+
+impl Resources<'_> {
+    fn list(&self, request: &mut Request<'_, '_>) -> Handled {
+        page::answer(
+            request,
+            "resources",
+            self.catalogue.map(<[_]>::len),
+            ListResources::event,
+            &mut |index, revision, out| {
+                let resource = self.catalogue.unwrap_or_default().get(index)?;
+                Some(resource.write(revision, out).is_ok())
+            },
+        )
+    }
+
+    fn list_templates(&self, request: &mut Request<'_, '_>) -> Handled {
+        page::answer(
+            request,
+            "resourceTemplates",
+            self.templates.map(<[_]>::len),
+            ListTemplates::event,
+            &mut |index, revision, out| {
+                let template = self.templates.unwrap_or_default().get(index)?;
+                Some(template.write(revision, out).is_ok())
+            },
+        )
+    }
+
+    fn read(&self, request: &mut Request<'_, '_>) -> Handled {
+        let Some(uri) = request.param("uri").and_then(Json::string) else {
+            return request.refuse(Fault::InvalidParams, &"`uri` must be the URI of a resource");
+        };
+        if self.knows_uri(uri) == Some(false) {
+            return not_found(request, uri);
+        }
+        request.hand_out(RequestKind::ReadResource, ReadResource::event, request.param("uri"), None)
+    }
+}
+
+/// Refuses to read or to watch what does not exist.
+pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Handled {
+    let fault = Fault::UnknownResource { code: unknown_resource_code(request.context.revision) };
+    let source = Source::of_line(request.id());
+    let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
+        write_not_found(out, fault, &mut |out| out.text(uri));
+        true
+    });
+    Handled::Refused(written.err().unwrap_or(fault))
+}
+
+/// The code for a resource that does not exist.
+pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
+    if revision < Revision::V2026_07_28 {
+        crate::rpc::code::RESOURCE_NOT_FOUND
+    } else {
+        crate::rpc::code::INVALID_PARAMS
+    }
+}
+
+/// The members of the error for a resource that does not exist. The URI is left out if there is no room for it.
+pub(crate) fn write_not_found(out: &mut Writer<'_>, fault: Fault, uri: &mut dyn FnMut(&mut Writer<'_>)) {
+    crate::server::write::write_fault(out, fault);
+    let before = out.mark();
+    out.key("data");
+    out.begin_object();
+    out.key("uri");
+    uri(out);
+    out.end_object();
+    // The brackets that end the message are still to come.
+    if out.remaining() < 4 {
+        out.rollback(before);
+    }
+}

@@ -1,0 +1,150 @@
+//! Tools whose arguments are derived: what is listed, and what is answered if they do not fit.
+
+#![cfg(feature = "derive")]
+
+use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::{Action, Millis, Next, Server, ToolArguments};
+
+/// Sets one of the lights.
+///
+/// It takes a moment.
+#[derive(ToolArguments)]
+struct SetLight<'a> {
+    /// Which one.
+    name: &'a str,
+    #[tool(range = 0..=100)]
+    percent: u8,
+    then: Option<After>,
+}
+
+/// What happens later.
+#[derive(ToolArguments)]
+#[serde(tag = "what", rename_all = "lowercase")]
+enum After {
+    Fade { colors: Option<char>, seconds: [u16; 2] },
+    Off,
+}
+
+static TOOLS: Tools = Tools::new(&[Tool::of::<SetLight>("set_light")]);
+static INFO: ServerInfo = ServerInfo::new("lights", "1").features(&[&TOOLS]);
+
+/// What a server answers to these requests, in a session with this revision.
+fn answers(revision: &str, requests: &[String]) -> Vec<String> {
+    let initialize = format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    );
+    let input = [&[initialize], requests].concat().join("\n") + "\n";
+    let (mut input, mut output) = (input.as_bytes(), Vec::new());
+    let (mut rx, mut tx) = ([0; 1024], [0; 2048]);
+    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    loop {
+        match server.poll(Millis(0)) {
+            Action::Io(io) => match io.next() {
+                Next::Write(out) => {
+                    output.extend_from_slice(out.bytes());
+                    let length = out.bytes().len();
+                    out.sent(length);
+                }
+                Next::Read(mut space) => {
+                    let length = space.space().len().min(input.len());
+                    space.space()[..length].copy_from_slice(&input[..length]);
+                    input = &input[length..];
+                    if length == 0 { space.eof() } else { space.filled(length) }
+                }
+                Next::Wait => {}
+            },
+            Action::Event => {
+                if let Some(Event::Call(call)) = server.event() {
+                    call.with(|call, SetLight { name, percent, then }| {
+                        let then = then.map_or("nothing", |then| match then {
+                            After::Fade { seconds: [0, _], colors: None } => "a fade at once",
+                            After::Fade { .. } => "a fade",
+                            After::Off => "off",
+                        });
+                        call.text(format_args!("{name} is at {percent}, then {then}"));
+                    });
+                }
+            }
+            Action::Closed => break,
+        }
+    }
+    let output = String::from_utf8(output).unwrap();
+    output.lines().skip(1).map(str::to_owned).collect()
+}
+
+fn call(arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"set_light","arguments":{arguments}}}}}"#
+    )
+}
+
+#[test]
+fn a_tool_is_listed_with_what_its_arguments_say() {
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#.to_owned();
+    let listed = answers("2025-11-25", &[list]);
+    let answer: serde_json::Value = serde_json::from_str(&listed[0]).unwrap();
+    let tool = &answer["result"]["tools"][0];
+    assert_eq!(tool["description"], "Sets one of the lights.\n\nIt takes a moment.");
+    assert_eq!(
+        tool["inputSchema"],
+        serde_json::from_str::<serde_json::Value>(SetLight::INPUT_SCHEMA).unwrap()
+    );
+    assert_eq!(tool["inputSchema"].get("description"), None);
+    assert_eq!(tool["inputSchema"]["properties"]["then"]["oneOf"][2]["type"], "null");
+}
+
+#[test]
+fn arguments_that_fit_reach_the_handler() {
+    for (arguments, text) in [
+        (r#"{"name":"d\u0065sk","percent":1e2}"#, "desk is at 100, then nothing"),
+        (r#"{"then":null,"percent":0,"name":""}"#, " is at 0, then nothing"),
+        (r#"{"name":"a","percent":1,"then":{"what":"off"}}"#, "a is at 1, then off"),
+        (
+            r#"{"then":{"seconds":[0.0,1],"wh\u0061t":"f\u0061de"},"name":"a","percent":1}"#,
+            "a is at 1, then a fade at once",
+        ),
+    ] {
+        let answer = answers("2025-11-25", &[call(arguments)]);
+        assert!(answer[0].contains(&format!(r#""text":"{text}""#)), "{answer:?}");
+        assert!(!answer[0].contains("isError"), "{answer:?}");
+    }
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_answered_and_the_field_is_named() {
+    for (arguments, why) in [
+        ("{}", "missing field `name`"),
+        (r#"{"name":"a","percent":101}"#, "`percent`: expected an integer from 0 to 100"),
+        (r#"{"name":"a","percent":256}"#, "`percent`: invalid value: integer `256`, expected u8"),
+        (r#"{"name":"a","name":"b"}"#, "duplicate field `name`"),
+        (r#"{"name":"a","level":1}"#, "unknown field `level`, expected one of `name`, `percent`, `then`"),
+        (r#"{"name":"a","then":[]}"#, "`then`: invalid type: an array, expected an object"),
+        (r#"{"name":"a","then":{}}"#, "`then`: missing field `what`"),
+        (
+            r#"{"name":"a","then":{"what":7}}"#,
+            "`then.what`: unknown variant 7, expected one of `fade`, `off`",
+        ),
+        (
+            r#"{"name":"a","then":{"what":"on"}}"#,
+            "`then.what`: unknown variant \"on\", expected one of `fade`, `off`",
+        ),
+        (r#"{"name":"a","then":{"what":"off","x":1}}"#, "`then`: unknown field `x`, there are none"),
+        (r#"{"name":"a","then":{"what":"off","what":"off"}}"#, "`then`: duplicate field `what`"),
+        (
+            r#"{"name":"a","then":{"seconds":[1,-1],"what":"fade"}}"#,
+            "`then.seconds[1]`: invalid value: integer `-1`, expected u16",
+        ),
+    ] {
+        let escaped = why.replace('"', "\\\"");
+        let answer = answers("2025-11-25", &[call(arguments)]);
+        let expected = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"Invalid arguments: {escaped}"}}],"isError":true}}}}"#
+        );
+        assert_eq!(answer, [expected]);
+        let answer = answers("2025-06-18", &[call(arguments)]);
+        let expected = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-32602,"message":"Invalid arguments: {escaped}"}}}}"#
+        );
+        assert_eq!(answer, [expected]);
+    }
+}
