@@ -26,7 +26,8 @@ pub enum Fault {
     },
     /// The input ended in the middle of a message.
     Truncated,
-    /// A JSON array: no batches are taken here, or this one is empty, or inside another.
+    /// A JSON array, or what has no place in a batch: no batches are taken here, or not in this revision; or one that is
+    /// empty, or inside another.
     Batch,
     /// A batch without members.
     EmptyBatch,

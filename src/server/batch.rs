@@ -104,7 +104,8 @@ impl Batching for Members {
     fn begin(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received {
         let array = Json::trusted(line);
         let tolerant = core.info.tolerance.missing_jsonrpc;
-        let answers = array.elements().filter(|element| is_answered(&member(line, *element, tolerant))).count();
+        let answers =
+            array.elements().filter(|element| is_answered(&member(line, *element, tolerant))).count();
         if array.index(0).is_none() {
             return Received::Fault(core.refuse(None, stream, Fault::EmptyBatch));
         }

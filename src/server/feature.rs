@@ -52,7 +52,7 @@ pub(crate) trait Sealed {
     }
 
     /// Whether there is a resource with this URI. `None`: it cannot say.
-    fn knows_resource(&self, _: Str<'_>) -> Option<bool> {
+    fn knows_uri(&self, _: Str<'_>) -> Option<bool> {
         None
     }
 

@@ -206,7 +206,8 @@ impl<'i> ServerInfo<'i> {
         self
     }
 
-    /// The revisions that it speaks: all of them if this is not called.
+    /// The revisions that it speaks: all of them if this is not called. One of them, `2025-03-26`, has batches: see
+    /// [`Server::batches`](crate::Server::batches).
     #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;

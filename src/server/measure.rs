@@ -84,6 +84,11 @@ mod tests {
             Fault::ShuttingDown,
             Fault::WrongJsonRpcVersion,
             Fault::Batch,
+            Fault::EmptyBatch,
+            Fault::BatchTooLarge { limit },
+            Fault::TooManyWatched { limit },
+            Fault::MissingClientCapability,
+            Fault::UnknownResource { code: -32002 },
         ];
         for fault in faults {
             assert!(fault.code().is_some());

@@ -210,8 +210,23 @@ impl<'b> Server<'b> {
         self
     }
 
-    /// Lends room for the answers to a batch, with [`Batches`], until they leave as one message. Half of it may be used by
-    /// one whose members are deferred while another comes: more than twice of what an answer may have is never used.
+    /// Takes batches, several messages in one JSON array, in sessions of `2025-03-26`, the only revision that has them;
+    /// `answers` is room for the answers until they leave as one message. Servers that speak that revision should call
+    /// this: otherwise a batch gets one error (-32600), and nothing of it is done.
+    ///
+    /// The host hears of the members as of lines, one after the other. The line of their answers is no longer than any
+    /// answer may be, so a batch is refused as a whole (-32600, naming how many there may be) if not even the smallest
+    /// errors for its requests would fit into that or into `answers`: some 180 bytes for each, and those of the longest
+    /// id. A member's answer may use what those of the others leave.
+    ///
+    /// A member may be [deferred](crate::server::Call::defer): the array then stays open, and everything else is served.
+    /// Members of another batch that comes meanwhile cannot be deferred, so that at most one is open; for both to have
+    /// all the room, lend twice of what an answer may have. A member that is cancelled is left out. What else is sent
+    /// comes before the array, or behind it, and never waits for it.
+    ///
+    /// `initialize` cannot be in a batch (-32600), nor can requests of the stateless era.
+    ///
+    /// Specification: 2025-03-26, *Base protocol*, *Batching*.
     #[must_use]
     pub fn batches(mut self, answers: impl Into<Buffer<'b>>) -> Server<'b> {
         self.core.batch = Batch::new(answers.into());

@@ -206,7 +206,7 @@ impl Sealed for Resources<'_> {
         self.subscribe
     }
 
-    fn knows_resource(&self, uri: Str<'_>) -> Option<bool> {
+    fn knows_uri(&self, uri: Str<'_>) -> Option<bool> {
         let matches = |template: &str| template::find(template, uri.chars(), "").is_some();
         match self.find(Catalogue::Resources, &|resource| uri == *resource) {
             Found::Nothing => match self.find(Catalogue::Templates, &matches) {
@@ -264,7 +264,7 @@ impl Resources<'_> {
         let Some(uri) = request.param("uri").and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`uri` must be the URI of a resource");
         };
-        if self.knows_resource(uri) == Some(false) {
+        if self.knows_uri(uri) == Some(false) {
             return not_found(request, uri);
         }
         request.hand_out(RequestKind::ReadResource, ReadResource::event, request.param("uri"), None)

@@ -110,7 +110,7 @@ fn can_watch(info: &ServerInfo<'_>) -> bool {
 }
 
 fn may_exist(info: &ServerInfo<'_>, uri: Str<'_>) -> bool {
-    let mut said = info.features.iter().filter_map(|feature| feature.knows_resource(uri));
+    let mut said = info.features.iter().filter_map(|feature| feature.knows_uri(uri));
     said.next().is_none_or(|first| first || said.any(|known| known))
 }
 

@@ -205,7 +205,8 @@ impl<'t> Tools<'t> {
         self
     }
 
-    /// Declares that the list may change; [`Server::changed`](crate::Server::changed) then says that it has.
+    /// Declares that the list may change; [`Server::changed`](crate::Server::changed) then says that it has. Clients of
+    /// `2026-07-28` hear of it if [`Subscriptions`](crate::server::Subscriptions) are offered, too.
     #[must_use]
     pub const fn list_changed(mut self) -> Self {
         self.list_changed = true;

@@ -27,6 +27,8 @@ pub(crate) struct Setup {
     pings: Option<Pings>,
     /// Room for the answers to batches.
     batches: usize,
+    /// Room for the URIs that are watched.
+    watches: usize,
     /// Lines that come before each dialogue, with everything that they cause.
     prelude: String,
 }
@@ -42,6 +44,7 @@ impl Setup {
             reply_room: None,
             pings: None,
             batches: 0,
+            watches: 0,
             prelude: String::new(),
         }
     }
@@ -70,6 +73,11 @@ impl Setup {
 
     pub(crate) fn pings(mut self, pings: Pings) -> Setup {
         self.pings = Some(pings);
+        self
+    }
+
+    pub(crate) fn watches(mut self, bytes: usize) -> Setup {
+        self.watches = bytes;
         self
     }
 
@@ -129,8 +137,9 @@ impl Setup {
         let (mut rx, mut tx) = (vec![0; way.rx], vec![0; self.tx]);
         let (mut slots, mut text) = (vec![Slot::EMPTY; self.slots], vec![0; self.text]);
         let info = self.info;
-        let mut batches = vec![0; self.batches];
+        let (mut batches, mut watches) = (vec![0; self.batches], vec![0; self.watches]);
         let mut server = Server::new(&info, way.rx(&mut rx), &mut tx[..]).unwrap();
+        server = server.watches(&mut watches[..]);
         if self.batches > 0 {
             server = server.batches(&mut batches[..]);
         }

@@ -84,6 +84,10 @@ impl Host<'_> {
             "log-json" => self.server.log_with(level_of(first), None, |out| {
                 let _ = out.raw(last);
             }),
+            "updated" => {
+                self.server.changed(Change::Resource(first));
+                Ok(())
+            }
             "end" => self.server.end_subscription(self.notes.ticket(first)),
             "shutdown" => {
                 self.server.shutdown(self.now);

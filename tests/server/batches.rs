@@ -2,59 +2,59 @@
 
 use crate::common::Setup;
 use crate::common::demo::TOOLS;
+use mcp_proto::Revision;
 use mcp_proto::server::{Feature, Limits, Logging, SecondInitialize, ServerInfo, Subscriptions};
-use mcp_proto::{Millis, Pings, Revision};
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
 
-const INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+pub(crate) const INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
 
-fn session() -> Setup {
+pub(crate) fn session() -> Setup {
     Setup::new(INFO).batches(4096).session(Revision::V2025_03_26)
 }
 
-fn call(id: &str, method: &str, params: &str) -> String {
+pub(crate) fn call(id: &str, method: &str, params: &str) -> String {
     let params = if params.is_empty() { String::new() } else { format!(",\"params\":{params}") };
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"{params}}}")
 }
 
-fn tool(id: &str, name: &str) -> String {
+pub(crate) fn tool(id: &str, name: &str) -> String {
     call(id, "tools/call", &format!("{{\"name\":\"{name}\"}}"))
 }
 
-fn ping(id: &str) -> String {
+pub(crate) fn ping(id: &str) -> String {
     call(id, "ping", "")
 }
 
-fn cancel(id: &str) -> String {
+pub(crate) fn cancel(id: &str) -> String {
     format!(
         "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{id}}}}}"
     )
 }
 
-fn pong(id: &str) -> String {
+pub(crate) fn pong(id: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}")
 }
 
-fn text(id: &str, text: &str) -> String {
+pub(crate) fn text(id: &str, text: &str) -> String {
     format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}"
     )
 }
 
-fn error(id: &str, code: i32, message: &str) -> String {
+pub(crate) fn error(id: &str, code: i32, message: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":\"{message}\"}}}}")
 }
 
-fn sends(members: &[&str]) -> String {
+pub(crate) fn sends(members: &[&str]) -> String {
     format!("> [{}]\n", members.join(","))
 }
 
-fn gets(members: &[&str]) -> String {
+pub(crate) fn gets(members: &[&str]) -> String {
     format!("< [{}]\n", members.join(","))
 }
 
-const PING: &str = "> call 90 ping\n< result 90\n";
+pub(crate) const PING: &str = "> call 90 ping\n< result 90\n";
 
 #[test]
 fn the_answers_to_a_batch_are_one_line() {
@@ -274,251 +274,4 @@ fn an_answer_may_use_what_the_others_leave() {
             ));
         }
     }
-}
-
-#[test]
-fn what_is_sent_meanwhile_comes_before_the_answers() {
-    let progress = call("1", "tools/call", "{\"name\":\"progress\",\"_meta\":{\"progressToken\":5}}");
-    let note = |progress: &str, message: &str| {
-        format!(
-            "< note notifications/progress {{\"progressToken\":5,\"progress\":{progress},\"total\":10{message}}}\n"
-        )
-    };
-    for (tx, room) in [(4096, 4096), (1024, 1024), (4096, 1024)] {
-        let setup = Setup::new(INFO).tx(tx).reply_room(room).batches(4096).session(Revision::V2025_03_26);
-        setup.check(&format!(
-            "{}! call progress {{}}\n! not now NotWanted\n! call echo {{}}\n{}{}{}{}",
-            sends(&[&ping("0"), &progress, &tool("2", "echo")]),
-            note("1", ",\"message\":\"a\""),
-            note("1.5", ""),
-            note("10", ",\"message\":\"b\""),
-            gets(&[&pong("0"), &text("1", "done"), &text("2", "{}")]),
-        ));
-        // A list that a handler has changed.
-        setup.check(&format!(
-            "{}! call change {{}}\n! call echo {{}}\n< note notifications/tools/list_changed\n{}",
-            sends(&[&tool("1", "change"), &tool("2", "echo")]),
-            gets(&[&text("1", "done"), &text("2", "{}")]),
-        ));
-    }
-}
-
-#[test]
-fn forgotten_answers_are_errors_in_the_array() {
-    let forgotten = error("1", -32603, "Internal error: the request was not answered");
-    session().check(&format!(
-        "{}! call drop {{}}\n! fault Unanswered\n! call unbalanced {{}}\n! fault InvalidReply\n{}",
-        sends(&[&tool("1", "drop"), &ping("2"), &tool("3", "unbalanced"), &ping("4")]),
-        gets(&[
-            &forgotten,
-            &pong("2"),
-            &error("3", -32603, "Internal error: the answer is not valid JSON"),
-            &pong("4")
-        ])
-    ));
-}
-
-#[test]
-fn a_batch_stays_open_until_its_deferred_members_are_answered() {
-    let batch = format!(
-        "{}! call defer {{}}\n! call defer {{}}\n",
-        sends(&[&tool("1", "defer"), &ping("2"), &tool("3", "defer")])
-    );
-    let answers = gets(&[&pong("2"), &text("3", "b"), &text("1", "a")]);
-    let both = format!("* answer 1 b\n{PING}* answer 0 a\n{answers}");
-    session().check(&format!("{batch}* deferred 2\n{PING}{both}* deferred 0\n{PING}"));
-    for (tx, room) in [(1024, 1024), (4096, 1024)] {
-        let setup = Setup::new(INFO).tx(tx).reply_room(room).batches(1024).session(Revision::V2025_03_26);
-        setup.check(&format!("{batch}{both}"));
-    }
-    // All that goes on meanwhile: calls, cancellations, pings, other batches.
-    let other = format!(
-        "{}! call echo {{}}\n{}",
-        sends(&[&tool("1x", "echo").replace("1x", "11"), &ping("12")]),
-        gets(&[&text("11", "{}"), &pong("12")])
-    );
-    session().check(&format!("{batch}{other}* answer 1 b\n{other}* answer 0 a\n{answers}{other}"));
-    // In those nothing can be deferred.
-    let busy = error("21", -32603, "Too many requests in flight (at most 4)");
-    session().check(&format!(
-        "{batch}{}! call defer {{}}\n! full\n{}* answer 0 a\n* answer 1 b\n{}{batch}* answer 3 b\n* answer 2 a\n{answers}",
-        sends(&[&tool("21", "defer"), &ping("22")]),
-        gets(&[&busy, &pong("22")]),
-        gets(&[&pong("2"), &text("1", "a"), &text("3", "b")]),
-    ));
-    // One that is deferred alone is.
-    session().check(&format!(
-        "{batch}> {}\n! call defer {{}}\n* answer 2 alone\n< {}\n{both}",
-        tool("31", "defer"),
-        text("31", "alone"),
-    ));
-}
-
-#[test]
-fn ids_are_in_use_while_their_request_is_in_flight() {
-    let twice = error(
-        "1",
-        -32600,
-        "Invalid request: a request with this id is still in flight: wait for its answer, or use another id",
-    );
-    session().check(&format!(
-        "{}! call defer {{}}\n! fault DuplicateId\n* answer 0 a\n{}",
-        sends(&[&tool("1", "defer"), &ping("1")]),
-        gets(&[&twice, &text("1", "a")])
-    ));
-}
-
-#[test]
-fn a_cancelled_member_is_left_out() {
-    let batch = format!(
-        "{}! call defer {{}}\n! call defer {{}}\n",
-        sends(&[&tool("1", "defer"), &tool("3", "defer")])
-    );
-    let first = format!("> {}\n! cancelled 0\n", cancel("1"));
-    let second = format!("> {}\n! cancelled 1\n", cancel("3"));
-    session().check(&format!("{batch}{first}* answer 1 b\n{}{PING}", gets(&[&text("3", "b")])));
-    session().check(&format!("{batch}* answer 1 b\n{first}{}{PING}", gets(&[&text("3", "b")])));
-    // If nothing is left, nothing is sent.
-    session().check(&format!("{batch}{first}{second}{PING}* deferred 0\n"));
-    // By the same batch, and by another.
-    session().check(&format!(
-        "{}! call defer {{}}\n! cancelled 0\n{}",
-        sends(&[&tool("1", "defer"), &cancel("1"), &ping("2")]),
-        gets(&[&pong("2")])
-    ));
-    session().check(&format!(
-        "{}! call defer {{}}\n! cancelled 0\n{PING}",
-        sends(&[&tool("1", "defer"), &cancel("1")])
-    ));
-    session().check(&format!(
-        "{batch}{}! cancelled 0\n! cancelled 1\n{}{}! call defer {{}}\n* answer 2 c\n{}",
-        sends(&[&ping("4"), &cancel("1"), &cancel("3")]),
-        gets(&[&pong("4")]),
-        sends(&[&tool("5", "defer")]),
-        gets(&[&text("5", "c")])
-    ));
-}
-
-#[test]
-fn a_member_that_takes_too_long_is_an_error_in_the_array() {
-    let late = error("1", -32603, "Internal error: the request was not finished in time");
-    let info = INFO.limits(Limits::DEFAULT.with_deferred(Millis(100)));
-    let setup = Setup::new(info).batches(4096).session(Revision::V2025_03_26);
-    setup.check(&format!(
-        "{}! call defer {{}}\n* deadline 100\n* time 100\n! expired 0\n{}{PING}",
-        sends(&[&tool("1", "defer"), &ping("2")]),
-        gets(&[&pong("2"), &late])
-    ));
-}
-
-#[test]
-fn the_end_of_a_connection_closes_an_open_batch() {
-    let batch = format!("{}! call defer {{}}\n", sends(&[&tool("1", "defer"), &ping("2")]));
-    for how in ["eof", "shutdown"] {
-        session().check(&format!(
-            "{batch}* {how}\n* answer 0 a\n{}! closed\n",
-            gets(&[&pong("2"), &text("1", "a")])
-        ));
-        let late = error("1", -32603, "Internal error: the request was not finished in time");
-        session().check(&format!(
-            "{batch}* {how}\n* time 2000\n! expired 0\n{}! closed\n",
-            gets(&[&pong("2"), &late])
-        ));
-    }
-    session().check(&format!("{batch}* broken\n! closed\n"));
-    session().check(&format!("{batch}* reset\n* deferred 0\n{PING}"));
-    // A client that starts over gets nothing of the old one.
-    let hello = crate::common::hello("2025-03-26");
-    let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).batches(4096);
-    setup.session(Revision::V2025_03_26).check(&format!(
-        "{batch}> call 5 initialize {hello}\n< result 5 …\n! restarted\n! connected 2025-03-26 c {{}}\n{PING}{}\
-         ! call defer {{}}\n* answer 1 b\n{}",
-        sends(&[&tool("1", "defer")]),
-        gets(&[&text("1", "b")])
-    ));
-}
-
-#[test]
-fn pings_of_the_server_do_not_wait_for_a_batch() {
-    let pings = Pings { interval: Millis(100), timeout: Millis(50), close: false };
-    session().pings(pings).check(&format!(
-        "{}! call defer {{}}\n* time 100\n< call \"ping-1\" ping\n\
-         > [{{\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"result\":{{}}}}]\n* answer 0 a\n{}",
-        sends(&[&tool("1", "defer")]),
-        gets(&[&text("1", "a")])
-    ));
-}
-
-#[test]
-fn members_wait_for_room_for_what_they_say_beside_their_answers() {
-    let progress =
-        |id: &str| call(id, "tools/call", "{\"name\":\"progress\",\"_meta\":{\"progressToken\":5}}");
-    let told = "< note notifications/progress …\n".repeat(3);
-    let heard = "! call progress {}\n! not now NotWanted\n";
-    let both = sends(&[&progress("1"), &progress("2")]);
-    let answers = gets(&[&text("1", "done"), &text("2", "done")]);
-    let setup = Setup::new(INFO.limits(Limits::DEFAULT.with_deferred(Millis(100))));
-    let setup = setup.tx(720).slots(4, 64).batches(1500).session(Revision::V2025_03_26);
-    setup.check(&format!("{both}{heard}{heard}{told}{told}{answers}{PING}"));
-    // The error of a member of an earlier batch waits for its own array.
-    setup.check(&format!(
-        "{}! call defer {{}}\n* block\n{both}{heard}* time 100\n! expired 0\n* unblock\n{heard}{told}{told}{answers}{}",
-        sends(&[&tool("9", "defer")]),
-        gets(&[&error("9", -32603, "Internal error: the request was not finished in time")])
-    ));
-}
-
-#[test]
-fn a_batch_is_dealt_with_before_the_host_answers_others() {
-    use mcp_proto::server::{Event, Server, Slot};
-    use mcp_proto::{Action, NotNow};
-    let (mut rx, mut tx, mut room) = ([0; 1024], [0; 4096], [0; 2048]);
-    let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 128]);
-    let info = INFO;
-    let server = Server::new(&info, &mut rx, &mut tx).unwrap().reply_room(1024).unwrap();
-    let mut server = server.batches(&mut room).in_flight(&mut slots, &mut text).unwrap();
-    let hello = call("0", "initialize", &crate::common::hello("2025-03-26"));
-    let first = format!("[{}]", tool("1", "defer"));
-    let second = format!("[{},{}]", tool("2", "echo"), ping("3"));
-    let mut input = format!("{hello}\n{first}\n{second}\n").into_bytes();
-    let (mut ticket, mut rooms, mut output) = (None, 0, Vec::new());
-    loop {
-        match server.poll(Millis(0)) {
-            Action::Event => match server.event().unwrap() {
-                Event::Call(call) if call.name() == "defer" => ticket = call.defer(None).ok(),
-                Event::Call(call) => {
-                    call.text("second");
-                    // It would stand in the midst of the other answers.
-                    assert_eq!(server.reply(ticket.unwrap()).unwrap_err(), NotNow::Busy);
-                }
-                Event::Room => {
-                    rooms += 1;
-                    server.reply(ticket.unwrap()).unwrap().text("first");
-                }
-                _ => {}
-            },
-            Action::Io(io) => {
-                let (out, mut receive) = io.split();
-                output.extend_from_slice(out.bytes());
-                let n = out.bytes().len();
-                out.sent(n);
-                if n == 0 && input.is_empty() {
-                    break;
-                }
-                let n = input.len().min(receive.space().len());
-                receive.space()[..n].copy_from_slice(&input[..n]);
-                receive.filled(n);
-                input.drain(..n);
-            }
-            Action::Closed => break,
-        }
-    }
-    let output = String::from_utf8(output).unwrap();
-    let lines: Vec<&str> = output.lines().skip(1).collect();
-    assert_eq!(rooms, 1);
-    let text = crate::batches::text;
-    assert_eq!(
-        lines,
-        [format!("[{},{}]", text("2", "second"), pong("3")), format!("[{}]", text("1", "first"))]
-    );
 }

@@ -13,6 +13,7 @@ mod frames;
 mod handshake;
 mod in_flight;
 mod limits;
+mod open_batches;
 mod output;
 mod prompts;
 mod random;

@@ -245,3 +245,64 @@ fn a_session_and_subscriptions_hear_side_by_side() {
         told("1"),
     ));
 }
+
+/// With resources of a catalogue: what is not in it cannot be watched.
+mod watching {
+    use super::*;
+    use mcp_proto::server::{Resource, Resources, Template};
+
+    static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("lib:log", "log")])
+        .templates(&[Template::new("lib:book/{id}", "book")]);
+    static WATCHED: Resources<'static> = RESOURCES.subscribe().list_changed();
+
+    static DECLARED: [&dyn Feature; 2] = [&WATCHED, &Subscriptions];
+    static SILENT: [&dyn Feature; 2] = [&RESOURCES, &Subscriptions];
+
+    const INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&DECLARED);
+
+    #[test]
+    fn a_session_watches_what_there_is() {
+        let setup = Setup::new(INFO).watches(100).session(Revision::V2025_11_25);
+        let updated = |uri: &str| format!("< note notifications/resources/updated {{\"uri\":\"{uri}\"}}\n");
+        setup.check(&format!(
+            "> call 1 resources/subscribe {{\"uri\":\"lib:l\\u006fg\"}}\n< result 1\n! subscribed lib:log\n\
+             > call 2 resources/subscribe {{\"uri\":\"lib:book/7\"}}\n< result 2\n! subscribed lib:book/7\n\
+             * updated lib:log\n{}* updated lib:book/8\n* updated lib:book/7\n{}\
+             > call 3 resources/unsubscribe {{\"uri\":\"lib:log\"}}\n< result 3\n! unsubscribed lib:log\n\
+             * updated lib:log\n",
+            updated("lib:log"),
+            updated("lib:book/7"),
+        ));
+        for revision in Revision::ALL.into_iter().filter(|revision| Revisions::HANDSHAKE.contains(*revision))
+        {
+            Setup::new(INFO).watches(100).session(revision).check(
+                "> call 1 resources/subscribe {\"uri\":\"none:\"}\n\
+                 < error 1 -32002 Resource not found data {\"uri\":\"none:\"}\n! fault UnknownResource\n",
+            );
+        }
+        // Not declared: not there.
+        let info = ServerInfo::new("s", "1").features(&SILENT);
+        Setup::new(info).watches(100).session(Revision::V2025_11_25).check(
+            "> call 1 resources/subscribe {\"uri\":\"lib:log\"}\n\
+             < error 1 -32601 Method not found: resources cannot be watched here\n! fault UnknownMethod\n",
+        );
+    }
+
+    #[test]
+    fn a_subscription_watches_what_there_is() {
+        let filter =
+            r#"{"resourcesListChanged":true,"resourceSubscriptions":["lib:log","none:","lib:book/7"]}"#;
+        let honoured = r#"{"resourcesListChanged":true,"resourceSubscriptions":["lib:log","lib:book/7"]}"#;
+        let updated = |id: &str, uri: &str| {
+            format!("< note notifications/resources/updated {{{},\"uri\":\"{uri}\"}}\n", tag(id))
+        };
+        Setup::new(INFO).watches(100).check(&format!(
+            "{}{}! listening [Resources] [\"lib:log\", \"lib:book/7\"]\n* updated lib:log\n{}* changed resources\n\
+             < note notifications/resources/list_changed {{{}}}\n* updated none:\n",
+            listen("1", filter),
+            acknowledged("1", honoured),
+            updated("1", "lib:log"),
+            tag("1"),
+        ));
+    }
+}

@@ -31,7 +31,7 @@ impl Sealed for Files {
         true
     }
 
-    fn knows_resource(&self, uri: Str<'_>) -> Option<bool> {
+    fn knows_uri(&self, uri: Str<'_>) -> Option<bool> {
         (uri == "file:///gone").then_some(false)
     }
 
