@@ -19,7 +19,7 @@ pub(crate) fn write_params(info: &ClientInfo<'_>, revision: Revision, out: &mut 
     if revision.era() == Era::Handshake {
         out.field_string("protocolVersion", revision.as_str());
         out.key("capabilities");
-        out.token("{}");
+        info.write_capabilities(revision, out);
         out.key("clientInfo");
         info.write(revision, out);
     }

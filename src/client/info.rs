@@ -2,8 +2,11 @@
 
 use crate::json::{DEPTH_LIMIT, Writer};
 use crate::time::Millis;
+use crate::types::capabilities::ClientCapabilities;
 use crate::types::meta;
 use crate::version::{Era, Revision, Revisions};
+
+use super::declared::RawMembers;
 
 /// Who a client is and how it behaves. Made to be a `static`.
 ///
@@ -16,11 +19,17 @@ pub struct ClientInfo<'i> {
     pub(crate) name: &'i str,
     pub(crate) version: &'i str,
     pub(crate) title: Option<&'i str>,
+    pub(crate) description: Option<&'i str>,
+    pub(crate) website: Option<&'i str>,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) extensions: RawMembers<'i>,
+    pub(crate) experimental: RawMembers<'i>,
     pub(crate) connect: Connect,
     pub(crate) revisions: Revisions,
     pub(crate) timeouts: Timeouts,
     pub(crate) depth: u8,
     pub(crate) pages: u32,
+    pub(crate) rounds: u32,
 }
 
 /// Which era a client tries.
@@ -76,11 +85,17 @@ impl<'i> ClientInfo<'i> {
             name,
             version,
             title: None,
+            description: None,
+            website: None,
+            capabilities: ClientCapabilities::NONE,
+            extensions: &[],
+            experimental: &[],
             connect: Connect::Automatic,
             revisions: Revisions::ALL,
             timeouts: Timeouts::DEFAULT,
             depth: DEPTH_LIMIT,
             pages: 1000,
+            rounds: 10,
         }
     }
 
@@ -88,6 +103,20 @@ impl<'i> ClientInfo<'i> {
     #[must_use]
     pub const fn title(mut self, title: &'i str) -> Self {
         self.title = Some(title);
+        self
+    }
+
+    /// What the client is for (from `2025-11-25` on).
+    #[must_use]
+    pub const fn description(mut self, description: &'i str) -> Self {
+        self.description = Some(description);
+        self
+    }
+
+    /// The address of its website (from `2025-11-25` on).
+    #[must_use]
+    pub const fn website(mut self, url: &'i str) -> Self {
+        self.website = Some(url);
         self
     }
 
@@ -126,6 +155,13 @@ impl<'i> ClientInfo<'i> {
         self
     }
 
+    /// How often a server may ask for input before it answers a request (`2026-07-28`). Ten times if this is not called.
+    #[must_use]
+    pub const fn rounds(mut self, limit: u32) -> Self {
+        self.rounds = limit;
+        self
+    }
+
     /// `clientInfo`, with the members that the revision has.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
@@ -133,6 +169,12 @@ impl<'i> ClientInfo<'i> {
         out.field_string("version", self.version);
         if let Some(title) = self.title.filter(|_| revision >= Revision::V2025_06_18) {
             out.field_string("title", title);
+        }
+        if revision >= Revision::V2025_11_25 {
+            let more = [("description", self.description), ("websiteUrl", self.website)];
+            for (name, text) in more.into_iter().filter_map(|(name, text)| Some((name, text?))) {
+                out.field_string(name, text);
+            }
         }
         out.end_object();
     }
@@ -150,7 +192,7 @@ impl<'i> ClientInfo<'i> {
             out.key(meta::CLIENT_INFO);
             self.write(revision, out);
             out.key(meta::CLIENT_CAPABILITIES);
-            out.token("{}");
+            self.write_capabilities(revision, out);
         }
         if let Some(token) = token {
             out.key(meta::PROGRESS_TOKEN);

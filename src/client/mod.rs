@@ -3,6 +3,7 @@
 mod calls;
 mod connect;
 mod core;
+mod declared;
 mod event;
 mod info;
 mod plan;
@@ -92,6 +93,7 @@ impl<'b> Client<'b> {
         if self.core.info.revisions.is_empty() {
             return Err(Misuse::NoRevision);
         }
+        self.core.info.check_declared()?;
         let needed = Input::needed(ID_LIMIT);
         if self.input.limit() < needed {
             return Err(Misuse::RxTooSmall { needed });

@@ -20,6 +20,12 @@ macro_rules! bits {
                 $name(self.0 | other.0)
             }
 
+            /// These without those of `other`.
+            #[must_use]
+            pub const fn without(self, other: $name) -> $name {
+                $name(self.0 & !other.0)
+            }
+
             fn add(&mut self, other: $name, declared: bool) {
                 if declared {
                     *self = self.with(other);
@@ -50,6 +56,19 @@ impl ClientCapabilities {
     pub const ROOTS_LIST_CHANGED: ClientCapabilities = ClientCapabilities(16);
     /// `sampling.tools`
     pub const SAMPLING_TOOLS: ClientCapabilities = ClientCapabilities(32);
+    /// `sampling.context`
+    pub const SAMPLING_CONTEXT: ClientCapabilities = ClientCapabilities(64);
+
+    /// A part of a capability declares the whole.
+    pub(crate) const fn with_what_they_are_part_of(mut self) -> ClientCapabilities {
+        if self.has(Self::ROOTS_LIST_CHANGED) {
+            self = self.with(Self::ROOTS);
+        }
+        if self.has(Self::SAMPLING_TOOLS) || self.has(Self::SAMPLING_CONTEXT) {
+            self = self.with(Self::SAMPLING);
+        }
+        self
+    }
 
     pub(crate) fn of(declared: Json<'_>) -> ClientCapabilities {
         let [roots, sampling, elicitation] = declared.pick(["roots", "sampling", "elicitation"]);
@@ -58,6 +77,7 @@ impl ClientCapabilities {
         bits.add(ClientCapabilities::ROOTS_LIST_CHANGED, has_flag(roots, "listChanged"));
         bits.add(ClientCapabilities::SAMPLING, is_declared(sampling));
         bits.add(ClientCapabilities::SAMPLING_TOOLS, has_flag(sampling, "tools"));
+        bits.add(ClientCapabilities::SAMPLING_CONTEXT, has_flag(sampling, "context"));
         let url = has_flag(elicitation, "url");
         bits.add(ClientCapabilities::ELICITATION_URL, url);
         let form = is_declared(elicitation) && (!url || has_flag(elicitation, "form"));
@@ -137,6 +157,7 @@ mod tests {
             (r#"{"elicitation":{"url":{}}}"#, C::ELICITATION_URL),
             (r#"{"elicitation":{"form":{},"url":{}}}"#, C::ELICITATION_FORM.with(C::ELICITATION_URL)),
             (r#"{"sampling":{"tools":{}},"tools":{}}"#, C::SAMPLING.with(C::SAMPLING_TOOLS)),
+            (r#"{"sampling":{"context":{}}}"#, C::SAMPLING.with(C::SAMPLING_CONTEXT)),
             (r#"{"experimental":{"sampling":true}}"#, C::NONE),
         ];
         for (text, expected) in cases {
