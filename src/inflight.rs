@@ -410,7 +410,7 @@ impl<D: Data> InFlight<'_, D> {
 }
 
 /// Hashes what a string says, however it is escaped; a quote before it tells it from a number.
-fn hash_text(seed: u64, text: Str<'_>) -> u32 {
+pub(crate) fn hash_text(seed: u64, text: Str<'_>) -> u32 {
     match text.as_str() {
         Some(plain) => hash::hash(seed, core::iter::once(b'"').chain(plain.bytes())),
         None => {

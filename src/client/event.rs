@@ -6,6 +6,7 @@ use crate::json::{Decimal, Json, Kind, Str};
 use crate::outcome::{Outcome, RpcError};
 use crate::types::level::Level;
 
+use super::asked::Asked;
 use super::connect::Connected;
 use super::request::Method;
 
@@ -28,6 +29,18 @@ pub enum Event<'a> {
     Log(LogMessage<'a>),
     /// The server says that a list has changed.
     Changed(Listed),
+    /// The server asks for something that the client has declared (up to `2025-11-25`).
+    Asked(Asked<'a>),
+    /// A request of the server's that was [deferred](Asked::defer) is taken back: stop working on it. It gets no answer,
+    /// and its ticket is gone. So it is when the connection ends.
+    Cancelled {
+        /// The request.
+        ticket: Ticket,
+        /// Why, if the server said so.
+        reason: Option<Str<'a>>,
+    },
+    /// A request of the server's that was deferred took too long; it is answered with an error. Its ticket is gone.
+    Expired(Ticket),
     /// Another notification of the server's.
     Notification {
         /// Its method.
@@ -222,6 +235,10 @@ pub struct Tool<'a> {
 }
 
 impl<'a> Tool<'a> {
+    pub(crate) fn of(entry: Json<'a>) -> Tool<'a> {
+        Tool { entry }
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(&self) -> Option<Str<'a>> {

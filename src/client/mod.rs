@@ -1,17 +1,23 @@
 //! The client side of one connection, in both eras.
 
+mod asked;
 mod calls;
 mod connect;
 mod core;
 mod declared;
 mod event;
 mod info;
+mod nature;
 mod plan;
 mod receive;
 mod request;
 
 use ::core::mem;
 
+pub use self::asked::answers::{Roots, Sampled};
+pub use self::asked::sampling::{Block, IncludeContext, Message, ModelPreferences, Sample, ToolChoice};
+pub use self::asked::views::{Choice, ElicitForm, InputRequest, OpenUrl, Property, PropertyKind};
+pub use self::asked::{Asked, AskedReply};
 pub use self::connect::Connected;
 pub use self::event::{
     Content, Event, Failure, Finished, Listed, LogMessage, Progress, Tool, ToolResult, ToolsPage,
@@ -99,7 +105,7 @@ impl<'b> Client<'b> {
             return Err(Misuse::RxTooSmall { needed });
         }
         let needed = self.core.measure();
-        if self.core.output.reply_room() < needed {
+        if self.core.output.reply_room() < needed || self.core.reply_room < self.core.small() {
             return Err(Misuse::TxTooSmall { needed });
         }
         Ok(self)
@@ -109,7 +115,7 @@ impl<'b> Client<'b> {
     /// every request is refused as [`NotNow::Full`](crate::NotNow::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
-        self.core.in_flight = InFlight::lent(slots, text);
+        self.set_in_flight(InFlight::lent(slots, text));
         self
     }
 
@@ -117,8 +123,32 @@ impl<'b> Client<'b> {
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn in_flight_grown(mut self, limit: usize) -> Client<'b> {
-        self.core.in_flight = InFlight::grown(limit, 1024);
+        self.set_in_flight(InFlight::grown(limit, 1024));
         self
+    }
+
+    /// The seed stays, whichever is set first.
+    fn set_in_flight(&mut self, mut table: InFlight<'b, Outgoing>) {
+        table.set_seed(self.core.in_flight.seed());
+        self.core.in_flight = table;
+    }
+
+    /// Hashes the ids of the server with this seed. Give a random one where a server may want to slow the client down.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Client<'b> {
+        self.core.in_flight.set_seed(seed);
+        self
+    }
+
+    /// Lets each answer to the server use at most `bytes` of the transmit buffer. A request of the server's is handed out
+    /// when so much is free. If this is not called, an answer may use the whole of a lent buffer, which therefore drains
+    /// first.
+    ///
+    /// # Errors
+    /// [`Misuse::TxTooSmall`]: the machine's own messages need more.
+    pub fn reply_room(mut self, bytes: usize) -> Result<Client<'b>, Misuse> {
+        self.core.reply_room = bytes.min(self.core.reply_room);
+        self.checked()
     }
 
     /// Takes and gives whole messages instead of lines: for WebSockets and queues.
@@ -145,7 +175,7 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// How many requests are in flight.
+    /// How many requests are in flight, those of the server that were [deferred](Asked::defer) included.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.core.in_flight.len()
@@ -154,7 +184,8 @@ impl<'b> Client<'b> {
     /// Whether a request is in flight.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
-        self.core.open(ticket).is_some()
+        let asked = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Asked);
+        asked || self.core.open(ticket).is_some()
     }
 
     /// Where the connection is.
@@ -197,6 +228,7 @@ impl<'b> Client<'b> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         if self.plan.is_none() && mem::take(&mut self.holds_line) {
+            self.core.answer_owed(self.input.bytes());
             self.input.release();
         }
         while self.plan.is_none() && self.advance() {}
@@ -219,7 +251,8 @@ impl<'b> Client<'b> {
     /// What happened, if the last poll said [`Action::Event`].
     pub fn event(&mut self) -> Option<Event<'_>> {
         let plan = self.plan.take()?;
-        let line = self.input.bytes();
+        let Client { input, core, .. } = self;
+        let line = input.bytes();
         let view = |span: Span| rpc::view(line, span);
         Some(match plan {
             Plan::Fault(fault) => Event::Fault(fault),
@@ -250,6 +283,13 @@ impl<'b> Client<'b> {
             Plan::Progress { ticket, params } => Event::Progress(Progress { ticket, params: view(params) }),
             Plan::Log { params } => Event::Log(LogMessage { params: view(params) }),
             Plan::Changed(listed) => Event::Changed(listed),
+            Plan::Expired(ticket) => Event::Expired(ticket),
+            Plan::Cancelled { ticket, reason } => {
+                Event::Cancelled { ticket, reason: reason.and_then(|reason| view(reason).string()) }
+            }
+            Plan::Asked { id, params, context } => {
+                Event::Asked(core.asked(view(id).bytes(), params.map(view), context))
+            }
             Plan::Notification { method, params } => {
                 let method = view(method).string()?;
                 Event::Notification { method, params: params.map(view) }
@@ -263,6 +303,10 @@ impl<'b> Client<'b> {
             // What has come already is still heard: a server may have answered before it went.
             self.core.output.clear();
             self.input.end();
+        }
+        if let Some(fault) = self.core.fault.take() {
+            self.plan = Some(Plan::Fault(fault));
+            return true;
         }
         match self.core.life.state() {
             State::Closed => return false,
@@ -286,7 +330,7 @@ impl<'b> Client<'b> {
     }
 
     fn tell_room(&mut self) -> bool {
-        let tell = self.core.wants_room && self.core.output.is_empty();
+        let tell = self.core.wants_room && self.core.output.is_empty() && !self.core.ask_waits;
         if tell {
             self.core.wants_room = false;
             self.plan = Some(Plan::Room);
@@ -300,6 +344,11 @@ impl<'b> Client<'b> {
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return false };
         let (method, lost) = match outgoing.stage {
+            Stage::Asked => {
+                self.core.expire_ask(ticket);
+                self.plan = Some(Plan::Expired(ticket));
+                return true;
+            }
             Stage::Failed(lost) => (outgoing.method, lost),
             Stage::Waiting if outgoing.clock != Clock::Running => {
                 if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
@@ -352,8 +401,13 @@ impl<'b> Client<'b> {
             }
             LineContent::Truncated => false,
         };
-        if is_request && self.core.answers() && !self.core.can_answer() {
-            return false;
+        if is_request && self.core.answers() {
+            let for_host = class.as_ref().is_some_and(|class| receive::is_for_host(&self.core, bytes, class));
+            let has_room = if for_host { self.core.has_reply_room() } else { self.core.can_answer() };
+            self.core.ask_waits = for_host && !has_room;
+            if !has_room {
+                return false;
+            }
         }
         self.core.keep_alive.heard();
         self.core.output.show();
@@ -408,11 +462,14 @@ impl<'b> Client<'b> {
         if let Some(ticket) = self.core.in_flight.first_from(self.ending) {
             self.ending = ticket.slot;
             let open = self.core.open(ticket).copied();
+            let asked = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Asked);
             self.core.in_flight.unqueue_all();
             self.core.in_flight.release(ticket);
             if let Some(outgoing) = open {
                 let outcome = OutcomePlan::Lost(Lost::Closed);
                 self.plan = Some(Plan::Finished { ticket, method: outgoing.method, outcome });
+            } else if asked {
+                self.plan = Some(Plan::Cancelled { ticket, reason: None });
             }
             return true;
         }

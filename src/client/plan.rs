@@ -6,6 +6,7 @@ use crate::json::Span;
 use crate::outcome::Lost;
 use crate::version::Revision;
 
+use super::asked::Context;
 use super::event::Listed;
 use super::request::Method;
 
@@ -22,6 +23,9 @@ pub(crate) enum Plan {
     Progress { ticket: Ticket, params: Span },
     Log { params: Span },
     Changed(Listed),
+    Asked { id: Span, params: Option<Span>, context: Context },
+    Cancelled { ticket: Ticket, reason: Option<Span> },
+    Expired(Ticket),
     Notification { method: Span, params: Option<Span> },
 }
 

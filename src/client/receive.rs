@@ -6,10 +6,11 @@ use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
 use crate::line::Content;
 use crate::outcome::Lost;
-use crate::rpc::{self, Class, Invalid, Outcome};
+use crate::rpc::{self, Class, Invalid, Outcome, place};
 use crate::types::capabilities::ServerCapabilities;
 use crate::version::Era;
 
+use super::asked::Owed;
 use super::core::{Core, ID_LIMIT};
 use super::event::Listed;
 use super::plan::{FailurePlan, OutcomePlan, Plan};
@@ -34,7 +35,7 @@ impl From<Option<Plan>> for Received {
 /// Deals with a valid JSON text. There is room for an answer, if it is a request.
 pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Received {
     match class {
-        Class::Request { id, method, .. } => request(core, line, id, method, stream),
+        Class::Request { id, method, params } => request(core, line, id, method, params, stream),
         Class::Notification { method, params } => notification(core, line, method, params),
         Class::Response { id, outcome } => response(core, line, id, outcome),
         Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent.is_none()) {
@@ -96,23 +97,50 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
     }
 }
 
-/// A server of the handshake era may ask things. All that is answered is whether the client is there.
-fn request(core: &mut Core<'_>, line: &[u8], id: Span, method: Span, stream: StreamId) -> Received {
-    let id = line.get(id.range()).unwrap_or_default();
-    let method = rpc::view(line, method).string();
+/// A server of the handshake era may ask whether the client is there, and for what it has declared.
+fn request(
+    core: &mut Core<'_>,
+    line: &[u8],
+    id: Span,
+    method: Span,
+    params: Option<Span>,
+    stream: StreamId,
+) -> Received {
+    let id_text = line.get(id.range()).unwrap_or_default();
+    let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     if !core.answers() {
         // The specification forbids the client to answer, even with an error.
         return Received::Fault(Fault::UnknownMethod);
     }
-    if id.len() > ID_LIMIT {
+    if id_text.len() > ID_LIMIT {
         return Received::Fault(Fault::IdTooLong { limit: ID_LIMIT });
     }
-    if method.is_some_and(|method| method == "ping") {
-        core.answer(id, stream, None);
-        return Received::Done;
+    let refused = match () {
+        () if core.in_flight.find(rpc::view(line, id)).is_some() => Fault::DuplicateId,
+        () if method == "ping" => {
+            core.answer(id_text, stream, None);
+            return Received::Done;
+        }
+        () => match core.asked_for(method, params.map(|params| rpc::view(line, params)), stream) {
+            Ok(context) => {
+                core.owed = Some(Owed { id, stream });
+                return Received::Host(Plan::Asked { id, params, context });
+            }
+            Err(fault) => fault,
+        },
+    };
+    core.answer(id_text, stream, Some(refused));
+    Received::Fault(refused)
+}
+
+/// Whether the host may be asked, so that there has to be room for its answer.
+pub(crate) fn is_for_host(core: &Core<'_>, line: &[u8], class: &Class) -> bool {
+    match class {
+        Class::Request { method, .. } => {
+            rpc::view(line, *method).string().is_some_and(|method| core.may_be_asked(method))
+        }
+        _ => false,
     }
-    core.answer(id, stream, Some(Fault::UnknownMethod));
-    Received::Fault(Fault::UnknownMethod)
 }
 
 fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
@@ -131,8 +159,7 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
         };
     }
     if name == "notifications/cancelled" {
-        // Nothing that the server asks is ever in flight: it is answered at once.
-        return Received::Fault(Fault::UnknownCancel);
+        return cancelled(core, line, object);
     }
     let lists = [
         ("notifications/tools/list_changed", Listed::Tools),
@@ -142,6 +169,19 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
     match lists.into_iter().find(|(method, _)| name == **method) {
         Some((_, listed)) => Received::Host(Plan::Changed(listed)),
         None => Received::Host(Plan::Notification { method, params }),
+    }
+}
+
+/// The server takes back what it asked.
+fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Span>) -> Received {
+    let params = params.map_or(Json::NULL, |params| rpc::view(line, params));
+    let [id, reason] = params.pick(["requestId", "reason"]);
+    let Some(id) = id.filter(|id| rpc::is_id(*id)) else { return Received::Fault(Fault::UnknownCancel) };
+    let reason = reason.filter(|reason| reason.kind() == Kind::String);
+    let reason = reason.map(|reason| place(line, reason.bytes()));
+    match core.ask_cancelled(id, reason) {
+        Ok(plan) => Received::Host(plan),
+        Err(fault) => Received::Fault(fault),
     }
 }
 
@@ -204,7 +244,9 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
             core.set_stage(ticket, Stage::Over);
             return Received::Done;
         }
-        Stage::NextPage | Stage::Failed(_) | Stage::Over => return Received::Done,
+        Stage::NextPage | Stage::Failed(_) | Stage::Over | Stage::Asked | Stage::Expired => {
+            return Received::Done;
+        }
     }
     match outcome {
         Outcome::Malformed => finish(core, ticket, OutcomePlan::Lost(Lost::Invalid)),

@@ -8,14 +8,17 @@ use crate::output::Overflow;
 use crate::time::Millis;
 use crate::version::Revision;
 
+use super::asked::Context;
 use super::core::Core;
+use super::nature::Nature;
 
-/// A request that the client has in flight.
+/// A request that the client has in flight, or one of the server's that it answers later.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing {
     /// Which of all requests it is: together with its slot, its id.
     pub(crate) sequence: u64,
     pub(crate) method: Method,
+    pub(crate) nature: Nature,
     pub(crate) stage: Stage,
     pub(crate) clock: Clock,
     pub(crate) wants_progress: bool,
@@ -24,8 +27,11 @@ pub struct Outgoing {
     /// As a span until the clock runs for the first time, then the point after which no progress helps.
     pub(crate) maximum: Millis,
     pub(crate) last_progress: Option<Decimal>,
-    /// How many pages of a list have come.
+    /// How many pages of a list have come, or how often the server has asked back.
     pub(crate) pages: u32,
+    /// A request of the server's: what its answer depends on, and how much of the slot's text is its id.
+    pub(crate) asked: Option<Context>,
+    pub(crate) id_length: u16,
 }
 
 /// What a request is, as far as its answer depends on it.
@@ -60,12 +66,17 @@ pub(crate) enum Stage {
     Cancelled,
     /// The host has heard its end, and the peer does not have to.
     Over,
+    /// A request of the server's, which the host answers later.
+    Asked,
+    /// One whose time was over, of which the host has heard; the error for it is to be written. Its text is its id.
+    Expired,
 }
 
 impl Data for Outgoing {
     const EMPTY: Outgoing = Outgoing {
         sequence: 0,
         method: Method::Other,
+        nature: Nature::Other,
         stage: Stage::Over,
         clock: Clock::Stopped,
         wants_progress: false,
@@ -74,10 +85,12 @@ impl Data for Outgoing {
         maximum: Millis::ZERO,
         last_progress: None,
         pages: 0,
+        asked: None,
+        id_length: 0,
     };
 
     fn id_length(&self) -> usize {
-        0
+        self.id_length.into()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Span, Str, Writer};
+pub(crate) use crate::rpc::place;
 use crate::server::core::{Core, Shape};
 use crate::server::info::ServerInfo;
 use crate::server::plan::{Plan, RequestKind};
@@ -137,10 +138,4 @@ impl<'r> Request<'r, '_> {
             context,
         })
     }
-}
-
-/// Where `part` stands in `line`, which it is a part of.
-pub(crate) fn place(line: &[u8], part: &[u8]) -> Span {
-    let start = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
-    Span { start, end: start.saturating_add(part.len()) }
 }

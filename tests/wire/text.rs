@@ -1,7 +1,7 @@
 //! Events and messages as text that a test can state.
 
 use mcp_proto::Ticket;
-use mcp_proto::client::{Event, Failure, Outcome};
+use mcp_proto::client::{Event, Failure, InputRequest, Outcome};
 
 /// What every request of the stateless era carries; shown as `{..` in what was sent.
 pub const META: &str = concat!(
@@ -45,6 +45,16 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
             let logger = it.logger().map_or(String::new(), |logger| format!(" {logger}"));
             format!("log {level}{logger} {}", it.data())
         }
+        Event::Asked(asked) => match asked.input() {
+            InputRequest::Roots => "asked roots".to_owned(),
+            InputRequest::Elicit(form) => format!("asked form {}", form.message()),
+            InputRequest::OpenUrl(open) => format!("asked url {}", open.url()),
+            InputRequest::Sample(sample) => format!("asked sample {}", sample.max_tokens()),
+            _ => "?".to_owned(),
+        },
+        Event::Cancelled { reason: Some(reason), .. } => format!("cancelled {reason}"),
+        Event::Cancelled { .. } => "cancelled".to_owned(),
+        Event::Expired(_) => "expired".to_owned(),
         Event::Changed(listed) => format!("changed {listed:?}"),
         Event::Notification { method, params: Some(params) } => format!("notified {method} {params}"),
         Event::Notification { method, params: None } => format!("notified {method}"),
@@ -59,12 +69,24 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
     (text, None)
 }
 
+/// A request of the stateless era as if the client had declared nothing.
+fn without_capabilities(text: &str) -> String {
+    let key = r#""io.modelcontextprotocol/clientCapabilities":{"#;
+    let Some((before, after)) = text.split_once(key) else { return text.to_owned() };
+    let mut depth = 1;
+    let end = after.find(|it| {
+        depth += i32::from(it == '{') - i32::from(it == '}');
+        depth == 0
+    });
+    format!("{before}{key}{}", &after[end.unwrap()..])
+}
+
 /// A message as tests state it: without `jsonrpc`, `@` for the id of a request and for its progress token, `@name`
 /// for an id in a cancellation, and [`META`] as `{..`.
 pub fn shorten(line: &str, ids: &[(String, String)]) -> String {
     let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
     let rest = line.strip_prefix(r#"{"jsonrpc":"2.0","#).unwrap_or_else(|| panic!("no envelope: {line}"));
-    let mut text = format!("{{{rest}").replace(META, "{..");
+    let mut text = without_capabilities(&format!("{{{rest}")).replace(META, "{..");
     if value.get("method").is_some() && value.get("id").is_some_and(serde_json::Value::is_u64) {
         let id = &value["id"];
         text = text.replacen(&format!(r#""id":{id}"#), r#""id":@"#, 1);
