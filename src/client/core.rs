@@ -246,7 +246,9 @@ impl<'b> Core<'b> {
             Stage::Cancelled => self.write_cancel(ticket, outgoing, ""),
             Stage::NextPage => self.write_next_page(ticket, outgoing),
             Stage::Expired => self.write_expired(ticket, outgoing),
-            Stage::Waiting | Stage::Failed(_) | Stage::Over | Stage::Asked => Ok(()),
+            Stage::Waiting | Stage::NeedsInput { .. } | Stage::Failed(_) | Stage::Over | Stage::Asked => {
+                Ok(())
+            }
         };
         // A request that does not even fit alone never will.
         let hopeless = written.is_err() && outgoing.stage == Stage::NextPage && self.output.is_empty();
@@ -313,7 +315,8 @@ impl<'b> Core<'b> {
         match outgoing.stage {
             // It is in the queue already, and the server has answered the page before.
             Stage::NextPage => self.set_stage(ticket, Stage::Over),
-            Stage::Failed(_) => self.in_flight.release(ticket),
+            // The server has answered it.
+            Stage::Failed(_) | Stage::NeedsInput { .. } => self.in_flight.release(ticket),
             Stage::Waiting if self.write_cancel(ticket, outgoing, reason).is_ok() => {
                 self.in_flight.release(ticket)
             }

@@ -9,6 +9,7 @@ use crate::types::level::Level;
 use super::asked::Asked;
 use super::connect::Connected;
 use super::request::Method;
+use super::rounds::InputRequired;
 
 /// What happened. It borrows the machine until the next poll.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub enum Event<'a> {
     Log(LogMessage<'a>),
     /// The server says that a list has changed.
     Changed(Listed),
+    /// The server needs something before it answers a request (`2026-07-28`).
+    InputRequired(InputRequired<'a>),
     /// The server asks for something that the client has declared (up to `2025-11-25`).
     Asked(Asked<'a>),
     /// A request of the server's that was [deferred](Asked::defer) is taken back: stop working on it. It gets no answer,

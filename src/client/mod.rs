@@ -11,6 +11,7 @@ mod nature;
 mod plan;
 mod receive;
 mod request;
+mod rounds;
 
 use ::core::mem;
 
@@ -24,6 +25,7 @@ pub use self::event::{
 };
 pub use self::info::{ClientInfo, Connect, Timeouts};
 pub use self::request::{Options, Outgoing};
+pub use self::rounds::{InputAnswers, InputRequired};
 pub use crate::outcome::{Lost, Outcome, RpcError};
 
 use self::core::{Core, ID_LIMIT};
@@ -284,6 +286,9 @@ impl<'b> Client<'b> {
             Plan::Log { params } => Event::Log(LogMessage { params: view(params) }),
             Plan::Changed(listed) => Event::Changed(listed),
             Plan::Expired(ticket) => Event::Expired(ticket),
+            Plan::InputRequired { ticket, result } => {
+                Event::InputRequired(InputRequired { ticket, result: view(result) })
+            }
             Plan::Cancelled { ticket, reason } => {
                 Event::Cancelled { ticket, reason: reason.and_then(|reason| view(reason).string()) }
             }
@@ -350,11 +355,14 @@ impl<'b> Client<'b> {
                 return true;
             }
             Stage::Failed(lost) => (outgoing.method, lost),
-            Stage::Waiting if outgoing.clock != Clock::Running => {
+            Stage::Waiting | Stage::NeedsInput { .. } if outgoing.clock != Clock::Running => {
                 if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
                     outgoing.maximum = now.plus(outgoing.maximum);
                 }
-                let deadline = now.plus(outgoing.timeout).min(outgoing.maximum);
+                let deadline = match outgoing.stage {
+                    Stage::Waiting => now.plus(outgoing.timeout).min(outgoing.maximum),
+                    _ => outgoing.maximum,
+                };
                 self.core.in_flight.set_deadline(ticket, Some(deadline));
                 return true;
             }

@@ -26,6 +26,7 @@ pub(crate) enum Plan {
     Asked { id: Span, params: Option<Span>, context: Context },
     Cancelled { ticket: Ticket, reason: Option<Span> },
     Expired(Ticket),
+    InputRequired { ticket: Ticket, result: Span },
     Notification { method: Span, params: Option<Span> },
 }
 

@@ -244,9 +244,7 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
             core.set_stage(ticket, Stage::Over);
             return Received::Done;
         }
-        Stage::NextPage | Stage::Failed(_) | Stage::Over | Stage::Asked | Stage::Expired => {
-            return Received::Done;
-        }
+        _ => return Received::Done,
     }
     match outcome {
         Outcome::Malformed => finish(core, ticket, OutcomePlan::Lost(Lost::Invalid)),
@@ -260,7 +258,14 @@ fn result(core: &mut Core<'_>, line: &[u8], ticket: Ticket, outgoing: Outgoing, 
     // `null` is what some send for a result without members.
     let is_object = result.kind() == Kind::Object || (result.is_null() && outgoing.method == Method::Ping);
     let stateless = core.era() == Some(Era::Stateless);
-    if !is_object || (stateless && !is_complete(result.get("resultType"))) {
+    let kind = result.get("resultType").filter(|_| stateless);
+    if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
+        return match core.input_required(line, ticket, outgoing, result) {
+            Ok(plan) => Received::Host(plan),
+            Err(lost) => finish(core, ticket, OutcomePlan::Lost(lost)),
+        };
+    }
+    if !is_object || !is_complete(kind) {
         return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
     }
     if outgoing.method == Method::CallTool && !is_tool_result(result) {

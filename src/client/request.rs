@@ -60,6 +60,8 @@ pub(crate) enum Stage {
     Waiting,
     /// The request for the next page is to be written.
     NextPage,
+    /// The server has asked back; the host is to send it again with answers to so many questions. Its text is the state.
+    NeedsInput { questions: u32 },
     /// A list that cannot go on. The host has heard its last page, and is to hear why there are no more.
     Failed(Lost),
     /// The host has heard its end; a cancellation is to be written.

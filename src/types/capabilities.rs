@@ -59,6 +59,8 @@ impl ClientCapabilities {
     /// `sampling.context`
     pub const SAMPLING_CONTEXT: ClientCapabilities = ClientCapabilities(64);
 
+    pub(crate) const EVERYTHING: ClientCapabilities = ClientCapabilities(u8::MAX);
+
     /// A part of a capability declares the whole.
     pub(crate) const fn with_what_they_are_part_of(mut self) -> ClientCapabilities {
         if self.has(Self::ROOTS_LIST_CHANGED) {

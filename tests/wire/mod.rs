@@ -341,6 +341,7 @@ impl Wire {
                     Event::Finished(it) => Some(it.ticket()),
                     Event::Tools(it) => Some(it.ticket()),
                     Event::Progress(it) => Some(it.ticket()),
+                    Event::InputRequired(it) => Some(it.ticket()),
                     _ => None,
                 };
                 if let Event::Asked(asked) = event {

@@ -45,13 +45,13 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
             let logger = it.logger().map_or(String::new(), |logger| format!(" {logger}"));
             format!("log {level}{logger} {}", it.data())
         }
-        Event::Asked(asked) => match asked.input() {
-            InputRequest::Roots => "asked roots".to_owned(),
-            InputRequest::Elicit(form) => format!("asked form {}", form.message()),
-            InputRequest::OpenUrl(open) => format!("asked url {}", open.url()),
-            InputRequest::Sample(sample) => format!("asked sample {}", sample.max_tokens()),
-            _ => "?".to_owned(),
-        },
+        Event::Asked(asked) => format!("asked {}", wanted(asked.input())),
+        Event::InputRequired(it) => {
+            let asks: Vec<String> =
+                it.requests().map(|(key, input)| format!("{key}={}", wanted(input))).collect();
+            let state = if it.has_state() { " and a state" } else { "" };
+            format!("{}: needs [{}]{state}", name(it.ticket()), asks.join(", "))
+        }
         Event::Cancelled { reason: Some(reason), .. } => format!("cancelled {reason}"),
         Event::Cancelled { .. } => "cancelled".to_owned(),
         Event::Expired(_) => "expired".to_owned(),
@@ -67,6 +67,17 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
         _ => "?".to_owned(),
     };
     (text, None)
+}
+
+/// What a server asks for.
+fn wanted(input: InputRequest<'_>) -> String {
+    match input {
+        InputRequest::Roots => "roots".to_owned(),
+        InputRequest::Elicit(form) => format!("form {}", form.message()),
+        InputRequest::OpenUrl(open) => format!("url {}", open.url()),
+        InputRequest::Sample(sample) => format!("sample {}", sample.max_tokens()),
+        _ => "?".to_owned(),
+    }
 }
 
 /// A request of the stateless era as if the client had declared nothing.

@@ -22,6 +22,13 @@ pub(crate) fn asks(method: Str<'_>, declared: Declared) -> Option<InputKind> {
     methods.into_iter().find(|(name, _, may)| *may && method == **name).map(|(_, kind, _)| kind)
 }
 
+/// What kind of thing a request asks for that was checked.
+pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
+    let kind = asks(method, Declared::EVERYTHING)?;
+    let is_url = params.is_some_and(|params| text(params, "mode") == "url");
+    Some(if kind == InputKind::Form && is_url { InputKind::Url } else { kind })
+}
+
 /// What is asked for. `seed` is that of the table of requests.
 pub(crate) fn check(
     method: Str<'_>,
