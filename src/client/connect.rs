@@ -202,6 +202,7 @@ impl Core<'_> {
     fn connected(&mut self, revision: Revision, capabilities: Json<'_>, result: Span) -> Option<Plan> {
         self.connecting = None;
         self.peer = Some(Peer { revision, capabilities: ServerCapabilities::of(capabilities) });
+        self.listen_again();
         Some(Plan::Connected { revision, result })
     }
 }

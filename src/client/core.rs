@@ -246,19 +246,20 @@ impl<'b> Core<'b> {
             Stage::Cancelled => self.write_cancel(ticket, outgoing, ""),
             Stage::NextPage => self.write_next_page(ticket, outgoing),
             Stage::Expired => self.write_expired(ticket, outgoing),
-            Stage::Waiting | Stage::NeedsInput { .. } | Stage::Failed(_) | Stage::Over | Stage::Asked => {
-                Ok(())
-            }
+            Stage::Relisten => self.write_listen(ticket),
+            _ => Ok(()),
         };
         // A request that does not even fit alone never will.
-        let hopeless = written.is_err() && outgoing.stage == Stage::NextPage && self.output.is_empty();
+        let goes_on = matches!(outgoing.stage, Stage::NextPage | Stage::Relisten);
+        let hopeless = written.is_err() && goes_on && self.output.is_empty();
         if written.is_err() && !hopeless {
             return false;
         }
         self.in_flight.unqueue_first();
         match outgoing.stage {
             Stage::NextPage if hopeless => self.end_list(ticket, Lost::CursorTooLong),
-            Stage::NextPage => {}
+            Stage::Relisten if hopeless => self.end_list(ticket, Lost::Closed),
+            Stage::NextPage | Stage::Relisten => {}
             _ => self.in_flight.release(ticket),
         }
         true
@@ -314,13 +315,13 @@ impl<'b> Core<'b> {
         self.in_flight.set_deadline(ticket, None);
         match outgoing.stage {
             // It is in the queue already, and the server has answered the page before.
-            Stage::NextPage => self.set_stage(ticket, Stage::Over),
-            // The server has answered it.
-            Stage::Failed(_) | Stage::NeedsInput { .. } => self.in_flight.release(ticket),
-            Stage::Waiting if self.write_cancel(ticket, outgoing, reason).is_ok() => {
+            Stage::NextPage | Stage::Relisten => self.set_stage(ticket, Stage::Over),
+            // The server has answered it, or is gone.
+            Stage::Failed(_) | Stage::NeedsInput { .. } | Stage::Kept => self.in_flight.release(ticket),
+            Stage::Waiting | Stage::Listening if self.write_cancel(ticket, outgoing, reason).is_ok() => {
                 self.in_flight.release(ticket)
             }
-            Stage::Waiting => {
+            Stage::Waiting | Stage::Listening => {
                 self.set_stage(ticket, Stage::Cancelled);
                 if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
                     self.in_flight.set_text(ticket, [b"", b""]);
@@ -346,7 +347,7 @@ impl<'b> Core<'b> {
     /// A request as the host may see it: not one whose end it has heard, nor one of the server's.
     pub(crate) fn open(&self, ticket: Ticket) -> Option<&Outgoing> {
         self.in_flight.get(ticket).filter(|outgoing| {
-            !matches!(outgoing.stage, Stage::Cancelled | Stage::Over | Stage::Asked | Stage::Expired)
+            outgoing.asked.is_none() && !matches!(outgoing.stage, Stage::Cancelled | Stage::Over)
         })
     }
 

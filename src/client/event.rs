@@ -8,6 +8,8 @@ use crate::types::level::Level;
 
 use super::asked::Asked;
 use super::connect::Connected;
+use super::listen::Acknowledged;
+use super::nature::Nature;
 use super::request::Method;
 use super::rounds::InputRequired;
 
@@ -29,7 +31,21 @@ pub enum Event<'a> {
     /// The server has logged something.
     Log(LogMessage<'a>),
     /// The server says that a list has changed.
-    Changed(Listed),
+    Changed {
+        /// Which list.
+        listed: Listed,
+        /// The subscription under which it says so (`2026-07-28`).
+        subscription: Option<Ticket>,
+    },
+    /// The server says that a resource has changed, which was subscribed to.
+    Updated {
+        /// Its URI, or that of a part of what was subscribed to.
+        uri: Str<'a>,
+        /// The subscription under which it says so (`2026-07-28`).
+        subscription: Option<Ticket>,
+    },
+    /// The server has taken up a subscription (`2026-07-28`).
+    Acknowledged(Acknowledged<'a>),
     /// The server needs something before it answers a request (`2026-07-28`).
     InputRequired(InputRequired<'a>),
     /// The server asks for something that the client has declared (up to `2025-11-25`).
@@ -111,6 +127,7 @@ impl core::fmt::Display for Failure<'_> {
 pub struct Finished<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) method: Method,
+    pub(crate) nature: Nature,
     pub(crate) outcome: Outcome<'a>,
 }
 
@@ -125,6 +142,13 @@ impl<'a> Finished<'a> {
     #[must_use]
     pub fn outcome(&self) -> Outcome<'a> {
         self.outcome
+    }
+
+    /// Whether it was lost, and sending it again can do no harm: it only looks, as lists, reads and completions do. Of a
+    /// call of a tool nobody knows.
+    #[must_use]
+    pub fn may_be_retried(&self) -> bool {
+        matches!(self.outcome, Outcome::Lost(_)) && self.nature.is_repeatable()
     }
 
     /// The result of a tool, if the request was a call and has one.

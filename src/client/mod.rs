@@ -6,10 +6,13 @@ mod connect;
 mod core;
 mod declared;
 mod event;
+mod hand_out;
 mod info;
+mod listen;
 mod nature;
 mod plan;
 mod receive;
+mod reconnect;
 mod request;
 mod rounds;
 
@@ -24,6 +27,7 @@ pub use self::event::{
     Content, Event, Failure, Finished, Listed, LogMessage, Progress, Tool, ToolResult, ToolsPage,
 };
 pub use self::info::{ClientInfo, Connect, Timeouts};
+pub use self::listen::{Acknowledged, Filter};
 pub use self::request::{Options, Outgoing};
 pub use self::rounds::{InputAnswers, InputRequired};
 pub use crate::outcome::{Lost, Outcome, RpcError};
@@ -35,7 +39,7 @@ use self::request::{Clock, Stage};
 use crate::buffer::Buffer;
 use crate::fault::Misuse;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{ScanErrorKind, Span};
+use crate::json::ScanErrorKind;
 use crate::keepalive::{Due, Pings};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
@@ -209,7 +213,8 @@ impl<'b> Client<'b> {
     }
 
     /// Ends the connection: every request ends as [`Lost::Closed`], what is unsent is still written for as long as the
-    /// grace lasts. The host then closes the server's input.
+    /// grace lasts. The host then closes the server's input. [Subscriptions](Client::listen) wait for
+    /// [`reconnect`](Client::reconnect).
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
         self.core.connecting = None;
@@ -248,58 +253,6 @@ impl<'b> Client<'b> {
         let now = self.core.now;
         let deadline = deadlines.into_iter().flatten().filter(|at| *at > now).min();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
-    }
-
-    /// What happened, if the last poll said [`Action::Event`].
-    pub fn event(&mut self) -> Option<Event<'_>> {
-        let plan = self.plan.take()?;
-        let Client { input, core, .. } = self;
-        let line = input.bytes();
-        let view = |span: Span| rpc::view(line, span);
-        Some(match plan {
-            Plan::Fault(fault) => Event::Fault(fault),
-            Plan::Room => Event::Room,
-            Plan::Silent => Event::Silent,
-            Plan::Connected { revision, result } => {
-                Event::Connected(Connected { revision, result: view(result) })
-            }
-            Plan::Failed(failure) => Event::Failed(match failure {
-                FailurePlan::NoRevision => Failure::NoRevision,
-                FailurePlan::NoCommonRevision(answer) => Failure::NoCommonRevision(view(answer)),
-                FailurePlan::Refused(error) => Failure::Refused(RpcError { error: view(error) }),
-                FailurePlan::InvalidAnswer => Failure::InvalidAnswer,
-                FailurePlan::TimedOut => Failure::TimedOut,
-                FailurePlan::Closed => Failure::Closed,
-            }),
-            Plan::Finished { ticket, method, outcome } => {
-                let outcome = match outcome {
-                    OutcomePlan::Result(result) => Outcome::Result(view(result)),
-                    OutcomePlan::Error(error) => Outcome::Error(RpcError { error: view(error) }),
-                    OutcomePlan::Lost(lost) => Outcome::Lost(lost),
-                };
-                Event::Finished(Finished { ticket, method, outcome })
-            }
-            Plan::Page { ticket, result, last } => {
-                Event::Tools(ToolsPage { ticket, result: view(result), last })
-            }
-            Plan::Progress { ticket, params } => Event::Progress(Progress { ticket, params: view(params) }),
-            Plan::Log { params } => Event::Log(LogMessage { params: view(params) }),
-            Plan::Changed(listed) => Event::Changed(listed),
-            Plan::Expired(ticket) => Event::Expired(ticket),
-            Plan::InputRequired { ticket, result } => {
-                Event::InputRequired(InputRequired { ticket, result: view(result) })
-            }
-            Plan::Cancelled { ticket, reason } => {
-                Event::Cancelled { ticket, reason: reason.and_then(|reason| view(reason).string()) }
-            }
-            Plan::Asked { id, params, context } => {
-                Event::Asked(core.asked(view(id).bytes(), params.map(view), context))
-            }
-            Plan::Notification { method, params } => {
-                let method = view(method).string()?;
-                Event::Notification { method, params: params.map(view) }
-            }
-        })
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
@@ -348,6 +301,7 @@ impl<'b> Client<'b> {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return false };
+        let (nature, asked) = (outgoing.nature, outgoing.asked.is_some());
         let (method, lost) = match outgoing.stage {
             Stage::Asked => {
                 self.core.expire_ask(ticket);
@@ -369,7 +323,10 @@ impl<'b> Client<'b> {
             _ => (outgoing.method, Lost::TimedOut),
         };
         self.core.give_up(ticket, "timeout");
-        self.plan = Some(Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) });
+        self.plan = Some(match asked {
+            true => Plan::Cancelled { ticket, reason: None },
+            false => Plan::Finished { ticket, method, nature, outcome: OutcomePlan::Lost(lost) },
+        });
         true
     }
 
@@ -469,13 +426,19 @@ impl<'b> Client<'b> {
     fn end(&mut self) -> bool {
         if let Some(ticket) = self.core.in_flight.first_from(self.ending) {
             self.ending = ticket.slot;
-            let open = self.core.open(ticket).copied();
-            let asked = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Asked);
             self.core.in_flight.unqueue_all();
+            if self.core.keep(ticket) {
+                self.ending = ticket.slot.saturating_add(1);
+                return true;
+            }
+            let open = self.core.open(ticket).copied();
+            let slot = self.core.in_flight.get(ticket);
+            let asked = slot.is_some_and(|it| it.asked.is_some() && it.stage != Stage::Expired);
             self.core.in_flight.release(ticket);
             if let Some(outgoing) = open {
                 let outcome = OutcomePlan::Lost(Lost::Closed);
-                self.plan = Some(Plan::Finished { ticket, method: outgoing.method, outcome });
+                let Outgoing { method, nature, .. } = outgoing;
+                self.plan = Some(Plan::Finished { ticket, method, nature, outcome });
             } else if asked {
                 self.plan = Some(Plan::Cancelled { ticket, reason: None });
             }

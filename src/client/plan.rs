@@ -8,6 +8,7 @@ use crate::version::Revision;
 
 use super::asked::Context;
 use super::event::Listed;
+use super::nature::Nature;
 use super::request::Method;
 
 /// An event that waits to be handed out, with the places of its parts in the line.
@@ -18,11 +19,13 @@ pub(crate) enum Plan {
     Silent,
     Connected { revision: Revision, result: Span },
     Failed(FailurePlan),
-    Finished { ticket: Ticket, method: Method, outcome: OutcomePlan },
+    Finished { ticket: Ticket, method: Method, nature: Nature, outcome: OutcomePlan },
     Page { ticket: Ticket, result: Span, last: bool },
     Progress { ticket: Ticket, params: Span },
     Log { params: Span },
-    Changed(Listed),
+    Changed { listed: Listed, subscription: Option<Ticket> },
+    Updated { uri: Span, subscription: Option<Ticket> },
+    Acknowledged { ticket: Ticket, params: Span },
     Asked { id: Span, params: Option<Span>, context: Context },
     Cancelled { ticket: Ticket, reason: Option<Span> },
     Expired(Ticket),

@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use crate::frame::StreamId;
-use crate::inflight::Ticket;
+use crate::inflight::{Data, Ticket};
 use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
 use crate::line::Content;
 use crate::outcome::Lost;
@@ -166,10 +166,17 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
         ("notifications/resources/list_changed", Listed::Resources),
         ("notifications/prompts/list_changed", Listed::Prompts),
     ];
-    match lists.into_iter().find(|(method, _)| name == **method) {
-        Some((_, listed)) => Received::Host(Plan::Changed(listed)),
-        None => Received::Host(Plan::Notification { method, params }),
-    }
+    let view = object.map_or(Json::EMPTY_OBJECT, |params| rpc::view(line, params));
+    let plan = match lists.into_iter().find(|(method, _)| name == **method) {
+        Some((_, listed)) => core.list_changed(view, listed),
+        None if name == "notifications/resources/updated" => core.resource_updated(line, view),
+        None if name == "notifications/subscriptions/acknowledged" && !core.answers() => match object {
+            Some(params) => core.acknowledged(line, params),
+            None => Err(Fault::UnknownSubscription),
+        },
+        None => Ok(Plan::Notification { method, params }),
+    };
+    plan.map_or_else(Received::Fault, Received::Host)
 }
 
 /// The server takes back what it asked.
@@ -177,6 +184,10 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Span>) -> Received
     let params = params.map_or(Json::NULL, |params| rpc::view(line, params));
     let [id, reason] = params.pick(["requestId", "reason"]);
     let Some(id) = id.filter(|id| rpc::is_id(*id)) else { return Received::Fault(Fault::UnknownCancel) };
+    if !core.answers() {
+        // All that this server may end is a subscription.
+        return core.subscription_ended(id).map_or_else(Received::Fault, Received::from);
+    }
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
     let reason = reason.map(|reason| place(line, reason.bytes()));
     match core.ask_cancelled(id, reason) {
@@ -238,7 +249,7 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
     };
     let Some(outgoing) = core.in_flight.get(ticket).copied() else { return Received::Done };
     match outgoing.stage {
-        Stage::Waiting => {}
+        Stage::Waiting | Stage::Listening => {}
         Stage::Cancelled => {
             // Answered before the cancellation left: nothing is left to cancel.
             core.set_stage(ticket, Stage::Over);
@@ -321,9 +332,9 @@ fn page(core: &mut Core<'_>, result: Json<'_>, ticket: Ticket, outgoing: Outgoin
 
 /// A request has ended, and its slot is free.
 fn finish(core: &mut Core<'_>, ticket: Ticket, outcome: OutcomePlan) -> Received {
-    let method = core.in_flight.get(ticket).map_or(Method::Other, |outgoing| outgoing.method);
+    let Outgoing { method, nature, .. } = core.in_flight.get(ticket).copied().unwrap_or(Outgoing::EMPTY);
     core.in_flight.release(ticket);
-    Received::Host(Plan::Finished { ticket, method, outcome })
+    Received::Host(Plan::Finished { ticket, method, nature, outcome })
 }
 
 impl Core<'_> {

@@ -60,6 +60,12 @@ pub(crate) enum Stage {
     Waiting,
     /// The request for the next page is to be written.
     NextPage,
+    /// A subscription that was acknowledged.
+    Listening,
+    /// A subscription that waits for the next connection. Its text is its filter, as in the two before.
+    Kept,
+    /// A subscription that is to be written again.
+    Relisten,
     /// The server has asked back; the host is to send it again with answers to so many questions. Its text is the state.
     NeedsInput { questions: u32 },
     /// A list that cannot go on. The host has heard its last page, and is to hear why there are no more.

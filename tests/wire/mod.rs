@@ -242,6 +242,16 @@ impl Wire {
         self
     }
 
+    /// The connection is replaced by a new one to the same server.
+    pub fn reconnect(&mut self) -> &mut Wire {
+        self.client.reconnect();
+        (self.eof, self.broken, self.closed) = (false, false, false);
+        (self.incoming, self.frames) = Default::default();
+        self.outgoing.clear();
+        self.pump();
+        self
+    }
+
     /// Calls a tool without arguments. What comes of it is noted under its name.
     pub fn call(&mut self, tool: &str, options: Options) -> Result<Ticket, NotNow> {
         let ticket = self.client.call_json(tool, "{}", options)?;
@@ -342,6 +352,10 @@ impl Wire {
                     Event::Tools(it) => Some(it.ticket()),
                     Event::Progress(it) => Some(it.ticket()),
                     Event::InputRequired(it) => Some(it.ticket()),
+                    Event::Acknowledged(it) => Some(it.ticket()),
+                    Event::Changed { subscription, .. } | Event::Updated { subscription, .. } => {
+                        *subscription
+                    }
                     _ => None,
                 };
                 if let Event::Asked(asked) = event {

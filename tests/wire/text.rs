@@ -55,7 +55,18 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
         Event::Cancelled { reason: Some(reason), .. } => format!("cancelled {reason}"),
         Event::Cancelled { .. } => "cancelled".to_owned(),
         Event::Expired(_) => "expired".to_owned(),
-        Event::Changed(listed) => format!("changed {listed:?}"),
+        Event::Changed { listed, subscription: None } => format!("changed {listed:?}"),
+        Event::Changed { listed, subscription: Some(ticket) } => {
+            format!("{}: changed {listed:?}", name(*ticket))
+        }
+        Event::Updated { uri, subscription: None } => format!("updated {uri}"),
+        Event::Updated { uri, subscription: Some(ticket) } => format!("{}: updated {uri}", name(*ticket)),
+        Event::Acknowledged(it) => {
+            let lists = [(it.tools(), "tools"), (it.prompts(), "prompts"), (it.resources(), "resources")];
+            let lists = lists.into_iter().filter(|(told, _)| *told).map(|(_, name)| name.to_owned());
+            let told: Vec<String> = lists.chain(it.uris().map(|uri| uri.to_string())).collect();
+            format!("{}: listens to [{}]", name(it.ticket()), told.join(", "))
+        }
         Event::Notification { method, params: Some(params) } => format!("notified {method} {params}"),
         Event::Notification { method, params: None } => format!("notified {method}"),
         Event::Room => "room".to_owned(),

@@ -225,7 +225,7 @@ impl<'s> Session<'s> {
                 logger: log.logger().map(|logger| logger.to_string()),
                 data: log.data().to_string(),
             },
-            Event::Changed(listed) => Notice::Changed(listed),
+            Event::Changed { listed, .. } => Notice::Changed(listed),
             Event::Notification { method, params } => {
                 Notice::Other { method: method.to_string(), params: params.map(|params| params.to_string()) }
             }
