@@ -152,6 +152,7 @@ fn an_answer_that_is_none_becomes_an_error_and_the_host_hears_of_it() {
         (Revision::V2025_11_25, FORM, |asked| asked.roots(|_| {})),
         (Revision::V2025_11_25, URL, |asked| asked.sampled("m", "", |_| {})),
         (Revision::V2025_11_25, ROOTS, |asked| asked.roots(|roots| roots.add("https://a/", ""))),
+        (Revision::V2025_11_25, ROOTS, |asked| asked.roots(|roots| roots.add("file:///my files", ""))),
         (Revision::V2025_11_25, FORM, |asked| asked.accept(|content| content.key("unfinished"))),
         (Revision::V2025_11_25, FORM, |asked| asked.accept(|content| content.end_object())),
         (Revision::V2025_11_25, FORM, |asked| {

@@ -74,9 +74,12 @@ pub struct Roots<'w, 'a> {
 }
 
 impl Roots<'_, '_> {
-    /// Adds a root: its URI, which must start with `file://`, and its name for people, if that is not empty.
+    /// Adds a root: its URI, which must start with `file://` and be escaped as URIs are (`file:///my%20files`), and its
+    /// name for people, if that is not empty.
     pub fn add(&mut self, uri: &str, name: &str) {
-        self.valid &= uri.starts_with("file://");
+        // What else no URI may have: RFC 3986 wants it escaped.
+        let is_uri = |byte: u8| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte);
+        self.valid &= uri.starts_with("file://") && uri.bytes().all(is_uri);
         self.out.begin_object();
         self.out.field_string("uri", uri);
         if !name.is_empty() {

@@ -212,9 +212,10 @@ mod tests {
         for word in words.split(' ').filter(|word| !word.is_empty()) {
             let (role, rest) = word.split_at(1);
             let role = if role == "u" { "user" } else { "assistant" };
-            let mut blocks = String::new();
+            let (mut blocks, mut pieces) = (String::new(), 0);
             let mut rest = rest.chars();
             while let Some(kind) = rest.next() {
+                pieces += 1;
                 blocks += if blocks.is_empty() { "" } else { "," };
                 blocks += &match kind {
                     't' => String::from(r#"{"type":"text","text":"hello"}"#),
@@ -232,7 +233,7 @@ mod tests {
             }
             messages += if messages.is_empty() { "" } else { "," };
             // A single block stands alone.
-            let content = if word.len() <= 3 && !blocks.is_empty() { blocks } else { format!("[{blocks}]") };
+            let content = if pieces == 1 { blocks } else { format!("[{blocks}]") };
             messages += &format!(r#"{{"role":"{role}","content":{content}}}"#);
         }
         format!(r#"{{"messages":[{messages}],"maxTokens":1}}"#)
