@@ -91,7 +91,7 @@ fn extensions_and_experiments_are_echoed_as_they_are() {
 #[test]
 fn settings_that_are_no_objects_are_refused_before_anything_is_sent() {
     let refused = |info: ClientInfo<'static>| {
-        Client::new(&info, &mut [0; 256], &mut [0; 1024]).err().expect("it is refused")
+        Client::new(&info, &mut [0; 256], &mut [0; 1024]).expect_err("it is refused")
     };
     let info = ClientInfo::new("c", "1").extensions(&[("a/b", "{}"), ("a/c", "{")]);
     assert!(matches!(refused(info), Misuse::InvalidJson { entry: 1, .. }));
