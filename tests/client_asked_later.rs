@@ -202,7 +202,8 @@ fn a_request_waits_for_room_and_the_host_may_not_take_it() {
     setup().run(|wire| {
         wire.connect();
         wire.on_asked(|asked| {
-            asked.roots(|_| {});
+            // As large as it may be.
+            asked.error(-5, "x".repeat(4096 - 67));
             None
         });
         wire.call("a", Options::DEFAULT).unwrap();
@@ -220,7 +221,9 @@ fn a_request_waits_for_room_and_the_host_may_not_take_it() {
         wire.pump();
         let heard = wire.heard_now();
         assert_eq!(heard, ["asked roots", "room"]);
-        assert_eq!(wire.sent_lines().len(), 2, "the answer and the cancellation");
+        let sent = wire.sent_lines();
+        assert_eq!(sent.len(), 2, "the answer and the cancellation");
+        assert!(sent[0].len() > 4000, "{sent:?}");
     });
 }
 

@@ -80,7 +80,7 @@ impl World {
             8 | 9 => self.server_speaks(),
             10 | 11 => self.host(),
             12 => self.now += [0, 10, 5_000, 100_000][self.luck.below(4)],
-            _ if self.luck.below(30) == 0 => self.reconnect(),
+            _ if self.luck.below(10) == 0 => self.reconnect(),
             _ => {}
         }
     }

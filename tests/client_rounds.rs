@@ -104,6 +104,19 @@ fn each_round_has_its_own_answers_and_its_own_state() {
     });
 }
 
+/// Whatever comes under an id that is used up: here more than a line can have.
+#[test]
+fn a_used_id_is_nobodys_even_if_its_answer_is_too_long() {
+    run(setup().rx(400), |wire| {
+        let ticket = wire.call("add", DEFAULT).unwrap();
+        wire.server(&asks("add", r#","requestState":"s""#)).forget();
+        let long = "x".repeat(400);
+        wire.server(&format!(r#"{{"id":@add,"result":{{"x":"{long}"}}}}"#)).heard(&["fault LineTooLong"]);
+        resume(wire, ticket, |_| {}).unwrap();
+        wire.forget().server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
+    });
+}
+
 #[test]
 fn prompts_and_resources_may_ask_back_and_nothing_else() {
     let cases = [
