@@ -21,6 +21,8 @@ fn setup() -> Setup {
     Setup::handshake().declares(ALL)
 }
 
+type Handle = fn(Asked<'_>);
+
 /// A host that answers at once: what the server asks, what is heard, and what is answered.
 #[track_caller]
 fn answered(setup: Setup, request: &str, handle: fn(Asked<'_>), heard: &[&str], answer: &str) {
@@ -39,7 +41,7 @@ fn answered(setup: Setup, request: &str, handle: fn(Asked<'_>), heard: &[&str], 
 
 #[test]
 fn what_was_declared_is_asked_and_answered() {
-    let cases: &[(&str, fn(Asked<'_>), &str, &str)] = &[
+    let cases: &[(&str, Handle, &str, &str)] = &[
         (ROOTS, |asked| asked.roots(|_| {}), "asked roots", r#"{"id":1,"result":{"roots":[]}}"#),
         (
             ROOTS,
@@ -147,7 +149,7 @@ fn what_was_declared_is_asked_and_answered() {
 fn an_answer_that_is_none_becomes_an_error_and_the_host_hears_of_it() {
     const INVALID: &str =
         r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the answer is not valid JSON"}}"#;
-    let cases: &[(Revision, &str, fn(Asked<'_>))] = &[
+    let cases: &[(Revision, &str, Handle)] = &[
         (Revision::V2025_11_25, ROOTS, |asked| asked.accept(|_| {})),
         (Revision::V2025_11_25, FORM, |asked| asked.roots(|_| {})),
         (Revision::V2025_11_25, URL, |asked| asked.sampled("m", "", |_| {})),

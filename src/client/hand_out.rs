@@ -12,7 +12,7 @@ use super::plan::{FailurePlan, OutcomePlan, Plan};
 use super::rounds::InputRequired;
 
 impl Client<'_> {
-    /// What happened, if the last poll said [`Action::Event`].
+    /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
     pub fn event(&mut self) -> Option<Event<'_>> {
         let plan = self.plan.take()?;
         let Client { input, core, .. } = self;

@@ -54,7 +54,8 @@ pub struct Timeouts {
     pub initialize: Millis,
     /// For the answer to a request, if it does not say otherwise. Progress starts it anew. One minute.
     pub request: Millis,
-    /// For the answer to a request, whatever progress it makes. Ten minutes.
+    /// For the answer to a request, whatever progress it makes; and for the host's answer to a request of the server's that
+    /// it [defers](crate::client::Asked::defer). Ten minutes.
     pub maximum: Millis,
     /// For what is unsent when the client shuts down. Two seconds.
     pub grace: Millis,

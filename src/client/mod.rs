@@ -117,19 +117,21 @@ impl<'b> Client<'b> {
         Ok(self)
     }
 
-    /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list. Without it,
-    /// every request is refused as [`NotNow::Full`](crate::NotNow::Full).
+    /// Lends room for requests: one in each slot, with an equal part of `text` for what has to be kept of it: the cursor of
+    /// a list, the state of a call that [needs input](InputRequired), the filter of a [subscription](Client::listen), the
+    /// id of a request of the server's that is [deferred](Asked::defer). Without it, every request is refused as
+    /// [`NotNow::Full`](crate::NotNow::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));
         self
     }
 
-    /// The same on the heap: room for `limit` requests, and for cursors of 1 KiB. It grows as it is needed.
+    /// The same on the heap: room for `limit` requests, and for 4 KiB of text each. It grows as it is needed.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn in_flight_grown(mut self, limit: usize) -> Client<'b> {
-        self.set_in_flight(InFlight::grown(limit, 1024));
+        self.set_in_flight(InFlight::grown(limit, 4096));
         self
     }
 

@@ -34,7 +34,7 @@ pub enum Event<'a> {
     },
     /// A deferred request took too long; it was answered with an error. Its ticket is gone.
     Expired(Ticket),
-    /// There is room again for what was refused as [`NotNow::Busy`].
+    /// There is room again for what was refused as [`NotNow::Busy`](crate::NotNow::Busy).
     Room,
     /// The client does not answer pings.
     Silent,
@@ -43,7 +43,7 @@ pub enum Event<'a> {
 }
 
 impl Server<'_> {
-    /// What happened, if the last poll said [`Action::Event`].
+    /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
     pub fn event(&mut self) -> Option<Event<'_>> {
         // The plan is the new client. The host hears of the end of the old one first.
         if mem::take(&mut self.core.restarted) {
