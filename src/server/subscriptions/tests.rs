@@ -196,7 +196,7 @@ fn what_cannot_be_watched_is_said_to_be_so() {
         pipe.connect();
         pipe.say(&call(1, "resources/subscribe", "file:///gone"));
         let gone = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Resource not found","data":{"uri":"file:///gone"}}}"#;
-        pipe.expect(&[gone], &["UnknownResource"]);
+        pipe.expect(&[gone], &["UnknownResource { code: -32002 }"]);
         pipe.say(r#"{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":7}}"#);
         let wrong = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: `uri` must be a string"}}"#;
         pipe.expect(&[wrong], &["InvalidParams"]);
