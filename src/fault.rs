@@ -114,6 +114,9 @@ pub enum Fault {
     },
     /// The host's fault: a handler wrote something that is not one JSON value. An error was sent in its place.
     InvalidReply,
+    /// The host's fault: a request was answered with what is needed first, but its client cannot send it again, nothing
+    /// was needed, or one key was used twice. An error was sent in its place.
+    NoRoundTrip,
     /// The host's fault: entries of a list are too large for any page, and were left out.
     EntriesLeftOut {
         /// How many.
@@ -156,7 +159,8 @@ impl Fault {
             | Fault::Unanswered
             | Fault::TookTooLong
             | Fault::ReplyTooLarge { .. }
-            | Fault::InvalidReply => code::INTERNAL_ERROR,
+            | Fault::InvalidReply
+            | Fault::NoRoundTrip => code::INTERNAL_ERROR,
             _ => return None,
         })
     }
@@ -169,6 +173,7 @@ impl Fault {
             Fault::Unanswered
                 | Fault::ReplyTooLarge { .. }
                 | Fault::InvalidReply
+                | Fault::NoRoundTrip
                 | Fault::EntriesLeftOut { .. }
         )
     }
@@ -215,6 +220,7 @@ impl Fault {
             Fault::TookTooLong => "Internal error: the request was not finished in time",
             Fault::ReplyTooLarge { .. } => "Internal error: the answer is too large",
             Fault::InvalidReply => "Internal error: the answer is not valid JSON",
+            Fault::NoRoundTrip => "Internal error: the request cannot be answered with what it needs",
             Fault::EntriesLeftOut { .. } => "entries of a list are too large for any page and were left out",
         }
     }
@@ -284,6 +290,11 @@ pub enum Misuse {
         /// Which of the templates.
         entry: usize,
     },
+    /// The name of an extension has no prefix, or characters that it may not have.
+    InvalidName {
+        /// Which entry of the catalogue.
+        entry: usize,
+    },
     /// No revision is left to speak.
     NoRevision,
 }
@@ -311,6 +322,9 @@ impl fmt::Display for Misuse {
             }
             Misuse::DuplicateName { entry } => {
                 write!(f, "catalogue entry {entry} has the name of an earlier one")
+            }
+            Misuse::InvalidName { entry } => {
+                write!(f, "catalogue entry {entry} has an invalid name: `com.example/name` would be one")
             }
             Misuse::NoRevision => f.write_str("no protocol revision is enabled"),
         }

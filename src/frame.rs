@@ -95,6 +95,11 @@ impl About {
 
     pub(crate) const REQUEST: About = About { kind: FrameKind::Request, belongs_to: BelongsTo::Connection };
 
+    /// A request of our own that belongs to a request in flight.
+    pub(crate) fn asked(stream: StreamId) -> About {
+        About { kind: FrameKind::Request, belongs_to: BelongsTo::Request(stream) }
+    }
+
     pub(crate) fn encode(self, length: usize) -> [u8; MARK] {
         let [l0, l1, l2, l3] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
         let kind = match self.kind {

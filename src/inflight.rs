@@ -185,6 +185,11 @@ impl<'b, D: Data> InFlight<'b, D> {
         Some((Ticket { slot: index, generation: slot.generation }, &slot.data))
     }
 
+    /// Whether this ticket was given out, whatever became of its request.
+    pub(crate) fn was_taken(&self, ticket: Ticket) -> bool {
+        self.slot(ticket.slot).is_some_and(|slot| slot.generation > ticket.generation || slot.is(ticket))
+    }
+
     /// The first request in flight from this slot on.
     pub(crate) fn first_from(&self, index: u32) -> Option<Ticket> {
         let slots = self.slots_ref().get(index as usize..)?;

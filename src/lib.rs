@@ -71,5 +71,6 @@ pub use types::annotations::{Annotations, Role};
 pub use types::capabilities::{ClientCapabilities, ServerCapabilities};
 pub use types::content::ContentBlock;
 pub use types::icon::{Icon, Theme};
+pub use types::input;
 pub use types::level::Level;
 pub use version::{Era, Revision, Revisions};

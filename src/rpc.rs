@@ -18,6 +18,8 @@ pub mod code {
     pub const INTERNAL_ERROR: i32 = -32603;
     /// Up to `2025-11-25`: there is no such resource. (Since then it is `INVALID_PARAMS`.)
     pub const RESOURCE_NOT_FOUND: i32 = -32002;
+    /// `2025-11-25`: the user has to open a web page before the request can be served.
+    pub const URL_ELICITATION_REQUIRED: i32 = -32042;
     /// `2026-07-28`: HTTP headers and body disagree.
     pub const HEADER_MISMATCH: i32 = -32020;
     /// `2026-07-28`: the request needs a capability that the client did not declare in it.

@@ -48,13 +48,13 @@ impl Server<'_> {
         if self.core.output.is_broken() {
             self.lose();
         }
-        if let State::Closed = self.core.life.state() {
-            return false;
-        }
         if self.expire() {
             return true;
         }
-        self.core.write_expired();
+        if let State::Closed = self.core.life.state() {
+            return false;
+        }
+        self.core.write_queued();
         self.core.write_batch();
         if self.core.wants_room && !self.core.batch.in_line() && self.core.has_room() {
             self.core.wants_room = false;
@@ -62,7 +62,7 @@ impl Server<'_> {
             return true;
         }
         self.core.write_changes();
-        if self.ping() {
+        if self.keeps_alive() {
             return true;
         }
         self.next_line() || self.drain()
@@ -72,17 +72,22 @@ impl Server<'_> {
     fn lose(&mut self) {
         self.core.life.step(Trigger::Lost);
         self.core.output.clear();
-        self.core.in_flight.clear();
+        self.core.forget_in_flight();
         self.core.batch.clear();
         self.input.close();
     }
 
-    /// Ends a deferred request whose time is over.
+    /// Ends a request whose time is over.
     fn expire(&mut self) -> bool {
         let over = self.grace_ends.is_some_and(|ends| ends <= self.core.now);
-        // Every deferred request has a deadline. When the grace is over, all of them are due.
+        // Every request has a deadline. When the grace is over, all of them are due.
         let by = if over { Millis(u64::MAX) } else { self.core.now };
         let Some(ticket) = self.core.in_flight.due(by) else { return false };
+        let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage.is_ours());
+        if let Some(asking) = self.core.asking.filter(|_| is_ours) {
+            self.plan = asking.due(&mut self.core, ticket);
+            return true;
+        }
         self.core.expire(ticket);
         self.plan = Some(Plan::Expired(ticket));
         true
@@ -92,7 +97,7 @@ impl Server<'_> {
         self.core.keep_alive.deadline(self.core.now).filter(|_| self.core.life.state() == State::Ready)
     }
 
-    fn ping(&mut self) -> bool {
+    fn keeps_alive(&mut self) -> bool {
         if self.core.life.state() != State::Ready {
             return false;
         }
@@ -147,12 +152,7 @@ impl Server<'_> {
                 self.core.output.show();
                 let outcome = match class {
                     Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
-                    None => Received::Fault(dispatch::no_message(
-                        &mut self.core,
-                        bytes,
-                        line.content,
-                        line.stream,
-                    )),
+                    None => dispatch::no_message(&mut self.core, bytes, line.content, line.stream),
                 };
                 let fault = match &outcome {
                     Received::Fault(fault) => Err(*fault),
@@ -175,11 +175,19 @@ impl Server<'_> {
                 if let Plan::Request { id, context, .. } = &plan {
                     (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
                 }
+                if !plan.holds_line() {
+                    self.input.release();
+                }
                 self.plan = Some(plan);
                 return;
             }
             Received::Fault(fault) => Some(Plan::Fault(fault)),
             Received::Done | Received::Begun => None,
+            Received::Exit if self.core.batch.in_line() => {
+                // What the batch has asked is still answered.
+                self.input.end();
+                None
+            }
             Received::Exit => {
                 self.input.close();
                 return;
@@ -198,6 +206,12 @@ impl Server<'_> {
         }
         let grace = self.core.info.limits.grace;
         if self.core.life.state() == State::Draining {
+            // Nobody is asked any more, and what was asked ends.
+            if let Some(asking) = self.core.asking.filter(|_| self.grace_ends.is_none()) {
+                self.grace_ends = Some(self.core.now.plus(grace));
+                asking.end(&mut self.core, false);
+                return true;
+            }
             let ends = *self.grace_ends.get_or_insert(self.core.now.plus(grace));
             // After its `shutdown` a client may still say something, which must not be lost by chance.
             let waits = self.core.awaits_exit && !ended && self.core.now < ends;

@@ -103,7 +103,9 @@ const ARRAY: usize = 3;
 impl Batching for Members {
     fn begin(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received {
         let array = Json::trusted(line);
-        let answers = array.elements().filter(|element| is_answered(&member(line, *element))).count();
+        let tolerant = core.info.tolerance.missing_jsonrpc;
+        let answers =
+            array.elements().filter(|element| is_answered(&member(line, *element, tolerant))).count();
         if array.index(0).is_none() {
             return Received::Fault(core.refuse(None, stream, Fault::EmptyBatch));
         }
@@ -126,7 +128,7 @@ impl Batching for Members {
         };
         core.batch.next = place(line, element.bytes()).end;
         self.limit(core);
-        let class = member(line, element);
+        let class = member(line, element, core.info.tolerance.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
             let id = line.get(id.range());
             if rpc::view(line, method).string().is_some_and(|method| method == "initialize") {
@@ -222,12 +224,12 @@ fn write(core: &mut Core<'_>, from: usize, to: usize, stream: StreamId) {
 }
 
 /// What a member of the line is. It was scanned with the line; this finds its parts.
-fn member(line: &[u8], element: Json<'_>) -> Class {
+fn member(line: &[u8], element: Json<'_>, tolerant: bool) -> Class {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(element.bytes());
     let from = place(line, element.bytes()).start;
     let envelope = scanner.finish().unwrap_or_else(|_| scanner.envelope());
-    match rpc::classify(&moved(envelope, from), line) {
+    match rpc::classify_with(&moved(envelope, from), line, tolerant) {
         Class::Invalid { why: Invalid::Batch, .. } => {
             Class::Invalid { id: None, why: Invalid::NotAnObject, answerable: true }
         }

@@ -10,6 +10,8 @@ use crate::server::catalogue::{Catalogue, Found};
 use crate::server::event::{Event, Parts};
 use crate::server::feature::Change;
 use crate::server::reply::Reply;
+use crate::server::request::rounds;
+use crate::server::round::Returned;
 use crate::server::tool_result::ToolResult;
 use crate::server::tools::{Tool, UNKNOWN_TOOL};
 use crate::time::Millis;
@@ -29,13 +31,16 @@ pub struct Call<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a mut [u8],
     pub(crate) meta: &'a [u8],
+    pub(crate) returned: Returned<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
+rounds!(Call);
+
 impl<'a> Call<'a> {
     pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
-        let Parts { subject: name, arguments, meta } = parts;
-        Event::Call(Call { name, arguments, meta, reply })
+        let Parts { subject: name, arguments, meta, returned } = parts;
+        Event::Call(Call { name, arguments, meta, returned, reply })
     }
 
     /// The name of the tool.
@@ -60,7 +65,7 @@ impl<'a> Call<'a> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// The request's `_meta`, an object; empty if it has none.
+    /// The request's `_meta`, an object; empty if it has none. Traces are there: `traceparent`, `tracestate`, `baggage`.
     #[must_use]
     pub fn meta(&self) -> Json<'a> {
         if self.meta.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.meta) }

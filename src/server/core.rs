@@ -11,14 +11,15 @@ use crate::json::{Decimal, Json, Span, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::Lifecycle;
 use crate::output::{Output, Overflow};
+use crate::server::asking::Asking;
 use crate::server::batch::{Batch, Batching};
 use crate::server::change::Changes;
 use crate::server::dispatch::Received;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
-use crate::server::reply::{Answering, Context, Incoming, Source};
+use crate::server::reply::{Answering, Context, Incoming, Source, Stage};
 use crate::server::watch::Watches;
-use crate::server::write::{write_error, write_fault, write_log, write_result};
+use crate::server::write::{write_error, write_fault, write_log, write_result, write_result_of};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::level::Level;
@@ -39,6 +40,8 @@ pub(crate) enum Shape {
     Result,
     /// A result that clients may keep (`2026-07-28`).
     List,
+    /// What the client has to send the request with, again (`2026-07-28`).
+    InputRequired,
     Error,
 }
 
@@ -76,6 +79,10 @@ pub(crate) struct Core<'b> {
     /// The client has said `shutdown`, and `exit` is to come.
     pub(crate) awaits_exit: bool,
     pub(crate) keep_alive: KeepAlive,
+    /// What deals with requests of our own, once there was one.
+    pub(crate) asking: Option<&'static dyn Asking>,
+    /// How many requests in flight are our own.
+    pub(crate) ours: u32,
 }
 
 impl<'b> Core<'b> {
@@ -103,6 +110,8 @@ impl<'b> Core<'b> {
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAlive::OFF,
+            asking: None,
+            ours: 0,
         }
     }
 
@@ -114,7 +123,7 @@ impl<'b> Core<'b> {
         self.watches.clear();
         self.batch.clear();
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
-        (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
+        (self.invalid_in_a_row, self.restarted, self.awaits_exit, self.ours) = (0, false, false, 0);
         self.keep_alive.reset();
     }
 }
@@ -206,6 +215,10 @@ impl Core<'_> {
                     info.write_cache(revision, out);
                     checked(out);
                 }),
+                Shape::InputRequired => {
+                    let kind = "input_required";
+                    write_result_of(kind, out, id, info, revision, info.identify, &mut checked);
+                }
                 Shape::Error => write_error(out, Some(id), &mut checked),
             }
             if !valid {
@@ -284,12 +297,20 @@ impl Core<'_> {
     /// Forgets the session and what it had in flight: a new client has begun.
     pub(crate) fn start_over(&mut self) {
         self.session = None;
-        self.in_flight.clear();
+        self.forget_in_flight();
         self.changed = Changes::NONE;
         self.watches.clear();
         self.batch.clear();
         self.keep_alive.reset();
         self.restarted = true;
+    }
+
+    /// Forgets what is in flight. The host has still to hear how its own requests have ended.
+    pub(crate) fn forget_in_flight(&mut self) {
+        match self.asking {
+            Some(asking) => asking.end(self, true),
+            None => self.in_flight.clear(),
+        }
     }
 
     /// The least severe log message that the client of the handshake era wants.
@@ -426,8 +447,12 @@ impl Answering for Core<'_> {
         let token =
             if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
         let id_length = u16::try_from(id.len()).ok()?;
-        let ticket =
-            self.in_flight.take(Incoming { id_length, context, last_progress: *last, expired: false })?;
+        let ticket = self.in_flight.take(Incoming {
+            id_length,
+            context,
+            last_progress: *last,
+            stage: Stage::Deferred,
+        })?;
         // At most one batch stays open.
         let waits = context.batched && self.batch.open;
         if waits || !self.in_flight.set_text(ticket, [id, token]) {

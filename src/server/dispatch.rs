@@ -12,7 +12,7 @@ use crate::server::core::Core;
 use crate::server::feature::{Feature, Handled, Request, place};
 use crate::server::handshake;
 use crate::server::plan::{Plan, RequestKind};
-use crate::server::reply::Context;
+use crate::server::reply::{Context, Stage};
 use crate::server::tolerance;
 use crate::server::write::{write_error, write_fault};
 use crate::types::capabilities::ClientCapabilities;
@@ -120,8 +120,11 @@ impl Core<'_> {
 }
 
 /// Deals with a line that is no valid JSON text, or was thrown away.
-pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Fault {
-    match content {
+pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Received {
+    if let Some(plan) = core.asking.and_then(|asking| asking.unreadable(core, bytes, &content)) {
+        return Received::Host(plan);
+    }
+    Received::Fault(match content {
         Content::Message(_) | Content::Truncated => Fault::Truncated,
         Content::Broken(error, envelope) if error.kind == ScanErrorKind::TooDeep => {
             let fault = Fault::TooDeep { limit: core.info.limits.depth.min(DEPTH_LIMIT) };
@@ -139,12 +142,12 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
         Content::TooLong { envelope, id_fits } => {
             let fault = Fault::LineTooLong { limit: core.line_limit };
             if envelope.looks_like_response() || is_notification(&envelope) {
-                return fault;
+                return Received::Fault(fault);
             }
             let id = Some(bytes).filter(|id| id_fits && rpc::is_id(Json::trusted(id)));
             core.refuse(id, stream, fault)
         }
-    }
+    })
 }
 
 fn request(
@@ -288,6 +291,9 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
             false => Received::Fault(Fault::UnknownNotification),
         };
     }
+    if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params)) {
+        return told;
+    }
     if method == methods::PROGRESS.name {
         return Received::Fault(Fault::UnknownProgress);
     }
@@ -311,13 +317,16 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rece
 }
 
 fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
-    if let Outcome::Malformed = outcome {
-        return Received::Fault(Fault::MalformedResponse);
-    }
-    if core.keep_alive.answered(rpc::view(line, id)) {
+    let malformed = matches!(outcome, Outcome::Malformed);
+    let id = rpc::view(line, id);
+    if !malformed && core.keep_alive.answered(id) {
         return Received::Done;
     }
-    Received::Fault(Fault::UnknownResponse)
+    let fault = if malformed { Fault::MalformedResponse } else { Fault::UnknownResponse };
+    match core.asking {
+        Some(asking) => asking.answered(core, line, id, outcome).unwrap_or(Received::Fault(fault)),
+        None => Received::Fault(fault),
+    }
 }
 
 impl Core<'_> {
@@ -328,18 +337,21 @@ impl Core<'_> {
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
         if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            (incoming.id_length, incoming.expired) = (0, true);
+            (incoming.id_length, incoming.stage) = (0, Stage::Expired);
         }
     }
 
-    /// Answers the requests whose time is over, as far as there is room.
-    pub(crate) fn write_expired(&mut self) {
+    /// Answers the requests whose time is over, and cancels our own that nobody waits for, as far as there is room.
+    pub(crate) fn write_queued(&mut self) {
         // In the middle of a batch there is no place for the error of a member of another.
         while !self.batch.in_line()
             && let Some(ticket) = self.in_flight.first_queued()
             && self.has_room()
         {
-            if let Some(incoming) = self.in_flight.get(ticket) {
+            let stage = self.in_flight.get(ticket).map(|incoming| incoming.stage);
+            if let Some(asking) = self.asking.filter(|_| stage.is_some_and(Stage::is_ours)) {
+                asking.write_cancelled(self, ticket);
+            } else if let Some(incoming) = self.in_flight.get(ticket) {
                 let Context { stream, batched, .. } = incoming.context;
                 let (room, before) = (self.room(), self.output.written());
                 let id = self.in_flight.text(ticket);

@@ -2,11 +2,13 @@
 
 use core::mem;
 
+use crate::client::Progress;
 use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::{Span, Str};
 use crate::rpc;
 use crate::server::Server;
+use crate::server::ask::Answered;
 use crate::server::call::{Call, Connected};
 use crate::server::completion::Complete;
 use crate::server::get::GetPrompt;
@@ -15,6 +17,7 @@ use crate::server::listen::Listening;
 use crate::server::plan::Plan;
 use crate::server::read::ReadResource;
 use crate::server::reply::{Reply, Source};
+use crate::server::round::Returned;
 
 /// What happened. It borrows the machine until the next poll.
 #[derive(Debug)]
@@ -58,6 +61,12 @@ pub enum Event<'a> {
     },
     /// A deferred request took too long; it was answered with an error. Its ticket is gone.
     Expired(Ticket),
+    /// A request of the server's own has ended.
+    Answered(Answered<'a>),
+    /// A request of the server's own makes progress, and asked to hear of it.
+    Progress(Progress<'a>),
+    /// The client's roots have changed: [`ask`](Server::ask) for them again. It is not heard before anything was asked.
+    RootsChanged,
     /// There is room again for what was refused as [`NotNow::Busy`](crate::NotNow::Busy).
     Room,
     /// The client does not answer pings.
@@ -83,6 +92,7 @@ impl Server<'_> {
             Plan::Silent => Event::Silent,
             Plan::Ready => Event::Ready,
             Plan::Expired(ticket) => Event::Expired(ticket),
+            Plan::Told(told) => core.asking?.event(told, line),
             Plan::Cancelled { ticket, reason } => {
                 let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
                 Event::Cancelled { ticket, reason }
@@ -99,15 +109,16 @@ impl Server<'_> {
                 info: rpc::view(line, info),
                 capabilities: rpc::view(line, capabilities),
             }),
-            Plan::Request { id, subject, arguments, meta, context, event } => {
+            Plan::Request { id, subject, arguments, meta, responses, state, context, event } => {
                 core.owed = true;
-                let parts = [id.range(), subject.range(), arguments.range(), meta.range()];
-                let [id, subject, arguments, meta] = line.get_disjoint_mut(parts).unwrap_or_default();
+                let parts = [id, subject, arguments, meta, responses, state].map(Span::range);
+                let [id, subject, arguments, meta, responses, state] =
+                    line.get_disjoint_mut(parts).unwrap_or_default();
                 let name = ::core::str::from_utf8(subject).unwrap_or_default();
                 let source = Source::Line { id, meta, last: None };
-                let info = core.info;
+                let (info, returned) = (core.info, Returned { responses, state });
                 let reply = Reply { machine: core, info, source, context };
-                event(Parts { subject: name, arguments, meta }, reply)
+                event(Parts { subject: name, arguments, meta, returned }, reply)
             }
         })
     }
@@ -127,4 +138,6 @@ pub(crate) struct Parts<'a> {
     pub(crate) subject: &'a str,
     pub(crate) arguments: &'a mut [u8],
     pub(crate) meta: &'a [u8],
+    /// What came back with a request that is sent again.
+    pub(crate) returned: Returned<'a>,
 }

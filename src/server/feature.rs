@@ -1,7 +1,7 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Span, Str, Writer};
+use crate::json::{Json, Kind, Span, Str, Writer};
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::{Core, Shape};
 use crate::server::event::MakeEvent;
@@ -12,8 +12,9 @@ use crate::version::{Revision, Revisions};
 
 /// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools),
 /// [`Resources`](crate::server::Resources), [`Prompts`](crate::server::Prompts),
-/// [`Completion`](crate::server::Completion), [`Logging`](crate::server::Logging) and
-/// [`Subscriptions`](crate::server::Subscriptions); name those that a server offers in
+/// [`Completion`](crate::server::Completion), [`Subscriptions`](crate::server::Subscriptions),
+/// [`Logging`](crate::server::Logging), [`Extensions`](crate::server::Extensions) and
+/// [`Experimental`](crate::server::Experimental); name those that a server offers in
 /// [`ServerInfo::features`](crate::server::ServerInfo::features).
 #[expect(private_bounds, reason = "features are ours")]
 pub trait Feature: Sync + Sealed {}
@@ -153,6 +154,15 @@ impl<'r> Request<'r, '_> {
         if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
             return self.refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {limit}"));
         }
+        let (mut responses, mut state) = (None, None);
+        if kind.can_round_trip(self.context.revision) {
+            (responses, state) = (self.param("inputResponses"), self.param("requestState"));
+        }
+        let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
+        if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
+            let what = &"`inputResponses` must be an object, and `requestState` a string";
+            return self.refuse(Fault::InvalidParams, what);
+        }
         let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
         let context = Context { kind, ..self.context };
         Handled::Host(Plan::Request {
@@ -160,6 +170,8 @@ impl<'r> Request<'r, '_> {
             subject: place(subject),
             arguments: place(arguments),
             meta: place(self.meta),
+            responses: place(responses),
+            state: place(state),
             context,
             event,
         })

@@ -13,7 +13,8 @@ use crate::server::event::{Event, Parts};
 use crate::server::plan::RequestKind;
 use crate::server::prompts::Prompt;
 use crate::server::reply::Reply;
-use crate::server::request::request;
+use crate::server::request::{request, rounds};
+use crate::server::round::Returned;
 use crate::types::annotations::Role;
 use crate::types::content::{ContentBlock, Items};
 use crate::version::Revision;
@@ -43,14 +44,21 @@ use crate::version::Revision;
 pub struct GetPrompt<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a [u8],
+    pub(crate) returned: Returned<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
 request!(GetPrompt);
+rounds!(GetPrompt);
 
 impl<'a> GetPrompt<'a> {
     pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
-        Event::GetPrompt(GetPrompt { name: parts.subject, arguments: parts.arguments, reply })
+        Event::GetPrompt(GetPrompt {
+            name: parts.subject,
+            arguments: parts.arguments,
+            returned: parts.returned,
+            reply,
+        })
     }
 
     /// The name of the prompt.

@@ -48,6 +48,9 @@ pub struct Limits {
     pub depth: u8,
     /// How long a deferred request may take, in milliseconds, if `defer` does not say. One minute.
     pub deferred: Millis,
+    /// How long a client may take to answer a request of the server's own, in milliseconds, if
+    /// [`Ask`](crate::server::Ask) does not say. One minute.
+    pub asked: Millis,
     /// How long requests in flight may still take after the input has ended or `shutdown` was called, and then how long
     /// the client may take to read what is left. Two seconds.
     pub grace: Millis,
@@ -61,6 +64,7 @@ impl Limits {
         id: 64,
         depth: DEPTH_LIMIT,
         deferred: Millis::seconds(60),
+        asked: Millis::seconds(60),
         grace: Millis::seconds(2),
         invalid_in_a_row: 8,
     };
@@ -83,6 +87,13 @@ impl Limits {
     #[must_use]
     pub const fn with_deferred(mut self, time: Millis) -> Self {
         self.deferred = time;
+        self
+    }
+
+    /// The default, but this long for the client to answer.
+    #[must_use]
+    pub const fn with_asked(mut self, time: Millis) -> Self {
+        self.asked = time;
         self
     }
 
@@ -279,12 +290,18 @@ impl<'i> ServerInfo<'i> {
     }
 
     /// The members that every result of the stateless era begins with.
-    pub(crate) fn write_result_head(&self, revision: Revision, identify: bool, out: &mut Writer<'_>) {
+    pub(crate) fn write_result_head(
+        &self,
+        kind: &str,
+        revision: Revision,
+        identify: bool,
+        out: &mut Writer<'_>,
+    ) {
         if revision < Revision::V2026_07_28 {
             return;
         }
         out.key("resultType");
-        out.string("complete");
+        out.string(kind);
         if identify {
             out.key("_meta");
             out.begin_object();

@@ -80,6 +80,7 @@ mod tests {
             Fault::TookTooLong,
             Fault::Unanswered,
             Fault::InvalidReply,
+            Fault::NoRoundTrip,
             Fault::ShuttingDown,
             Fault::WrongJsonRpcVersion,
             Fault::Batch,

@@ -3,6 +3,8 @@
 mod advance;
 #[cfg(feature = "serde")]
 mod arguments;
+mod ask;
+mod asking;
 mod batch;
 mod call;
 mod catalogue;
@@ -11,6 +13,7 @@ mod completion;
 mod core;
 mod dispatch;
 mod event;
+mod extensions;
 mod feature;
 mod get;
 mod handshake;
@@ -26,6 +29,7 @@ mod read;
 mod reply;
 mod request;
 mod resources;
+mod round;
 mod subscriptions;
 mod tolerance;
 mod tool_result;
@@ -33,10 +37,12 @@ mod tools;
 mod watch;
 mod write;
 
+pub use self::ask::{Answered, Ask};
 pub use self::call::{Call, Connected};
 
 pub use self::completion::{Complete, Completion, Reference};
 pub use self::event::Event;
+pub use self::extensions::{Experimental, Extensions};
 pub use self::feature::{Change, Feature};
 pub use self::get::{GetPrompt, Messages};
 pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
@@ -50,13 +56,14 @@ pub use self::resources::Resources;
 pub use self::subscriptions::Subscriptions;
 pub use self::tool_result::ToolResult;
 pub use self::tools::{Tool, Tools};
+pub use crate::client::Progress;
 pub use crate::types::resource::{Resource, Template};
 pub use crate::types::template::{Matches, Variable};
 
 use self::batch::Batch;
 use self::core::Core;
 use self::plan::Plan;
-use self::reply::{Source, write_once};
+use self::reply::{Source, Stage, write_once};
 use self::watch::Watches;
 use self::write::write_log;
 use crate::buffer::Buffer;
@@ -73,7 +80,8 @@ use crate::time::Millis;
 use crate::types::level::Level;
 use crate::version::Revision;
 
-/// Room for one request that is answered later. Lend an array: `[Slot::EMPTY; 4]`.
+/// Room for one request in flight: one that is answered later, or one of the server's own. Lend an array:
+/// `[Slot::EMPTY; 4]`.
 pub type Slot = crate::inflight::Slot<Incoming>;
 
 /// The server side of one connection.
@@ -165,8 +173,9 @@ impl<'b> Server<'b> {
         Ok(self)
     }
 
-    /// Lends room for requests that are answered later: one in each slot, with an equal part of `text` for its id and
-    /// its progress token. Without it, [`Call::defer`] hands every call back.
+    /// Lends room for requests in flight: one that is answered later in each slot, with an equal part of `text` for its
+    /// id and its progress token, or one of the server's own. Without it, [`Call::defer`] hands every call back, and
+    /// nothing can be [asked](Server::ask).
     ///
     /// # Errors
     /// [`Misuse::TextTooSmall`]: the part of a slot holds not even an id of 8 bytes.
@@ -176,7 +185,7 @@ impl<'b> Server<'b> {
         self.limit_ids(needed)
     }
 
-    /// The same on the heap: room for `limit` requests that are answered later. It grows as it is needed.
+    /// The same on the heap: room for `limit` requests in flight. It grows as it is needed.
     ///
     /// # Errors
     /// None today.
@@ -303,7 +312,8 @@ impl<'b> Server<'b> {
     /// is no room for an answer yet; [`Event::Room`] says when there is.
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
         let open = |incoming: &&Incoming| {
-            !incoming.expired && !matches!(incoming.context.kind, plan::RequestKind::Listen { .. })
+            let listens = matches!(incoming.context.kind, plan::RequestKind::Listen { .. });
+            incoming.stage == Stage::Deferred && !listens
         };
         let incoming = self.core.in_flight.get(ticket).filter(open);
         let context = incoming.ok_or(NotNow::Gone)?.context;
@@ -408,7 +418,7 @@ impl<'b> Server<'b> {
     /// How many requests are in flight: those that are deferred, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.core.in_flight.len()
+        self.core.in_flight.len().saturating_sub(self.core.ours as usize)
     }
 
     /// Where the connection is.
@@ -433,7 +443,7 @@ impl<'b> Server<'b> {
     }
 
     /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its
-    /// tickets stay refused.
+    /// tickets stay refused. Of what was [asked](Server::ask) nothing more is heard.
     pub fn reset(&mut self) {
         self.input.reset();
         self.core.reset();

@@ -3,6 +3,7 @@
 use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::Span;
+use crate::outcome::Lost;
 use crate::server::change::Changes;
 use crate::server::event::MakeEvent;
 use crate::server::reply::Context;
@@ -16,26 +17,66 @@ pub(crate) enum Plan {
     Silent,
     Ready,
     Expired(Ticket),
-    Cancelled { ticket: Ticket, reason: Span },
-    Connected { revision: Revision, info: Span, capabilities: Span },
-    Listening { ticket: Ticket },
-    Watched { uri: Span, on: bool },
-    Request { id: Span, subject: Span, arguments: Span, meta: Span, context: Context, event: MakeEvent },
+    Told(Told),
+    Cancelled {
+        ticket: Ticket,
+        reason: Span,
+    },
+    Connected {
+        revision: Revision,
+        info: Span,
+        capabilities: Span,
+    },
+    Listening {
+        ticket: Ticket,
+    },
+    Watched {
+        uri: Span,
+        on: bool,
+    },
+    Request {
+        id: Span,
+        subject: Span,
+        arguments: Span,
+        meta: Span,
+        /// What came back with a request that is sent again.
+        responses: Span,
+        state: Span,
+        context: Context,
+        event: MakeEvent,
+    },
 }
 
 impl Plan {
     /// Whether it is about the line that waits. Others come while an unrelated line waits for room.
     pub(crate) fn holds_line(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Plan::Ready
-                | Plan::Cancelled { .. }
-                | Plan::Connected { .. }
-                | Plan::Listening { .. }
-                | Plan::Watched { .. }
-                | Plan::Request { .. }
-        )
+            | Plan::Cancelled { .. }
+            | Plan::Connected { .. }
+            | Plan::Listening { .. }
+            | Plan::Watched { .. }
+            | Plan::Request { .. } => true,
+            Plan::Told(told) => !matches!(told, Told::Answered { answer: Answer::Lost(_), .. }),
+            _ => false,
+        }
     }
+}
+
+/// What becomes of requests of our own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Told {
+    RootsChanged,
+    Answered { ticket: Ticket, answer: Answer },
+    Progress { ticket: Ticket, params: Span },
+}
+
+/// How a request of our own has ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Answer {
+    Result(Span),
+    Error(Span),
+    Lost(Lost),
 }
 
 /// What a request asks for, as far as its answer depends on it.
@@ -59,4 +100,13 @@ pub(crate) enum RequestKind {
     List {
         first: u32,
     },
+}
+
+impl RequestKind {
+    /// Whether the client may be asked to send the request again, with more.
+    pub(crate) fn can_round_trip(self, revision: Revision) -> bool {
+        let kind =
+            matches!(self, RequestKind::CallTool { .. } | RequestKind::ReadResource | RequestKind::GetPrompt);
+        kind && revision >= Revision::V2026_07_28
+    }
 }

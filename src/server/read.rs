@@ -11,8 +11,9 @@ use crate::server::core::Shape;
 use crate::server::event::{Event, Parts};
 use crate::server::plan::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request::request;
+use crate::server::request::{request, rounds};
 use crate::server::resources::{unknown_resource_code, write_not_found};
+use crate::server::round::Returned;
 use crate::types::content::{Body, Items, write_contents};
 use crate::types::resource::{Resource, Template};
 use crate::types::template::{self, Variable};
@@ -38,14 +39,16 @@ use crate::types::template::{self, Variable};
 #[derive(Debug)]
 pub struct ReadResource<'a> {
     pub(crate) uri: &'a str,
+    pub(crate) returned: Returned<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
 request!(ReadResource);
+rounds!(ReadResource);
 
 impl<'a> ReadResource<'a> {
     pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
-        Event::ReadResource(ReadResource { uri: parts.subject, reply })
+        Event::ReadResource(ReadResource { uri: parts.subject, returned: parts.returned, reply })
     }
 
     /// The URI.

@@ -31,14 +31,37 @@ pub(crate) struct Context {
     pub(crate) batched: bool,
 }
 
-/// A request that the server has in flight.
+/// A request that the server has in flight: a deferred one of the client's, or one of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Incoming {
     pub(crate) id_length: u16,
     pub(crate) context: Context,
     pub(crate) last_progress: Option<Decimal>,
-    /// Its time is over, and the host has heard so. Its text is its id; the error for it waits for room.
-    pub(crate) expired: bool,
+    pub(crate) stage: Stage,
+}
+
+/// Whose request it is, and how far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The client's: the host answers it later.
+    Deferred,
+    /// The client's: its time is over, and the host has heard so. Its text is its id; the error for it waits for room.
+    Expired,
+    /// Ours: its answer is awaited, for so many milliseconds from the next poll on.
+    Asked { timeout: u32, running: bool, progress: bool },
+    /// Ours: there will be no answer, and the host is to hear so.
+    Lost,
+    /// Ours: the host has heard its end. Its text is why; the cancellation waits for room.
+    Withdrawn,
+    /// Ours: the host has heard its end, and the client does not have to.
+    Over,
+}
+
+impl Stage {
+    /// Whether it is a request of ours.
+    pub(crate) fn is_ours(self) -> bool {
+        !matches!(self, Stage::Deferred | Stage::Expired)
+    }
 }
 
 impl Data for Incoming {
@@ -53,7 +76,7 @@ impl Data for Incoming {
             batched: false,
         },
         last_progress: None,
-        expired: false,
+        stage: Stage::Deferred,
     };
 
     fn id_length(&self) -> usize {

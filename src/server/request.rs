@@ -95,4 +95,59 @@ macro_rules! request {
         }
     };
 }
-pub(crate) use request;
+
+/// The methods of a request that may take several rounds, with fields `reply` and `returned`.
+macro_rules! rounds {
+    ($request:ident) => {
+        impl<'a> $request<'a> {
+            /// What the client has answered to what this request [needed](Self::needs_input) before, by its key: read it
+            /// with [`ElicitAnswer::of`](crate::input::ElicitAnswer::of) and the like. The client's word, as all of a
+            /// request.
+            #[must_use]
+            pub fn input(&self, key: &str) -> Option<$crate::json::Json<'a>> {
+                self.returned.input(key)
+            }
+
+            /// The state that went with what this request needed before, as the client sent it back. A client may send
+            /// anything: where something depends on it, sign it, and check the signature.
+            #[must_use]
+            pub fn request_state(&self) -> Option<$crate::json::Str<'a>> {
+                self.returned.request_state()
+            }
+
+            /// What the client declared, as it wrote it: with `experimental`, and `extensions`. Empty before
+            /// `2026-07-28`, where [`Connected::capabilities`](crate::server::Connected::capabilities) has it.
+            #[must_use]
+            pub fn client_capabilities(&self) -> $crate::json::Json<'a> {
+                let declared = self.meta().get($crate::types::meta::CLIENT_CAPABILITIES);
+                declared.unwrap_or($crate::json::Json::EMPTY_OBJECT)
+            }
+
+            /// Whether the request may be answered with what it [needs](Self::needs_input): in `2026-07-28`.
+            #[must_use]
+            pub fn can_round_trip(&self) -> bool {
+                self.reply.can_round_trip()
+            }
+
+            /// Answers with what is needed first; the client makes the request again, with the answers: see
+            /// [`Reply::needs_input`](crate::server::Reply::needs_input).
+            pub fn needs_input(self, inputs: &[(&str, &dyn $crate::input::Input)], state: Option<&str>) {
+                self.reply.needs_input(inputs, state);
+            }
+
+            /// Answers that the user has to open web pages first: see
+            /// [`Reply::needs_urls`](crate::server::Reply::needs_urls).
+            pub fn needs_urls(self, pages: &[$crate::input::OpenUrl<'_>]) {
+                self.reply.needs_urls(pages);
+            }
+
+            /// Answers that the client lacks something that the request needs: see
+            /// [`Reply::needs_capability`](crate::server::Reply::needs_capability).
+            pub fn needs_capability(self, missing: $crate::ClientCapabilities) {
+                self.reply.needs_capability(missing);
+            }
+        }
+    };
+}
+
+pub(crate) use {request, rounds};

@@ -16,7 +16,7 @@ use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed,
 use crate::server::info::ServerInfo;
 use crate::server::listen::{self, write_acknowledged, write_ended, write_updated};
 use crate::server::plan::{Plan, RequestKind};
-use crate::server::reply::{Incoming, Source};
+use crate::server::reply::{Incoming, Source, Stage};
 use crate::server::resources::not_found;
 use crate::server::watch::{NotWatched, Owner, Watches};
 use crate::types::meta;
@@ -210,7 +210,8 @@ fn take(request: &mut Request<'_, '_>, filter: Changes) -> Option<Ticket> {
     let context = crate::server::reply::Context { kind, ..request.context };
     let id_length = u16::try_from(id.len()).ok()?;
     let in_flight = &mut request.core.in_flight;
-    let ticket = in_flight.take(Incoming { id_length, context, last_progress: None, expired: false })?;
+    let ticket =
+        in_flight.take(Incoming { id_length, context, last_progress: None, stage: Stage::Deferred })?;
     if !in_flight.set_text(ticket, [id, &[]]) {
         in_flight.release(ticket);
         return None;

@@ -19,10 +19,23 @@ pub(crate) fn write_result(
     identify: bool,
     body: &mut dyn FnMut(&mut Writer<'_>),
 ) {
+    write_result_of("complete", out, id, info, revision, identify, body);
+}
+
+/// The same, with another `resultType` (`2026-07-28`).
+pub(crate) fn write_result_of(
+    kind: &str,
+    out: &mut Writer<'_>,
+    id: &[u8],
+    info: &ServerInfo<'_>,
+    revision: Revision,
+    identify: bool,
+    body: &mut dyn FnMut(&mut Writer<'_>),
+) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
     out.token(r#","result":{"#);
-    info.write_result_head(revision, identify, out);
+    info.write_result_head(kind, revision, identify, out);
     body(out);
     out.token("}}");
 }

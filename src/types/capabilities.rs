@@ -1,6 +1,6 @@
 //! What the two sides can do, as bits.
 
-use crate::json::{Json, Kind};
+use crate::json::{Json, Kind, Writer};
 
 macro_rules! bits {
     ($name:ident) => {
@@ -50,6 +50,8 @@ impl ClientCapabilities {
     pub const ROOTS_LIST_CHANGED: ClientCapabilities = ClientCapabilities(16);
     /// `sampling.tools`
     pub const SAMPLING_TOOLS: ClientCapabilities = ClientCapabilities(32);
+    /// `sampling.context`
+    pub const SAMPLING_CONTEXT: ClientCapabilities = ClientCapabilities(64);
 
     pub(crate) fn of(declared: Json<'_>) -> ClientCapabilities {
         let [roots, sampling, elicitation] = declared.pick(["roots", "sampling", "elicitation"]);
@@ -58,11 +60,38 @@ impl ClientCapabilities {
         bits.add(ClientCapabilities::ROOTS_LIST_CHANGED, has_flag(roots, "listChanged"));
         bits.add(ClientCapabilities::SAMPLING, is_declared(sampling));
         bits.add(ClientCapabilities::SAMPLING_TOOLS, has_flag(sampling, "tools"));
+        bits.add(ClientCapabilities::SAMPLING_CONTEXT, has_flag(sampling, "context"));
         let url = has_flag(elicitation, "url");
         bits.add(ClientCapabilities::ELICITATION_URL, url);
         let form = is_declared(elicitation) && (!url || has_flag(elicitation, "form"));
         bits.add(ClientCapabilities::ELICITATION_FORM, form);
         bits
+    }
+
+    /// Writes them as a client would declare them: an object.
+    pub(crate) fn write(self, out: &mut Writer<'_>) {
+        use ClientCapabilities as C;
+        let groups = [
+            ("roots", C::ROOTS, [("", C::NONE), ("", C::NONE)]),
+            ("sampling", C::SAMPLING, [("tools", C::SAMPLING_TOOLS), ("context", C::SAMPLING_CONTEXT)]),
+            ("elicitation", C::NONE, [("form", C::ELICITATION_FORM), ("url", C::ELICITATION_URL)]),
+        ];
+        out.begin_object();
+        for (name, whole, flags) in groups {
+            let declared = |bit: C| bit != C::NONE && self.has(bit);
+            if !declared(whole) && !flags.iter().any(|(_, bit)| declared(*bit)) {
+                continue;
+            }
+            out.key(name);
+            out.begin_object();
+            for (flag, _) in flags.iter().filter(|(_, bit)| declared(*bit)) {
+                out.key(flag);
+                out.begin_object();
+                out.end_object();
+            }
+            out.end_object();
+        }
+        out.end_object();
     }
 }
 
@@ -123,6 +152,7 @@ fn has_flag(value: Option<Json<'_>>, flag: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::Room;
 
     #[test]
     fn an_object_or_true_declares_a_client_capability() {
@@ -137,10 +167,29 @@ mod tests {
             (r#"{"elicitation":{"url":{}}}"#, C::ELICITATION_URL),
             (r#"{"elicitation":{"form":{},"url":{}}}"#, C::ELICITATION_FORM.with(C::ELICITATION_URL)),
             (r#"{"sampling":{"tools":{}},"tools":{}}"#, C::SAMPLING.with(C::SAMPLING_TOOLS)),
+            (
+                r#"{"sampling":{"context":{},"tools":{}}}"#,
+                C::SAMPLING.with(C::SAMPLING_TOOLS).with(C::SAMPLING_CONTEXT),
+            ),
             (r#"{"experimental":{"sampling":true}}"#, C::NONE),
         ];
         for (text, expected) in cases {
             assert_eq!(C::of(Json::parse(text.as_bytes()).unwrap()), *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for bits in 0..128 {
+            // `roots.listChanged` is nothing that a server can ask for.
+            let bits = ClientCapabilities(bits & !ClientCapabilities::ROOTS_LIST_CHANGED.0);
+            let mut text = [0; 128];
+            let mut out = Writer::new(Room::Lent(&mut text), 0, 128);
+            bits.write(&mut out);
+            let read = ClientCapabilities::of(Json::parse(out.written()).unwrap());
+            let tools = ClientCapabilities::SAMPLING_TOOLS.with(ClientCapabilities::SAMPLING_CONTEXT);
+            let implied = if bits.0 & tools.0 != 0 { ClientCapabilities::SAMPLING.0 } else { 0 };
+            assert_eq!(read.0, bits.0 | implied);
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Specification: 2026-07-28, *Base protocol*, *`_meta`*.
 
-use crate::json::{Json, Kind};
+use crate::json::{Json, Kind, Writer};
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::level::Level;
 use crate::version::Revision;
@@ -48,6 +48,15 @@ impl<'a> RequestMeta<'a> {
     pub(crate) fn revision(&self) -> Option<Revision> {
         self.version.and_then(Revision::of)
     }
+}
+
+/// `"_meta":{"progressToken":…}` of a request that has nothing else to say about itself.
+pub(crate) fn write_progress_token(token: u64, out: &mut Writer<'_>) {
+    out.key("_meta");
+    out.begin_object();
+    out.key(PROGRESS_TOKEN);
+    out.unsigned(token);
+    out.end_object();
 }
 
 /// The token under which the requester wants to hear of progress: a string or an integer, as it is written.

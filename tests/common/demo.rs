@@ -1,5 +1,6 @@
 //! The tools that the tests call, and what their host writes down.
 
+use super::asking;
 use mcp_proto::json::Decimal;
 use mcp_proto::server::{Call, Change, Event, Feature, Logging, ServerInfo, Tool, Tools};
 use mcp_proto::{Fault, Level, Millis, NotNow, Ticket};
@@ -9,13 +10,21 @@ pub(crate) struct Notes {
     pub(crate) events: Vec<String>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) tickets: Vec<Ticket>,
+    /// The server's own requests.
+    pub(crate) asked: Vec<Ticket>,
     /// The tools of a host that lists them itself.
     pub(crate) listed: &'static [Tool<'static>],
 }
 
 impl Default for Notes {
     fn default() -> Notes {
-        Notes { events: Vec::new(), faults: Vec::new(), tickets: Vec::new(), listed: &LISTED }
+        Notes {
+            events: Vec::new(),
+            faults: Vec::new(),
+            tickets: Vec::new(),
+            asked: Vec::new(),
+            listed: &LISTED,
+        }
     }
 }
 
@@ -57,6 +66,8 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
     Tool::new("large", "{}"),
     Tool::new("large_error", "{}"),
     Tool::new("change", "{}"),
+    Tool::new("needs", "{}"),
+    Tool::new("declared", "{}"),
     Tool::new("caf\u{e9}", "{}"),
 ])
 .list_changed();
@@ -80,6 +91,9 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
         }
         Event::Ready => "ready".into(),
         Event::Restarted => "restarted".into(),
+        Event::RootsChanged => "roots changed".into(),
+        Event::Answered(answered) => asking::answered(answered, notes),
+        Event::Progress(progress) => asking::progress(progress, notes),
         Event::Room => "room".into(),
         Event::Silent => "silent".into(),
         Event::Fault(fault) => {
@@ -196,6 +210,11 @@ fn answer(mut call: Call<'_>, notes: &mut Notes) {
             let text = number(&call, "bytes").map_or("done".into(), |bytes| "x".repeat(bytes as usize));
             call.text(text);
         }
+        "declared" => {
+            let text = call.client_capabilities().raw().to_string();
+            call.text(text);
+        }
+        "needs" => asking::needs(call),
         _ => super::library::content(call),
     }
 }

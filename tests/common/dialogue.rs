@@ -87,11 +87,16 @@ impl Setup {
     }
 
     /// A session of this revision is open.
-    pub(crate) fn session(mut self, revision: Revision) -> Setup {
+    pub(crate) fn session(self, revision: Revision) -> Setup {
+        self.session_with(revision, "{}")
+    }
+
+    /// The same, with a client that has declared these capabilities.
+    pub(crate) fn session_with(mut self, revision: Revision, capabilities: &str) -> Setup {
         self.prelude = format!(
-            "> call 0 initialize {}\n< result 0 …\n! connected {revision} c {{}}\n\
+            "> call 0 initialize {}\n< result 0 …\n! connected {revision} c {capabilities}\n\
              > note notifications/initialized\n! ready\n",
-            hello(revision.as_str()),
+            hello_with(revision.as_str(), capabilities),
         );
         self
     }
@@ -199,8 +204,12 @@ fn show((output, events): &(Vec<u8>, Vec<String>)) -> String {
 
 /// The parameters of `initialize`.
 pub(crate) fn hello(version: &str) -> String {
+    hello_with(version, "{}")
+}
+
+fn hello_with(version: &str, capabilities: &str) -> String {
     format!(
-        r#"{{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}"#
+        r#"{{"protocolVersion":"{version}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}"#
     )
 }
 

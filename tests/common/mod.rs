@@ -1,6 +1,7 @@
 //! A host for tests: it moves bytes in pieces of any size, notes what happens, and runs dialogues in many ways that
 //! must not make a difference.
 
+mod asking;
 pub(crate) mod demo;
 mod dialogue;
 pub(crate) mod library;

@@ -15,6 +15,11 @@ impl Host<'_> {
                 self.now = Millis(first.parse().expect("a time"));
                 Ok(())
             }
+            // Time passes, and the host does something before it polls again.
+            "late" => {
+                self.now = Millis(first.parse().expect("a time"));
+                return self.command(last);
+            }
             // Expectations of what can be asked for.
             "deadline" => {
                 let at = self.deadline.map_or("none".into(), |at| at.0.to_string());
@@ -43,6 +48,9 @@ impl Host<'_> {
                 self.server.reply(self.notes.ticket(first)).map(|reply| reply.values(None, last.split(' ')))
             }
             "not-found" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.not_found(last)),
+            "needs" => self.server.reply(self.notes.ticket(first)).map(|reply| {
+                reply.needs_input(&super::asking::needed(last), Some("s"));
+            }),
             "forget" => self.server.reply(self.notes.ticket(first)).map(drop),
             "progress" => {
                 let (progress, message) = last.split_once(' ').unwrap_or((last, ""));
@@ -57,6 +65,12 @@ impl Host<'_> {
                     .reply(self.notes.ticket(first))
                     .and_then(|mut reply| reply.log(level_of(level), None, message))
             }
+            // The server's own requests, by their number.
+            "ask" => self.ask(rest),
+            "cancel" => self.server.cancel(self.notes.asked[first.parse::<usize>().unwrap()], last),
+            "cancel-deferred" => self.server.cancel(self.notes.ticket(first), last),
+            "reply-asked" => self.server.reply(self.notes.asked[0]).map(drop),
+            "complete" => self.server.elicitation_complete(rest),
             // The server as a whole.
             "log" => self.server.log(level_of(first), None, last),
             "changed" => {

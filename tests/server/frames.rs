@@ -3,7 +3,7 @@
 use crate::common::demo::INFO;
 use crate::common::hello;
 use mcp_proto::rpc::Message;
-use mcp_proto::server::{Change, Event, Server, Slot};
+use mcp_proto::server::{Ask, Change, Event, Server, Slot};
 use mcp_proto::{Action, BelongsTo, FrameKind, Level, Millis, State, StreamId, Ticket};
 
 /// About what an HTTP server does: streams that stay open until their request is answered, and one for the rest.
@@ -272,4 +272,30 @@ fn a_message_can_be_read_in_place() {
         let n = out.bytes().len();
         out.sent(n);
     }
+}
+
+#[test]
+fn what_is_asked_for_a_request_goes_where_that_came_from() {
+    with_router(512, |mut router| {
+        router.post(1, &defer(1), false);
+        let during = Ask::DEFAULT.timeout(Millis(10));
+        router.server.ping(during.during(router.tickets[0])).unwrap();
+        router.run();
+        router.server.ping(Ask::DEFAULT).unwrap();
+        router.run();
+        let asked = router.streams[1].last().unwrap();
+        assert_eq!(asked, r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+        assert!(router.open[1], "the request is still to be answered");
+        assert_eq!(router.general, [r#"Request {"jsonrpc":"2.0","id":3,"method":"ping"}"#]);
+        // The answer comes on a stream of its own.
+        router.post(2, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#, true);
+        // The request may have ended by then: its cancellation belongs to none.
+        router.server.reply(router.tickets[0]).unwrap().text("done");
+        router.run();
+        router.now = Millis(10);
+        router.run();
+        let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+        assert_eq!(router.general[1..], [format!("Notification {cancelled}")]);
+        assert!(router.events.is_empty(), "{:?}", router.events);
+    });
 }

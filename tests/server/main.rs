@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod asking;
 mod bad_input;
 mod batches;
 mod compatibility;
@@ -17,6 +18,7 @@ mod output;
 mod prompts;
 mod random;
 mod resources;
+mod round;
 mod stateless;
 mod streams;
 mod subscriptions;

@@ -130,8 +130,24 @@ fn other(random: &mut Random, nth: usize) -> Vec<u8> {
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}"#,
     ];
-    match random.below(8) {
-        6 | 7 => batch(random, nth).into_bytes(),
+    match random.below(9) {
+        7 | 8 => batch(random, nth).into_bytes(),
+        6 => {
+            // What the server may have asked.
+            let id = random.below(16);
+            let id = if random.below(4) == 0 { format!("\"{id}\"") } else { id.to_string() };
+            let progress = "\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"";
+            match random.below(5) {
+                0 => format!(r#"{{{progress},"params":{{"progressToken":{id},"progress":1}}}}"#),
+                1 => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":1,"message":""}}}}"#),
+                2 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":[]}}"#),
+                _ => format!(
+                    r#"{{"jsonrpc":"2.0","result":{{"x":"{}"}},"id":{id}}}"#,
+                    "x".repeat(random.below(900))
+                ),
+            }
+            .into_bytes()
+        }
         0 => {
             let target = random.below(nth + 1);
             format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":"rrr{target}"}}}}"#).into_bytes()
@@ -194,9 +210,11 @@ fn steps(random: &mut Random) -> (Vec<Step>, usize) {
             }
             _ => {
                 time += random.below(100);
-                steps.push(Step::Command(match random.below(3) {
+                steps.push(Step::Command(match random.below(6) {
                     0 => "changed".into(),
                     1 => "log error x".into(),
+                    2 | 3 => format!("ask ping {}", random.pick(&["progress", "ms 60", "ms 500"])),
+                    4 => format!("cancel {} x", random.below(5)),
                     _ => format!("time {time}"),
                 }));
             }
@@ -215,6 +233,7 @@ fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>
     let mut batches = [0; 2500];
     let server = server.batches(&mut batches);
     let mut host = Host::new(server.in_flight(&mut slots, &mut text).unwrap(), way);
+    let mut cancelled = 0;
     for step in steps {
         match step {
             Step::Bytes(bytes) => host.pending.extend_from_slice(bytes),
@@ -222,9 +241,13 @@ fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>
                 host.run();
                 // Commands about tickets that were never given out are for nobody.
                 let ticket = command.split(' ').nth(1).and_then(|word| word.parse::<usize>().ok());
-                let known = ticket.is_none_or(|ticket| ticket < host.notes.tickets.len());
+                let cancels = command.starts_with("cancel");
+                let given = if cancels { host.notes.asked.len() } else { host.notes.tickets.len() };
+                let known = ticket.is_none_or(|ticket| ticket < given);
                 if known || command.starts_with("time") {
+                    let before = host.notes.events.len();
                     host.command(command);
+                    cancelled += usize::from(cancels && host.notes.events.len() == before);
                 }
             }
         }
@@ -235,6 +258,9 @@ fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>
     host.now = host.now.plus(Millis::seconds(2));
     host.run();
     assert!(host.closed);
+    // What was asked ends once: the host hears of it, or has cancelled it.
+    let ended = host.notes.events.iter().filter(|event| event.starts_with("answered")).count();
+    assert_eq!(ended + cancelled, host.notes.asked.len(), "{:#?}", host.notes.events);
     (String::from_utf8(host.output).expect("output is UTF-8"), host.notes.events)
 }
 

@@ -1,0 +1,257 @@
+//! Requests of the server's own, in the handshake era: asking for roots, for input of the user, for the model.
+//!
+//! They share the slots of deferred requests. Whatever deals with them is reached through `Asking`, which the first one
+//! sets: a server that asks nothing does not link it.
+//!
+//! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
+
+use crate::fault::NotNow;
+use crate::frame::About;
+use crate::inflight::{Data, Ticket};
+use crate::json::{Json, Writer};
+use crate::lifecycle::State;
+use crate::outcome::{Outcome, RpcError};
+use crate::rpc;
+use crate::server::Server;
+use crate::server::asking::Asker;
+use crate::server::core::Session;
+use crate::server::plan::Answer;
+use crate::server::reply::{Incoming, Stage};
+use crate::time::Millis;
+use crate::types::capabilities::ClientCapabilities;
+use crate::types::input::{self, Input, To};
+use crate::types::meta;
+use crate::version::{Era, Revision};
+
+/// How a request of the server's own is sent.
+///
+/// ```
+/// use mcp_proto::{Millis, server::Ask};
+/// let patient = Ask::DEFAULT.timeout(Millis::seconds(600));
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ask {
+    timeout: Option<Millis>,
+    during: Option<Ticket>,
+    progress: bool,
+}
+
+impl Ask {
+    /// With the server's own time limit, for no request in particular, without progress.
+    pub const DEFAULT: Ask = Ask { timeout: None, during: None, progress: false };
+
+    /// Waits this long for the answer, in milliseconds. People need some time: a form that the user has to fill in
+    /// may well wait for minutes.
+    #[must_use]
+    pub const fn timeout(mut self, time: Millis) -> Self {
+        self.timeout = Some(time);
+        self
+    }
+
+    /// It is asked in order to answer this deferred request. With several streams, it goes where that one came from.
+    #[must_use]
+    pub const fn during(mut self, request: Ticket) -> Self {
+        self.during = Some(request);
+        self
+    }
+
+    /// Asks for progress: [`Event::Progress`](crate::server::Event::Progress). It gives the client no more time.
+    #[must_use]
+    pub const fn with_progress(mut self) -> Self {
+        self.progress = true;
+        self
+    }
+}
+
+/// How a request of the server's own has ended. Its ticket is gone.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered<'a> {
+    ticket: Ticket,
+    outcome: Outcome<'a>,
+}
+
+impl<'a> Answered<'a> {
+    pub(crate) fn of(ticket: Ticket, answer: Answer, line: &'a [u8]) -> Answered<'a> {
+        let outcome = match answer {
+            // `null` is what some send for a result without members.
+            Answer::Result(span) if rpc::view(line, span).is_null() => Outcome::Result(Json::EMPTY_OBJECT),
+            Answer::Result(span) => Outcome::Result(rpc::view(line, span)),
+            Answer::Error(span) => {
+                Outcome::Error(RpcError { error: rpc::view(line, span), era: Some(Era::Handshake) })
+            }
+            Answer::Lost(lost) => Outcome::Lost(lost),
+        };
+        Answered { ticket, outcome }
+    }
+
+    /// Which request.
+    #[must_use]
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// With what. A result is read with [`Roots::of`](input::Roots::of), [`ElicitAnswer::of`](input::ElicitAnswer::of)
+    /// or [`Sampled::of`](input::Sampled::of), whatever was asked.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome<'a> {
+        self.outcome
+    }
+}
+
+impl Server<'_> {
+    /// Asks a client of the handshake era. How it ends is an [`Event::Answered`](crate::server::Event::Answered), always
+    /// one: when the session ends or starts over, what was asked is [`Lost::Closed`](crate::Lost::Closed).
+    ///
+    /// A call that needs an answer first is [deferred](crate::server::Call::defer) until then. In `2026-07-28` servers
+    /// send no requests: see [`Call::needs_input`](crate::server::Call::needs_input).
+    ///
+    /// ```no_run
+    /// use mcp_proto::input::{ElicitAnswer, Field, Form};
+    /// use mcp_proto::server::{Ask, Event};
+    /// use mcp_proto::{NotNow, Outcome, Server, Ticket};
+    ///
+    /// static FIELDS: [Field; 1] = [Field::text("name").required()];
+    /// static FORM: Form = Form::new("Who are you?", &FIELDS);
+    ///
+    /// fn ask_for_the_name(server: &mut Server<'_>, call: Ticket) -> Result<Ticket, NotNow> {
+    ///     server.ask(&FORM, Ask::DEFAULT.during(call))
+    /// }
+    ///
+    /// fn heard(event: Event<'_>) {
+    ///     let Event::Answered(answered) = event else { return };
+    ///     if let Outcome::Result(result) = answered.outcome()
+    ///         && let Some(name) = ElicitAnswer::of(result).and_then(|answer| answer.field("name"))
+    ///     {
+    ///         println!("the user is {}", name.raw());
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`NotNow::NotConnected`]: the handshake is not complete, or the connection is ending. [`NotNow::Unsupported`]:
+    /// the client did not declare it, or the revision does not have it. [`NotNow::Gone`]: the request that it belongs to
+    /// has ended. [`NotNow::Full`]: every slot is taken. [`NotNow::Busy`]: there is no room yet;
+    /// [`Event::Room`](crate::server::Event::Room) says when there is. [`NotNow::Unwritable`]: it is larger than an
+    /// answer may be, or not valid.
+    pub fn ask(&mut self, input: &dyn Input, ask: Ask) -> Result<Ticket, NotNow> {
+        let Session { revision, capabilities, .. } = self.asks()?;
+        if !input.fits(revision, capabilities) {
+            return Err(NotNow::Unsupported);
+        }
+        let to = To { revision, client: capabilities };
+        self.send_request(input.method(), ask, &mut |out| input.write(to, out))
+    }
+
+    /// Sends any other request to a client of the handshake era. `params` writes its members, keys and values; `_meta`
+    /// is the machine's.
+    ///
+    /// # Errors
+    /// As [`ask`](Server::ask), except that no capability is asked for.
+    pub fn ask_raw(
+        &mut self,
+        method: &str,
+        ask: Ask,
+        params: impl FnMut(&mut Writer<'_>),
+    ) -> Result<Ticket, NotNow> {
+        self.asks()?;
+        let mut params = params;
+        self.send_request(method, ask, &mut |out| out.members_checked(&mut params).is_ok())
+    }
+
+    /// Asks a client of the handshake era whether it is there, as soon as it was told what this server is. Any answer
+    /// says that it is.
+    ///
+    /// # Errors
+    /// As [`ask`](Server::ask).
+    pub fn ping(&mut self, ask: Ask) -> Result<Ticket, NotNow> {
+        let connected = matches!(self.state(), State::Answered | State::Serving | State::Ready);
+        self.core.session.filter(|_| connected).ok_or(NotNow::NotConnected)?;
+        self.send_request("ping", ask, &mut |_| true)
+    }
+
+    /// Cancels a request of the server's own. Its ticket is gone; the client is told.
+    ///
+    /// # Errors
+    /// [`NotNow::Gone`]: it has ended already, or is none of the server's own.
+    pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), NotNow> {
+        let open = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { .. });
+        self.core.in_flight.get(ticket).filter(open).ok_or(NotNow::Gone)?;
+        self.core.withdraw(ticket, reason);
+        self.core.write_queued();
+        Ok(())
+    }
+
+    /// Tells a client of `2025-11-25` that what it was sent to a web page for is done: see
+    /// [`OpenUrl`](input::OpenUrl).
+    ///
+    /// # Errors
+    /// [`NotNow::Unsupported`] in other revisions, or if the client did not declare `elicitation.url`.
+    /// [`NotNow::NotConnected`], [`NotNow::Busy`], [`NotNow::Unwritable`]: as [`ask`](Server::ask).
+    pub fn elicitation_complete(&mut self, id: &str) -> Result<(), NotNow> {
+        let session = self.asks()?;
+        let knows = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
+        if session.revision != Revision::V2025_11_25 || !knows {
+            return Err(NotNow::Unsupported);
+        }
+        self.take_room()?;
+        let room = self.core.output.reply_room();
+        let written = self.core.output.write(About::NOTIFICATION, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"#);
+            out.field_string("elicitationId", id);
+            out.token("}}");
+        });
+        written.map_err(|_| NotNow::Unwritable)
+    }
+
+    /// The session in which something can be asked.
+    fn asks(&self) -> Result<Session, NotNow> {
+        self.core.session.filter(|_| self.state() == State::Ready).ok_or(NotNow::NotConnected)
+    }
+
+    fn send_request(
+        &mut self,
+        method: &str,
+        ask: Ask,
+        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<Ticket, NotNow> {
+        let about = match ask.during {
+            None => About::REQUEST,
+            Some(during) => {
+                let deferred = |incoming: &&Incoming| incoming.stage == Stage::Deferred;
+                let during = self.core.in_flight.get(during).filter(deferred).ok_or(NotNow::Gone)?;
+                About::asked(during.context.stream)
+            }
+        };
+        self.take_room()?;
+        let core = &mut self.core;
+        let timeout = ask.timeout.unwrap_or(core.info.limits.asked);
+        let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
+        let stage = Stage::Asked { timeout, running: false, progress: ask.progress };
+        let ticket = core.in_flight.take(Incoming { stage, ..Incoming::EMPTY }).ok_or(NotNow::Full)?;
+        let (id, room) = (core.id_of(ticket), core.output.reply_room());
+        let written = core.output.write(about, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.unsigned(id);
+            let valid = input::write_request(out, method, &mut |out| {
+                let valid = params(out);
+                if ask.progress {
+                    meta::write_progress_token(id, out);
+                }
+                valid
+            });
+            out.token("}");
+            if !valid {
+                out.fail();
+            }
+        });
+        if written.is_err() {
+            core.in_flight.release(ticket);
+            return Err(NotNow::Unwritable);
+        }
+        core.asking = Some(&Asker);
+        core.ours = core.ours.saturating_add(1);
+        // Due at once: the next poll starts its clock.
+        core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        Ok(ticket)
+    }
+}

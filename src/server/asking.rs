@@ -1,0 +1,262 @@
+//! What becomes of requests of the server's own: their ids, their answers, their time, their end.
+//!
+//! It is reached through [`Asking`] alone, so that a server that asks nothing does not link it.
+
+use crate::client::Progress;
+use crate::fault::Fault;
+use crate::frame::About;
+use crate::inflight::Ticket;
+use crate::json::{Decimal, Json, Kind, ScanErrorKind, Str};
+use crate::line::Content;
+use crate::outcome::Lost;
+use crate::rpc;
+use crate::server::ask::Answered;
+use crate::server::core::{Core, Session};
+use crate::server::dispatch::Received;
+use crate::server::event::Event;
+use crate::server::feature::place;
+use crate::server::plan::{Answer, Plan, Told};
+use crate::server::reply::{Incoming, Stage};
+use crate::time::Millis;
+use crate::types::capabilities::ClientCapabilities;
+
+/// What becomes of requests of our own.
+pub(crate) trait Asking: Sync {
+    /// A response has come. `None`: it answers nothing that was ever asked.
+    fn answered(
+        &self,
+        core: &mut Core<'_>,
+        line: &[u8],
+        id: Json<'_>,
+        outcome: rpc::Outcome,
+    ) -> Option<Received>;
+
+    /// A line that cannot be read has come. The end of a request, if the line was the answer to one.
+    fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Plan>;
+
+    /// A notification has come. `None`: it is not about what was asked.
+    fn notified(
+        &self,
+        core: &mut Core<'_>,
+        line: &[u8],
+        method: Str<'_>,
+        params: Option<Json<'_>>,
+    ) -> Option<Received>;
+
+    /// The event of a plan that one of these has made.
+    fn event<'a>(&self, told: Told, line: &'a [u8]) -> Event<'a>;
+
+    /// A request is due: its clock starts, or it ends.
+    fn due(&self, core: &mut Core<'_>, ticket: Ticket) -> Option<Plan>;
+
+    /// A request that nobody waits for is next in the queue, and there is room: tells the client.
+    fn write_cancelled(&self, core: &mut Core<'_>, ticket: Ticket);
+
+    /// All of them end as the next events; with `deferred`, all other requests are forgotten.
+    fn end(&self, core: &mut Core<'_>, deferred: bool);
+}
+
+pub(crate) struct Asker;
+
+impl Asking for Asker {
+    fn answered(
+        &self,
+        core: &mut Core<'_>,
+        line: &[u8],
+        id: Json<'_>,
+        outcome: rpc::Outcome,
+    ) -> Option<Received> {
+        let ticket = core.ticket_of(id)?;
+        match core.in_flight.get(ticket).map(|incoming| incoming.stage) {
+            Some(Stage::Asked { .. }) => {}
+            Some(Stage::Deferred | Stage::Expired) => return None,
+            Some(Stage::Withdrawn) => {
+                // Answered before the cancellation left: nothing is left to cancel.
+                core.set_stage(ticket, Stage::Over);
+                return Some(Received::Done);
+            }
+            // Late answers are to be expected; answers to nothing that was ever asked are not.
+            Some(Stage::Lost | Stage::Over) => return Some(Received::Done),
+            None => return core.in_flight.was_taken(ticket).then_some(Received::Done),
+        }
+        let answer = match outcome {
+            rpc::Outcome::Malformed => Answer::Lost(Lost::Invalid),
+            rpc::Outcome::Error(error) => Answer::Error(error),
+            rpc::Outcome::Result(result) => match rpc::view(line, result).kind() {
+                Kind::Object | Kind::Null => Answer::Result(result),
+                _ => Answer::Lost(Lost::Invalid),
+            },
+        };
+        Some(Received::Host(core.finish(ticket, answer)))
+    }
+
+    fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Plan> {
+        let (id, lost) = match content {
+            Content::TooLong { envelope, id_fits: true } if envelope.looks_like_response() => {
+                (bytes, Lost::TooLong)
+            }
+            Content::Broken(error, envelope)
+                if error.kind == ScanErrorKind::TooDeep && envelope.looks_like_response() =>
+            {
+                (bytes.get(envelope.id?.range())?, Lost::Invalid)
+            }
+            _ => return None,
+        };
+        let ticket = core.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
+        let awaited = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { .. });
+        core.in_flight.get(ticket).filter(awaited)?;
+        Some(core.finish(ticket, Answer::Lost(lost)))
+    }
+
+    fn notified(
+        &self,
+        core: &mut Core<'_>,
+        line: &[u8],
+        method: Str<'_>,
+        params: Option<Json<'_>>,
+    ) -> Option<Received> {
+        if method == "notifications/progress" {
+            return Some(progressed(core, line, params));
+        }
+        let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
+        let changed = method == "notifications/roots/list_changed" && core.session.is_some_and(has_roots);
+        changed.then_some(Received::Host(Plan::Told(Told::RootsChanged)))
+    }
+
+    fn event<'a>(&self, told: Told, line: &'a [u8]) -> Event<'a> {
+        match told {
+            Told::RootsChanged => Event::RootsChanged,
+            Told::Progress { ticket, params } => {
+                Event::Progress(Progress { ticket, params: rpc::view(line, params) })
+            }
+            Told::Answered { ticket, answer } => Event::Answered(Answered::of(ticket, answer, line)),
+        }
+    }
+
+    fn due(&self, core: &mut Core<'_>, ticket: Ticket) -> Option<Plan> {
+        match core.in_flight.get(ticket)?.stage {
+            Stage::Asked { timeout, running: false, progress } => {
+                core.set_stage(ticket, Stage::Asked { timeout, running: true, progress });
+                let deadline = core.now.plus(Millis(timeout.into()));
+                core.in_flight.set_deadline(ticket, Some(deadline));
+                None
+            }
+            Stage::Asked { .. } => {
+                core.withdraw(ticket, "");
+                Some(Plan::Told(Told::Answered { ticket, answer: Answer::Lost(Lost::TimedOut) }))
+            }
+            _ => Some(core.finish(ticket, Answer::Lost(Lost::Closed))),
+        }
+    }
+
+    fn write_cancelled(&self, core: &mut Core<'_>, ticket: Ticket) {
+        if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage == Stage::Withdrawn) {
+            let id = core.id_of(ticket);
+            let reason = core::str::from_utf8(core.in_flight.text(ticket)).unwrap_or_default();
+            let room = core.output.reply_room();
+            let mut write = |reason: &str| {
+                core.output.write(About::NOTIFICATION, room, &mut |out| {
+                    out.token(
+                        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#,
+                    );
+                    out.unsigned(id);
+                    if !reason.is_empty() {
+                        out.field_string("reason", reason);
+                    }
+                    out.token("}}");
+                })
+            };
+            // Without its reason it always fits.
+            let _ = write(reason).or_else(|_| write(""));
+        }
+        core.ours = core.ours.saturating_sub(1);
+    }
+
+    fn end(&self, core: &mut Core<'_>, deferred: bool) {
+        if deferred {
+            core.in_flight.unqueue_all();
+        }
+        let mut from = 0;
+        while let Some(ticket) = core.in_flight.first_from(from) {
+            from = ticket.slot.saturating_add(1);
+            match core.in_flight.get(ticket).map(|incoming| incoming.stage) {
+                Some(Stage::Asked { .. }) => {
+                    core.set_stage(ticket, Stage::Lost);
+                    core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+                }
+                Some(Stage::Withdrawn | Stage::Over) if deferred => {
+                    core.ours = core.ours.saturating_sub(1);
+                    core.in_flight.release(ticket);
+                }
+                Some(Stage::Deferred | Stage::Expired) if deferred => core.in_flight.release(ticket),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
+    let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
+        return Received::Fault(Fault::InvalidParams);
+    };
+    let [token, progress] = params.pick(["progressToken", "progress"]);
+    let progress = progress.and_then(Json::number).and_then(Decimal::parse);
+    let (Some(token), Some(_)) = (token, progress) else {
+        return Received::Fault(Fault::InvalidParams);
+    };
+    let wanted = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { progress: true, .. });
+    let ticket = core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
+    match ticket {
+        Some(ticket) => {
+            Received::Host(Plan::Told(Told::Progress { ticket, params: place(line, params.bytes()) }))
+        }
+        None => Received::Fault(Fault::UnknownProgress),
+    }
+}
+
+impl Core<'_> {
+    /// The id of a request of ours: it says which slot it is in, and which of the slot's requests it is. No two have
+    /// the same; the first is 1.
+    pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
+        let before = u64::from(ticket.generation).saturating_mul(self.in_flight.limit() as u64);
+        before.saturating_add(ticket.slot.into()).saturating_add(1)
+    }
+
+    /// The request with this id, in flight or not. Some clients answer with the digits in a string.
+    fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
+        let digits = match id.string() {
+            // A plus would be read as a number, too.
+            Some(text) => text.as_str().filter(|text| !text.starts_with('+'))?,
+            None => id.raw(),
+        };
+        let place = digits.parse::<u64>().ok()?.checked_sub(1)?;
+        let limit = self.in_flight.limit() as u64;
+        let slot = u32::try_from(place.checked_rem(limit)?).ok()?;
+        let generation = u32::try_from(place.checked_div(limit)?).ok()?;
+        Some(Ticket { slot, generation })
+    }
+
+    fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
+        if let Some(incoming) = self.in_flight.get_mut(ticket) {
+            incoming.stage = stage;
+        }
+    }
+
+    /// A request of ours has ended, and its slot is free.
+    fn finish(&mut self, ticket: Ticket, answer: Answer) -> Plan {
+        self.ours = self.ours.saturating_sub(1);
+        self.in_flight.release(ticket);
+        Plan::Told(Told::Answered { ticket, answer })
+    }
+
+    /// Nobody waits for the answer any more. The client is told when there is room, with the reason if the slot's text
+    /// can keep it for so long.
+    pub(crate) fn withdraw(&mut self, ticket: Ticket, reason: &str) {
+        self.set_stage(ticket, Stage::Withdrawn);
+        self.in_flight.set_deadline(ticket, None);
+        if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
+            self.in_flight.set_text(ticket, [b"", b""]);
+        }
+        self.in_flight.queue(ticket);
+    }
+}

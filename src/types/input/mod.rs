@@ -1,0 +1,109 @@
+//! What a server can ask of a client: [`ListRoots`], a [`Form`], [`OpenUrl`], [`CreateMessage`]; and how to read what
+//! comes back: [`Roots`], [`ElicitAnswer`], [`Sampled`].
+//!
+//! In the handshake era a server sends requests of its own: [`Server::ask`](crate::Server::ask). In `2026-07-28` it
+//! answers a request with what it needs, and the client sends the request again with the answers:
+//! [`Call::needs_input`](crate::server::Call::needs_input).
+//!
+//! Specification: *Client features*; 2026-07-28, *Multi round-trip requests*.
+
+mod answers;
+mod block;
+mod elicit;
+mod field;
+mod sample;
+
+pub use answers::{Action, ElicitAnswer, Root, Roots, Sampled};
+pub use block::Block;
+pub use elicit::{Form, OpenUrl};
+pub use field::{Choice, Field};
+pub use sample::{CreateMessage, IncludeContext, ModelPreferences, Role, SampleMessage, ToolChoice};
+
+use crate::json::Writer;
+use crate::types::capabilities::ClientCapabilities;
+use crate::version::Revision;
+
+/// Something that a server can ask of a client: [`ListRoots`], [`Form`], [`OpenUrl`] or [`CreateMessage`].
+#[expect(private_bounds, reason = "what can be asked is the protocol's")]
+pub trait Input: Sealed {
+    /// The method that asks for it.
+    fn method(&self) -> &'static str;
+
+    /// What the client must have declared.
+    fn needs(&self) -> ClientCapabilities;
+
+    /// The first revision that has it.
+    fn since(&self) -> Revision;
+
+    /// Whether it can be asked of a client with these capabilities in this revision.
+    fn fits(&self, revision: Revision, client: ClientCapabilities) -> bool {
+        revision >= self.since() && client.has(self.needs())
+    }
+}
+
+/// How something that can be asked is written.
+pub(crate) trait Sealed {
+    /// Writes the members of the parameters. `false`: they are not valid.
+    fn write(&self, to: To, out: &mut Writer<'_>) -> bool;
+}
+
+/// Whom it is written for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct To {
+    pub(crate) revision: Revision,
+    pub(crate) client: ClientCapabilities,
+}
+
+/// Asks for the roots: the folders that the server may work in. The answer is read with [`Roots::of`].
+///
+/// Specification: *Roots*.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListRoots;
+
+impl Input for ListRoots {
+    fn method(&self) -> &'static str {
+        "roots/list"
+    }
+
+    fn needs(&self) -> ClientCapabilities {
+        ClientCapabilities::ROOTS
+    }
+
+    fn since(&self) -> Revision {
+        Revision::V2024_11_05
+    }
+}
+
+impl Sealed for ListRoots {
+    fn write(&self, _: To, _: &mut Writer<'_>) -> bool {
+        true
+    }
+}
+
+/// Writes `"method":…,"params":{…}`; without parameters, the method alone. `false`: they are not valid.
+pub(crate) fn write_request(
+    out: &mut Writer<'_>,
+    method: &str,
+    params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) -> bool {
+    out.field_string("method", method);
+    let before = out.mark();
+    out.key("params");
+    out.begin_object();
+    let empty = out.len();
+    let valid = params(out);
+    if out.len() == empty && !out.overflowed() {
+        out.rollback(before);
+    } else {
+        out.end_object();
+    }
+    valid
+}
+
+/// Writes an object that is JSON text of the host's. `false`: it is none.
+fn write_object(out: &mut Writer<'_>, text: &str) -> bool {
+    out.raw(text).is_ok() && (out.overflowed() || out.ends_with(b'}'))
+}
+
+#[cfg(test)]
+mod tests;

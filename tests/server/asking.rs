@@ -1,0 +1,337 @@
+//! Requests of the server's own in the handshake era.
+
+use crate::common::Setup;
+use crate::common::demo::INFO;
+use mcp_proto::server::{Limits, SecondInitialize, ServerInfo};
+use mcp_proto::{Millis, Revision};
+
+const ALL: &str = r#"{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}"#;
+
+const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
+
+fn session() -> Setup {
+    Setup::new(INFO).session_with(Revision::V2025_11_25, ALL)
+}
+
+fn with(info: ServerInfo<'static>) -> Setup {
+    Setup::new(info).session_with(Revision::V2025_11_25, ALL)
+}
+
+/// A request of the server's, as it is written.
+fn asked(id: u32, method: &str) -> String {
+    format!("< {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"…}}\n")
+}
+
+fn cancelled(id: u32, reason: &str) -> String {
+    let reason = if reason.is_empty() { String::new() } else { format!(",\"reason\":\"{reason}\"") };
+    format!("< note notifications/cancelled {{\"requestId\":{id}{reason}}}\n")
+}
+
+fn defer(id: u32) -> String {
+    format!("> call {id} tools/call {{\"name\":\"defer\"}}\n! call defer {{}}\n")
+}
+
+#[test]
+fn what_is_asked_ends_with_its_answer() {
+    session().check(
+        r#"* ask roots
+           < {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+           > {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a"}]}}
+           ! answered 0 {"roots":[{"uri":"file:///a"}]}
+           * ask form
+           < {"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}
+           * ask model
+           < {"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":9}}
+           > {"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}
+           ! answered 2 error no (-1)
+           > {"jsonrpc":"2.0","id":"5","result":{"action":"accept","content":{"name":"x"}}}
+           ! answered 1 Accept {"name":"x"}
+           * ask page
+           < {"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"mode":"url","message":"Log in","url":"https://example.com/","elicitationId":"e1"}}
+           * complete e1
+           < note notifications/elicitation/complete {"elicitationId":"e1"}
+           > {"jsonrpc":"2.0","id":9,"result":{"action":"decline"}}
+           ! answered 3 Decline {}
+           * ask ping
+           < {"jsonrpc":"2.0","id":13,"method":"ping"}
+           > {"jsonrpc":"2.0","id":13,"result":null}
+           ! answered 4 {}
+           * ask raw progress
+           < {"jsonrpc":"2.0","id":17,"method":"example/own","params":{"n":1,"_meta":{"progressToken":17}}}
+           > {"jsonrpc":"2.0","id":17,"result":{"resultType":"complete"}}
+           ! answered 5 {"resultType":"complete"}
+           * ask ping progress
+           < {"jsonrpc":"2.0","id":21,"method":"ping","params":{"_meta":{"progressToken":21}}}"#,
+    );
+}
+
+#[test]
+fn only_what_the_client_declared_and_the_revision_has_can_be_asked() {
+    let cases = [
+        (Revision::V2024_11_05, ALL, "roots model"),
+        (Revision::V2025_03_26, ALL, "roots model"),
+        (Revision::V2025_06_18, ALL, "roots form model"),
+        (Revision::V2025_11_25, ALL, "roots form page model tools"),
+        (Revision::V2025_11_25, r#"{"elicitation":{}}"#, "form"),
+        (Revision::V2025_11_25, r#"{"elicitation":{"url":{}}}"#, "page"),
+        (Revision::V2025_11_25, r#"{"roots":{},"sampling":{}}"#, "roots model"),
+        (Revision::V2025_11_25, "{}", ""),
+    ];
+    for (revision, capabilities, expected) in cases {
+        let mut id = 0;
+        let mut dialogue = String::new();
+        for name in ["roots", "form", "page", "model", "tools"] {
+            dialogue += &format!("* ask {name}\n");
+            if expected.split(' ').any(|known| known == name) {
+                id += 1;
+                dialogue += &asked(id, "…");
+            } else {
+                dialogue += "! not now Unsupported\n";
+            }
+        }
+        dialogue += "* complete e1\n";
+        let completes = revision == Revision::V2025_11_25 && capabilities.contains("url");
+        dialogue += if completes {
+            "< note notifications/elicitation/complete …\n"
+        } else {
+            "! not now Unsupported\n"
+        };
+        Setup::new(INFO).slots(5, 64).session_with(revision, capabilities).check(&dialogue);
+    }
+}
+
+#[test]
+fn nobody_is_asked_outside_of_a_session() {
+    let hello = crate::common::hello("2025-11-25");
+    Setup::new(INFO).check(&format!(
+        "* ask roots\n! not now NotConnected\n* ask ping\n! not now NotConnected\n* ask raw\n! not now NotConnected\n\
+         * complete e\n! not now NotConnected\n> call 1 initialize {hello}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
+         * ask roots\n! not now NotConnected\n* ask ping\n{}> note notifications/initialized\n! ready\n* shutdown\n\
+         ! answered 0 Closed\n! closed\n* ask ping\n! not now NotConnected",
+        asked(1, "ping"),
+    ));
+}
+
+#[test]
+fn what_was_asked_shares_the_slots_with_what_is_deferred() {
+    let setup = session().slots(2, 64);
+    setup.check(&format!(
+        "{}* ask roots\n{}* deferred 1\n* ask form\n! not now Full\n\
+         > call 2 tools/call {{\"name\":\"defer\"}}\n! call defer {{}}\n! full\n< error 2 -32603 …\n\
+         * answer 0 done\n< result 1 {DONE}\n* deferred 0\n* ask form\n{}* deferred 0\n\
+         > {{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{{\"roots\":[]}}}}\n! answered 0 {{\"roots\":[]}}\n\
+         {}* ask ping\n! not now Full\n* deferred 1",
+        defer(1),
+        asked(2, "roots/list"),
+        asked(3, "elicitation/create"),
+        defer(3),
+    ));
+    session().slots(0, 64).check("* ask roots\n! not now Full");
+    // An id of the client's may be the same as one of ours.
+    session().check(&format!(
+        "* ask roots\n{}{}> call 1 ping\n< error 1 -32600 …\n! fault DuplicateId\n\
+         > note notifications/cancelled {{\"requestId\":1}}\n! cancelled 0\n\
+         > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n! answered 0 {{}}",
+        asked(1, "roots/list"),
+        defer(1),
+    ));
+}
+
+#[test]
+fn what_is_not_answered_in_time_is_cancelled() {
+    session().check(&format!(
+        "* time 1000\n* ask form ms 50\n{}* deadline 1050\n* ask roots\n{}* time 1049\n* time 1050\n! answered 0 TimedOut\n{}\
+         * deadline 61000\n> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* time 61000\n! answered 1 TimedOut\n{}",
+        asked(1, "elicitation/create"),
+        asked(2, "roots/list"),
+        cancelled(1, ""),
+        cancelled(2, ""),
+    ));
+    // The server's own limit, and a deferred request that is over by then.
+    with(INFO.limits(Limits::DEFAULT.with_asked(Millis(8)).with_deferred(Millis(7)))).check(&format!(
+        "{}* ask roots\n{}* time 8\n! expired 0\n< error 1 -32603 …\n! answered 0 TimedOut\n{}* deadline none",
+        defer(1),
+        asked(2, "roots/list"),
+        cancelled(2, ""),
+    ));
+    // There is no room for the cancellation: the host hears of it all the same, and nobody answers twice.
+    for late in ["", "> {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"] {
+        let told = if late.is_empty() { cancelled(2, "") } else { String::new() };
+        session().tx(1024).check(&format!(
+            "{}* ask roots ms 10\n{}* block\n* answer 0 done\n* time 10\n! answered 0 TimedOut\n* deadline none\n{late}\
+             * ask ping\n! not now Busy\n* unblock\n< result 1 {DONE}\n{told}! room\n* deferred 0",
+            defer(1),
+            asked(2, "roots/list"),
+        ));
+    }
+}
+
+#[test]
+fn the_clock_of_a_request_starts_when_the_server_is_polled() {
+    // The host has slept since the last poll.
+    session().check(&format!("* ask roots ms 50\n{}* deadline 50", asked(1, "roots/list")));
+    session().check(&format!(
+        "* late 40 ask roots ms 50\n{}* deadline 90\n* time 89\n* time 90\n! answered 0 TimedOut\n{}",
+        asked(1, "roots/list"),
+        cancelled(1, ""),
+    ));
+}
+
+#[test]
+fn the_host_may_cancel_what_it_asked() {
+    session().check(&format!(
+        "* ask form\n{}* cancel 0 too \"late\"\n{}* cancel 0 again\n! not now Gone\n\
+         > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"action\":\"accept\"}}}}\n* deadline none\n* ask roots\n{}",
+        asked(1, "elicitation/create"),
+        cancelled(1, "too \\\"late\\\""),
+        asked(5, "roots/list"),
+    ));
+    // A deferred request is not the host's to cancel, nor one of its own to answer.
+    session().check(&format!("{}* cancel-deferred 0\n! not now Gone\n* deferred 1", defer(1)));
+    session().check(&format!("* ask ping\n{}* reply-asked 0\n! not now Gone", asked(1, "ping")));
+    // The reason waits with the cancellation, if it can.
+    for (reason, kept) in [("why", "why"), (&*"x".repeat(65), "")] {
+        session().tx(1024).check(&format!(
+            "{}* ask roots\n{}* block\n* answer 0 done\n* cancel 0 {reason}\n* unblock\n< result 1 {DONE}\n{}",
+            defer(1),
+            asked(2, "roots/list"),
+            cancelled(2, kept),
+        ));
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_ends_its_request() {
+    let long = "x".repeat(400);
+    let deep = "[".repeat(140) + &"]".repeat(140);
+    for (answer, lost) in [
+        (r#"{"jsonrpc":"2.0","id":1,"result":[]}"#.into(), "Invalid"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#.into(), "Invalid"),
+        (r#"{"jsonrpc":"2.0","id":1,"error":7}"#.into(), "Invalid"),
+        (format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":"{long}"}}}}"#), "TooLong"),
+        (format!(r#"{{"jsonrpc":"2.0","result":{{"x":"{long}"}},"id":"1"}}"#), "TooLong"),
+        (format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":{deep}}}}}"#), "Invalid"),
+    ] {
+        session().rx(&[350]).check(&format!(
+            "* ask roots\n{}> {answer}\n! answered 0 {lost}\n> {answer}\n{}> call 7 ping\n< result 7",
+            asked(1, "roots/list"),
+            // What comes again is a late answer, if it can be read.
+            if lost == "TooLong" {
+                "! fault LineTooLong\n"
+            } else if answer.contains("[[") {
+                "! fault TooDeep\n"
+            } else {
+                ""
+            },
+        ));
+    }
+}
+
+#[test]
+fn an_answer_to_what_was_never_asked_is_a_fault() {
+    let answer = |id: &str| format!("> {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
+    let mut dialogue =
+        format!("{}! fault UnknownResponse\n* ask roots\n{}", answer("1"), asked(1, "roots/list"));
+    for id in ["0", "2", "5", "-1", "18446744073709551616", "\"+1\"", "\"x\"", "\"ping-1\"", "1000000"] {
+        dialogue += &answer(id);
+        dialogue += "! fault UnknownResponse\n";
+    }
+    dialogue += "> {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{},\"error\":{}}\n! fault MalformedResponse\n";
+    dialogue += &defer(9);
+    dialogue += &answer("2");
+    dialogue += "! fault UnknownResponse\n";
+    dialogue += &answer("1");
+    session().check(&format!("{dialogue}! answered 0 {{}}\n{}", answer("1")));
+}
+
+#[test]
+fn what_was_asked_ends_with_its_connection() {
+    let two =
+        format!("* ask roots\n{}* ask form\n{}", asked(1, "roots/list"), asked(2, "elicitation/create"));
+    let ends = "! answered 0 Closed\n! answered 1 Closed\n";
+    session().check(&format!("{two}* eof\n{ends}! closed"));
+    session().check(&format!("{two}* shutdown\n{ends}! closed"));
+    session().check(&format!("{two}* broken\n{ends}! closed\n* cancel 0 x\n! not now Gone"));
+    // What comes before the end is still heard; what is deferred keeps its grace.
+    session().check(&format!(
+        "{two}{}* send {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* eof\n! answered 0 {{}}\n! answered 1 Closed\n\
+         * state Draining\n* ask ping\n! not now NotConnected\n* answer 0 done\n< result 1 {DONE}\n! closed",
+        defer(1)
+    ));
+    session().check(&format!(
+        "{two}{}* shutdown\n{ends}* state Draining\n\
+         > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* time 2000\n! expired 0\n< error 1 -32603 …\n! closed",
+        defer(1)
+    ));
+    // A new client does not answer for the old one.
+    let hello = crate::common::hello("2025-11-25");
+    with(INFO.second_initialize(SecondInitialize::Restart)).check(&format!(
+        "{two}{}> call 2 initialize {hello}\n< result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n{ends}\
+         * deferred 0\n> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n\
+         > note notifications/initialized\n! ready\n* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\"}}",
+        defer(1)
+    ));
+    // After a reset nothing is heard of the old connection.
+    session().check(&format!("{two}* reset\n* time 100000\n* state Waiting\n* deferred 0"));
+    // A cancellation that waits is forgotten with the old client.
+    with(INFO.second_initialize(SecondInitialize::Restart)).tx(1024).check(&format!(
+        "{two}{}* block\n* answer 0 done\n* cancel 0 x\n> call 2 initialize {hello}\n* unblock\n< result 1 {DONE}\n{}\
+         < result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n! answered 1 Closed",
+        defer(1),
+        cancelled(1, "x"),
+    ));
+}
+
+#[test]
+fn progress_is_heard_of_what_asked_for_it() {
+    let progress = |token: &str, more: &str| {
+        format!("> note notifications/progress {{\"progressToken\":{token},\"progress\":{more}}}\n")
+    };
+    session().check(&format!(
+        "* ask model progress\n< …\"_meta\":{{\"progressToken\":1}}…\n* ask roots\n{}\
+         {}! progress 0 0.5 Some(1) half\n{}! progress 0 1 None \n{}! fault UnknownProgress\n{}! fault UnknownProgress\n\
+         {}! fault InvalidParams\n> note notifications/progress\n! fault InvalidParams\n\
+         > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n! answered 0 {{}}\n{}! fault UnknownProgress\n* deadline 60000",
+        asked(2, "roots/list"),
+        progress("1", "0.5,\"total\":1,\"message\":\"half\""),
+        progress("\"1\"", "1"),
+        progress("2", "1"),
+        progress("\"x\"", "1"),
+        progress("1", "\"x\""),
+        progress("1", "2"),
+    ));
+}
+
+#[test]
+fn roots_that_have_changed_are_told_if_that_was_declared() {
+    let note = "> note notifications/roots/list_changed\n";
+    let ask = format!("* ask ping\n{}", asked(1, "ping"));
+    session().check(&format!("{ask}{note}! roots changed\n{note}! roots changed\n> call 1 ping\n< result 1"));
+    // Who has asked for nothing knows nothing that could have changed.
+    session().check(&format!("{note}! fault UnknownNotification"));
+    for capabilities in ["{}", r#"{"roots":{}}"#, r#"{"roots":{"listChanged":false}}"#] {
+        Setup::new(INFO)
+            .session_with(Revision::V2025_11_25, capabilities)
+            .check(&format!("{ask}{note}! fault UnknownNotification"));
+    }
+    Setup::new(INFO).check(&format!("{note}! fault UnknownNotification"));
+}
+
+#[test]
+fn what_cannot_be_written_is_not_asked() {
+    session().check(&format!(
+        "* ask broken\n! not now Unwritable\n* ask unbalanced\n! not now Unwritable\n* ask large\n! not now Unwritable\n\
+         * deferred 0\n* ask roots\n{}",
+        asked(13, "roots/list"),
+    ));
+}
+
+#[test]
+fn who_finds_no_room_to_ask_is_told_when_there_is_some() {
+    session().tx(1024).check(&format!(
+        "{}* block\n* answer 0 done\n* ask roots\n! not now Busy\n* complete e\n! not now Busy\n* unblock\n\
+         < result 1 {DONE}\n! room\n* ask roots during 0\n! not now Gone\n* ask roots\n{}",
+        defer(1),
+        asked(5, "roots/list"),
+    ));
+}
