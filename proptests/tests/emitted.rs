@@ -347,8 +347,7 @@ fn subscriptions() {
     let revision = Revision::V2026_07_28;
     let mut pair = Pair::new(revision, server_info(revision));
     pair.run();
-    let before = pair.check(&schemas, revision.as_str());
-    assert!(before > 0);
+    pair.check(&schemas, revision.as_str());
     for (id, filter) in [
         ("1001", r#"{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["a:b"]}"#),
         (r#""\u0061""#, r#"{"toolsListChanged":true}"#),
