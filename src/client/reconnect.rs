@@ -8,8 +8,9 @@ use crate::version::Era;
 
 use super::Client;
 use super::core::Core;
+use super::nature::Nature;
 use super::plan::{OutcomePlan, Plan};
-use super::request::Stage;
+use super::request::{Method, Stage};
 
 impl Client<'_> {
     /// A new connection on the same buffers, to the same server or one like it. It connects by itself.
@@ -39,6 +40,10 @@ impl Plan {
             Plan::Finished { ticket, method, nature, outcome } => {
                 let lost = if let OutcomePlan::Lost(lost) = outcome { lost } else { Lost::Closed };
                 Plan::Finished { ticket, method, nature, outcome: OutcomePlan::Lost(lost) }
+            }
+            Plan::Page { ticket, list, last: true, .. } => {
+                let outcome = OutcomePlan::Lost(Lost::Closed);
+                Plan::Finished { ticket, method: Method::List(list), nature: Nature::Reading, outcome }
             }
             Plan::Cancelled { ticket, .. } => Plan::Cancelled { ticket, reason: None },
             Plan::Expired(ticket) => Plan::Expired(ticket),
