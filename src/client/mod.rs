@@ -24,10 +24,7 @@ mod views;
 use ::core::mem;
 
 pub use self::asked::answers::{Roots, Sampled};
-pub use self::asked::sampling::{
-    Block as SampleBlock, IncludeContext, Message, ModelPreferences, Sample, ToolChoice,
-};
-pub use self::asked::views::{Choice, ElicitForm, InputRequest, OpenUrl, Property, PropertyKind};
+pub use self::asked::input::InputRequest;
 pub use self::asked::{Asked, AskedReply};
 pub use self::connect::Connected;
 pub use self::event::{Event, Failure, Finished, Listed};
@@ -39,6 +36,8 @@ pub use self::request::Outgoing;
 pub use self::rounds::{InputAnswers, InputRequired};
 pub use self::views::*;
 pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
+pub use crate::types::annotations::Role;
+pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use self::core::{Core, ID_LIMIT};
 use self::plan::{FailurePlan, OutcomePlan, Plan};

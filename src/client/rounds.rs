@@ -18,7 +18,7 @@ use super::asked::answers::{
     Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
 };
 use super::asked::check;
-use super::asked::views::InputRequest;
+use super::asked::input::InputRequest;
 use super::core::Core;
 use super::nature::Nature;
 use super::options::Meta;

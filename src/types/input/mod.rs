@@ -17,7 +17,10 @@ pub use answers::{Action, ElicitAnswer, Root, Roots, Sampled};
 pub use block::Block;
 pub use elicit::{Form, OpenUrl};
 pub use field::{Choice, Field};
-pub use sample::{CreateMessage, IncludeContext, ModelPreferences, Role, SampleMessage, ToolChoice};
+pub use sample::{CreateMessage, ModelPreferences, SampleMessage};
+
+pub use crate::types::annotations::Role;
+pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use crate::json::Writer;
 use crate::types::capabilities::ClientCapabilities;
