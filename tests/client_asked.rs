@@ -120,12 +120,29 @@ fn what_was_declared_is_asked_and_answered() {
             |asked| {
                 asked.sampled("m", "", |content| {
                     content.block(|out| {
-                        let _ = out.raw(r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#);
+                        let _ = out.raw(r#"{"type":"text","text":"a","_meta":{}}"#);
                     })
                 })
             },
             "asked sample 9",
+            r#"{"id":1,"result":{"role":"assistant","model":"m","content":{"type":"text","text":"a","_meta":{}}}}"#,
+        ),
+        (
+            SAMPLE,
+            |asked| asked.sampled("m", "", |content| content.image(&[0], "image/png")),
+            "asked sample 9",
             r#"{"id":1,"result":{"role":"assistant","model":"m","content":{"type":"image","data":"AA==","mimeType":"image/png"}}}"#,
+        ),
+        (
+            SAMPLE,
+            |asked| {
+                asked.sampled("m", "", |content| {
+                    content.text("hear");
+                    content.audio(b"foob", "audio/wav");
+                })
+            },
+            "asked sample 9",
+            r#"{"id":1,"result":{"role":"assistant","model":"m","content":[{"type":"text","text":"hear"},{"type":"audio","data":"Zm9vYg==","mimeType":"audio/wav"}]}}"#,
         ),
         (
             SAMPLE,
