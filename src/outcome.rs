@@ -38,7 +38,8 @@ pub enum Lost {
     EndlessList,
     /// A cursor is longer than what can be kept of it.
     CursorTooLong,
-    /// The server has asked for input, and its state is longer than what can be kept of it (`2026-07-28`).
+    /// The server has asked for input, and there is too little room to keep its state, or what the host wants in `_meta`,
+    /// until the request is sent again (`2026-07-28`).
     StateTooLong,
     /// The server has asked for input too often (`2026-07-28`).
     TooManyRounds,
@@ -54,7 +55,7 @@ impl core::fmt::Display for Lost {
             Lost::Invalid => "the answer is not valid",
             Lost::EndlessList => "the list does not end",
             Lost::CursorTooLong => "a cursor of the list is too long to be kept",
-            Lost::StateTooLong => "the state of the request is too long to be kept",
+            Lost::StateTooLong => "the state of the request, or its `_meta`, is too long to be kept",
             Lost::TooManyRounds => "the server has asked for input too often",
         })
     }

@@ -3,12 +3,10 @@
 //! Specification: 2026-07-28, *Subscriptions*.
 
 use crate::fault::{Fault, NotNow};
-use crate::frame::About;
 use crate::inflight::Ticket;
 use crate::json::{Json, Kind, Span, Str, Writer};
 use crate::methods;
 use crate::outcome::Lost;
-use crate::output::Overflow;
 use crate::rpc;
 use crate::time::Millis;
 use crate::types::meta;
@@ -18,9 +16,9 @@ use super::Client;
 use super::core::Core;
 use super::event::Listed;
 use super::method::Method;
-use super::options::{Meta, Options};
+use super::options::Options;
 use super::plan::{OutcomePlan, Plan};
-use super::request::{Clock, Outgoing, Stage};
+use super::request::{Outgoing, Stage};
 
 /// What a client wants to hear of.
 ///
@@ -166,7 +164,7 @@ impl Client<'_> {
     }
 }
 
-const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
+pub(crate) const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
 
 impl Outgoing {
     /// Whether it is a subscription that has not ended.
@@ -229,31 +227,5 @@ impl Core<'_> {
             None if ticket.is_none() && self.place_of(id).is_some() => Ok(None),
             None => Err(Fault::UnknownCancel),
         }
-    }
-
-    /// Subscribes anew to what is kept as the request's text.
-    pub(crate) fn write_listen(&mut self, ticket: Ticket) -> Result<(), Overflow> {
-        let Some(peer) = self.peer else { return Ok(()) };
-        let sequence = self.sequence;
-        let id = self.id_of(sequence, Some(ticket.slot));
-        let (room, info) = (self.room(), self.info);
-        self.output.compact();
-        let filter = self.in_flight.text(ticket);
-        self.output.write(About::REQUEST, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.unsigned(id);
-            out.field_string("method", LISTEN);
-            out.token(r#","params":{"notifications":"#);
-            out.json_bytes(filter);
-            info.write_meta(peer.revision, Meta::default(), out);
-            out.token("}}");
-        })?;
-        self.sequence = sequence.saturating_add(1);
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            (outgoing.sequence, outgoing.stage) = (sequence, Stage::Waiting);
-            outgoing.clock = Clock::NextPage;
-        }
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
-        Ok(())
     }
 }

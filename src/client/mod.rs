@@ -125,9 +125,9 @@ impl<'b> Client<'b> {
     }
 
     /// Lends room for requests: one in each slot, with an equal part of `text` for what has to be kept of it: the cursor of
-    /// a list and what the host wants in the [`_meta`](Options::meta) of each of its pages, the state of a call that [needs input](InputRequired), the filter of a [subscription](Client::listen), the
-    /// id of a request of the server's that is [deferred](Asked::defer). Without it, every request is refused as
-    /// [`NotNow::Full`](crate::NotNow::Full).
+    /// a list, the state of a request that [needs input](InputRequired), for both what the host wants in
+    /// [`_meta`](Options::meta); the filter of a [subscription](Client::listen); the id of a request of the server's that
+    /// is [deferred](Asked::defer). Without it, every request is refused as [`NotNow::Full`](crate::NotNow::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));

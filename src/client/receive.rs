@@ -171,8 +171,8 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
     let view = object.map_or(Json::EMPTY_OBJECT, |params| rpc::view(line, params));
     let plan = match lists.into_iter().find(|(method, _)| name == **method) {
         Some((_, listed)) => core.list_changed(view, listed),
-        None if name == "notifications/resources/updated" => core.resource_updated(line, view),
-        None if name == "notifications/subscriptions/acknowledged" && !core.answers() => match object {
+        None if name == methods::RESOURCES_UPDATED.name => core.resource_updated(line, view),
+        None if name == methods::SUBSCRIPTIONS_ACKNOWLEDGED.name && !core.answers() => match object {
             Some(params) => core.acknowledged(line, params),
             None => Err(Fault::UnknownSubscription),
         },

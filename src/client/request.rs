@@ -6,8 +6,9 @@ use crate::json::{Decimal, Json, Writer};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
+use crate::types::input::write_request;
 use crate::types::level::Level;
-use crate::version::Revision;
+use crate::version::{Era, Revision};
 
 use super::asked::Context;
 use super::core::Core;
@@ -30,7 +31,7 @@ pub struct Outgoing {
     pub(crate) last_progress: Option<Decimal>,
     /// How many pages of a list have come, or how often the server has asked back.
     pub(crate) pages: u32,
-    /// What goes into `_meta` of its next request, too: a level, and so many bytes at the start of the text.
+    /// What goes into `_meta` when it is sent again, too: a level, and so many bytes at the start of the text.
     pub(crate) level: Option<Level>,
     pub(crate) meta_length: u16,
     /// A request of the server's: what its answer depends on, and how much of the slot's text is its id.
@@ -43,8 +44,8 @@ pub struct Outgoing {
 pub(crate) enum Clock {
     /// Not yet.
     Stopped,
-    /// Not yet; the maximum, which is for the whole list, does.
-    NextPage,
+    /// Not anew yet, since it was sent again; the maximum, which is for all of it, does.
+    Again,
     Running,
 }
 
@@ -145,19 +146,71 @@ impl Core<'_> {
         self.send(About::REQUEST, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
-            out.field_string("method", method);
-            let before = out.mark();
-            out.key("params");
-            out.begin_object();
-            let empty = out.len();
-            params(out);
-            info.write_meta(revision, meta, out);
-            if out.len() == empty && !out.overflowed() {
-                out.rollback(before);
-            } else {
-                out.end_object();
-            }
+            write_request(out, method, &mut |out| {
+                params(out);
+                info.write_meta(revision, meta, out);
+                true
+            });
             out.token("}");
         })
+    }
+
+    /// Sends a request of a slot again, under a fresh id: for the next page of a list, with answers to what the server
+    /// has asked, over a new connection. `params` writes its members, from what is kept of it.
+    pub(crate) fn send_again(
+        &mut self,
+        ticket: Ticket,
+        method: &str,
+        params: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
+    ) -> Result<(), Overflow> {
+        let (Some(peer), Some(outgoing)) = (self.peer, self.in_flight.get(ticket).copied()) else {
+            return Ok(());
+        };
+        let id = self.id_of(self.sequence, Some(ticket.slot));
+        let (room, info) = (self.room(), self.info);
+        self.output.compact();
+        let (more, kept) = outgoing.kept(self.in_flight.text(ticket));
+        let token = outgoing.wants_progress.then_some(id);
+        self.output.write(About::REQUEST, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.unsigned(id);
+            out.field_string("method", method);
+            out.key("params");
+            out.begin_object();
+            params(out, kept);
+            info.write_meta(peer.revision, Meta { token, level: outgoing.level, more }, out);
+            out.token("}}");
+        })?;
+        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            (outgoing.sequence, outgoing.stage) = (self.sequence, Stage::Waiting);
+            outgoing.last_progress = None;
+            if outgoing.clock == Clock::Running {
+                outgoing.clock = Clock::Again;
+            }
+        }
+        self.sequence = self.sequence.saturating_add(1);
+        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        Ok(())
+    }
+
+    /// Keeps the host's part of `_meta` of a request that may have to be sent again. `false`: there is no room for it,
+    /// and it will have to be: the pages of a list follow. One that did not fit is missed as soon as the server asks back.
+    pub(crate) fn keep_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
+        let may_ask = method.may_ask().is_some() && self.era() == Some(Era::Stateless);
+        let again = may_ask || matches!(method, Method::List(_));
+        let (true, Some(more)) = (again, more) else { return true };
+        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            outgoing.meta_length = u16::try_from(more.bytes().len()).unwrap_or(u16::MAX);
+        }
+        self.in_flight.set_text_after(ticket, 0, more.bytes()) || may_ask
+    }
+}
+
+impl Outgoing {
+    /// What the text of its slot keeps: the host's part of `_meta`, if there is any, and what else it takes to send it
+    /// again.
+    pub(crate) fn kept<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {
+        let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
+        ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
     }
 }

@@ -4,7 +4,6 @@
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 
 use crate::fault::NotNow;
-use crate::frame::About;
 use crate::inflight::Ticket;
 use crate::json::{Json, Kind, Str, Writer};
 use crate::outcome::Lost;
@@ -21,7 +20,6 @@ use super::asked::check;
 use super::asked::input::InputRequest;
 use super::core::Core;
 use super::method::Method;
-use super::options::Meta;
 use super::plan::Plan;
 use super::request::{Clock, Outgoing, Stage};
 
@@ -150,7 +148,8 @@ impl InputAnswers<'_, '_> {
 
 impl Client<'_> {
     /// Sends a request again, with the answers to what the server asked for ([`InputRequired`]). `params` writes its
-    /// members as they were (the machine has no room to keep them): of a call of a tool `name` and `arguments`.
+    /// members as they were (the machine has no room to keep them): of a call of a tool `name` and `arguments`. What the
+    /// [`Options`](crate::client::Options) said about it goes on, `_meta` included.
     ///
     /// # Errors
     /// [`NotNow::Gone`]: it has ended, or nothing was asked. [`NotNow::NotConnected`], [`NotNow::Busy`]: as
@@ -269,7 +268,7 @@ impl Core<'_> {
         if outgoing.pages >= self.info.rounds {
             return Err(Lost::TooManyRounds);
         }
-        if !self.in_flight.set_text(ticket, [questions.state, b""]) {
+        if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), questions.state) {
             return Err(Lost::StateTooLong);
         }
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
@@ -294,24 +293,11 @@ impl Core<'_> {
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
         answers: &mut dyn FnMut(&mut InputAnswers<'_, '_>),
     ) -> Result<(), NotNow> {
-        let outgoing = self.in_flight.get(ticket).copied().ok_or(NotNow::Gone)?;
+        let outgoing = self.in_flight.get(ticket).ok_or(NotNow::Gone)?;
         let Stage::NeedsInput { questions } = outgoing.stage else { return Err(NotNow::Gone) };
-        let (Some(peer), Some(method)) =
-            (self.peer.filter(|_| self.is_connected()), outgoing.method.may_ask())
-        else {
-            return Err(NotNow::NotConnected);
-        };
-        let id = self.id_of(self.sequence, Some(ticket.slot));
-        let room = self.room();
-        self.output.compact();
-        let (info, state) = (self.info, self.in_flight.text(ticket));
+        let method = outgoing.method.may_ask().filter(|_| self.is_connected()).ok_or(NotNow::NotConnected)?;
         let mut valid = true;
-        let sent = self.output.write(About::REQUEST, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.unsigned(id);
-            out.field_string("method", method);
-            out.key("params");
-            out.begin_object();
+        let sent = self.send_again(ticket, method, &mut |out, state| {
             valid = params(out);
             let mut written = InputAnswers { out, count: 0, valid: true };
             answers(&mut written);
@@ -324,33 +310,10 @@ impl Core<'_> {
                 out.key("requestState");
                 out.json_bytes(state);
             }
-            let token = outgoing.wants_progress.then_some(id);
-            info.write_meta(peer.revision, Meta { token, level: outgoing.level, more: None }, out);
-            out.token("}}");
             if !valid {
                 out.fail();
             }
         });
-        if let Err(Overflow) = sent {
-            if !valid || self.output.is_empty() {
-                return Err(NotNow::Unwritable);
-            }
-            self.wants_room = true;
-            return Err(NotNow::Busy);
-        }
-        self.resumed(ticket);
-        Ok(())
-    }
-
-    /// The request was sent again.
-    fn resumed(&mut self, ticket: Ticket) {
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            (outgoing.sequence, outgoing.stage) = (self.sequence, Stage::Waiting);
-            if outgoing.clock == Clock::Running {
-                outgoing.clock = Clock::NextPage;
-            }
-        }
-        self.sequence = self.sequence.saturating_add(1);
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        sent.map_err(|Overflow| self.refused(valid))
     }
 }
