@@ -99,13 +99,7 @@ impl InputAnswers<'_, '_> {
     /// The roots, which `roots` adds one by one.
     pub fn roots(&mut self, key: &str, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         let mut roots = Some(roots);
-        self.answer(key, &mut |out| {
-            write_roots(out, &mut |out| {
-                if let Some(roots) = roots.take() {
-                    roots(out);
-                }
-            })
-        });
+        self.answer(key, &mut |out| write_roots(out, &mut roots));
     }
 
     /// What a model has said: see [`AskedReply::sampled`](crate::client::AskedReply::sampled).
@@ -117,13 +111,7 @@ impl InputAnswers<'_, '_> {
         content: impl FnOnce(&mut Sampled<'_, '_>),
     ) {
         let mut content = Some(content);
-        self.answer(key, &mut |out| {
-            write_sampled(out, REVISION, model, stop_reason, &mut |out| {
-                if let Some(content) = content.take() {
-                    content(out);
-                }
-            })
-        });
+        self.answer(key, &mut |out| write_sampled(out, REVISION, model, stop_reason, &mut content));
     }
 
     fn action(&mut self, key: &str, action: Action) {
@@ -161,12 +149,8 @@ impl Client<'_> {
         params: impl FnMut(&mut Writer<'_>),
         answers: impl FnOnce(&mut InputAnswers<'_, '_>),
     ) -> Result<(), NotNow> {
-        let (mut params, mut answers) = (params, Some(answers));
-        self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut |out| {
-            if let Some(answers) = answers.take() {
-                answers(out);
-            }
-        })
+        let mut params = params;
+        self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(answers))
     }
 
     /// The same for a call of a tool, with arguments of any type that serializes to an object.
@@ -214,17 +198,12 @@ impl Client<'_> {
         if self.core.open(ticket).is_some_and(|it| it.method != Method::CallTool) {
             return Err(NotNow::Unwritable);
         }
-        let mut answers = Some(answers);
         let mut params = |out: &mut Writer<'_>| {
             out.field_string("name", tool);
             out.key("arguments");
             arguments(out)
         };
-        self.core.resume(ticket, &mut params, &mut |out| {
-            if let Some(answers) = answers.take() {
-                answers(out);
-            }
-        })
+        self.core.resume(ticket, &mut params, &mut Some(answers))
     }
 }
 
@@ -291,7 +270,7 @@ impl Core<'_> {
         &mut self,
         ticket: Ticket,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-        answers: &mut dyn FnMut(&mut InputAnswers<'_, '_>),
+        answers: &mut Option<impl FnOnce(&mut InputAnswers<'_, '_>)>,
     ) -> Result<(), NotNow> {
         let outgoing = self.in_flight.get(ticket).ok_or(NotNow::Gone)?;
         let Stage::NeedsInput { questions } = outgoing.stage else { return Err(NotNow::Gone) };
@@ -300,7 +279,9 @@ impl Core<'_> {
         let sent = self.send_again(ticket, method, &mut |out, state| {
             valid = params(out);
             let mut written = InputAnswers { out, count: 0, valid: true };
-            answers(&mut written);
+            if let Some(answers) = answers.take() {
+                answers(&mut written);
+            }
             let InputAnswers { count, valid: answered, .. } = written;
             if count > 0 {
                 out.end_object();

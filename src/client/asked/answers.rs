@@ -90,11 +90,14 @@ impl Roots<'_, '_> {
     }
 }
 
-pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut dyn FnMut(&mut Roots<'_, '_>)) -> bool {
+/// The members of an answer with roots. Who adds them is called once.
+pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Roots<'_, '_>)>) -> bool {
     out.key("roots");
     out.begin_array();
     let mut roots = Roots { out, valid: true };
-    body(&mut roots);
+    if let Some(body) = body.take() {
+        body(&mut roots);
+    }
     let valid = roots.valid;
     out.end_array();
     valid
@@ -192,7 +195,7 @@ pub(crate) fn write_sampled(
     revision: Revision,
     model: &str,
     stop_reason: &str,
-    body: &mut dyn FnMut(&mut Sampled<'_, '_>),
+    body: &mut Option<impl FnOnce(&mut Sampled<'_, '_>)>,
 ) -> bool {
     out.field_string("role", "assistant");
     out.field_string("model", model);
@@ -204,7 +207,9 @@ pub(crate) fn write_sampled(
     out.begin_array();
     let behind_bracket = out.len();
     let mut sampled = Sampled { out, revision, pieces: Items::within() };
-    body(&mut sampled);
+    if let Some(body) = body.take() {
+        body(&mut sampled);
+    }
     if sampled.pieces.count == 0 {
         sampled.text("");
     }

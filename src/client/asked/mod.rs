@@ -235,13 +235,7 @@ impl AskedReply<'_> {
             return self.not_asked_for();
         }
         let mut roots = Some(roots);
-        self.result(&mut |out| {
-            write_roots(out, &mut |out| {
-                if let Some(roots) = roots.take() {
-                    roots(out);
-                }
-            })
-        });
+        self.result(&mut |out| write_roots(out, &mut roots));
     }
 
     /// Answers with what a model has said: its name, why it stopped (`endTurn`, `stopSequence`, `maxTokens`, `toolUse`,
@@ -252,13 +246,7 @@ impl AskedReply<'_> {
         }
         let revision = self.context.revision;
         let mut content = Some(content);
-        self.result(&mut |out| {
-            write_sampled(out, revision, model, stop_reason, &mut |out| {
-                if let Some(content) = content.take() {
-                    content(out);
-                }
-            })
-        });
+        self.result(&mut |out| write_sampled(out, revision, model, stop_reason, &mut content));
     }
 
     /// Answers with a JSON-RPC error.

@@ -88,6 +88,14 @@ impl<'a> Block<'a> {
     }
 }
 
+/// The first piece of text.
+pub(crate) fn first_text<'a>(mut contents: impl Iterator<Item = Content<'a>>) -> Option<Str<'a>> {
+    contents.find_map(|content| match content {
+        Content::Text(text) => Some(text),
+        _ => None,
+    })
+}
+
 /// An embedded resource. Some servers embed one with nothing in it: that is a link.
 fn resource(json: Json<'_>) -> Option<Content<'_>> {
     let contents = ResourceContents::of(json);

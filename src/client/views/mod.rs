@@ -17,6 +17,7 @@ mod tool;
 
 pub use base64::{Base64, Base64Error};
 pub use completion::Completion;
+pub(crate) use content::first_text;
 pub use content::{Annotations, Block, Content};
 pub use elicit::{Choice, ElicitForm, OpenUrl, Property, PropertyKind};
 pub use notice::{LogMessage, Progress, Updated};
@@ -66,6 +67,38 @@ macro_rules! view {
 }
 pub(crate) use view;
 
+/// Gives a view the names that everything in a list has, and its description. What they are for differs.
+macro_rules! named {
+    ($view:ident, $name:literal, $description:literal) => {
+        impl<'a> $view<'a> {
+            #[doc = $name]
+            #[must_use]
+            pub fn name(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::client::views::text(self.json, "name")
+            }
+
+            /// Its title.
+            #[must_use]
+            pub fn title(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::client::views::text(self.json, "title")
+            }
+
+            /// Its name for people: its title, or its name.
+            #[must_use]
+            pub fn display_name(&self) -> Option<$crate::json::Str<'a>> {
+                self.title().filter(|title| !title.is_empty()).or_else(|| self.name())
+            }
+
+            #[doc = $description]
+            #[must_use]
+            pub fn description(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::client::views::text(self.json, "description")
+            }
+        }
+    };
+}
+use named;
+
 /// A member that is a string.
 pub(crate) fn text<'a>(json: Json<'a>, name: &str) -> Option<Str<'a>> {
     json.get(name)?.string()
@@ -94,12 +127,6 @@ pub(crate) fn list<'a>(json: Json<'a>, name: &str) -> Elements<'a> {
 /// The elements that are objects: what is none is no entry.
 pub(super) fn entries<'a>(json: Json<'a>, name: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
     list(json, name).filter(|entry| entry.kind() == Kind::Object)
-}
-
-/// The name for people: the title, unless it is missing or blank, or else the name.
-fn display_name<'a>(json: Json<'a>) -> Option<Str<'a>> {
-    let [title, name] = json.pick(["title", "name"]);
-    title.and_then(Json::string).filter(|title| !title.is_empty()).or_else(|| name?.string())
 }
 
 #[cfg(test)]
