@@ -5,20 +5,13 @@ use std::fmt::Write as _;
 
 use mcp_proto::client::{self, ClientInfo, Connect};
 use mcp_proto::methods::{self, Method};
-use mcp_proto::server::{self, Feature, Logging, ServerInfo, Tool, Tools};
+use mcp_proto::server::{
+    self, Completion, Feature, Logging, Prompts, Resources, ServerInfo, Subscriptions, Tool, Tools,
+};
 use mcp_proto::{Action, Client, Machine, Millis, Revision, Revisions, Server};
 
 /// What our server does not do yet.
 const SERVER_LATER: &[Method] = &[
-    methods::RESOURCES_LIST,
-    methods::RESOURCES_TEMPLATES_LIST,
-    methods::RESOURCES_READ,
-    methods::RESOURCES_SUBSCRIBE,
-    methods::RESOURCES_UNSUBSCRIBE,
-    methods::PROMPTS_LIST,
-    methods::PROMPTS_GET,
-    methods::COMPLETION_COMPLETE,
-    methods::SUBSCRIPTIONS_LISTEN,
     methods::SAMPLING_CREATE_MESSAGE,
     methods::ELICITATION_CREATE,
     methods::ROOTS_LIST,
@@ -27,12 +20,8 @@ const SERVER_LATER: &[Method] = &[
     methods::TASKS_LIST,
     methods::TASKS_CANCEL,
     methods::TASKS_UPDATE,
-    methods::RESOURCES_LIST_CHANGED,
-    methods::RESOURCES_UPDATED,
-    methods::PROMPTS_LIST_CHANGED,
     methods::ROOTS_LIST_CHANGED,
     methods::ELICITATION_COMPLETE,
-    methods::SUBSCRIPTIONS_ACKNOWLEDGED,
     methods::TASKS_STATUS,
     methods::TASKS,
 ];
@@ -61,7 +50,9 @@ const CLIENT_RAW: &[Method] = &[
 
 /// A server with everything that there is.
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]).list_changed();
-static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Logging];
+static RESOURCES: Resources = Resources::listed_by_host().list_changed().subscribe();
+static PROMPTS: Prompts = Prompts::listed_by_host().list_changed();
+static FEATURES: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions, &Logging];
 
 /// Moves what there is to move.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
@@ -80,7 +71,8 @@ fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> b
 fn serve(revision: Revision, line: &str) -> (String, String) {
     let info = ServerInfo::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
-    let mut server = Server::new(&info, &mut rx, &mut tx).unwrap();
+    let mut watches = [0; 64];
+    let mut server = Server::new(&info, &mut rx, &mut tx).unwrap().watches(&mut watches);
     let hello = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
     );
