@@ -26,6 +26,7 @@ mod child;
 mod client;
 mod connector;
 mod defer;
+mod desk;
 mod error;
 mod owned;
 mod pending;
