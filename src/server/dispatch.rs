@@ -319,7 +319,7 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rece
 fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
     let id = rpc::view(line, id);
-    if !malformed && core.keep_alive.answered(id) {
+    if !malformed && core.pinging.is_some_and(|pinging| pinging.answered(core, id)) {
         return Received::Done;
     }
     let fault = if malformed { Fault::MalformedResponse } else { Fault::UnknownResponse };

@@ -1,7 +1,7 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, Span, Str, Writer};
+use crate::json::{Digits, Json, Kind, Span, Str, Writer};
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::{Core, Shape};
 use crate::server::event::MakeEvent;
@@ -152,7 +152,8 @@ impl<'r> Request<'r, '_> {
     ) -> Handled {
         let limit = self.core.in_flight.limit();
         if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
-            return self.refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {limit}"));
+            return self
+                .refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {}", Digits::of(limit)));
         }
         let (mut responses, mut state) = (None, None);
         if kind.can_round_trip(self.context.revision) {

@@ -102,7 +102,7 @@ impl<'t> Tool<'t> {
         out.begin_object();
         self.details.write(revision, out)?;
         out.key("inputSchema");
-        if self.input_schema.trim() == "{}" {
+        if self.input_schema.as_bytes().trim_ascii() == b"{}" {
             out.token(r#"{"type":"object"}"#);
         } else {
             out.raw(self.input_schema)?;
