@@ -9,6 +9,7 @@ use crate::buffer::{Buffer, copy};
 use crate::fault::Fault;
 use crate::frame::{About, StreamId};
 use crate::json::{DEPTH_LIMIT, Digits, Elements, Envelope, Json, Kind, Scanner, Span};
+use crate::methods;
 use crate::rpc::{self, Class, Invalid};
 use crate::server::core::Core;
 use crate::server::dispatch::{self, Received};
@@ -131,7 +132,7 @@ impl Batching for Members {
         let class = member(line, element, core.info.tolerance.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
             let id = line.get(id.range());
-            if rpc::view(line, method).string().is_some_and(|method| method == "initialize") {
+            if rpc::view(line, method).string().is_some_and(|method| method == methods::INITIALIZE.name) {
                 return Received::Fault(core.refuse(id, stream, Fault::AlreadyInitialized));
             }
             // Its revision has no batches, and a subscription would keep this one open.

@@ -5,6 +5,7 @@
 use super::field::{self, Field};
 use super::{Input, Sealed, To, write_object};
 use crate::json::Writer;
+use crate::methods;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::Revision;
 
@@ -50,7 +51,7 @@ impl<'a> Form<'a> {
 
 impl Input for Form<'_> {
     fn method(&self) -> &'static str {
-        "elicitation/create"
+        methods::ELICITATION_CREATE.name
     }
 
     fn needs(&self) -> ClientCapabilities {
@@ -118,7 +119,7 @@ impl<'a> OpenUrl<'a> {
 
 impl Input for OpenUrl<'_> {
     fn method(&self) -> &'static str {
-        "elicitation/create"
+        methods::ELICITATION_CREATE.name
     }
 
     fn needs(&self) -> ClientCapabilities {

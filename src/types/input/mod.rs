@@ -20,6 +20,7 @@ pub use field::{Choice, Field};
 pub use sample::{CreateMessage, IncludeContext, ModelPreferences, Role, SampleMessage, ToolChoice};
 
 use crate::json::Writer;
+use crate::methods;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::Revision;
 
@@ -62,7 +63,7 @@ pub struct ListRoots;
 
 impl Input for ListRoots {
     fn method(&self) -> &'static str {
-        "roots/list"
+        methods::ROOTS_LIST.name
     }
 
     fn needs(&self) -> ClientCapabilities {

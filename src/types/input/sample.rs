@@ -5,6 +5,7 @@
 use super::block::Block;
 use super::{Input, Sealed, To, write_object};
 use crate::json::{Decimal, Writer};
+use crate::methods;
 use crate::server::Tool;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::Revision;
@@ -333,7 +334,7 @@ impl<'a> CreateMessage<'a> {
 
 impl Input for CreateMessage<'_> {
     fn method(&self) -> &'static str {
-        "sampling/createMessage"
+        methods::SAMPLING_CREATE_MESSAGE.name
     }
 
     fn needs(&self) -> ClientCapabilities {
