@@ -99,6 +99,8 @@ pub enum Fault {
     UnknownCancel,
     /// Progress of a request that is not in flight, or that did not ask for it.
     UnknownProgress,
+    /// A notification of a subscription that is not open, or has not been acknowledged, or of none where it needs one.
+    UnknownSubscription,
     /// A notification that means nothing here.
     UnknownNotification,
     /// Too many lines in a row were no messages: they are not answered any more until one is.
@@ -212,6 +214,7 @@ impl Fault {
             Fault::ErrorWithoutId { .. } => "the peer reported an error without saying for which request",
             Fault::UnknownCancel => "a cancellation of no request in flight",
             Fault::UnknownProgress => "progress of no request in flight",
+            Fault::UnknownSubscription => "a notification of no open subscription",
             Fault::UnknownNotification => "a notification that means nothing here",
             Fault::Muted => {
                 "too many invalid messages in a row; no more are answered until a valid one comes"

@@ -5,7 +5,7 @@
 //! host's seed, so that it cannot choose them to collide.
 
 use crate::buffer::{Buffer, copy};
-use crate::json::{Json, Str};
+use crate::json::{Json, Str, Writer};
 use crate::rpc::same_id;
 use crate::time::Millis;
 
@@ -302,6 +302,21 @@ impl<'b, D: Data> InFlight<'b, D> {
         true
     }
 
+    /// Keeps what `body` writes as the text of a request. `false`: there is no room for it, and the text is as before.
+    pub(crate) fn write_text(&mut self, ticket: Ticket, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
+        if self.get(ticket).is_none() {
+            return false;
+        }
+        let from = (ticket.slot as usize).saturating_mul(self.part);
+        let mut writer = Writer::new(self.text.room(), from, from.saturating_add(self.part));
+        body(&mut writer);
+        let Ok(end) = writer.finish() else { return false };
+        if let Some(slot) = self.slot_mut(ticket.slot) {
+            slot.text_length = end.saturating_sub(from) as u16;
+        }
+        true
+    }
+
     fn slots_ref(&self) -> &[Slot<D>] {
         match &self.slots {
             Slots::Lent(slots) => slots,
@@ -432,7 +447,7 @@ impl<D: Data> InFlight<'_, D> {
 }
 
 /// Hashes what a string says, however it is escaped; a quote before it tells it from a number.
-fn hash_text(seed: u64, text: Str<'_>) -> u32 {
+pub(crate) fn hash_text(seed: u64, text: Str<'_>) -> u32 {
     match text.as_str() {
         Some(plain) => hash::hash(seed, core::iter::once(b'"').chain(plain.bytes())),
         None => {

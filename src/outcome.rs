@@ -1,10 +1,11 @@
 //! How a request of our own has ended, in either role.
 
-use crate::json::{Json, Str};
+use crate::client::OpenUrl;
+use crate::json::{Json, Kind, Str};
 use crate::rpc::code;
 use crate::version::Era;
 
-const RESOURCE_NOT_FOUND: i64 = -32002;
+const RESOURCE_NOT_FOUND: i64 = code::RESOURCE_NOT_FOUND as i64;
 const INVALID_PARAMS: i64 = code::INVALID_PARAMS as i64;
 
 /// How a request has ended.
@@ -27,6 +28,8 @@ pub enum Lost {
     TimedOut,
     /// The connection is over.
     Closed,
+    /// The server has ended a subscription (`2026-07-28`).
+    Ended,
     /// The answer was longer than the receive buffer.
     TooLong,
     /// The answer is not one: neither result nor error, or not of the kind that the request asked for.
@@ -35,6 +38,10 @@ pub enum Lost {
     EndlessList,
     /// A cursor is longer than what can be kept of it.
     CursorTooLong,
+    /// The server has asked for input, and its state is longer than what can be kept of it (`2026-07-28`).
+    StateTooLong,
+    /// The server has asked for input too often (`2026-07-28`).
+    TooManyRounds,
 }
 
 impl core::fmt::Display for Lost {
@@ -42,10 +49,13 @@ impl core::fmt::Display for Lost {
         f.write_str(match self {
             Lost::TimedOut => "no answer in time",
             Lost::Closed => "the connection is over",
+            Lost::Ended => "the server has ended it",
             Lost::TooLong => "the answer is longer than the receive buffer",
             Lost::Invalid => "the answer is not valid",
             Lost::EndlessList => "the list does not end",
             Lost::CursorTooLong => "a cursor of the list is too long to be kept",
+            Lost::StateTooLong => "the state of the request is too long to be kept",
+            Lost::TooManyRounds => "the server has asked for input too often",
         })
     }
 }
@@ -122,6 +132,23 @@ impl<'a> RpcError<'a> {
         })
     }
 
+    /// The capabilities that the client would have to declare, if that is what is wrong (-32021, `2026-07-28`): an object
+    /// like that of the declaration.
+    #[must_use]
+    pub fn required_capabilities(&self) -> Option<Json<'a>> {
+        let is_it = self.code() == i64::from(code::MISSING_CLIENT_CAPABILITY);
+        self.data().filter(|_| is_it)?.get("requiredCapabilities").filter(|it| it.kind() == Kind::Object)
+    }
+
+    /// The addresses that the user has to open before the request is made again, if that is what is wrong (-32042,
+    /// `2025-11-25`).
+    pub fn url_elicitations(&self) -> impl Iterator<Item = OpenUrl<'a>> {
+        let is_it = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
+        let listed = self.data().filter(|_| is_it).and_then(|data| data.get("elicitations"));
+        let listed = listed.unwrap_or(Json::NULL).elements();
+        listed.filter(|params| OpenUrl::is_one(*params)).map(|params| OpenUrl { params })
+    }
+
     /// More about it.
     #[must_use]
     pub fn data(&self) -> Option<Json<'a>> {
@@ -135,5 +162,48 @@ impl core::fmt::Display for RpcError<'_> {
             Some(message) => write!(f, "{message} ({})", self.code()),
             None => write!(f, "error {}", self.code()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    fn error(text: &str) -> RpcError<'_> {
+        RpcError { error: Json::parse(text.as_bytes()).unwrap(), era: None }
+    }
+
+    #[test]
+    fn what_a_client_would_have_to_declare() {
+        let cases = [
+            (
+                r#"{"code":-32021,"data":{"requiredCapabilities":{"sampling":{}}}}"#,
+                Some(r#"{"sampling":{}}"#),
+            ),
+            (r#"{"code":-32021,"data":{"requiredCapabilities":["sampling"]}}"#, None),
+            (r#"{"code":-32021}"#, None),
+            (r#"{"code":-32020,"data":{"requiredCapabilities":{}}}"#, None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(error(text).required_capabilities().map(Json::raw), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_user_has_to_open_first() {
+        let listed = r#"{"elicitations":[{"mode":"url","message":"m","url":"https://a/","elicitationId":"1"},{"message":"m"},7,{"message":"n","url":"https://b/"}]}"#;
+        for (code, expected) in [(-32042, &["https://a/ Some(\"1\")", "https://b/ None"][..]), (-32602, &[])]
+        {
+            let text = std::format!(r#"{{"code":{code},"data":{listed}}}"#);
+            let found: Vec<_> = error(&text)
+                .url_elicitations()
+                .map(|open| std::format!("{} {:?}", open.url(), open.elicitation_id()))
+                .collect();
+            assert_eq!(found, expected, "{code}");
+        }
+        assert_eq!(error(r#"{"code":-32042}"#).url_elicitations().count(), 0);
+        assert_eq!(error(r#"{"code":1,"message":"m"}"#).to_string(), "m (1)");
     }
 }

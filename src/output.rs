@@ -138,7 +138,8 @@ impl<'b> Output<'b> {
         self.has(self.reply_room)
     }
 
-    fn has(&mut self, bytes: usize) -> bool {
+    /// Whether so much is free. Makes it so if it can.
+    pub(crate) fn has(&mut self, bytes: usize) -> bool {
         self.rewind();
         if self.unsent().saturating_add(bytes) > self.buffer.limit() {
             return false;

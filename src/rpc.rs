@@ -16,6 +16,8 @@ pub mod code {
     pub const INVALID_PARAMS: i32 = -32602;
     /// The receiver failed.
     pub const INTERNAL_ERROR: i32 = -32603;
+    /// The user does not want what a server has asked for: sampling (up to `2025-11-25`).
+    pub const USER_REJECTED: i32 = -1;
     /// Up to `2025-11-25`: there is no such resource. (Since then it is `INVALID_PARAMS`.)
     pub const RESOURCE_NOT_FOUND: i32 = -32002;
     /// `2025-11-25`: the user has to open a web page before the request can be served.
@@ -255,6 +257,12 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
         (None, None) => left.raw() == right.raw(),
         _ => false,
     }
+}
+
+/// Where `part` stands in `line`, which it is a part of.
+pub(crate) fn place(line: &[u8], part: &[u8]) -> Span {
+    let start = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
+    Span { start, end: start.saturating_add(part.len()) }
 }
 
 #[cfg(test)]

@@ -321,6 +321,22 @@ fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
         ("unknown notification", line(r#"{"jsonrpc":"2.0","method":"window/logMessage","params":{}}"#)),
         ("a request for something not declared", line(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#)),
         (
+            "a request for a part that is not declared",
+            line(
+                r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[]}}"#,
+            ),
+        ),
+        (
+            "a request with bad parameters",
+            line(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}"#),
+        ),
+        (
+            "a request that the host lets go",
+            line(
+                r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}"#,
+            ),
+        ),
+        (
             "a request that is too long",
             line(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{{"x":"{long}"}}}}"#)),
         ),
@@ -345,6 +361,7 @@ fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec
         }
         match client.event().unwrap() {
             client::Event::Connected(_) => {}
+            client::Event::Asked(asked) => drop(asked),
             client::Event::Fault(fault) => heard.push(format!("`{fault:?}`")),
             client::Event::Finished(end) => heard.push(match end.outcome() {
                 client::Outcome::Result(_) => "the result".into(),
@@ -360,6 +377,7 @@ fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec
 
 fn run_client(input: &[u8]) -> (String, String) {
     let info = ClientInfo::new("c", "1").connect(Connect::Handshake).depth(8);
+    let info = info.capabilities(mcp_proto::ClientCapabilities::SAMPLING);
     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     let (mut slots, mut text) = ([client::Slot::EMPTY; 1], [0; 80]);
     let mut client = Client::new(&info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text);

@@ -222,10 +222,13 @@ fn no_null(line: &str) {
             _ => false,
         }
     }
-    let message: Value = serde_json::from_str(line).unwrap();
-    let members = message.as_object().unwrap().iter();
-    let null = members.filter(|(name, _)| *name != "id" || message.get("error").is_none());
-    assert!(!null.map(|(_, value)| value).any(has), "{line}");
+    let line: Value = serde_json::from_str(line).unwrap();
+    let messages = line.as_array().map_or(std::slice::from_ref(&line), Vec::as_slice);
+    for message in messages {
+        let members = message.as_object().unwrap().iter();
+        let null = members.filter(|(name, _)| *name != "id" || message.get("error").is_none());
+        assert!(!null.map(|(_, value)| value).any(has), "{line}");
+    }
 }
 
 fn handle(mut call: Call<'_>) -> Option<mcp_proto::Ticket> {
@@ -347,8 +350,7 @@ fn subscriptions() {
     let revision = Revision::V2026_07_28;
     let mut pair = Pair::new(revision, server_info(revision));
     pair.run();
-    let before = pair.check(&schemas, revision.as_str());
-    assert!(before > 0);
+    pair.check(&schemas, revision.as_str());
     for (id, filter) in [
         ("1001", r#"{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["a:b"]}"#),
         (r#""\u0061""#, r#"{"toolsListChanged":true}"#),
@@ -414,11 +416,8 @@ fn batches() {
     pair.server.reply(tickets[0]).unwrap().text("deferred");
     pair.run();
     let written = pair.by_server.0.lock().unwrap().clone();
-    let arrays: Vec<Value> = written
-        .iter()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .filter(Value::is_array)
-        .collect();
+    let values = written.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let arrays: Vec<Value> = values.filter(Value::is_array).collect();
     let lengths: Vec<usize> = arrays.iter().map(|array| array.as_array().unwrap().len()).collect();
     assert_eq!(lengths, [7, 5, 2]);
     // An error without an id says null, which the schema does not know.

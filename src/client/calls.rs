@@ -4,10 +4,11 @@ use crate::fault::NotNow;
 use crate::inflight::Ticket;
 use crate::json::Writer;
 use crate::methods;
-use crate::types::capabilities::ServerCapabilities;
+use crate::types::capabilities::{ClientCapabilities, ServerCapabilities};
 use crate::version::Era;
 
 use super::Client;
+use super::asked::AskedReply;
 use super::lists::List;
 use super::options::Options;
 use super::request::Method;
@@ -115,6 +116,32 @@ impl Client<'_> {
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), NotNow> {
         self.core.open(ticket).ok_or(NotNow::Gone)?;
         self.core.give_up(ticket, reason);
+        Ok(())
+    }
+
+    /// The right to answer a request of the server's that was [deferred](crate::client::Asked::defer), now.
+    ///
+    /// # Errors
+    /// [`NotNow::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`NotNow::Busy`]: there is
+    /// no room for an answer yet; [`Event::Room`](crate::client::Event::Room) says when there is.
+    pub fn reply(&mut self, ticket: Ticket) -> Result<AskedReply<'_>, NotNow> {
+        self.core.reply(ticket)
+    }
+
+    /// Says that the roots have changed. The server is told as soon as there is room, once for any number of changes.
+    ///
+    /// # Errors
+    /// [`NotNow::NotConnected`]: not yet, or not any more. [`NotNow::Unsupported`]: the client has not declared
+    /// [`ROOTS_LIST_CHANGED`](crate::ClientCapabilities::ROOTS_LIST_CHANGED), or the revision has no such message
+    /// (`2026-07-28`: servers ask for the roots when they need them).
+    pub fn roots_changed(&mut self) -> Result<(), NotNow> {
+        if !self.core.is_connected() {
+            return Err(NotNow::NotConnected);
+        }
+        if !self.core.declared().has(ClientCapabilities::ROOTS_LIST_CHANGED) {
+            return Err(NotNow::Unsupported);
+        }
+        self.core.owes_roots = true;
         Ok(())
     }
 

@@ -22,7 +22,7 @@ pub(crate) fn write_params(info: &ClientInfo<'_>, revision: Revision, out: &mut 
     if revision.era() == Era::Handshake {
         out.field_string("protocolVersion", revision.as_str());
         out.key("capabilities");
-        out.token("{}");
+        info.write_capabilities(revision, out);
         out.key("clientInfo");
         info.write(revision, out);
     }
@@ -205,6 +205,7 @@ impl Core<'_> {
     fn connected(&mut self, revision: Revision, capabilities: Json<'_>, result: Span) -> Option<Plan> {
         self.connecting = None;
         self.peer = Some(Peer { revision, capabilities: ServerCapabilities::of(capabilities) });
+        self.listen_again();
         Some(Plan::Connected { revision, result })
     }
 }

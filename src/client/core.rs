@@ -10,13 +10,14 @@ use crate::lifecycle::{Lifecycle, State, Trigger};
 use crate::methods;
 use crate::outcome::Lost;
 use crate::output::{Output, Overflow};
-use crate::rpc::code;
 use crate::time::Millis;
 use crate::types::capabilities::ServerCapabilities;
 use crate::version::{Era, Revision, Revisions};
 
+use super::asked::{Owed, write_fault};
 use super::connect;
 use super::info::ClientInfo;
+use super::nature::Nature;
 use super::options::{Meta, Options};
 use super::request::{Method, Outgoing, Stage};
 
@@ -49,11 +50,23 @@ pub(crate) struct Core<'b> {
     pub(crate) given_up_probe: bool,
     /// `notifications/initialized` is still to be written.
     pub(crate) owes_initialized: bool,
+    /// `notifications/roots/list_changed` is still to be written.
+    pub(crate) owes_roots: bool,
     pub(crate) now: Millis,
     /// The number of the next request.
     pub(crate) sequence: u64,
-    /// How many bytes are kept free for answers to the server.
+    /// How many bytes are kept free for the machine's own answers to the server.
     pub(crate) reserve: usize,
+    /// What an answer of the host's may use, and what has to be free before a request is handed out.
+    pub(crate) reply_room: usize,
+    /// Where the output must end at the latest while the host answers.
+    pub(crate) budget: usize,
+    /// The request of the server's that the host is to answer now.
+    pub(crate) owed: Option<Owed>,
+    /// A request of the server's waits for room.
+    pub(crate) ask_waits: bool,
+    /// What went wrong while the host answered; reported at the next poll.
+    pub(crate) fault: Option<Fault>,
     pub(crate) line_limit: usize,
     pub(crate) wants_room: bool,
     pub(crate) keep_alive: KeepAlive,
@@ -70,9 +83,11 @@ const REQUEST_HEAD: usize = 96;
 
 impl<'b> Core<'b> {
     pub(crate) fn new(info: &'b ClientInfo<'b>, tx: Buffer<'b>, line_limit: usize) -> Core<'b> {
+        let output = Output::new(tx);
         Core {
             info,
-            output: Output::new(tx),
+            reply_room: output.reply_room(),
+            output,
             in_flight: InFlight::none(),
             life: Lifecycle::CLIENT,
             peer: None,
@@ -81,9 +96,14 @@ impl<'b> Core<'b> {
             tried: Revisions::NONE,
             given_up_probe: false,
             owes_initialized: false,
+            owes_roots: false,
             now: Millis::ZERO,
             sequence: 0,
             reserve: ID_LIMIT.saturating_add(LONGEST_ANSWER),
+            budget: 0,
+            owed: None,
+            ask_waits: false,
+            fault: None,
             line_limit,
             wants_room: false,
             keep_alive: KeepAlive::OFF,
@@ -91,11 +111,17 @@ impl<'b> Core<'b> {
     }
 
     pub(crate) fn reset(&mut self) {
-        self.output.reset();
         self.in_flight.clear();
+        self.begin_again();
+    }
+
+    /// A new connection. What is in flight stays as it is.
+    pub(crate) fn begin_again(&mut self) {
+        self.output.reset();
         self.life = Lifecycle::CLIENT;
         (self.peer, self.connecting, self.unsent, self.tried) = (None, None, None, Revisions::NONE);
         (self.given_up_probe, self.owes_initialized, self.wants_room) = (false, false, false);
+        (self.owes_roots, self.owed, self.ask_waits, self.fault) = (false, None, false, None);
         self.keep_alive.reset();
     }
 
@@ -147,7 +173,7 @@ impl<'b> Core<'b> {
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, NotNow> {
         let Some(peer) = self.peer.filter(|_| self.is_connected()) else { return Err(NotNow::NotConnected) };
-        if self.owes_initialized {
+        if self.owes_initialized || self.is_promised() {
             self.wants_room = true;
             return Err(NotNow::Busy);
         }
@@ -158,6 +184,7 @@ impl<'b> Core<'b> {
         let outgoing = Outgoing {
             sequence: self.sequence,
             method,
+            nature: Nature::of(name),
             stage: Stage::Waiting,
             wants_progress: options.progress,
             progress_resets: !options.fixed,
@@ -221,6 +248,14 @@ impl<'b> Core<'b> {
             self.owes_initialized = sent.is_err();
             return sent.is_ok();
         }
+        if self.owes_roots {
+            let room = self.room();
+            let sent = self.send(About::NOTIFICATION, room, &mut |out| {
+                out.token(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#);
+            });
+            self.owes_roots = sent.is_err();
+            return sent.is_ok();
+        }
         let Some(ticket) = self.in_flight.first_queued() else { return false };
         let Some(outgoing) = self.in_flight.get(ticket).copied() else { return false };
         let written = match outgoing.stage {
@@ -229,23 +264,30 @@ impl<'b> Core<'b> {
                 Method::List(list) => self.write_next_page(list, ticket, outgoing),
                 _ => Ok(()),
             },
-            Stage::Waiting | Stage::Failed(_) | Stage::Over => Ok(()),
+            Stage::Expired => self.write_expired(ticket, outgoing),
+            Stage::Relisten => self.write_listen(ticket),
+            _ => Ok(()),
         };
         // A request that does not even fit alone never will.
-        let hopeless = written.is_err() && outgoing.stage == Stage::NextPage && self.output.is_empty();
+        let goes_on = matches!(outgoing.stage, Stage::NextPage | Stage::Relisten);
+        let hopeless = written.is_err() && goes_on && self.output.is_empty();
         if written.is_err() && !hopeless {
             return false;
         }
         self.in_flight.unqueue_first();
         match outgoing.stage {
             Stage::NextPage if hopeless => self.end_list(ticket, Lost::CursorTooLong),
-            Stage::NextPage => {}
+            Stage::Relisten if hopeless => self.end_list(ticket, Lost::Closed),
+            Stage::NextPage | Stage::Relisten => {}
             _ => self.in_flight.release(ticket),
         }
         true
     }
 
     fn write_cancel(&mut self, ticket: Ticket, outgoing: Outgoing, reason: &str) -> Result<(), Overflow> {
+        if self.owed.is_some() {
+            return Err(Overflow);
+        }
         let id = self.id_of(outgoing.sequence, Some(ticket.slot));
         self.output.compact();
         let kept = core::str::from_utf8(self.in_flight.text(ticket)).unwrap_or_default();
@@ -267,19 +309,20 @@ impl<'b> Core<'b> {
         self.in_flight.set_deadline(ticket, None);
         match outgoing.stage {
             // It is in the queue already, and the server has answered the page before.
-            Stage::NextPage => self.set_stage(ticket, Stage::Over),
-            Stage::Failed(_) => self.in_flight.release(ticket),
-            Stage::Waiting if self.write_cancel(ticket, outgoing, reason).is_ok() => {
+            Stage::NextPage | Stage::Relisten => self.set_stage(ticket, Stage::Over),
+            // The server has answered it, or is gone.
+            Stage::Failed(_) | Stage::NeedsInput { .. } | Stage::Kept => self.in_flight.release(ticket),
+            Stage::Waiting | Stage::Listening if self.write_cancel(ticket, outgoing, reason).is_ok() => {
                 self.in_flight.release(ticket)
             }
-            Stage::Waiting => {
+            Stage::Waiting | Stage::Listening => {
                 self.set_stage(ticket, Stage::Cancelled);
                 if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
                     self.in_flight.set_text(ticket, [b"", b""]);
                 }
                 self.in_flight.queue(ticket);
             }
-            Stage::Cancelled | Stage::Over => {}
+            Stage::Cancelled | Stage::Over | Stage::Asked | Stage::Expired => {}
         }
     }
 
@@ -289,11 +332,11 @@ impl<'b> Core<'b> {
         }
     }
 
-    /// A request as the host may see it: not one whose end it has heard.
+    /// A request as the host may see it: not one whose end it has heard, nor one of the server's.
     pub(crate) fn open(&self, ticket: Ticket) -> Option<&Outgoing> {
-        self.in_flight
-            .get(ticket)
-            .filter(|outgoing| !matches!(outgoing.stage, Stage::Cancelled | Stage::Over))
+        self.in_flight.get(ticket).filter(|outgoing| {
+            outgoing.asked.is_none() && !matches!(outgoing.stage, Stage::Cancelled | Stage::Over)
+        })
     }
 
     /// The request whose progress a token stands for.
@@ -310,18 +353,13 @@ impl<'b> Core<'b> {
 
     /// Answers a request of the server's: with an empty result, or with the error of a fault.
     pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, fault: Option<Fault>) {
-        let _ = self.send(About::response(stream), usize::MAX, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.json_bytes(id);
-            match fault {
-                None => out.token(r#","result":{}}"#),
-                Some(fault) => {
-                    out.token(r#","error":{"code":"#);
-                    out.integer(fault.code().unwrap_or(code::INTERNAL_ERROR).into());
-                    out.field_string("message", fault.message());
-                    out.token("}}");
-                }
+        let _ = self.send(About::response(stream), usize::MAX, &mut |out| match fault {
+            None => {
+                out.token(r#"{"jsonrpc":"2.0","id":"#);
+                out.json_bytes(id);
+                out.token(r#","result":{}}"#);
             }
+            Some(fault) => write_fault(out, id, fault),
         });
     }
 

@@ -5,8 +5,12 @@ use crate::inflight::Ticket;
 use crate::json::{Json, Str};
 use crate::outcome::{Outcome, RpcError};
 
+use super::asked::Asked;
 use super::connect::Connected;
+use super::listen::Acknowledged;
+use super::nature::Nature;
 use super::request::Method;
+use super::rounds::InputRequired;
 use super::views::{
     Completion, LogMessage, Progress, PromptResult, PromptsPage, ReadResult, ResourcesPage, TemplatesPage,
     ToolResult, ToolsPage, Updated,
@@ -36,9 +40,35 @@ pub enum Event<'a> {
     /// The server has logged something.
     Log(LogMessage<'a>),
     /// The server says that a list has changed: it may be listed again.
-    Changed(Listed),
-    /// The server says that a resource has changed that was subscribed to: it may be read again.
-    Updated(Updated<'a>),
+    Changed {
+        /// Which list.
+        listed: Listed,
+        /// The subscription under which it says so (`2026-07-28`).
+        subscription: Option<Ticket>,
+    },
+    /// The server says that a resource has changed, which was subscribed to: it may be read again.
+    Updated {
+        /// Which one, or which part of what was subscribed to.
+        resource: Updated<'a>,
+        /// The subscription under which it says so (`2026-07-28`).
+        subscription: Option<Ticket>,
+    },
+    /// The server has taken up a subscription (`2026-07-28`).
+    Acknowledged(Acknowledged<'a>),
+    /// The server needs something before it answers a request (`2026-07-28`).
+    InputRequired(InputRequired<'a>),
+    /// The server asks for something that the client has declared (up to `2025-11-25`).
+    Asked(Asked<'a>),
+    /// A request of the server's that was [deferred](Asked::defer) is taken back: stop working on it. It gets no answer,
+    /// and its ticket is gone. So it is when the connection ends.
+    Cancelled {
+        /// The request.
+        ticket: Ticket,
+        /// Why, if the server said so.
+        reason: Option<Str<'a>>,
+    },
+    /// A request of the server's that was deferred took too long; it is answered with an error. Its ticket is gone.
+    Expired(Ticket),
     /// Another notification of the server's.
     Notification {
         /// Its method.
@@ -106,6 +136,7 @@ impl core::fmt::Display for Failure<'_> {
 pub struct Finished<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) method: Method,
+    pub(crate) nature: Nature,
     pub(crate) outcome: Outcome<'a>,
 }
 
@@ -120,6 +151,13 @@ impl<'a> Finished<'a> {
     #[must_use]
     pub fn outcome(&self) -> Outcome<'a> {
         self.outcome
+    }
+
+    /// Whether it was lost, and sending it again can do no harm: it only looks, as lists, reads and completions do. Of a
+    /// call of a tool nobody knows.
+    #[must_use]
+    pub fn may_be_retried(&self) -> bool {
+        matches!(self.outcome, Outcome::Lost(_)) && self.nature.is_repeatable()
     }
 
     /// The result of a tool, if the request was a call and has one.

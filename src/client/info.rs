@@ -2,10 +2,12 @@
 
 use crate::json::{DEPTH_LIMIT, Json, Writer};
 use crate::time::Millis;
+use crate::types::capabilities::ClientCapabilities;
 use crate::types::icon::{Icon, Icons};
 use crate::types::meta;
 use crate::version::{Era, Revision, Revisions};
 
+use super::declared::RawMembers;
 use super::options::Meta;
 
 /// Who a client is and how it behaves. Made to be a `static`.
@@ -20,6 +22,11 @@ pub struct ClientInfo<'i> {
     pub(crate) version: &'i str,
     pub(crate) title: Option<&'i str>,
     pub(crate) icons: Icons<'i>,
+    pub(crate) description: Option<&'i str>,
+    pub(crate) website: Option<&'i str>,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) extensions: RawMembers<'i>,
+    pub(crate) experimental: RawMembers<'i>,
     pub(crate) connect: Connect,
     pub(crate) revisions: Revisions,
     pub(crate) timeouts: Timeouts,
@@ -27,6 +34,7 @@ pub struct ClientInfo<'i> {
     pub(crate) pages: u32,
     pub(crate) empty_cursors: bool,
     pub(crate) missing_jsonrpc: bool,
+    pub(crate) rounds: u32,
 }
 
 /// Which era a client tries.
@@ -51,7 +59,8 @@ pub struct Timeouts {
     pub initialize: Millis,
     /// For the answer to a request, if it does not say otherwise. Progress starts it anew. One minute.
     pub request: Millis,
-    /// For the answer to a request, whatever progress it makes. Ten minutes.
+    /// For the answer to a request, whatever progress it makes; and for the host's answer to a request of the server's that
+    /// it [defers](crate::client::Asked::defer). Ten minutes.
     pub maximum: Millis,
     /// For what is unsent when the client shuts down. Two seconds.
     pub grace: Millis,
@@ -83,6 +92,11 @@ impl<'i> ClientInfo<'i> {
             version,
             title: None,
             icons: Icons::NONE,
+            description: None,
+            website: None,
+            capabilities: ClientCapabilities::NONE,
+            extensions: &[],
+            experimental: &[],
             connect: Connect::Automatic,
             revisions: Revisions::ALL,
             timeouts: Timeouts::DEFAULT,
@@ -90,6 +104,7 @@ impl<'i> ClientInfo<'i> {
             pages: 1000,
             empty_cursors: false,
             missing_jsonrpc: false,
+            rounds: 10,
         }
     }
 
@@ -104,6 +119,20 @@ impl<'i> ClientInfo<'i> {
     #[must_use]
     pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
         self.icons = Icons::new(icons);
+        self
+    }
+
+    /// What the client is for (from `2025-11-25` on).
+    #[must_use]
+    pub const fn description(mut self, description: &'i str) -> Self {
+        self.description = Some(description);
+        self
+    }
+
+    /// The address of its website (from `2025-11-25` on).
+    #[must_use]
+    pub const fn website(mut self, url: &'i str) -> Self {
+        self.website = Some(url);
         self
     }
 
@@ -158,6 +187,13 @@ impl<'i> ClientInfo<'i> {
         self
     }
 
+    /// How often a server may ask for input before it answers a request (`2026-07-28`). Ten times if this is not called.
+    #[must_use]
+    pub const fn rounds(mut self, limit: u32) -> Self {
+        self.rounds = limit;
+        self
+    }
+
     /// `clientInfo`, with the members that the revision has.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
@@ -167,6 +203,12 @@ impl<'i> ClientInfo<'i> {
             out.field_string("title", title);
         }
         self.icons.write(revision, out);
+        if revision >= Revision::V2025_11_25 {
+            let more = [("description", self.description), ("websiteUrl", self.website)];
+            for (name, text) in more.into_iter().filter_map(|(name, text)| Some((name, text?))) {
+                out.field_string(name, text);
+            }
+        }
         out.end_object();
     }
 
@@ -183,7 +225,7 @@ impl<'i> ClientInfo<'i> {
             out.key(meta::CLIENT_INFO);
             self.write(revision, out);
             out.key(meta::CLIENT_CAPABILITIES);
-            out.token("{}");
+            self.write_capabilities(revision, out);
         }
         if let Some(token) = meta.token {
             out.key(meta::PROGRESS_TOKEN);

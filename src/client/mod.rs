@@ -1,27 +1,42 @@
 //! The client side of one connection, in both eras.
 
+mod asked;
 mod calls;
 mod connect;
 mod core;
+mod declared;
 mod event;
+mod hand_out;
 mod info;
+mod listen;
 mod lists;
+mod nature;
 mod notify;
 mod offers;
 mod options;
 mod plan;
 mod receive;
+mod reconnect;
 mod request;
+mod rounds;
 mod views;
 
 use ::core::mem;
 
+pub use self::asked::answers::{Roots, Sampled};
+pub use self::asked::sampling::{
+    Block as SampleBlock, IncludeContext, Message, ModelPreferences, Sample, ToolChoice,
+};
+pub use self::asked::views::{Choice, ElicitForm, InputRequest, OpenUrl, Property, PropertyKind};
+pub use self::asked::{Asked, AskedReply};
 pub use self::connect::Connected;
 pub use self::event::{Event, Failure, Finished, Listed};
 pub use self::info::{ClientInfo, Connect, Timeouts};
+pub use self::listen::{Acknowledged, Filter};
 pub use self::offers::Reference;
 pub use self::options::Options;
 pub use self::request::Outgoing;
+pub use self::rounds::{InputAnswers, InputRequired};
 pub use self::views::*;
 pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
 
@@ -32,7 +47,7 @@ use self::request::{Clock, Stage};
 use crate::buffer::Buffer;
 use crate::fault::Misuse;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Json, ScanErrorKind, Span};
+use crate::json::ScanErrorKind;
 use crate::keepalive::{Due, Pings};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
@@ -98,32 +113,58 @@ impl<'b> Client<'b> {
         if self.core.info.revisions.is_empty() {
             return Err(Misuse::NoRevision);
         }
+        self.core.info.check_declared()?;
         let needed = Input::needed(ID_LIMIT);
         if self.input.limit() < needed {
             return Err(Misuse::RxTooSmall { needed });
         }
         let needed = self.core.measure();
-        if self.core.output.reply_room() < needed {
+        if self.core.output.reply_room() < needed || self.core.reply_room < self.core.small() {
             return Err(Misuse::TxTooSmall { needed });
         }
         Ok(self)
     }
 
-    /// Lends room for requests: one in each slot, with an equal part of `text` for the cursor of a list and for what the
-    /// host wants in the [`_meta`](Options::meta) of each of its pages. Without it, every request is refused as
+    /// Lends room for requests: one in each slot, with an equal part of `text` for what has to be kept of it: the cursor of
+    /// a list and what the host wants in the [`_meta`](Options::meta) of each of its pages, the state of a call that [needs input](InputRequired), the filter of a [subscription](Client::listen), the
+    /// id of a request of the server's that is [deferred](Asked::defer). Without it, every request is refused as
     /// [`NotNow::Full`](crate::NotNow::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
-        self.core.in_flight = InFlight::lent(slots, text);
+        self.set_in_flight(InFlight::lent(slots, text));
         self
     }
 
-    /// The same on the heap: room for `limit` requests, and for cursors of 1 KiB. It grows as it is needed.
+    /// The same on the heap: room for `limit` requests, and for 4 KiB of text each. It grows as it is needed.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn in_flight_grown(mut self, limit: usize) -> Client<'b> {
-        self.core.in_flight = InFlight::grown(limit, 1024);
+        self.set_in_flight(InFlight::grown(limit, 4096));
         self
+    }
+
+    /// The seed stays, whichever is set first.
+    fn set_in_flight(&mut self, mut table: InFlight<'b, Outgoing>) {
+        table.set_seed(self.core.in_flight.seed());
+        self.core.in_flight = table;
+    }
+
+    /// Hashes the ids of the server with this seed. Give a random one where a server may want to slow the client down.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Client<'b> {
+        self.core.in_flight.set_seed(seed);
+        self
+    }
+
+    /// Lets each answer to the server use at most `bytes` of the transmit buffer. A request of the server's is handed out
+    /// when so much is free. If this is not called, an answer may use the whole of a lent buffer, which therefore drains
+    /// first.
+    ///
+    /// # Errors
+    /// [`Misuse::TxTooSmall`]: the machine's own messages need more.
+    pub fn reply_room(mut self, bytes: usize) -> Result<Client<'b>, Misuse> {
+        self.core.reply_room = bytes.min(self.core.reply_room);
+        self.checked()
     }
 
     /// Takes and gives whole messages instead of lines: for WebSockets and queues.
@@ -150,7 +191,7 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// How many requests are in flight.
+    /// How many requests are in flight, those of the server that were [deferred](Asked::defer) included.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.core.in_flight.len()
@@ -159,7 +200,8 @@ impl<'b> Client<'b> {
     /// Whether a request is in flight.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
-        self.core.open(ticket).is_some()
+        let asked = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Asked);
+        asked || self.core.open(ticket).is_some()
     }
 
     /// Where the connection is.
@@ -181,7 +223,8 @@ impl<'b> Client<'b> {
     }
 
     /// Ends the connection: every request ends as [`Lost::Closed`], what is unsent is still written for as long as the
-    /// grace lasts. The host then closes the server's input.
+    /// grace lasts. The host then closes the server's input. [Subscriptions](Client::listen) wait for
+    /// [`reconnect`](Client::reconnect).
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
         self.core.connecting = None;
@@ -202,6 +245,7 @@ impl<'b> Client<'b> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         if self.plan.is_none() && mem::take(&mut self.holds_line) {
+            self.core.answer_owed(self.input.bytes());
             self.input.release_element();
         }
         while self.plan.is_none() && self.advance() {}
@@ -221,58 +265,16 @@ impl<'b> Client<'b> {
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
-    /// What happened, if the last poll said [`Action::Event`].
-    pub fn event(&mut self) -> Option<Event<'_>> {
-        let plan = self.plan.take()?;
-        let line = self.input.bytes();
-        let view = |span: Span| rpc::view(line, span);
-        Some(match plan {
-            Plan::Fault(fault) => Event::Fault(fault),
-            Plan::Room => Event::Room,
-            Plan::Silent => Event::Silent,
-            Plan::Connected { revision, result } => {
-                Event::Connected(Connected { revision, result: view(result) })
-            }
-            Plan::Failed(failure) => Event::Failed(match failure {
-                FailurePlan::NoRevision => Failure::NoRevision,
-                FailurePlan::NoCommonRevision(answer) => Failure::NoCommonRevision(view(answer)),
-                FailurePlan::Refused(error) => Failure::Refused(RpcError { error: view(error), era: None }),
-                FailurePlan::InvalidAnswer => Failure::InvalidAnswer,
-                FailurePlan::TimedOut => Failure::TimedOut,
-                FailurePlan::Closed => Failure::Closed,
-            }),
-            Plan::Finished { ticket, method, outcome } => {
-                let outcome = match outcome {
-                    // `null` is what some send for a result without members.
-                    OutcomePlan::Result(result) if view(result).is_null() => {
-                        Outcome::Result(Json::EMPTY_OBJECT)
-                    }
-                    OutcomePlan::Result(result) => Outcome::Result(view(result)),
-                    OutcomePlan::Error(error) => {
-                        Outcome::Error(RpcError { error: view(error), era: self.core.era() })
-                    }
-                    OutcomePlan::Lost(lost) => Outcome::Lost(lost),
-                };
-                Event::Finished(Finished { ticket, method, outcome })
-            }
-            Plan::Page { ticket, list, result, last } => list.page(ticket, view(result), last),
-            Plan::Progress { ticket, params } => Event::Progress(Progress { ticket, params: view(params) }),
-            Plan::Log { params } => Event::Log(LogMessage::of(view(params))),
-            Plan::Changed(listed) => Event::Changed(listed),
-            Plan::Updated { params } => Event::Updated(Updated::of(view(params))),
-            Plan::Notification { method, params } => {
-                let method = view(method).string()?;
-                Event::Notification { method, params: params.map(view) }
-            }
-        })
-    }
-
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
     fn advance(&mut self) -> bool {
         if self.core.output.is_broken() {
             // What has come already is still heard: a server may have answered before it went.
             self.core.output.clear();
             self.input.end();
+        }
+        if let Some(fault) = self.core.fault.take() {
+            self.plan = Some(Plan::Fault(fault));
+            return true;
         }
         match self.core.life.state() {
             State::Closed => return false,
@@ -296,7 +298,7 @@ impl<'b> Client<'b> {
     }
 
     fn tell_room(&mut self) -> bool {
-        let tell = self.core.wants_room && self.core.output.is_empty();
+        let tell = self.core.wants_room && self.core.output.is_empty() && !self.core.ask_waits;
         if tell {
             self.core.wants_room = false;
             self.plan = Some(Plan::Room);
@@ -309,20 +311,32 @@ impl<'b> Client<'b> {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return false };
+        let (nature, asked) = (outgoing.nature, outgoing.asked.is_some());
         let (method, lost) = match outgoing.stage {
+            Stage::Asked => {
+                self.core.expire_ask(ticket);
+                self.plan = Some(Plan::Expired(ticket));
+                return true;
+            }
             Stage::Failed(lost) => (outgoing.method, lost),
-            Stage::Waiting if outgoing.clock != Clock::Running => {
+            Stage::Waiting | Stage::NeedsInput { .. } if outgoing.clock != Clock::Running => {
                 if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
                     outgoing.maximum = now.plus(outgoing.maximum);
                 }
-                let deadline = now.plus(outgoing.timeout).min(outgoing.maximum);
+                let deadline = match outgoing.stage {
+                    Stage::Waiting => now.plus(outgoing.timeout).min(outgoing.maximum),
+                    _ => outgoing.maximum,
+                };
                 self.core.in_flight.set_deadline(ticket, Some(deadline));
                 return true;
             }
             _ => (outgoing.method, Lost::TimedOut),
         };
         self.core.give_up(ticket, "timeout");
-        self.plan = Some(Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) });
+        self.plan = Some(match asked {
+            true => Plan::Cancelled { ticket, reason: None },
+            false => Plan::Finished { ticket, method, nature, outcome: OutcomePlan::Lost(lost) },
+        });
         true
     }
 
@@ -368,8 +382,13 @@ impl<'b> Client<'b> {
             }
             LineContent::Truncated => false,
         };
-        if is_request && self.core.answers() && !self.core.can_answer() {
-            return false;
+        if is_request && self.core.answers() {
+            let for_host = class.as_ref().is_some_and(|class| receive::is_for_host(&self.core, bytes, class));
+            let has_room = if for_host { self.core.has_reply_room() } else { self.core.can_answer() };
+            self.core.ask_waits = for_host && !has_room;
+            if !has_room {
+                return false;
+            }
         }
         self.core.keep_alive.heard();
         self.core.output.show();
@@ -423,12 +442,21 @@ impl<'b> Client<'b> {
     fn end(&mut self) -> bool {
         if let Some(ticket) = self.core.in_flight.first_from(self.ending) {
             self.ending = ticket.slot;
-            let open = self.core.open(ticket).copied();
             self.core.in_flight.unqueue_all();
+            if self.core.keep(ticket) {
+                self.ending = ticket.slot.saturating_add(1);
+                return true;
+            }
+            let open = self.core.open(ticket).copied();
+            let slot = self.core.in_flight.get(ticket);
+            let asked = slot.is_some_and(|it| it.asked.is_some() && it.stage != Stage::Expired);
             self.core.in_flight.release(ticket);
             if let Some(outgoing) = open {
                 let outcome = OutcomePlan::Lost(Lost::Closed);
-                self.plan = Some(Plan::Finished { ticket, method: outgoing.method, outcome });
+                let Outgoing { method, nature, .. } = outgoing;
+                self.plan = Some(Plan::Finished { ticket, method, nature, outcome });
+            } else if asked {
+                self.plan = Some(Plan::Cancelled { ticket, reason: None });
             }
             return true;
         }

@@ -6,8 +6,10 @@ use crate::json::Span;
 use crate::outcome::Lost;
 use crate::version::Revision;
 
+use super::asked::Context;
 use super::event::Listed;
 use super::lists::List;
+use super::nature::Nature;
 use super::request::Method;
 
 /// An event that waits to be handed out, with the places of its parts in the line.
@@ -18,12 +20,17 @@ pub(crate) enum Plan {
     Silent,
     Connected { revision: Revision, result: Span },
     Failed(FailurePlan),
-    Finished { ticket: Ticket, method: Method, outcome: OutcomePlan },
+    Finished { ticket: Ticket, method: Method, nature: Nature, outcome: OutcomePlan },
     Page { ticket: Ticket, list: List, result: Span, last: bool },
     Progress { ticket: Ticket, params: Span },
     Log { params: Span },
-    Changed(Listed),
-    Updated { params: Span },
+    Changed { listed: Listed, subscription: Option<Ticket> },
+    Updated { params: Span, subscription: Option<Ticket> },
+    Acknowledged { ticket: Ticket, params: Span },
+    Asked { id: Span, params: Option<Span>, context: Context },
+    Cancelled { ticket: Ticket, reason: Option<Span> },
+    Expired(Ticket),
+    InputRequired { ticket: Ticket, result: Span },
     Notification { method: Span, params: Option<Span> },
 }
 

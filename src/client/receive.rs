@@ -2,15 +2,16 @@
 
 use crate::fault::Fault;
 use crate::frame::StreamId;
-use crate::inflight::Ticket;
+use crate::inflight::{Data, Ticket};
 use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
 use crate::line::Content;
 use crate::methods;
 use crate::outcome::Lost;
-use crate::rpc::{self, Class, Invalid, Outcome};
+use crate::rpc::{self, Class, Invalid, Outcome, place};
 use crate::types::capabilities::ServerCapabilities;
 use crate::version::Era;
 
+use super::asked::Owed;
 use super::core::{Core, ID_LIMIT};
 use super::event::Listed;
 use super::plan::{FailurePlan, OutcomePlan, Plan};
@@ -35,7 +36,7 @@ impl From<Option<Plan>> for Received {
 /// Deals with a valid JSON text. There is room for an answer, if it is a request.
 pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Received {
     match class {
-        Class::Request { id, method, .. } => request(core, line, id, method, stream),
+        Class::Request { id, method, params } => request(core, line, id, method, params, stream),
         Class::Notification { method, params } => notification(core, line, method, params),
         Class::Response { id, outcome } => response(core, line, id, outcome),
         Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent.is_none()) {
@@ -97,23 +98,50 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
     }
 }
 
-/// A server of the handshake era may ask things. All that is answered is whether the client is there.
-fn request(core: &mut Core<'_>, line: &[u8], id: Span, method: Span, stream: StreamId) -> Received {
-    let id = line.get(id.range()).unwrap_or_default();
-    let method = rpc::view(line, method).string();
+/// A server of the handshake era may ask whether the client is there, and for what it has declared.
+fn request(
+    core: &mut Core<'_>,
+    line: &[u8],
+    id: Span,
+    method: Span,
+    params: Option<Span>,
+    stream: StreamId,
+) -> Received {
+    let id_text = line.get(id.range()).unwrap_or_default();
+    let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     if !core.answers() {
         // The specification forbids the client to answer, even with an error.
         return Received::Fault(Fault::UnknownMethod);
     }
-    if id.len() > ID_LIMIT {
+    if id_text.len() > ID_LIMIT {
         return Received::Fault(Fault::IdTooLong { limit: ID_LIMIT });
     }
-    if method.is_some_and(|method| method == methods::PING.name) {
-        core.answer(id, stream, None);
-        return Received::Done;
+    let refused = match () {
+        () if core.in_flight.find(rpc::view(line, id)).is_some() => Fault::DuplicateId,
+        () if method == methods::PING.name => {
+            core.answer(id_text, stream, None);
+            return Received::Done;
+        }
+        () => match core.asked_for(method, params.map(|params| rpc::view(line, params)), stream) {
+            Ok(context) => {
+                core.owed = Some(Owed { id, stream });
+                return Received::Host(Plan::Asked { id, params, context });
+            }
+            Err(fault) => fault,
+        },
+    };
+    core.answer(id_text, stream, Some(refused));
+    Received::Fault(refused)
+}
+
+/// Whether the host may be asked, so that there has to be room for its answer.
+pub(crate) fn is_for_host(core: &Core<'_>, line: &[u8], class: &Class) -> bool {
+    match class {
+        Class::Request { method, .. } => {
+            rpc::view(line, *method).string().is_some_and(|method| core.may_be_asked(method))
+        }
+        _ => false,
     }
-    core.answer(id, stream, Some(Fault::UnknownMethod));
-    Received::Fault(Fault::UnknownMethod)
 }
 
 fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
@@ -131,25 +159,41 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
             None => Received::Fault(Fault::InvalidParams),
         };
     }
-    if name == methods::RESOURCES_UPDATED.name {
-        let uri = object.and_then(|params| rpc::view(line, params).get("uri")?.string());
-        return match (object, uri) {
-            (Some(params), Some(_)) => Received::Host(Plan::Updated { params }),
-            _ => Received::Fault(Fault::InvalidParams),
-        };
-    }
     if name == methods::CANCELLED.name {
-        // Nothing that the server asks is ever in flight: it is answered at once.
-        return Received::Fault(Fault::UnknownCancel);
+        return cancelled(core, line, object);
     }
     let lists = [
         (methods::TOOLS_LIST_CHANGED.name, Listed::Tools),
         (methods::RESOURCES_LIST_CHANGED.name, Listed::Resources),
         (methods::PROMPTS_LIST_CHANGED.name, Listed::Prompts),
     ];
-    match lists.into_iter().find(|(method, _)| name == **method) {
-        Some((_, listed)) => Received::Host(Plan::Changed(listed)),
-        None => Received::Host(Plan::Notification { method, params }),
+    let view = object.map_or(Json::EMPTY_OBJECT, |params| rpc::view(line, params));
+    let plan = match lists.into_iter().find(|(method, _)| name == **method) {
+        Some((_, listed)) => core.list_changed(view, listed),
+        None if name == "notifications/resources/updated" => core.resource_updated(line, view),
+        None if name == "notifications/subscriptions/acknowledged" && !core.answers() => match object {
+            Some(params) => core.acknowledged(line, params),
+            None => Err(Fault::UnknownSubscription),
+        },
+        None => Ok(Plan::Notification { method, params }),
+    };
+    plan.map_or_else(Received::Fault, Received::Host)
+}
+
+/// The server takes back what it asked.
+fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Span>) -> Received {
+    let params = params.map_or(Json::NULL, |params| rpc::view(line, params));
+    let [id, reason] = params.pick(["requestId", "reason"]);
+    let Some(id) = id.filter(|id| rpc::is_id(*id)) else { return Received::Fault(Fault::UnknownCancel) };
+    if !core.answers() {
+        // All that this server may end is a subscription.
+        return core.subscription_ended(id).map_or_else(Received::Fault, Received::from);
+    }
+    let reason = reason.filter(|reason| reason.kind() == Kind::String);
+    let reason = reason.map(|reason| place(line, reason.bytes()));
+    match core.ask_cancelled(id, reason) {
+        Ok(plan) => Received::Host(plan),
+        Err(fault) => Received::Fault(fault),
     }
 }
 
@@ -206,13 +250,13 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
     };
     let Some(outgoing) = core.in_flight.get(ticket).copied() else { return Received::Done };
     match outgoing.stage {
-        Stage::Waiting => {}
+        Stage::Waiting | Stage::Listening => {}
         Stage::Cancelled => {
             // Answered before the cancellation left: nothing is left to cancel.
             core.set_stage(ticket, Stage::Over);
             return Received::Done;
         }
-        Stage::NextPage | Stage::Failed(_) | Stage::Over => return Received::Done,
+        _ => return Received::Done,
     }
     match outcome {
         Outcome::Malformed => finish(core, ticket, OutcomePlan::Lost(Lost::Invalid)),
@@ -224,7 +268,14 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
 fn result(core: &mut Core<'_>, line: &[u8], ticket: Ticket, outgoing: Outgoing, span: Span) -> Received {
     let result = rpc::view(line, span);
     let stateless = core.era() == Some(Era::Stateless);
-    if !outgoing.method.fits(result) || (stateless && !is_complete(result.get("resultType"))) {
+    let kind = result.get("resultType").filter(|_| stateless);
+    if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
+        return match core.input_required(line, ticket, outgoing, result) {
+            Ok(plan) => Received::Host(plan),
+            Err(lost) => finish(core, ticket, OutcomePlan::Lost(lost)),
+        };
+    }
+    if !outgoing.method.fits(result) || !is_complete(kind) {
         return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
     }
     match outgoing.method {
@@ -241,9 +292,9 @@ pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
 
 /// A request has ended, and its slot is free.
 fn finish(core: &mut Core<'_>, ticket: Ticket, outcome: OutcomePlan) -> Received {
-    let method = core.in_flight.get(ticket).map_or(Method::Other, |outgoing| outgoing.method);
+    let Outgoing { method, nature, .. } = core.in_flight.get(ticket).copied().unwrap_or(Outgoing::EMPTY);
     core.in_flight.release(ticket);
-    Received::Host(Plan::Finished { ticket, method, outcome })
+    Received::Host(Plan::Finished { ticket, method, nature, outcome })
 }
 
 impl Core<'_> {

@@ -9,16 +9,19 @@ use crate::time::Millis;
 use crate::types::level::Level;
 use crate::version::Revision;
 
+use super::asked::Context;
 use super::core::Core;
 use super::lists::List;
+use super::nature::Nature;
 use super::options::Meta;
 
-/// A request that the client has in flight.
+/// A request that the client has in flight, or one of the server's that it answers later.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing {
     /// Which of all requests it is: together with its slot, its id.
     pub(crate) sequence: u64,
     pub(crate) method: Method,
+    pub(crate) nature: Nature,
     pub(crate) stage: Stage,
     pub(crate) clock: Clock,
     pub(crate) wants_progress: bool,
@@ -27,11 +30,14 @@ pub struct Outgoing {
     /// As a span until the clock runs for the first time, then the point after which no progress helps.
     pub(crate) maximum: Millis,
     pub(crate) last_progress: Option<Decimal>,
-    /// How many pages of a list have come.
+    /// How many pages of a list have come, or how often the server has asked back.
     pub(crate) pages: u32,
     /// What goes into `_meta` of its next request, too: a level, and so many bytes at the start of the text.
     pub(crate) level: Option<Level>,
     pub(crate) meta_length: u16,
+    /// A request of the server's: what its answer depends on, and how much of the slot's text is its id.
+    pub(crate) asked: Option<Context>,
+    pub(crate) id_length: u16,
 }
 
 /// What a request is, as far as its answer depends on it.
@@ -87,18 +93,31 @@ pub(crate) enum Stage {
     Waiting,
     /// The request for the next page is to be written.
     NextPage,
+    /// A subscription that was acknowledged.
+    Listening,
+    /// A subscription that waits for the next connection. Its text is its filter, as in the two before.
+    Kept,
+    /// A subscription that is to be written again.
+    Relisten,
+    /// The server has asked back; the host is to send it again with answers to so many questions. Its text is the state.
+    NeedsInput { questions: u32 },
     /// A list that cannot go on. The host has heard its last page, and is to hear why there are no more.
     Failed(Lost),
     /// The host has heard its end; a cancellation is to be written.
     Cancelled,
     /// The host has heard its end, and the peer does not have to.
     Over,
+    /// A request of the server's, which the host answers later.
+    Asked,
+    /// One whose time was over, of which the host has heard; the error for it is to be written. Its text is its id.
+    Expired,
 }
 
 impl Data for Outgoing {
     const EMPTY: Outgoing = Outgoing {
         sequence: 0,
         method: Method::Other,
+        nature: Nature::Other,
         stage: Stage::Over,
         clock: Clock::Stopped,
         wants_progress: false,
@@ -109,10 +128,12 @@ impl Data for Outgoing {
         pages: 0,
         level: None,
         meta_length: 0,
+        asked: None,
+        id_length: 0,
     };
 
     fn id_length(&self) -> usize {
-        0
+        self.id_length.into()
     }
 }
 

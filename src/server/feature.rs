@@ -3,6 +3,7 @@
 use crate::fault::{Fault, Misuse};
 use crate::json::{Digits, Json, Kind, Span, Str, Writer};
 use crate::methods::Method;
+pub(crate) use crate::rpc::place;
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::{Core, Shape};
 use crate::server::event::MakeEvent;
@@ -182,10 +183,4 @@ impl<'r> Request<'r, '_> {
             event,
         })
     }
-}
-
-/// Where `part` stands in `line`, which it is a part of.
-pub(crate) fn place(line: &[u8], part: &[u8]) -> Span {
-    let start = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
-    Span { start, end: start.saturating_add(part.len()) }
 }

@@ -20,6 +20,12 @@ macro_rules! bits {
                 $name(self.0 | other.0)
             }
 
+            /// These without those of `other`.
+            #[must_use]
+            pub const fn without(self, other: $name) -> $name {
+                $name(self.0 & !other.0)
+            }
+
             fn add(&mut self, other: $name, declared: bool) {
                 if declared {
                     *self = self.with(other);
@@ -52,6 +58,19 @@ impl ClientCapabilities {
     pub const SAMPLING_TOOLS: ClientCapabilities = ClientCapabilities(32);
     /// `sampling.context`
     pub const SAMPLING_CONTEXT: ClientCapabilities = ClientCapabilities(64);
+
+    pub(crate) const EVERYTHING: ClientCapabilities = ClientCapabilities(u8::MAX);
+
+    /// A part of a capability declares the whole.
+    pub(crate) const fn with_what_they_are_part_of(mut self) -> ClientCapabilities {
+        if self.has(Self::ROOTS_LIST_CHANGED) {
+            self = self.with(Self::ROOTS);
+        }
+        if self.has(Self::SAMPLING_TOOLS) || self.has(Self::SAMPLING_CONTEXT) {
+            self = self.with(Self::SAMPLING);
+        }
+        self
+    }
 
     pub(crate) fn of(declared: Json<'_>) -> ClientCapabilities {
         let [roots, sampling, elicitation] = declared.pick(["roots", "sampling", "elicitation"]);

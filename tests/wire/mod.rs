@@ -12,7 +12,7 @@ mod text;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::client::{ClientInfo, Event, Options, Outcome, Slot};
+use mcp_proto::client::{Asked as AskedEvent, ClientInfo, Event, Options, Outcome, Slot};
 use mcp_proto::{Action, Client, Direction, Fault, Millis, NotNow, Observer, StreamId, Ticket};
 
 #[allow(unused_imports, reason = "not every binary uses all")]
@@ -50,6 +50,9 @@ impl Observer for Notes {
     }
 }
 
+/// What a host does with a request of the server's: it may keep a ticket.
+pub type OnAsked = Box<dyn FnMut(AskedEvent<'_>) -> Option<Ticket>>;
+
 pub struct Wire {
     pub client: Client<'static>,
     pub setup: Setup,
@@ -70,6 +73,7 @@ pub struct Wire {
     outgoing: Vec<u8>,
     closed: bool,
     events_left: Option<usize>,
+    on_asked: Option<OnAsked>,
 }
 
 fn bytes(length: usize) -> &'static mut [u8] {
@@ -86,6 +90,9 @@ impl Wire {
             .unwrap()
             .in_flight(slots, bytes(setup.text))
             .observe(observer);
+        if let Some(bytes) = setup.reply_room {
+            client = client.reply_room(bytes).unwrap();
+        }
         if let Some(pings) = setup.pings {
             client = client.keep_alive(pings);
         }
@@ -110,17 +117,25 @@ impl Wire {
             outgoing: Vec::new(),
             closed: false,
             events_left: None,
+            on_asked: None,
         }
+    }
+
+    /// What to do with requests of the server's. Without it they are dropped.
+    pub fn on_asked(&mut self, handle: impl FnMut(AskedEvent<'_>) -> Option<Ticket> + 'static) -> &mut Wire {
+        self.on_asked = Some(Box::new(handle));
+        self
     }
 
     /// Connects to a server with tools, and forgets what was said.
     pub fn connect(&mut self) {
         self.pump();
         if self.setup_is_handshake() {
-            self.server(
-                r#"{"id":@initialize,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#,
-            );
-            self.heard(&["connected 2025-11-25"]);
+            let revision = self.setup.revision;
+            self.server(&format!(
+                r#"{{"id":@initialize,"result":{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#,
+            ));
+            self.heard(&[&format!("connected {revision}")]);
         } else {
             self.server(
                 r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#,
@@ -220,6 +235,16 @@ impl Wire {
     /// The connection is replaced by a new one.
     pub fn reset(&mut self) -> &mut Wire {
         self.client.reset();
+        (self.eof, self.broken, self.closed) = (false, false, false);
+        (self.incoming, self.frames) = Default::default();
+        self.outgoing.clear();
+        self.pump();
+        self
+    }
+
+    /// The connection is replaced by a new one to the same server.
+    pub fn reconnect(&mut self) -> &mut Wire {
+        self.client.reconnect();
         (self.eof, self.broken, self.closed) = (false, false, false);
         (self.incoming, self.frames) = Default::default();
         self.outgoing.clear();
@@ -329,8 +354,17 @@ impl Wire {
                     Event::Templates(it) => Some(it.ticket()),
                     Event::Prompts(it) => Some(it.ticket()),
                     Event::Progress(it) => Some(it.ticket()),
+                    Event::InputRequired(it) => Some(it.ticket()),
+                    Event::Acknowledged(it) => Some(it.ticket()),
+                    Event::Changed { subscription, .. } | Event::Updated { subscription, .. } => {
+                        *subscription
+                    }
                     _ => None,
                 };
+                if let Event::Asked(asked) = event {
+                    let ticket = self.on_asked.as_mut().and_then(|handle| handle(asked));
+                    self.tickets.extend(ticket.map(|ticket| (ticket, format!("ask {ticket:?}"))));
+                }
                 if let Some(ticket) = about {
                     assert!(!self.ended.contains(&ticket), "after its end: {text}");
                 }

@@ -1,7 +1,7 @@
 //! What a client under test is made of, and the paces at which a dialogue is run.
 
 use mcp_proto::client::{ClientInfo, Connect, Timeouts};
-use mcp_proto::{Millis, Pings};
+use mcp_proto::{ClientCapabilities, Millis, Pings, Revision};
 
 use super::Wire;
 
@@ -41,6 +41,9 @@ pub struct Setup {
     /// For all slots.
     pub text: usize,
     pub pings: Option<Pings>,
+    /// Of the handshake era: what the server answers.
+    pub revision: Revision,
+    pub reply_room: Option<usize>,
 }
 
 /// Times that can be told apart.
@@ -55,7 +58,9 @@ pub const TIMES: Timeouts = Timeouts {
 impl Setup {
     pub fn new(connect: Connect) -> Setup {
         let info = ClientInfo::new("c", "1").connect(connect).timeouts(TIMES);
-        Setup { info, rx: 1024, exact: false, frames: true, tx: 4096, slots: 4, text: 512, pings: None }
+        let revision = Revision::V2025_11_25;
+        let (exact, frames, pings, reply_room) = (false, true, None, None);
+        Setup { info, rx: 1024, exact, frames, tx: 4096, slots: 4, text: 512, pings, revision, reply_room }
     }
 
     /// Speaks every revision, and asks for the newest.
@@ -66,6 +71,16 @@ impl Setup {
     /// Shakes hands.
     pub fn handshake() -> Setup {
         Setup::new(Connect::Handshake)
+    }
+
+    /// Does this for servers.
+    pub fn declares(self, declared: ClientCapabilities) -> Setup {
+        Setup { info: self.info.capabilities(declared), ..self }
+    }
+
+    /// Shakes hands, and the server answers with this revision.
+    pub fn revision(self, revision: Revision) -> Setup {
+        Setup { revision, ..self }
     }
 
     pub fn rx(self, rx: usize) -> Setup {

@@ -1,7 +1,7 @@
 //! Events and messages as text that a test can state.
 
 use mcp_proto::Ticket;
-use mcp_proto::client::{Event, Failure, Outcome};
+use mcp_proto::client::{Event, Failure, InputRequest, Outcome};
 use mcp_proto::json::Str;
 
 /// What every request of the stateless era carries; shown as `{..` in what was sent.
@@ -57,8 +57,30 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
             let logger = it.logger().map_or(String::new(), |logger| format!(" {logger}"));
             format!("log {level}{logger} {}", it.data())
         }
-        Event::Updated(it) => format!("updated {}", named(it.uri())),
-        Event::Changed(listed) => format!("changed {listed:?}"),
+        Event::Asked(asked) => format!("asked {}", wanted(asked.input())),
+        Event::InputRequired(it) => {
+            let asks: Vec<String> =
+                it.requests().map(|(key, input)| format!("{key}={}", wanted(input))).collect();
+            let state = if it.has_state() { " and a state" } else { "" };
+            format!("{}: needs [{}]{state}", name(it.ticket()), asks.join(", "))
+        }
+        Event::Cancelled { reason: Some(reason), .. } => format!("cancelled {reason}"),
+        Event::Cancelled { .. } => "cancelled".to_owned(),
+        Event::Expired(_) => "expired".to_owned(),
+        Event::Changed { listed, subscription: None } => format!("changed {listed:?}"),
+        Event::Changed { listed, subscription: Some(ticket) } => {
+            format!("{}: changed {listed:?}", name(*ticket))
+        }
+        Event::Updated { resource, subscription: None } => format!("updated {}", named(resource.uri())),
+        Event::Updated { resource, subscription: Some(ticket) } => {
+            format!("{}: updated {}", name(*ticket), named(resource.uri()))
+        }
+        Event::Acknowledged(it) => {
+            let lists = [(it.tools(), "tools"), (it.prompts(), "prompts"), (it.resources(), "resources")];
+            let lists = lists.into_iter().filter(|(told, _)| *told).map(|(_, name)| name.to_owned());
+            let told: Vec<String> = lists.chain(it.uris().map(|uri| uri.to_string())).collect();
+            format!("{}: listens to [{}]", name(it.ticket()), told.join(", "))
+        }
         Event::Notification { method, params: Some(params) } => format!("notified {method} {params}"),
         Event::Notification { method, params: None } => format!("notified {method}"),
         Event::Room => "room".to_owned(),
@@ -86,12 +108,35 @@ fn one_page(
     (format!("{about}: {}{end}", names.collect::<Vec<_>>().join(", ")), ended)
 }
 
+/// What a server asks for.
+fn wanted(input: InputRequest<'_>) -> String {
+    match input {
+        InputRequest::Roots => "roots".to_owned(),
+        InputRequest::Elicit(form) => format!("form {}", form.message()),
+        InputRequest::OpenUrl(open) => format!("url {}", open.url()),
+        InputRequest::Sample(sample) => format!("sample {}", sample.max_tokens()),
+        _ => "?".to_owned(),
+    }
+}
+
+/// A request of the stateless era as if the client had declared nothing.
+fn without_capabilities(text: &str) -> String {
+    let key = r#""io.modelcontextprotocol/clientCapabilities":{"#;
+    let Some((before, after)) = text.split_once(key) else { return text.to_owned() };
+    let mut depth = 1;
+    let end = after.find(|it| {
+        depth += i32::from(it == '{') - i32::from(it == '}');
+        depth == 0
+    });
+    format!("{before}{key}{}", &after[end.unwrap()..])
+}
+
 /// A message as tests state it: without `jsonrpc`, `@` for the id of a request and for its progress token, `@name`
 /// for an id in a cancellation, and [`META`] as `{..`.
 pub fn shorten(line: &str, ids: &[(String, String)]) -> String {
     let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
     let rest = line.strip_prefix(r#"{"jsonrpc":"2.0","#).unwrap_or_else(|| panic!("no envelope: {line}"));
-    let mut text = format!("{{{rest}").replace(META, "{..");
+    let mut text = without_capabilities(&format!("{{{rest}")).replace(META, "{..");
     if value.get("method").is_some() && value.get("id").is_some_and(serde_json::Value::is_u64) {
         let id = &value["id"];
         text = text.replacen(&format!(r#""id":{id}"#), r#""id":@"#, 1);

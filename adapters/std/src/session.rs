@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use mcp_proto::client::{Event, Lost, Outcome};
 use mcp_proto::{Client, NotNow, Ticket};
 
-use crate::error::{CallError, ConnectError, ServerError};
+use crate::error::{CallError, ConnectError, PeerError};
 use crate::owned::{Notice, Progress, ServerDetails, ToolDescription};
 use crate::pending::{Answer, Pending, Request};
 use crate::pump::{Pump, Step, Waker};
@@ -89,11 +89,13 @@ pub(crate) struct Session<'s> {
     queue: VecDeque<Arc<Pending>>,
     /// Requests that were sent, with the part of a list that has come.
     waiting: HashMap<Ticket, (Arc<Pending>, Vec<ToolDescription>)>,
+    /// Calls that the server wants to be sent again.
+    again: Vec<Ticket>,
 }
 
 impl<'s> Session<'s> {
     pub(crate) fn new(hub: &'s Hub, notices: &'s dyn Fn(Notice)) -> Session<'s> {
-        Session { hub, notices, queue: VecDeque::new(), waiting: HashMap::new() }
+        Session { hub, notices, queue: VecDeque::new(), waiting: HashMap::new(), again: Vec::new() }
     }
 
     /// Connects. What the server says meanwhile is passed on.
@@ -160,6 +162,9 @@ impl<'s> Session<'s> {
 
     /// Sends what waits to be sent. `true`: there is no room for the rest.
     fn send_queued(&mut self, client: &mut Client<'_>) -> bool {
+        if self.send_again(client) {
+            return true;
+        }
         while let Some(pending) = self.queue.pop_front() {
             if !pending.is_wanted() {
                 self.hub.closed_one();
@@ -192,12 +197,32 @@ impl<'s> Session<'s> {
         false
     }
 
+    /// Sends what the server wants once more. There is nothing to answer with: the client has declared nothing.
+    fn send_again(&mut self, client: &mut Client<'_>) -> bool {
+        while let Some(ticket) = self.again.pop() {
+            let Some((pending, _)) = self.waiting.get(&ticket) else { continue };
+            let Request::Call { tool, arguments } = &pending.request else { continue };
+            match client.resume_call_json(ticket, tool, arguments, |_| {}) {
+                Ok(()) | Err(NotNow::Gone) => {}
+                Err(NotNow::Busy) => {
+                    self.again.push(ticket);
+                    return true;
+                }
+                Err(why) => {
+                    let _ = client.cancel(ticket, "");
+                    self.finish(ticket, Err(refusal(why)));
+                }
+            }
+        }
+        false
+    }
+
     fn event(&mut self, event: Event<'_>) {
         let notice = match event {
             Event::Finished(finished) => {
                 let answer = match finished.outcome() {
                     Outcome::Result(result) => Ok(Answer::Json(result.to_string())),
-                    Outcome::Error(error) => Err(CallError::Server(ServerError::of(error))),
+                    Outcome::Error(error) => Err(CallError::Server(PeerError::of(error))),
                     Outcome::Lost(Lost::TimedOut) => Err(CallError::TimedOut),
                     Outcome::Lost(Lost::Closed) => Err(CallError::Closed),
                     Outcome::Lost(lost) => Err(CallError::Invalid(lost.to_string())),
@@ -220,14 +245,15 @@ impl<'s> Session<'s> {
                 }
                 return;
             }
+            Event::InputRequired(needs) => return self.again.push(needs.ticket()),
             Event::Log(log) => Notice::Log {
                 level: log.level(),
                 logger: log.logger().map(|logger| logger.to_string()),
                 data: log.data().to_string(),
             },
-            Event::Changed(listed) => Notice::Changed(listed),
-            Event::Updated(updated) => {
-                Notice::Updated(updated.uri().map(|uri| uri.to_string()).unwrap_or_default())
+            Event::Changed { listed, .. } => Notice::Changed(listed),
+            Event::Updated { resource, .. } => {
+                Notice::Updated(resource.uri().map(|uri| uri.to_string()).unwrap_or_default())
             }
             Event::Notification { method, params } => {
                 Notice::Other { method: method.to_string(), params: params.map(|params| params.to_string()) }

@@ -238,6 +238,27 @@ fn refusals_and_ends_while_connecting_are_told_apart() {
     assert!(matches!(Connector::new("test", "1").stream(here), Err(ConnectError::Closed(None))));
 }
 
+/// A server of the stateless era that wants a call to come again with a state.
+#[test]
+fn a_call_that_the_server_wants_again_is_sent_again() {
+    let (here, there, lines) = by_hand();
+    let speaker = thread::spawn(move || {
+        let answer = |line: &str, result: &str| {
+            let id = Json::parse(line.as_bytes()).unwrap().get("id").unwrap();
+            writeln!(&there, r#"{{"jsonrpc":"2.0","id":{id},"result":{{{result}}}}}"#).unwrap();
+        };
+        let capabilities = r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#;
+        answer(&lines.recv().unwrap(), &format!(r#""resultType":"complete",{capabilities}"#));
+        answer(&lines.recv().unwrap(), r#""resultType":"input_required","requestState":"later""#);
+        let again = lines.recv().unwrap();
+        assert!(again.contains(r#""arguments":{"a":1},"requestState":"later""#), "{again}");
+        answer(&again, r#""content":[{"type":"text","text":"done"}]"#);
+    });
+    let client = Connector::new("test", "1").stream(here).unwrap();
+    assert_eq!(client.call_json("echo", r#"{"a":1}"#).unwrap().text().as_deref(), Some("done"));
+    speaker.join().unwrap();
+}
+
 #[test]
 fn notices_come_on_a_thread_that_may_use_the_client_and_everything_can_be_traced() {
     struct Trace(Arc<Mutex<Vec<String>>>);

@@ -322,6 +322,6 @@ pub(crate) fn log(event: &Event<'_>) -> Value {
 }
 
 pub(crate) fn updated(event: &Event<'_>) -> Value {
-    let Event::Updated(updated) = event else { panic!("{event:?}") };
+    let Event::Updated { resource: updated, .. } = event else { panic!("{event:?}") };
     object([("uri", updated.uri().map(string)), ("_meta", updated.meta().map(open))])
 }

@@ -1,0 +1,254 @@
+//! What a server asks for, as views of its request: where it lists the roots, what a form is made of, which address to
+//! open, what a model is to say ([`super::sampling`]).
+//!
+//! Specification: *Roots*, *Elicitation*, *Sampling*.
+
+use crate::json::{Decimal, Json, Kind, Str};
+
+use super::sampling::Sample;
+
+/// What a server asks for.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum InputRequest<'a> {
+    /// The roots: the folders that it may work in.
+    Roots,
+    /// A form for the user to fill in.
+    Elicit(ElicitForm<'a>),
+    /// An address for the user to open.
+    OpenUrl(OpenUrl<'a>),
+    /// Something for a model to say.
+    Sample(Sample<'a>),
+}
+
+/// What kind of thing is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InputKind {
+    Roots,
+    Form,
+    Url,
+    Sample,
+}
+
+impl<'a> InputRequest<'a> {
+    /// A view of params that were checked.
+    pub(crate) fn of(kind: InputKind, params: Json<'a>) -> InputRequest<'a> {
+        match kind {
+            InputKind::Roots => InputRequest::Roots,
+            InputKind::Form => InputRequest::Elicit(ElicitForm { params }),
+            InputKind::Url => InputRequest::OpenUrl(OpenUrl { params }),
+            InputKind::Sample => InputRequest::Sample(Sample { params }),
+        }
+    }
+}
+
+/// The text of a member that was checked.
+pub(crate) fn text<'a>(object: Json<'a>, name: &str) -> Str<'a> {
+    object.get(name).and_then(Json::string).unwrap_or(Str::trusted(b""))
+}
+
+pub(crate) fn number(object: Json<'_>, name: &str) -> Option<Decimal> {
+    Decimal::parse(object.get(name)?.number()?)
+}
+
+/// A form for the user to fill in. The user has to know which server asks, and has to be free to say no.
+#[derive(Debug, Clone, Copy)]
+pub struct ElicitForm<'a> {
+    params: Json<'a>,
+}
+
+impl<'a> ElicitForm<'a> {
+    /// Why it is asked for.
+    #[must_use]
+    pub fn message(&self) -> Str<'a> {
+        text(self.params, "message")
+    }
+
+    /// The JSON Schema of the answer: an object whose properties are primitive.
+    #[must_use]
+    pub fn requested_schema(&self) -> Json<'a> {
+        self.params.get("requestedSchema").unwrap_or(Json::EMPTY_OBJECT)
+    }
+
+    /// The fields of the form, in the order of the schema.
+    pub fn properties(&self) -> impl Iterator<Item = Property<'a>> {
+        let [properties, required] = self.requested_schema().pick(["properties", "required"]);
+        let members = properties.unwrap_or(Json::EMPTY_OBJECT).members();
+        members.map(move |(name, schema)| Property { name, schema, required })
+    }
+
+    /// The whole parameters.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.params
+    }
+}
+
+/// A field of a form.
+#[derive(Debug, Clone, Copy)]
+pub struct Property<'a> {
+    name: Str<'a>,
+    schema: Json<'a>,
+    required: Option<Json<'a>>,
+}
+
+/// What a field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PropertyKind {
+    /// Text; [`Property::format`] may say which.
+    Text,
+    /// A number.
+    Number,
+    /// An integer.
+    Integer,
+    /// `true` or `false`.
+    Boolean,
+    /// One of the [`choices`](Property::choices).
+    Choice,
+    /// Any number of the [`choices`](Property::choices).
+    Choices,
+    /// Nothing that the specification knows.
+    Other,
+}
+
+/// One of several values to choose from.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice<'a> {
+    /// What is answered.
+    pub value: Str<'a>,
+    /// What people read; the value again if there is nothing else.
+    pub title: Str<'a>,
+}
+
+impl<'a> Property<'a> {
+    /// Its name in the answer.
+    #[must_use]
+    pub fn name(&self) -> Str<'a> {
+        self.name
+    }
+
+    /// Its name for people: its title, or its name.
+    #[must_use]
+    pub fn title(&self) -> Str<'a> {
+        self.schema.get("title").and_then(Json::string).unwrap_or(self.name)
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn description(&self) -> Option<Str<'a>> {
+        self.schema.get("description")?.string()
+    }
+
+    /// Whether the answer has to have it.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        let required = self.required.unwrap_or(Json::NULL);
+        required.elements().filter_map(Json::string).any(|name| name == self.name)
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn kind(&self) -> PropertyKind {
+        let [kind, list, titled] = self.schema.pick(["type", "enum", "oneOf"]);
+        let Some(kind) = kind.and_then(Json::string) else { return PropertyKind::Other };
+        let known = [
+            ("string", PropertyKind::Text),
+            ("number", PropertyKind::Number),
+            ("integer", PropertyKind::Integer),
+            ("boolean", PropertyKind::Boolean),
+            ("array", PropertyKind::Choices),
+        ];
+        match known.into_iter().find(|(name, _)| kind == **name).map(|(_, kind)| kind) {
+            Some(PropertyKind::Text) if list.or(titled).is_some() => PropertyKind::Choice,
+            known => known.unwrap_or(PropertyKind::Other),
+        }
+    }
+
+    /// The values to choose from, with their titles; none if it is no choice.
+    pub fn choices(&self) -> impl Iterator<Item = Choice<'a>> {
+        let of_items = self.schema.get("items").filter(|_| self.kind() == PropertyKind::Choices);
+        let [list, names, one_of, any_of] =
+            of_items.unwrap_or(self.schema).pick(["enum", "enumNames", "oneOf", "anyOf"]);
+        let mut names = names.unwrap_or(Json::NULL).elements();
+        let untitled = list.unwrap_or(Json::NULL).elements().filter_map(move |value| {
+            let title = names.next().and_then(Json::string);
+            let value = value.string()?;
+            Some(Choice { value, title: title.unwrap_or(value) })
+        });
+        let titled = one_of.or(any_of).unwrap_or(Json::NULL).elements().filter_map(|choice| {
+            let [value, title] = choice.pick(["const", "title"]);
+            let value = value?.string()?;
+            Some(Choice { value, title: title.and_then(Json::string).unwrap_or(value) })
+        });
+        untitled.chain(titled)
+    }
+
+    /// What it holds if the user changes nothing.
+    #[must_use]
+    pub fn default(&self) -> Option<Json<'a>> {
+        self.schema.get("default").filter(|value| !value.is_null())
+    }
+
+    /// Of text: `email`, `uri`, `date` or `date-time`.
+    #[must_use]
+    pub fn format(&self) -> Option<Str<'a>> {
+        self.schema.get("format")?.string()
+    }
+
+    /// The least and the most: of a number its value, of text the number of its characters, of choices their number.
+    #[must_use]
+    pub fn limits(&self) -> (Option<Decimal>, Option<Decimal>) {
+        let [least, most] = match self.kind() {
+            PropertyKind::Number | PropertyKind::Integer => ["minimum", "maximum"],
+            PropertyKind::Choices => ["minItems", "maxItems"],
+            _ => ["minLength", "maxLength"],
+        };
+        (number(self.schema, least), number(self.schema, most))
+    }
+
+    /// Its whole schema.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.schema
+    }
+}
+
+/// An address for the user to open. Show it whole, do not fetch it, and open it only if the user agrees: saying so is
+/// the answer, and what happens there is not.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenUrl<'a> {
+    pub(crate) params: Json<'a>,
+}
+
+impl<'a> OpenUrl<'a> {
+    /// Why it is to be opened.
+    #[must_use]
+    pub fn message(&self) -> Str<'a> {
+        text(self.params, "message")
+    }
+
+    /// The address.
+    #[must_use]
+    pub fn url(&self) -> Str<'a> {
+        text(self.params, "url")
+    }
+
+    /// The name under which `notifications/elicitation/complete` says that it is done (`2025-11-25`).
+    #[must_use]
+    pub fn elicitation_id(&self) -> Option<Str<'a>> {
+        self.params.get("elicitationId")?.string()
+    }
+
+    /// The whole parameters.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.params
+    }
+
+    /// Whether these are the parameters of one.
+    pub(crate) fn is_one(params: Json<'_>) -> bool {
+        let [message, url] = params.pick(["message", "url"]);
+        [message, url].into_iter().all(|text| text.is_some_and(|text| text.kind() == Kind::String))
+    }
+}

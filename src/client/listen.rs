@@ -1,0 +1,258 @@
+//! Subscriptions of the stateless era: one request that stays open, and what the server says under its id.
+//!
+//! Specification: 2026-07-28, *Subscriptions*.
+
+use crate::fault::{Fault, NotNow};
+use crate::frame::About;
+use crate::inflight::Ticket;
+use crate::json::{Json, Kind, Span, Str, Writer};
+use crate::outcome::Lost;
+use crate::output::Overflow;
+use crate::rpc;
+use crate::time::Millis;
+use crate::types::meta;
+use crate::version::Era;
+
+use super::Client;
+use super::core::Core;
+use super::event::Listed;
+use super::nature::Nature;
+use super::options::{Meta, Options};
+use super::plan::{OutcomePlan, Plan};
+use super::request::{Clock, Method, Outgoing, Stage};
+
+/// What a client wants to hear of.
+///
+/// ```
+/// use mcp_proto::client::Filter;
+/// let filter = Filter::NOTHING.tools().resources().uris(&["file:///project/config.json"]);
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Filter<'f> {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+    uris: &'f [&'f str],
+}
+
+impl<'f> Filter<'f> {
+    /// Nothing yet.
+    pub const NOTHING: Filter<'static> = Filter { tools: false, prompts: false, resources: false, uris: &[] };
+
+    /// That the list of tools has changed.
+    #[must_use]
+    pub const fn tools(mut self) -> Filter<'f> {
+        self.tools = true;
+        self
+    }
+
+    /// That the list of prompts has changed.
+    #[must_use]
+    pub const fn prompts(mut self) -> Filter<'f> {
+        self.prompts = true;
+        self
+    }
+
+    /// That the list of resources has changed.
+    #[must_use]
+    pub const fn resources(mut self) -> Filter<'f> {
+        self.resources = true;
+        self
+    }
+
+    /// That one of these resources has changed.
+    #[must_use]
+    pub const fn uris<'n>(self, uris: &'n [&'n str]) -> Filter<'n> {
+        Filter { tools: self.tools, prompts: self.prompts, resources: self.resources, uris }
+    }
+
+    fn write(&self, out: &mut Writer<'_>) {
+        out.begin_object();
+        let lists = [(TOOLS, self.tools), (PROMPTS, self.prompts), (RESOURCES, self.resources)];
+        for (name, _) in lists.into_iter().filter(|(_, wanted)| *wanted) {
+            out.field_boolean(name, true);
+        }
+        if !self.uris.is_empty() {
+            out.key(URIS);
+            out.begin_array();
+            self.uris.iter().for_each(|uri| out.string(uri));
+            out.end_array();
+        }
+        out.end_object();
+    }
+}
+
+const TOOLS: &str = "toolsListChanged";
+const PROMPTS: &str = "promptsListChanged";
+const RESOURCES: &str = "resourcesListChanged";
+const URIS: &str = "resourceSubscriptions";
+
+/// A server has taken up a subscription, or the part of it that it can: what it leaves out will not be told.
+#[derive(Debug, Clone, Copy)]
+pub struct Acknowledged<'a> {
+    pub(crate) ticket: Ticket,
+    pub(crate) params: Json<'a>,
+}
+
+impl<'a> Acknowledged<'a> {
+    /// Which subscription.
+    #[must_use]
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// Whether it will tell that the list of tools has changed.
+    #[must_use]
+    pub fn tools(&self) -> bool {
+        self.has(TOOLS)
+    }
+
+    /// Whether it will tell that the list of prompts has changed.
+    #[must_use]
+    pub fn prompts(&self) -> bool {
+        self.has(PROMPTS)
+    }
+
+    /// Whether it will tell that the list of resources has changed.
+    #[must_use]
+    pub fn resources(&self) -> bool {
+        self.has(RESOURCES)
+    }
+
+    /// The resources of which it will tell that they have changed.
+    pub fn uris(&self) -> impl Iterator<Item = Str<'a>> {
+        self.raw().get(URIS).unwrap_or(Json::NULL).elements().filter_map(Json::string)
+    }
+
+    /// The filter that it honours, as it wrote it.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.params.get("notifications").unwrap_or(Json::EMPTY_OBJECT)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.raw().get(name).and_then(Json::boolean) == Some(true)
+    }
+}
+
+impl Client<'_> {
+    /// Subscribes to what `filter` says (`2026-07-28`). [`Event::Acknowledged`] says what of it the server will tell;
+    /// then it stays open, for as long as it takes, until [`cancel`](Client::cancel), or until the server ends it
+    /// ([`Event::Finished`]). There may be several. Of the options only the timeout counts: for the acknowledgment.
+    ///
+    /// If the text of a slot can keep the filter, the subscription outlives its connection: see
+    /// [`reconnect`](Client::reconnect).
+    ///
+    /// # Errors
+    /// [`NotNow::Unsupported`]: the server is of the handshake era, where changes of lists are told unasked, and those of
+    /// resources after `resources/subscribe`. Otherwise as [`call_with`](Client::call_with).
+    ///
+    /// [`Event::Acknowledged`]: crate::client::Event::Acknowledged
+    /// [`Event::Finished`]: crate::client::Event::Finished
+    pub fn listen(&mut self, filter: Filter<'_>, options: Options<'_>) -> Result<Ticket, NotNow> {
+        if self.core.era() == Some(Era::Handshake) && self.core.is_connected() {
+            return Err(NotNow::Unsupported);
+        }
+        let mut options = options.maximum(Millis(u64::MAX));
+        options.progress = false;
+        let ticket = self.core.begin(Method::Other, LISTEN, options, &mut |out| {
+            out.key("notifications");
+            filter.write(out);
+            true
+        })?;
+        self.core.in_flight.write_text(ticket, &mut |out| filter.write(out));
+        Ok(ticket)
+    }
+}
+
+const LISTEN: &str = "subscriptions/listen";
+
+impl Outgoing {
+    /// Whether it is a subscription that has not ended.
+    pub(crate) fn is_subscription(&self) -> bool {
+        self.nature == Nature::Listen
+            && matches!(self.stage, Stage::Waiting | Stage::Listening | Stage::Kept | Stage::Relisten)
+    }
+}
+
+impl Core<'_> {
+    /// The subscription that a notification belongs to. Its id has to be what was sent, type and all.
+    fn subscription(&self, params: Json<'_>, stage: Stage) -> Result<Ticket, Fault> {
+        let id = params.get("_meta").and_then(|meta| meta.get(meta::SUBSCRIPTION_ID));
+        id.filter(|id| id.kind() == Kind::Number)
+            .and_then(|id| self.find(id))
+            .filter(|ticket| {
+                let open = self.in_flight.get(*ticket);
+                open.is_some_and(|it| it.nature == Nature::Listen && it.stage == stage)
+            })
+            .ok_or(Fault::UnknownSubscription)
+    }
+
+    /// The server has taken up a subscription: from now on it has no deadline.
+    pub(crate) fn acknowledged(&mut self, line: &[u8], params: Span) -> Result<Plan, Fault> {
+        let ticket = self.subscription(rpc::view(line, params), Stage::Waiting)?;
+        self.set_stage(ticket, Stage::Listening);
+        self.in_flight.set_deadline(ticket, None);
+        Ok(Plan::Acknowledged { ticket, params })
+    }
+
+    /// Which subscription says that something has changed. In the handshake era it belongs to none.
+    fn told_by(&self, params: Json<'_>) -> Result<Option<Ticket>, Fault> {
+        match self.era() {
+            Some(Era::Stateless) => self.subscription(params, Stage::Listening).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    pub(crate) fn list_changed(&self, params: Json<'_>, listed: Listed) -> Result<Plan, Fault> {
+        Ok(Plan::Changed { listed, subscription: self.told_by(params)? })
+    }
+
+    pub(crate) fn resource_updated(&self, line: &[u8], params: Json<'_>) -> Result<Plan, Fault> {
+        let subscription = self.told_by(params)?;
+        params.get("uri").filter(|uri| uri.kind() == Kind::String).ok_or(Fault::InvalidParams)?;
+        Ok(Plan::Updated { params: rpc::place(line, params.bytes()), subscription })
+    }
+
+    /// The server ends a subscription without an answer.
+    pub(crate) fn subscription_ended(&mut self, id: Json<'_>) -> Result<Option<Plan>, Fault> {
+        let ticket = self.find(id);
+        let open = ticket.and_then(|ticket| Some((ticket, *self.in_flight.get(ticket)?)));
+        match open.filter(|(_, outgoing)| outgoing.is_subscription()) {
+            Some((ticket, Outgoing { method, nature, .. })) => {
+                self.in_flight.release(ticket);
+                let outcome = OutcomePlan::Lost(Lost::Ended);
+                Ok(Some(Plan::Finished { ticket, method, nature, outcome }))
+            }
+            // It may say so behind its answer, too.
+            None if ticket.is_none() && self.place_of(id).is_some() => Ok(None),
+            None => Err(Fault::UnknownCancel),
+        }
+    }
+
+    /// Subscribes anew to what is kept as the request's text.
+    pub(crate) fn write_listen(&mut self, ticket: Ticket) -> Result<(), Overflow> {
+        let Some(peer) = self.peer else { return Ok(()) };
+        let sequence = self.sequence;
+        let id = self.id_of(sequence, Some(ticket.slot));
+        let (room, info) = (self.room(), self.info);
+        self.output.compact();
+        let filter = self.in_flight.text(ticket);
+        self.output.write(About::REQUEST, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.unsigned(id);
+            out.field_string("method", LISTEN);
+            out.token(r#","params":{"notifications":"#);
+            out.json_bytes(filter);
+            info.write_meta(peer.revision, Meta::default(), out);
+            out.token("}}");
+        })?;
+        self.sequence = sequence.saturating_add(1);
+        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            (outgoing.sequence, outgoing.stage) = (sequence, Stage::Waiting);
+            outgoing.clock = Clock::NextPage;
+        }
+        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! What a client says of itself, in each revision.
+
+use mcp_proto::client::{ClientInfo, Connect};
+use mcp_proto::{Action, Client, ClientCapabilities as C, Millis, Misuse, Revision, Revisions};
+
+/// The first message of a client.
+fn first(info: &ClientInfo<'_>) -> String {
+    let (mut rx, mut tx) = ([0; 256], [0; 1024]);
+    let mut client = Client::new(info, &mut rx, &mut tx).unwrap();
+    match client.poll(Millis(0)) {
+        Action::Io(io) => String::from_utf8(io.split().0.bytes().to_vec()).unwrap(),
+        _ => panic!("it connects first"),
+    }
+}
+
+/// `capabilities` and `clientInfo` of the first message.
+fn said(info: ClientInfo<'_>, revision: Revision) -> (String, String) {
+    let connect = if revision == Revision::V2026_07_28 { Connect::Stateless } else { Connect::Handshake };
+    let message = first(&info.connect(connect).revisions(Revisions::only(revision)));
+    let value: serde_json::Value = serde_json::from_str(&message).unwrap();
+    let params = &value["params"];
+    let (capabilities, info) = match connect {
+        Connect::Handshake => (&params["capabilities"], &params["clientInfo"]),
+        _ => (
+            &params["_meta"]["io.modelcontextprotocol/clientCapabilities"],
+            &params["_meta"]["io.modelcontextprotocol/clientInfo"],
+        ),
+    };
+    (capabilities.to_string(), info.to_string())
+}
+
+#[test]
+fn each_revision_is_told_what_it_knows() {
+    let everything = [C::ROOTS_LIST_CHANGED, C::SAMPLING_CONTEXT, C::ELICITATION_FORM, C::ELICITATION_URL]
+        .into_iter()
+        .fold(C::SAMPLING_TOOLS, C::with);
+    let form = C::ELICITATION_FORM;
+    let url = C::ELICITATION_URL;
+    let cases: &[(C, [&str; 5])] = &[
+        (C::NONE, ["{}"; 5]),
+        (
+            everything,
+            [
+                r#"{"roots":{"listChanged":true},"sampling":{}}"#,
+                r#"{"roots":{"listChanged":true},"sampling":{}}"#,
+                r#"{"elicitation":{},"roots":{"listChanged":true},"sampling":{}}"#,
+                r#"{"elicitation":{"form":{},"url":{}},"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}}}"#,
+                r#"{"elicitation":{"form":{},"url":{}},"roots":{},"sampling":{"context":{},"tools":{}}}"#,
+            ],
+        ),
+        (
+            form,
+            [
+                "{}",
+                "{}",
+                r#"{"elicitation":{}}"#,
+                r#"{"elicitation":{"form":{}}}"#,
+                r#"{"elicitation":{"form":{}}}"#,
+            ],
+        ),
+        // Without modes, an object would say that there are forms.
+        (url, ["{}", "{}", "{}", r#"{"elicitation":{"url":{}}}"#, r#"{"elicitation":{"url":{}}}"#]),
+        (C::ROOTS, [r#"{"roots":{}}"#; 5]),
+        (C::SAMPLING, [r#"{"sampling":{}}"#; 5]),
+    ];
+    for (declared, expected) in cases {
+        for (revision, expected) in Revision::ALL.into_iter().zip(expected) {
+            let info = ClientInfo::new("c", "1").capabilities(*declared);
+            assert_eq!(said(info, revision).0, *expected, "{revision} {declared:?}");
+        }
+    }
+}
+
+#[test]
+fn extensions_and_experiments_are_echoed_as_they_are() {
+    let info = ClientInfo::new("c", "1")
+        .extensions(&[("com.example/x", r#"{"a": [1]}"#)])
+        .experimental(&[("y", "{}"), ("z", " {\n} ")]);
+    for revision in Revision::ALL {
+        let expected = match revision {
+            Revision::V2026_07_28 => {
+                r#"{"experimental":{"y":{},"z":{}},"extensions":{"com.example/x":{"a":[1]}}}"#
+            }
+            _ => r#"{"experimental":{"y":{},"z":{}}}"#,
+        };
+        assert_eq!(said(info, revision).0, expected, "{revision}");
+    }
+    assert_eq!(first(&info).lines().count(), 1);
+}
+
+#[test]
+fn settings_that_are_no_objects_are_refused_before_anything_is_sent() {
+    let refused = |info: ClientInfo<'static>| {
+        Client::new(&info, &mut [0; 256], &mut [0; 1024]).expect_err("it is refused")
+    };
+    let info = ClientInfo::new("c", "1").extensions(&[("a/b", "{}"), ("a/c", "{")]);
+    assert!(matches!(refused(info), Misuse::InvalidJson { entry: 1, .. }));
+    let info = ClientInfo::new("c", "1").extensions(&[("a/b", "{}")]).experimental(&[("x", "true")]);
+    assert!(matches!(refused(info), Misuse::NotAnObject { entry: 1 }));
+}
+
+#[test]
+fn the_client_is_described_where_there_is_a_member_for_it() {
+    let info = ClientInfo::new("c", "1").title("T").description("D").website("https://example.com/");
+    for revision in Revision::ALL {
+        let expected = match revision {
+            Revision::V2024_11_05 | Revision::V2025_03_26 => r#"{"name":"c","version":"1"}"#,
+            Revision::V2025_06_18 => r#"{"name":"c","title":"T","version":"1"}"#,
+            _ => {
+                r#"{"description":"D","name":"c","title":"T","version":"1","websiteUrl":"https://example.com/"}"#
+            }
+        };
+        assert_eq!(said(info, revision).1, expected, "{revision}");
+    }
+}
+
+/// A buffer that is just large enough for what is declared connects.
+#[test]
+fn what_is_declared_counts_for_the_size_of_the_buffer() {
+    let info =
+        ClientInfo::new("c", "1").experimental(&[("x", r#"{"text":"a long one, a long one, a long one"}"#)]);
+    let plain = ClientInfo::new("c", "1");
+    let needed = |info: &ClientInfo<'_>| match Client::new(info, &mut [0; 256], &mut []).err() {
+        Some(Misuse::TxTooSmall { needed }) => needed,
+        other => panic!("{other:?}"),
+    };
+    assert!(needed(&info) > needed(&plain));
+    let (mut rx, mut tx) = ([0; 256], vec![0; needed(&info)]);
+    let mut client = Client::new(&info, &mut rx, &mut tx[..]).unwrap();
+    match client.poll(Millis(0)) {
+        Action::Io(io) => assert!(!io.split().0.bytes().is_empty()),
+        _ => panic!("it connects first"),
+    }
+}
