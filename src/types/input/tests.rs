@@ -94,6 +94,18 @@ fn a_schema_of_the_hosts_own_has_to_be_an_object() {
 }
 
 #[test]
+fn a_schema_of_the_hosts_own_is_written_as_it_is() {
+    let schema = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","required":["b"],"properties":{"b":{"type":"string","enum":["x"],"enumNames":["X"],"default":"x"},"a":{"x-own":[1.0,null]}},"type":"object","$defs":{}}"#;
+    for revision in [V2025_06_18, V2025_11_25, V2026_07_28] {
+        let text = written(&Form::raw("m", schema), revision, C::NONE).unwrap();
+        assert!(text.ends_with(&std::format!(r#""message":"m","requestedSchema":{schema}}}"#)), "{text}");
+    }
+    // Line breaks in it would be the end of the message.
+    let lines = written(&Form::raw("m", "{\n \"type\":\r\"object\"}"), V2026_07_28, C::NONE).unwrap();
+    assert!(lines.ends_with(r#"{  "type": "object"}}"#), "{lines}");
+}
+
+#[test]
 fn a_page_has_a_name_before_it_is_only_an_answer_to_a_request() {
     let page = OpenUrl::new("Log in", "https://example.com/", "e1");
     check(
@@ -236,6 +248,8 @@ fn a_model_answers_with_one_piece_or_several() {
     let answer = Sampled::of(json(many)).unwrap();
     assert_eq!((answer.role(), answer.content().count()), (Role::User, 2));
     assert!(answer.text().unwrap() == "hi" && answer.stop_reason().is_none());
+    let odd = r#"{"role":"assistant","content":{},"model":"m","stopReason":"stop_sequence"}"#;
+    assert!(Sampled::of(json(odd)).unwrap().stop_reason().unwrap() == "stop_sequence");
     for wrong in [
         "{}",
         r#"{"role":"system","content":{},"model":"m"}"#,
