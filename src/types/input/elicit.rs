@@ -3,7 +3,7 @@
 //! Specification: *Elicitation*.
 
 use super::field::{self, Field};
-use super::{Input, Sealed, To, write_object};
+use super::{Input, Sealed, To};
 use crate::json::Writer;
 use crate::methods;
 use crate::types::capabilities::ClientCapabilities;
@@ -76,7 +76,7 @@ impl Sealed for Form<'_> {
                 let names = || fields.iter().map(Field::name);
                 names().enumerate().all(|(at, name)| !names().take(at).any(|known| known == name))
             }
-            Schema::Raw(schema) => write_object(out, schema),
+            Schema::Raw(schema) => out.raw_object(schema),
         }
     }
 }

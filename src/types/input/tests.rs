@@ -128,7 +128,7 @@ fn a_message_has_one_piece_where_the_revision_knows_no_more() {
         (r#"{"type":"text","text":"hear"}"#, r#"{"type":"image","data":"Zg==","mimeType":"image/png"}"#);
     let (sound, note) = (
         r#"{"type":"audio","data":"Zm9v","mimeType":"audio/wav"}"#,
-        r#"{"type":"text","text":"[audio: audio/wav]"}"#,
+        r#"{"type":"text","text":"[audio: audio/wav, 3 bytes]"}"#,
     );
     let user = |content: &str| std::format!(r#"{{"role":"user","content":{content}}}"#);
     for (revision, second) in [(V2024_11_05, note), (V2025_03_26, sound), (V2025_06_18, sound)] {
@@ -211,6 +211,36 @@ fn every_call_of_a_tool_has_its_result_in_the_next_message() {
         assert_eq!(written(&CreateMessage::new(messages, 1), V2025_11_25, C::NONE), None, "{messages:?}");
     }
     assert!(written(&CreateMessage::new(&good, 1), V2026_07_28, C::NONE).is_some());
+}
+
+#[test]
+fn the_result_of_a_tool_may_have_a_structured_value() {
+    let calls = [Block::tool_use("1", "t", "{}")];
+    let written = |value: &str, revision| {
+        let results = [Block::tool_result("1", &[]).structured(value)];
+        let messages =
+            [SampleMessage::new(Role::Assistant, &calls), SampleMessage::new(Role::User, &results)];
+        written(&CreateMessage::new(&messages, 1), revision, C::NONE)
+    };
+    let structured = |value| std::format!(r#""content":[],"structuredContent":{value}}}"#);
+    for (value, revision, stays) in [
+        (r#"{"a":1}"#, V2025_11_25, true),
+        ("[1]", V2025_11_25, false),
+        ("null", V2025_11_25, false),
+        (r#"{"a":1}"#, V2026_07_28, true),
+        ("[1]", V2026_07_28, true),
+        ("null", V2026_07_28, true),
+    ] {
+        let text = written(value, revision).unwrap();
+        assert_eq!(text.contains(&structured(value)), stays, "{value} in {revision}: {text}");
+        assert!(stays || !text.contains("structured"), "{text}");
+    }
+    assert_eq!(written("{", V2025_11_25), None);
+    assert_eq!(written("1 2", V2026_07_28), None);
+    // Only results of tools have one.
+    let blocks = [Block::text("?").structured("7")];
+    let text = [SampleMessage::new(Role::User, &blocks)];
+    assert!(!self::written(&CreateMessage::new(&text, 1), V2026_07_28, C::NONE).unwrap().contains('7'));
 }
 
 #[test]
