@@ -163,8 +163,6 @@ pub struct Complete<'a> {
     pub(crate) reply: Reply<'a>,
 }
 
-request!(Complete);
-
 impl<'a> Complete<'a> {
     fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Event<'e> {
         let params = Json::trusted(parts.arguments);
@@ -216,6 +214,8 @@ impl<'a> Complete<'a> {
         self.reply.values(Some(total), values);
     }
 }
+
+request!(Complete);
 
 impl Reply<'_> {
     /// Answers [a request for values](Complete) with values, the best first: as many as fit into one answer, and no
