@@ -4,24 +4,21 @@
 use std::fmt::Write as _;
 
 use mcp_proto::client::{self, ClientInfo, Connect};
+use mcp_proto::input::{CreateMessage, Form, ListRoots, SampleMessage};
 use mcp_proto::methods::{self, Method};
 use mcp_proto::server::{
-    self, Completion, Feature, Logging, Prompts, Resources, ServerInfo, Subscriptions, Tool, Tools,
+    self, Ask, Change, Completion, Feature, Logging, Prompt, Prompts, Resource, Resources, ServerInfo,
+    Subscriptions, Tool, Tools,
 };
-use mcp_proto::{Action, Client, Machine, Millis, Revision, Revisions, Server};
+use mcp_proto::{Action, Client, Level, Machine, Millis, Revision, Revisions, Server};
 
 /// What our server does not do yet.
 const SERVER_LATER: &[Method] = &[
-    methods::SAMPLING_CREATE_MESSAGE,
-    methods::ELICITATION_CREATE,
-    methods::ROOTS_LIST,
     methods::TASKS_GET,
     methods::TASKS_RESULT,
     methods::TASKS_LIST,
     methods::TASKS_CANCEL,
     methods::TASKS_UPDATE,
-    methods::ROOTS_LIST_CHANGED,
-    methods::ELICITATION_COMPLETE,
     methods::TASKS_STATUS,
     methods::TASKS,
 ];
@@ -50,8 +47,10 @@ const CLIENT_RAW: &[Method] = &[
 
 /// A server with everything that there is.
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]).list_changed();
-static RESOURCES: Resources = Resources::listed_by_host().list_changed().subscribe();
-static PROMPTS: Prompts = Prompts::listed_by_host().list_changed();
+static RESOURCES: Resources = Resources::new(&[Resource::new("u", "u")]).subscribe().list_changed();
+static PROMPTS: Prompts = Prompts::new(&[Prompt::new("t")]).list_changed();
+static FORM: Form = Form::new("Who?", &[]);
+static SAMPLE: CreateMessage = CreateMessage::new(&[SampleMessage::user("?")], 9);
 static FEATURES: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions, &Logging];
 
 /// Moves what there is to move.
@@ -67,25 +66,29 @@ fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> b
     took + n > 0
 }
 
-/// What a server of one revision answers to a line, and what its host hears of it.
-fn serve(revision: Revision, line: &str) -> (String, String) {
+/// All that a client can declare.
+const DECLARED: &str = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}}"#;
+
+const INITIALIZED: &str = concat!(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, "\n");
+
+/// Runs a server of one revision until it has read all, and returns what it wrote.
+fn run(revision: Revision, text: &str, hear: &mut dyn FnMut(&mut Server<'_>)) -> String {
     let info = ServerInfo::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
-    let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
-    let mut watches = [0; 64];
-    let mut server = Server::new(&info, &mut rx, &mut tx).unwrap().watches(&mut watches);
+    let (mut rx, mut tx, mut uris) = ([0; 2048], [0; 16_384], [0; 64]);
+    let (mut slots, mut ids) = ([server::Slot::EMPTY; 8], [0; 256]);
+    let server = Server::new(&info, &mut rx, &mut tx).unwrap().reply_room(2048).unwrap();
+    let mut server = server.in_flight(&mut slots, &mut ids).unwrap().watches(&mut uris[..]);
     let hello = format!(
-        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{DECLARED},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
     );
-    let hello = if revision < Revision::V2026_07_28 { hello + "\n" } else { String::new() };
-    let text = format!("{hello}{line}\n");
-    let (mut input, mut output, mut heard) = (text.as_bytes(), Vec::new(), String::new());
+    let hello = if revision < Revision::V2026_07_28 { hello + "\n" + INITIALIZED } else { String::new() };
+    // It comes once.
+    let hello = if text.contains("initialized") { hello.replace(INITIALIZED, "") } else { hello };
+    let text = format!("{hello}{text}");
+    let (mut input, mut output) = (text.as_bytes(), Vec::new());
     loop {
         match server.poll(Millis(0)) {
-            Action::Event => match server.event().unwrap() {
-                server::Event::Call(call) => call.text("done"),
-                server::Event::Connected(_) => {}
-                event => write!(heard, "{event:?}").unwrap(),
-            },
+            Action::Event => hear(&mut server),
             Action::Closed => break,
             Action::Io(_) => {
                 if !step(&mut server, &mut input, &mut output) {
@@ -94,8 +97,68 @@ fn serve(revision: Revision, line: &str) -> (String, String) {
             }
         }
     }
-    let answer = String::from_utf8(output).unwrap().lines().skip(hello.lines().count()).collect();
-    (answer, heard)
+    String::from_utf8(output).unwrap()
+}
+
+/// What a server of one revision answers to a line, and what its host hears of it.
+fn serve(revision: Revision, line: &str) -> (String, String) {
+    let mut heard = String::new();
+    let output = run(revision, &format!("{line}\n"), &mut |server| match server.event().unwrap() {
+        server::Event::Call(call) => call.text("done"),
+        server::Event::Connected(_) => {}
+        // It hears of roots only once it has asked for something.
+        server::Event::Ready => _ = server.ping(Ask::DEFAULT).unwrap(),
+        event => write!(heard, "{event:?}").unwrap(),
+    });
+    let answers = output.lines().filter(|line| !line.contains(r#""id":0,"#) && !line.contains(r#""ping""#));
+    (answers.collect(), heard)
+}
+
+/// What a server of one revision sends that does all that it can.
+fn sends(revision: Revision) -> String {
+    let call = line(&methods::TOOLS_CALL, revision);
+    let watch = match revision {
+        Revision::V2026_07_28 => line(&methods::SUBSCRIPTIONS_LISTEN, revision).replace(
+            r#""name""#,
+            r#""notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["u"]},"name""#,
+        ),
+        _ => line(&methods::RESOURCES_SUBSCRIBE, revision),
+    };
+    let meta = r#""_meta":{"#;
+    let progress = r#""_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug","#;
+    let call = match revision {
+        Revision::V2026_07_28 => call.replace(meta, progress),
+        _ => call.replace(r#""name""#, r#""_meta":{"progressToken":1},"name""#),
+    };
+    let text = format!("{}\n{}\n", watch.replace(r#""id":7"#, r#""id":8"#), call);
+    let text = text.replace(r#"clientCapabilities":{}"#, &format!(r#"clientCapabilities":{DECLARED}"#));
+    let mut listening = None;
+    run(revision, &text, &mut |server| match server.event().unwrap() {
+        server::Event::Ready => {
+            let roots = server.ask(&ListRoots, Ask::DEFAULT).unwrap();
+            server.cancel(roots, "").unwrap();
+            // Not every revision has them.
+            let _ = (server.ask(&FORM, Ask::DEFAULT), server.elicitation_complete("e"));
+            server.ask(&SAMPLE, Ask::DEFAULT).unwrap();
+            server.ping(Ask::DEFAULT).unwrap();
+        }
+        server::Event::Listening(it) => listening = Some(it.ticket()),
+        server::Event::Call(mut call) => {
+            call.progress(1, None, "").unwrap();
+            call.log(Level::Error, None, "x").unwrap();
+            for change in [Change::Tools, Change::Resources, Change::Prompts, Change::Resource("u")] {
+                call.changed(change);
+            }
+            match call.can_round_trip() {
+                true => call.needs_input(&[("r", &ListRoots), ("f", &FORM), ("s", &SAMPLE)], None),
+                false => call.text("done"),
+            }
+            if let Some(ticket) = listening {
+                server.end_subscription(ticket).unwrap();
+            }
+        }
+        _ => {}
+    })
 }
 
 /// What a client of one revision answers to a line, and what its host hears of it.
@@ -160,6 +223,19 @@ fn a_server_does_what_the_table_says_of_it() {
         }
     }
     assert!(done >= 20, "{done}");
+}
+
+#[test]
+fn a_server_sends_what_the_table_says_of_it() {
+    for revision in Revision::ALL {
+        let output = sends(revision);
+        for method in methods::ALL {
+            let has = |revisions: Revisions| revisions.contains(revision) && !SERVER_LATER.contains(method);
+            let should = has(method.by_server()) || has(method.in_results());
+            let quoted = format!(r#""method":"{}""#, method.name());
+            assert_eq!(output.contains(&quoted), should, "{quoted} in {revision}:\n{output}");
+        }
+    }
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod walk;
 pub(crate) mod write;
 
 pub use decimal::Decimal;
+pub(crate) use decimal::Digits;
 #[cfg(feature = "serde")]
 pub use encode::EncodeError;
 pub use path::{AccessError, At};

@@ -1,6 +1,6 @@
 //! What a client has answered: views of results, whichever way they came. All of it is the client's word.
 
-use super::sample::Role;
+use super::Role;
 use crate::json::{Elements, Json, Kind, Str};
 
 /// How the user has answered a [`Form`](super::Form) or an [`OpenUrl`](super::OpenUrl).

@@ -17,11 +17,14 @@ pub use answers::{Action, ElicitAnswer, Root, Roots, Sampled};
 pub use block::Block;
 pub use elicit::{Form, OpenUrl};
 pub use field::{Choice, Field};
-pub use sample::{CreateMessage, IncludeContext, ModelPreferences, Role, SampleMessage, ToolChoice};
+pub use sample::{CreateMessage, IncludeContext, ModelPreferences, SampleMessage, ToolChoice};
 
 #[cfg(feature = "alloc")]
 use crate::buffer::Room;
+pub use crate::types::annotations::Role;
+
 use crate::json::Writer;
+use crate::methods;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::Revision;
 
@@ -90,7 +93,7 @@ pub struct ListRoots;
 
 impl Input for ListRoots {
     fn method(&self) -> &'static str {
-        "roots/list"
+        methods::ROOTS_LIST.name
     }
 
     fn needs(&self) -> ClientCapabilities {
@@ -126,11 +129,6 @@ pub(crate) fn write_request(
         out.end_object();
     }
     valid
-}
-
-/// Writes an object that is JSON text of the host's. `false`: it is none.
-fn write_object(out: &mut Writer<'_>, text: &str) -> bool {
-    out.raw(text).is_ok() && (out.overflowed() || out.ends_with(b'}'))
 }
 
 #[cfg(test)]

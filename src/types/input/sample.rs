@@ -3,9 +3,11 @@
 //! Specification: *Sampling*.
 
 use super::block::Block;
-use super::{Input, Sealed, To, write_object};
+use super::{Input, Sealed, To};
 use crate::json::{Decimal, Writer};
+use crate::methods;
 use crate::server::Tool;
+use crate::types::annotations::Role;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::Revision;
 
@@ -28,26 +30,6 @@ pub struct CreateMessage<'a> {
     metadata: Option<&'a str>,
     tools: &'a [Tool<'a>],
     tool_choice: Option<ToolChoice>,
-}
-
-/// Who says something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// The user.
-    User,
-    /// The model.
-    Assistant,
-}
-
-impl Role {
-    /// As the protocol writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        }
-    }
 }
 
 /// One message of a conversation.
@@ -333,7 +315,7 @@ impl<'a> CreateMessage<'a> {
 
 impl Input for CreateMessage<'_> {
     fn method(&self) -> &'static str {
-        "sampling/createMessage"
+        methods::SAMPLING_CREATE_MESSAGE.name
     }
 
     fn needs(&self) -> ClientCapabilities {
@@ -384,7 +366,7 @@ impl Sealed for CreateMessage<'_> {
         }
         if let Some(metadata) = self.metadata {
             out.key("metadata");
-            valid &= write_object(out, metadata);
+            valid &= out.raw_object(metadata);
         }
         valid && self.write_tools(to.revision, out)
     }
