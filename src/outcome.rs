@@ -146,7 +146,7 @@ impl<'a> RpcError<'a> {
         let is_it = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
         let listed = self.data().filter(|_| is_it).and_then(|data| data.get("elicitations"));
         let listed = listed.unwrap_or(Json::NULL).elements();
-        listed.filter(|params| OpenUrl::is_one(*params)).map(|params| OpenUrl { params })
+        listed.filter(|params| OpenUrl::is_one(*params)).map(OpenUrl::of)
     }
 
     /// More about it.

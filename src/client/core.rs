@@ -17,9 +17,9 @@ use crate::version::{Era, Revision, Revisions};
 use super::asked::{Owed, write_fault};
 use super::connect;
 use super::info::ClientInfo;
-use super::nature::Nature;
+use super::method::Method;
 use super::options::{Meta, Options};
-use super::request::{Method, Outgoing, Stage};
+use super::request::{Outgoing, Stage};
 
 /// What is known of the server.
 #[derive(Debug, Clone, Copy)]
@@ -167,6 +167,16 @@ impl<'b> Core<'b> {
     /// Sends a request of the host's, if it may be sent now.
     pub(crate) fn begin(
         &mut self,
+        name: &str,
+        options: Options<'_>,
+        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<Ticket, NotNow> {
+        self.begin_as(Method::of(name), name, options, params)
+    }
+
+    /// The same for a method that is more than its name says.
+    pub(crate) fn begin_as(
+        &mut self,
         method: Method,
         name: &str,
         options: Options<'_>,
@@ -184,7 +194,6 @@ impl<'b> Core<'b> {
         let outgoing = Outgoing {
             sequence: self.sequence,
             method,
-            nature: Nature::of(name),
             stage: Stage::Waiting,
             wants_progress: options.progress,
             progress_resets: !options.fixed,

@@ -6,6 +6,7 @@ use crate::fault::{Fault, NotNow};
 use crate::frame::About;
 use crate::inflight::Ticket;
 use crate::json::{Json, Kind, Span, Str, Writer};
+use crate::methods;
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::rpc;
@@ -16,10 +17,10 @@ use crate::version::Era;
 use super::Client;
 use super::core::Core;
 use super::event::Listed;
-use super::nature::Nature;
+use super::method::Method;
 use super::options::{Meta, Options};
 use super::plan::{OutcomePlan, Plan};
-use super::request::{Clock, Method, Outgoing, Stage};
+use super::request::{Clock, Outgoing, Stage};
 
 /// What a client wants to hear of.
 ///
@@ -155,7 +156,7 @@ impl Client<'_> {
         }
         let mut options = options.maximum(Millis(u64::MAX));
         options.progress = false;
-        let ticket = self.core.begin(Method::Other, LISTEN, options, &mut |out| {
+        let ticket = self.core.begin(LISTEN, options, &mut |out| {
             out.key("notifications");
             filter.write(out);
             true
@@ -165,12 +166,12 @@ impl Client<'_> {
     }
 }
 
-const LISTEN: &str = "subscriptions/listen";
+const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
 
 impl Outgoing {
     /// Whether it is a subscription that has not ended.
     pub(crate) fn is_subscription(&self) -> bool {
-        self.nature == Nature::Listen
+        self.method == Method::Listen
             && matches!(self.stage, Stage::Waiting | Stage::Listening | Stage::Kept | Stage::Relisten)
     }
 }
@@ -183,7 +184,7 @@ impl Core<'_> {
             .and_then(|id| self.find(id))
             .filter(|ticket| {
                 let open = self.in_flight.get(*ticket);
-                open.is_some_and(|it| it.nature == Nature::Listen && it.stage == stage)
+                open.is_some_and(|it| it.method == Method::Listen && it.stage == stage)
             })
             .ok_or(Fault::UnknownSubscription)
     }
@@ -219,10 +220,10 @@ impl Core<'_> {
         let ticket = self.find(id);
         let open = ticket.and_then(|ticket| Some((ticket, *self.in_flight.get(ticket)?)));
         match open.filter(|(_, outgoing)| outgoing.is_subscription()) {
-            Some((ticket, Outgoing { method, nature, .. })) => {
+            Some((ticket, Outgoing { method, .. })) => {
                 self.in_flight.release(ticket);
                 let outcome = OutcomePlan::Lost(Lost::Ended);
-                Ok(Some(Plan::Finished { ticket, method, nature, outcome }))
+                Ok(Some(Plan::Finished { ticket, method, outcome }))
             }
             // It may say so behind its answer, too.
             None if ticket.is_none() && self.place_of(id).is_some() => Ok(None),

@@ -14,10 +14,11 @@ use crate::version::Era;
 
 use super::core::Core;
 use super::event::Event;
+use super::method::Method;
 use super::options::Meta;
 use super::plan::Plan;
 use super::receive::Received;
-use super::request::{Clock, Method, Outgoing, Stage};
+use super::request::{Clock, Outgoing, Stage};
 use super::views::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 
 /// Which list.

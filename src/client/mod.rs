@@ -10,7 +10,7 @@ mod hand_out;
 mod info;
 mod listen;
 mod lists;
-mod nature;
+mod method;
 mod notify;
 mod offers;
 mod options;
@@ -24,10 +24,7 @@ mod views;
 use ::core::mem;
 
 pub use self::asked::answers::{Roots, Sampled};
-pub use self::asked::sampling::{
-    Block as SampleBlock, IncludeContext, Message, ModelPreferences, Sample, ToolChoice,
-};
-pub use self::asked::views::{Choice, ElicitForm, InputRequest, OpenUrl, Property, PropertyKind};
+pub use self::asked::input::InputRequest;
 pub use self::asked::{Asked, AskedReply};
 pub use self::connect::Connected;
 pub use self::event::{Event, Failure, Finished, Listed};
@@ -39,6 +36,8 @@ pub use self::request::Outgoing;
 pub use self::rounds::{InputAnswers, InputRequired};
 pub use self::views::*;
 pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
+pub use crate::types::annotations::Role;
+pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use self::core::{Core, ID_LIMIT};
 use self::plan::{FailurePlan, OutcomePlan, Plan};
@@ -311,14 +310,14 @@ impl<'b> Client<'b> {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return false };
-        let (nature, asked) = (outgoing.nature, outgoing.asked.is_some());
-        let (method, lost) = match outgoing.stage {
+        let (method, asked) = (outgoing.method, outgoing.asked.is_some());
+        let lost = match outgoing.stage {
             Stage::Asked => {
                 self.core.expire_ask(ticket);
                 self.plan = Some(Plan::Expired(ticket));
                 return true;
             }
-            Stage::Failed(lost) => (outgoing.method, lost),
+            Stage::Failed(lost) => lost,
             Stage::Waiting | Stage::NeedsInput { .. } if outgoing.clock != Clock::Running => {
                 if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
                     outgoing.maximum = now.plus(outgoing.maximum);
@@ -330,12 +329,12 @@ impl<'b> Client<'b> {
                 self.core.in_flight.set_deadline(ticket, Some(deadline));
                 return true;
             }
-            _ => (outgoing.method, Lost::TimedOut),
+            _ => Lost::TimedOut,
         };
         self.core.give_up(ticket, "timeout");
         self.plan = Some(match asked {
             true => Plan::Cancelled { ticket, reason: None },
-            false => Plan::Finished { ticket, method, nature, outcome: OutcomePlan::Lost(lost) },
+            false => Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) },
         });
         true
     }
@@ -451,10 +450,9 @@ impl<'b> Client<'b> {
             let slot = self.core.in_flight.get(ticket);
             let asked = slot.is_some_and(|it| it.asked.is_some() && it.stage != Stage::Expired);
             self.core.in_flight.release(ticket);
-            if let Some(outgoing) = open {
+            if let Some(Outgoing { method, .. }) = open {
                 let outcome = OutcomePlan::Lost(Lost::Closed);
-                let Outgoing { method, nature, .. } = outgoing;
-                self.plan = Some(Plan::Finished { ticket, method, nature, outcome });
+                self.plan = Some(Plan::Finished { ticket, method, outcome });
             } else if asked {
                 self.plan = Some(Plan::Cancelled { ticket, reason: None });
             }

@@ -36,9 +36,9 @@ impl Plan {
     /// What is left of an event that was not fetched when its line is gone: the end of a request.
     fn without_line(self) -> Option<Plan> {
         Some(match self {
-            Plan::Finished { ticket, method, nature, outcome } => {
+            Plan::Finished { ticket, method, outcome } => {
                 let lost = if let OutcomePlan::Lost(lost) = outcome { lost } else { Lost::Closed };
-                Plan::Finished { ticket, method, nature, outcome: OutcomePlan::Lost(lost) }
+                Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) }
             }
             Plan::Cancelled { ticket, .. } => Plan::Cancelled { ticket, reason: None },
             Plan::Expired(ticket) => Plan::Expired(ticket),

@@ -2,7 +2,7 @@
 
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
-use crate::json::{Decimal, Json, Kind, Writer};
+use crate::json::{Decimal, Json, Writer};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
@@ -11,8 +11,7 @@ use crate::version::Revision;
 
 use super::asked::Context;
 use super::core::Core;
-use super::lists::List;
-use super::nature::Nature;
+use super::method::Method;
 use super::options::Meta;
 
 /// A request that the client has in flight, or one of the server's that it answers later.
@@ -21,7 +20,6 @@ pub struct Outgoing {
     /// Which of all requests it is: together with its slot, its id.
     pub(crate) sequence: u64,
     pub(crate) method: Method,
-    pub(crate) nature: Nature,
     pub(crate) stage: Stage,
     pub(crate) clock: Clock,
     pub(crate) wants_progress: bool,
@@ -38,42 +36,6 @@ pub struct Outgoing {
     /// A request of the server's: what its answer depends on, and how much of the slot's text is its id.
     pub(crate) asked: Option<Context>,
     pub(crate) id_length: u16,
-}
-
-/// What a request is, as far as its answer depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
-    /// One whose result has no members: `ping`, a subscription, a log level.
-    Plain,
-    List(List),
-    CallTool,
-    ReadResource,
-    GetPrompt,
-    Complete,
-    Other,
-}
-
-impl Method {
-    /// Whether a result has what every result of the method has.
-    pub(crate) fn fits(self, result: Json<'_>) -> bool {
-        if result.kind() != Kind::Object {
-            // `null` is what some send for a result without members.
-            return matches!(self, Method::Plain | Method::Other) && result.is_null();
-        }
-        let has = |name: &str| result.get(name).is_some_and(|value| value.kind() == Kind::Array);
-        match self {
-            Method::Plain | Method::Other => true,
-            Method::List(list) => has(list.member()),
-            // Some servers leave an empty one out.
-            Method::CallTool => has("content") || result.get("content").is_none_or(Json::is_null),
-            Method::ReadResource => has("contents"),
-            Method::GetPrompt => has("messages"),
-            Method::Complete => {
-                let values = result.get("completion").and_then(|completion| completion.get("values"));
-                values.is_some_and(|values| values.kind() == Kind::Array)
-            }
-        }
-    }
 }
 
 /// Whether the time of a request runs: it starts at the first poll after it was sent.
@@ -117,7 +79,6 @@ impl Data for Outgoing {
     const EMPTY: Outgoing = Outgoing {
         sequence: 0,
         method: Method::Other,
-        nature: Nature::Other,
         stage: Stage::Over,
         clock: Clock::Stopped,
         wants_progress: false,

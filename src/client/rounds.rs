@@ -18,9 +18,9 @@ use super::asked::answers::{
     Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
 };
 use super::asked::check;
-use super::asked::views::InputRequest;
+use super::asked::input::InputRequest;
 use super::core::Core;
-use super::nature::Nature;
+use super::method::Method;
 use super::options::Meta;
 use super::plan::Plan;
 use super::request::{Clock, Outgoing, Stage};
@@ -212,7 +212,7 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
         answers: impl FnOnce(&mut InputAnswers<'_, '_>),
     ) -> Result<(), NotNow> {
-        if self.core.open(ticket).is_some_and(|it| it.nature != Nature::Call) {
+        if self.core.open(ticket).is_some_and(|it| it.method != Method::CallTool) {
             return Err(NotNow::Unwritable);
         }
         let mut answers = Some(answers);
@@ -264,7 +264,7 @@ impl Core<'_> {
         outgoing: Outgoing,
         result: Json<'_>,
     ) -> Result<Plan, Lost> {
-        let questions = outgoing.nature.may_ask().and_then(|_| self.questions(result));
+        let questions = outgoing.method.may_ask().and_then(|_| self.questions(result));
         let questions = questions.ok_or(Lost::Invalid)?;
         if outgoing.pages >= self.info.rounds {
             return Err(Lost::TooManyRounds);
@@ -297,7 +297,7 @@ impl Core<'_> {
         let outgoing = self.in_flight.get(ticket).copied().ok_or(NotNow::Gone)?;
         let Stage::NeedsInput { questions } = outgoing.stage else { return Err(NotNow::Gone) };
         let (Some(peer), Some(method)) =
-            (self.peer.filter(|_| self.is_connected()), outgoing.nature.may_ask())
+            (self.peer.filter(|_| self.is_connected()), outgoing.method.may_ask())
         else {
             return Err(NotNow::NotConnected);
         };

@@ -35,6 +35,11 @@ impl Items {
         Items { key, place: Place::Before, count: 0, valid: true }
     }
 
+    /// An array that is open already.
+    pub(crate) fn within() -> Items {
+        Items { key: "", place: Place::Within, count: 0, valid: true }
+    }
+
     /// Whether nothing of the array is written yet.
     pub(crate) fn not_begun(&self) -> bool {
         self.place == Place::Before

@@ -5,8 +5,7 @@
 pub(crate) mod answers;
 pub(crate) mod check;
 mod flight;
-pub(crate) mod sampling;
-pub(crate) mod views;
+pub(crate) mod input;
 
 use core::fmt::Display;
 
@@ -21,7 +20,7 @@ use crate::version::Revision;
 pub(crate) use self::flight::{Owed, write_fault};
 
 use self::answers::{Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled};
-use self::views::{InputKind, InputRequest};
+use self::input::{InputKind, InputRequest};
 
 /// What an answer depends on.
 #[derive(Debug, Clone, Copy)]

@@ -6,24 +6,28 @@
 mod base64;
 mod completion;
 mod content;
+mod elicit;
 mod notice;
 mod page;
 mod people;
 mod prompt;
 mod resource;
+mod sampling;
 mod tool;
 
 pub use base64::{Base64, Base64Error};
 pub use completion::Completion;
-pub use content::{Annotations, Block, Content, Role};
+pub use content::{Annotations, Block, Content};
+pub use elicit::{Choice, ElicitForm, OpenUrl, Property, PropertyKind};
 pub use notice::{LogMessage, Progress, Updated};
 pub use page::{Freshness, PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 pub use people::{Icon, Implementation};
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use resource::{ReadResult, Resource, ResourceContents, ResourceTemplate};
+pub use sampling::{ModelPreferences, Sample, SampleMessage};
 pub use tool::{Hints, Tool, ToolResult};
 
-use crate::json::{Elements, Json, Kind, Str};
+use crate::json::{Decimal, Elements, Json, Kind, Str};
 
 /// Declares a view: one JSON value, and what every view has.
 macro_rules! view {
@@ -65,6 +69,16 @@ pub(crate) use view;
 /// A member that is a string.
 pub(crate) fn text<'a>(json: Json<'a>, name: &str) -> Option<Str<'a>> {
     json.get(name)?.string()
+}
+
+/// Whether a member is this string.
+pub(crate) fn says(json: Json<'_>, name: &str, value: &str) -> bool {
+    text(json, name).is_some_and(|text| text == value)
+}
+
+/// A member that is a number.
+pub(crate) fn number(json: Json<'_>, name: &str) -> Option<Decimal> {
+    Decimal::parse(json.get(name)?.number()?)
 }
 
 /// A member that is an object.

@@ -1,8 +1,9 @@
 //! Prompts: what there is, and what one says.
 
 use super::people::icons;
-use super::{Block, Content, Icon, Role, display_name, entries, text, view};
+use super::{Block, Content, Icon, display_name, entries, text, view};
 use crate::json::{Json, Str};
+use crate::types::annotations::Role;
 
 view! {
     /// A prompt, as the server describes it.

@@ -17,11 +17,12 @@ pub use answers::{Action, ElicitAnswer, Root, Roots, Sampled};
 pub use block::Block;
 pub use elicit::{Form, OpenUrl};
 pub use field::{Choice, Field};
-pub use sample::{CreateMessage, IncludeContext, ModelPreferences, SampleMessage, ToolChoice};
+pub use sample::{CreateMessage, ModelPreferences, SampleMessage};
 
 #[cfg(feature = "alloc")]
 use crate::buffer::Room;
 pub use crate::types::annotations::Role;
+pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use crate::json::Writer;
 use crate::methods;

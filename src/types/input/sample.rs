@@ -9,6 +9,7 @@ use crate::methods;
 use crate::server::Tool;
 use crate::types::annotations::Role;
 use crate::types::capabilities::ClientCapabilities;
+use crate::types::sampling::{IncludeContext, ToolChoice};
 use crate::version::Revision;
 
 /// Asks the client's model to go on with a conversation. The answer is read with [`Sampled::of`](super::Sampled::of).
@@ -160,28 +161,6 @@ impl<'a> ModelPreferences<'a> {
     }
 }
 
-/// How much the model should know of what servers have told the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum IncludeContext {
-    /// Nothing.
-    None,
-    /// What this server has told.
-    ThisServer,
-    /// What all have told.
-    AllServers,
-}
-
-/// Whether the model may, must or must not call tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ToolChoice {
-    /// It may.
-    Auto,
-    /// It must.
-    Required,
-    /// It must not.
-    None,
-}
-
 impl<'a> CreateMessage<'a> {
     /// A conversation, and how many tokens the model may use at most to go on with it.
     #[must_use]
@@ -299,14 +278,7 @@ impl<'a> CreateMessage<'a> {
         if let Some(choice) = self.tool_choice {
             out.key("toolChoice");
             out.begin_object();
-            out.field_string(
-                "mode",
-                match choice {
-                    ToolChoice::Auto => "auto",
-                    ToolChoice::Required => "required",
-                    ToolChoice::None => "none",
-                },
-            );
+            out.field_string("mode", choice.as_str());
             out.end_object();
         }
         valid
@@ -347,12 +319,7 @@ impl Sealed for CreateMessage<'_> {
             || to.client.has(ClientCapabilities::SAMPLING_CONTEXT)
             || self.include_context == Some(IncludeContext::None);
         if let Some(context) = self.include_context.filter(|_| has_context) {
-            let context = match context {
-                IncludeContext::None => "none",
-                IncludeContext::ThisServer => "thisServer",
-                IncludeContext::AllServers => "allServers",
-            };
-            out.field_string("includeContext", context);
+            out.field_string("includeContext", context.as_str());
         }
         if let Some(temperature) = self.temperature {
             out.key("temperature");
