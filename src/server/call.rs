@@ -237,9 +237,15 @@ impl<'a> Connected<'a> {
         self.info
     }
 
-    /// What the client declared.
+    /// What the client declared, as it wrote it.
     #[must_use]
     pub fn capabilities(&self) -> Json<'a> {
         self.capabilities
+    }
+
+    /// What the client said it can do.
+    #[must_use]
+    pub fn client(&self) -> ClientCapabilities {
+        ClientCapabilities::of(self.capabilities)
     }
 }

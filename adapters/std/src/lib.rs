@@ -1,7 +1,8 @@
 //! [`mcp_proto`] over threads, pipes and sockets of the standard library: no async runtime.
 //!
-//! - [`serve`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. Slow calls run on
-//!   [worker threads](ServerHandle::run), report progress, and hear that they are cancelled.
+//! - [`serve`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. What takes long
+//!   runs on [worker threads](ServerHandle::run), which report progress, hear that they are cancelled, and may
+//!   [ask](Responder::ask) the client.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams, which any number of
 //!   threads may use at once.
 //! - [`Pump`]: what both are made of. It moves bytes for any machine, if you would rather write the loop yourself.
@@ -20,9 +21,11 @@
 //! }
 //! ```
 
+mod ask;
 mod child;
 mod client;
 mod connector;
+mod defer;
 mod error;
 mod owned;
 mod pending;
@@ -37,10 +40,12 @@ mod stream;
 mod sync;
 mod worker;
 
+pub use ask::{AskError, ClientAnswer};
 pub use child::{Ending, Stderr, StderrTail};
 pub use client::{CallOptions, ClientHandle};
 pub use connector::Connector;
-pub use error::{CallError, ConnectError, ServeError, ServerError};
+pub use defer::Defer;
+pub use error::{CallError, ConnectError, PeerError, ServeError};
 pub use owned::{CallResult, Notice, Progress, ServerDetails, ToolDescription};
 pub use pending::{Canceller, PendingCall};
 pub use pump::{Pump, Step, Waker};

@@ -76,7 +76,7 @@ impl CallResult {
 }
 
 /// A view of text that was valid when it was copied.
-fn view(json: &str) -> Json<'_> {
+pub(crate) fn view(json: &str) -> Json<'_> {
     Json::parse(json.as_bytes()).unwrap_or(Json::NULL)
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use mcp_proto::client::{Event, Lost, Outcome};
 use mcp_proto::{Client, NotNow, Ticket};
 
-use crate::error::{CallError, ConnectError, ServerError};
+use crate::error::{CallError, ConnectError, PeerError};
 use crate::owned::{Notice, Progress, ServerDetails, ToolDescription};
 use crate::pending::{Answer, Pending, Request};
 use crate::pump::{Pump, Step, Waker};
@@ -222,7 +222,7 @@ impl<'s> Session<'s> {
             Event::Finished(finished) => {
                 let answer = match finished.outcome() {
                     Outcome::Result(result) => Ok(Answer::Json(result.to_string())),
-                    Outcome::Error(error) => Err(CallError::Server(ServerError::of(error))),
+                    Outcome::Error(error) => Err(CallError::Server(PeerError::of(error))),
                     Outcome::Lost(Lost::TimedOut) => Err(CallError::TimedOut),
                     Outcome::Lost(Lost::Closed) => Err(CallError::Closed),
                     Outcome::Lost(lost) => Err(CallError::Invalid(lost.to_string())),

@@ -1,17 +1,22 @@
-//! Calls that run on threads of their own, and what they send back to the thread that owns the machine.
+//! Requests that are dealt with on threads of their own, and what those send to the thread that owns the machine.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Display;
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use mcp_proto::server::{Call, Change, Event, Reply};
-use mcp_proto::{Decimal, Level, Millis, NotNow, Server, Ticket};
+use mcp_proto::input::Input;
+use mcp_proto::server::{Change, Event, Reply};
+use mcp_proto::{ClientCapabilities, Decimal, Level, Millis, NotNow, Revision, Server, Ticket};
 
+use crate::ask::{AskError, Asked, ClientAnswer, Question, millis, withdraw};
+use crate::defer::Defer;
 use crate::pump::Waker;
 use crate::responder::{Responder, Task};
 use crate::sync::{lock, wait};
+
+const INTERNAL_ERROR: i32 = -32603;
 
 /// So many notices of workers may wait to be sent; then workers wait. Answers are not counted: each call has one.
 const MAIL_LIMIT: usize = 64;
@@ -47,12 +52,18 @@ pub(crate) struct Desk {
     room: Condvar,
     waker: Waker,
     limit: usize,
+    /// The thread of the handler. It must not wait for itself.
+    owner: ThreadId,
 }
 
 struct State {
     mail: VecDeque<Mail>,
     tasks: HashMap<Ticket, Arc<Task>>,
-    /// Calls that run, some of them maybe cancelled.
+    /// What the client was asked and has not answered.
+    asked: HashMap<Ticket, Asked>,
+    /// What the client of the handshake speaks and can do.
+    session: Option<(Revision, ClientCapabilities)>,
+    /// Requests that run, some of them maybe cancelled.
     running: usize,
     over: bool,
 }
@@ -64,44 +75,67 @@ pub(crate) enum Mail {
     Progress { ticket: Ticket, progress: Decimal, total: Option<Decimal>, message: String },
     LogOf { ticket: Ticket, level: Level, text: String },
     Log { level: Level, text: String },
+    Ask(Question),
+    Withdraw(Ticket),
     Changed(Change<'static>),
+    Updated(String),
     Shutdown,
 }
 
 impl ServerHandle {
     pub(crate) fn new(waker: Waker, limit: usize) -> ServerHandle {
-        let state = State { mail: VecDeque::new(), tasks: HashMap::new(), running: 0, over: false };
-        ServerHandle { desk: Arc::new(Desk { state: Mutex::new(state), room: Condvar::new(), waker, limit }) }
+        let state = State {
+            mail: VecDeque::new(),
+            tasks: HashMap::new(),
+            asked: HashMap::new(),
+            session: None,
+            running: 0,
+            over: false,
+        };
+        let (state, room, owner) = (Mutex::new(state), Condvar::new(), thread::current().id());
+        ServerHandle { desk: Arc::new(Desk { state, room, waker, limit, owner }) }
     }
 
-    /// Lets `work` answer a call on a thread of its own. Decode the arguments first, and move them in.
+    /// Lets `work` answer a request on a thread of its own: a call, a read, a prompt, a completion. Take out of it what
+    /// the work needs first, and move that in: `call.arguments()`, for example.
     ///
-    /// If as many workers run as there may be, the call is answered as [busy](Call::busy). It may take as long as the
-    /// server's limit for deferred requests says: then the machine answers, and the work hears that it is cancelled.
-    pub fn run(&self, call: Call<'_>, work: impl FnOnce(Responder) + Send + 'static) {
-        self.start(call, None, work);
+    /// If as many workers run as there may be, the request is refused (-32603). It may take as long as the server's
+    /// limit for deferred requests says: then the machine answers, and the work hears that it is cancelled.
+    pub fn run(&self, request: impl Defer, work: impl FnOnce(Responder) + Send + 'static) {
+        self.start(request, None, work);
     }
 
     /// The same for work that may take `time`.
-    pub fn run_within(&self, time: Duration, call: Call<'_>, work: impl FnOnce(Responder) + Send + 'static) {
-        let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.start(call, Some(Millis(time)), work);
+    pub fn run_within(
+        &self,
+        time: Duration,
+        request: impl Defer,
+        work: impl FnOnce(Responder) + Send + 'static,
+    ) {
+        self.start(request, Some(millis(time)), work);
     }
 
-    fn start(&self, call: Call<'_>, time: Option<Millis>, work: impl FnOnce(Responder) + Send + 'static) {
-        let Some(place) = self.place() else { return call.busy() };
-        let ticket = match call.defer(time) {
+    fn start(
+        &self,
+        request: impl Defer,
+        time: Option<Millis>,
+        work: impl FnOnce(Responder) + Send + 'static,
+    ) {
+        let busy = format_args!("Too many requests at once (at most {})", self.desk.limit);
+        let Some(place) = self.place() else { return request.error(INTERNAL_ERROR, busy) };
+        let client = (request.revision(), request.client());
+        let ticket = match request.defer(time) {
             Ok(ticket) => ticket,
-            Err(call) => return call.busy(),
+            Err(request) => return request.error(INTERNAL_ERROR, busy),
         };
         let task = Arc::new(Task::default());
         lock(&self.desk.state).tasks.insert(ticket, Arc::clone(&task));
-        let responder = Responder::new(Arc::clone(&self.desk), ticket, task, place);
+        let responder = Responder::new(Arc::clone(&self.desk), ticket, client, task, place);
         // If no thread can be started, the responder is dropped with the closure, and that is an answer.
         let _ = thread::Builder::new().name("mcp-work".into()).spawn(move || work(responder));
     }
 
-    /// The right to run one more call.
+    /// The right to run one more request.
     fn place(&self) -> Option<Place> {
         let mut state = lock(&self.desk.state);
         if state.running >= self.desk.limit {
@@ -111,13 +145,43 @@ impl ServerHandle {
         Some(Place(Arc::clone(&self.desk)))
     }
 
-    /// Says that a list has changed, from any thread.
-    pub fn changed(&self, change: Change<'static>) {
-        self.desk.send(Mail::Changed(change), None);
+    /// Says that a list or a resource has changed, from any thread.
+    pub fn changed(&self, change: Change<'_>) {
+        self.desk.send(Mail::changed(change), None);
+    }
+
+    /// Asks a client of the handshake era for something that belongs to no request, and waits for the answer: for its
+    /// roots, when it has connected or they have changed. This is for any thread but the handler's, which has to hear
+    /// the answer. The server's own limit says how long the client may take ([`Limits::asked`]).
+    ///
+    /// ```no_run
+    /// # use mcp_proto::server::{Event, ServerInfo};
+    /// # static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+    /// use mcp_proto::input::ListRoots;
+    /// mcp_proto_std::serve(&INFO, |event, server| match event {
+    ///     Event::Ready | Event::RootsChanged => {
+    ///         let server = server.clone();
+    ///         std::thread::spawn(move || match server.ask(&ListRoots) {
+    ///             Ok(answer) => answer.roots().into_iter().flatten().for_each(|root| eprintln!("{}", root.uri())),
+    ///             Err(why) => eprintln!("no roots: {why}"),
+    ///         });
+    ///     }
+    ///     _ => {}
+    /// })?;
+    /// # Ok::<(), mcp_proto_std::ServeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no answer.
+    ///
+    /// [`Limits::asked`]: mcp_proto::server::Limits::asked
+    pub fn ask(&self, input: &dyn Input) -> Result<ClientAnswer, AskError> {
+        let session = lock(&self.desk.state).session.ok_or(AskError::Closed)?;
+        self.desk.ask(input, session, None, None, None)
     }
 
     /// Sends a log message that belongs to no request, to a client of the handshake era that wants it. Waits while
-    /// the client does not read, so it is not for the handler: that has [`Call::log`].
+    /// the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
         self.desk.send(Mail::Log { level, text: text.to_string() }, None);
     }
@@ -135,6 +199,18 @@ impl ServerHandle {
                 if let Some(task) = state.tasks.remove(ticket) {
                     task.cancel();
                 }
+                let withdrawn = withdraw(&mut state.asked, *ticket);
+                state.mail.extend(withdrawn.into_iter().map(Mail::Withdraw));
+            }
+            Event::Answered(answered) => {
+                if let Some(asked) = state.asked.remove(&answered.ticket()) {
+                    asked.end(answered);
+                }
+                return;
+            }
+            Event::Connected(connected) => {
+                state.session = Some((connected.revision(), connected.client()));
+                return;
             }
             Event::Restarted => state.tasks.drain().for_each(|(_, task)| task.cancel()),
             _ => return,
@@ -152,7 +228,7 @@ impl ServerHandle {
                 state.tasks.remove(ticket);
             }
             drop(state);
-            if let Some(refused) = mail.deliver(server, now) {
+            if let Some(refused) = mail.deliver(&self.desk, server, now) {
                 lock(&self.desk.state).mail.push_front(refused);
                 return;
             }
@@ -172,8 +248,17 @@ impl std::fmt::Debug for ServerHandle {
 }
 
 impl Mail {
+    pub(crate) fn changed(change: Change<'_>) -> Mail {
+        match change {
+            Change::Resource(uri) => Mail::Updated(uri.to_owned()),
+            Change::Tools => Mail::Changed(Change::Tools),
+            Change::Prompts => Mail::Changed(Change::Prompts),
+            _ => Mail::Changed(Change::Resources),
+        }
+    }
+
     /// The mail comes back if there is no room yet; the machine says when there is. What nobody wants is dropped.
-    fn deliver(self, server: &mut Server<'_>, now: Millis) -> Option<Mail> {
+    fn deliver(self, desk: &Desk, server: &mut Server<'_>, now: Millis) -> Option<Mail> {
         match self {
             Mail::Answer(ticket, answer) => match server.reply(ticket) {
                 Ok(reply) => answer(reply),
@@ -195,7 +280,14 @@ impl Mail {
                     return Some(Mail::Log { level, text });
                 }
             }
+            Mail::Ask(question) => match question.send(server) {
+                Ok(sent) => lock(&desk.state).asked.extend(sent),
+                Err(question) => return Some(Mail::Ask(question)),
+            },
+            // If it has been answered meanwhile, nothing is left to withdraw.
+            Mail::Withdraw(ticket) => drop(server.cancel(ticket, "")),
             Mail::Changed(change) => server.changed(change),
+            Mail::Updated(uri) => server.changed(Change::Resource(&uri)),
             Mail::Shutdown => server.shutdown(now),
         }
         None
@@ -212,18 +304,41 @@ impl Desk {
         }
     }
 
-    /// Sends a notice when there is room for it, unless `task` is cancelled before.
+    /// Sends a notice when there is room for it, unless `task` is cancelled before. The handler does not wait: it is
+    /// its thread that makes room.
     pub(crate) fn send(&self, mail: Mail, task: Option<&Task>) {
         let mut state = lock(&self.state);
-        while state.mail.len() >= MAIL_LIMIT && !state.over && !task.is_some_and(Task::is_cancelled) {
+        let may_wait = thread::current().id() != self.owner;
+        while may_wait
+            && state.mail.len() >= MAIL_LIMIT
+            && !state.over
+            && !task.is_some_and(Task::is_cancelled)
+        {
             state = wait(&self.room, state);
         }
         drop(state);
         self.push(mail);
     }
+
+    /// Asks the client, and waits for its answer.
+    pub(crate) fn ask(
+        &self,
+        input: &dyn Input,
+        client: (Revision, ClientCapabilities),
+        timeout: Option<Duration>,
+        during: Option<Ticket>,
+        task: Option<&Task>,
+    ) -> Result<ClientAnswer, AskError> {
+        if thread::current().id() == self.owner {
+            return Err(AskError::Invalid("the handler cannot wait for an answer: ask on another thread"));
+        }
+        let (question, answer) = Question::new(input, client, timeout, during)?;
+        self.send(Mail::Ask(question), task);
+        answer.recv().unwrap_or(Err(AskError::Closed))
+    }
 }
 
-/// A call that runs. Dropped just before its answer leaves, so that a client that has it finds the place free.
+/// A request that runs. Dropped just before its answer leaves, so that a client that has it finds the place free.
 pub(crate) struct Place(Arc<Desk>);
 
 impl Drop for Place {
@@ -240,6 +355,7 @@ impl Drop for EndOnDrop {
         let mut state = lock(&self.0.state);
         state.over = true;
         state.mail.clear();
+        state.asked.clear();
         state.tasks.drain().for_each(|(_, task)| task.cancel());
         drop(state);
         self.0.room.notify_all();

@@ -19,6 +19,8 @@ pub use elicit::{Form, OpenUrl};
 pub use field::{Choice, Field};
 pub use sample::{CreateMessage, IncludeContext, ModelPreferences, Role, SampleMessage, ToolChoice};
 
+#[cfg(feature = "alloc")]
+use crate::buffer::Room;
 use crate::json::Writer;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::Revision;
@@ -38,6 +40,32 @@ pub trait Input: Sealed {
     /// Whether it can be asked of a client with these capabilities in this revision.
     fn fits(&self, revision: Revision, client: ClientCapabilities) -> bool {
         revision >= self.since() && client.has(self.needs())
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl dyn Input + '_ {
+    /// What is asked, as the JSON text of an object: the parameters of its [`method`](Input::method) for a client with
+    /// these capabilities in this revision. For hosts that ask from another thread, with
+    /// [`Server::ask_raw`](crate::Server::ask_raw). `None`: it is not valid.
+    ///
+    /// ```
+    /// use mcp_proto::input::{Form, Input};
+    /// use mcp_proto::{ClientCapabilities, Revision};
+    /// let form: &dyn Input = &Form::new("Sure?", &[]);
+    /// let params = form.params(Revision::V2025_06_18, ClientCapabilities::ELICITATION_FORM).unwrap();
+    /// assert_eq!(params, r#"{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}"#);
+    /// ```
+    #[must_use]
+    pub fn params(&self, revision: Revision, client: ClientCapabilities) -> Option<alloc::string::String> {
+        let mut bytes = alloc::vec::Vec::new();
+        let mut out = Writer::new(Room::Grown { bytes: &mut bytes, limit: usize::MAX }, 0, usize::MAX);
+        out.begin_object();
+        let valid = self.write(To { revision, client }, &mut out);
+        out.end_object();
+        let length = out.finish().ok().filter(|_| valid)?;
+        bytes.truncate(length);
+        alloc::string::String::from_utf8(bytes).ok()
     }
 }
 
