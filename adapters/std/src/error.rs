@@ -123,6 +123,9 @@ pub enum CallError {
     Busy,
     /// The server does not offer it.
     Unsupported,
+    /// The server needs something first that the host has refused (`2026-07-28`). With why. The server was told that the
+    /// request is cancelled.
+    Declined(String),
     /// The request cannot be sent as it is, or the answer cannot be used. With what is wrong.
     Invalid(String),
 }
@@ -136,6 +139,7 @@ impl fmt::Display for CallError {
             CallError::Closed => f.write_str("the connection is over"),
             CallError::Busy => f.write_str("too many requests at once"),
             CallError::Unsupported => f.write_str("the server does not offer this"),
+            CallError::Declined(why) => write!(f, "the server needs something that was refused: {why}"),
             CallError::Invalid(why) => f.write_str(why),
         }
     }

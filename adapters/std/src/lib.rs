@@ -21,6 +21,7 @@
 //! }
 //! ```
 
+mod answering;
 mod ask;
 mod child;
 mod client;
@@ -28,9 +29,14 @@ mod connector;
 mod defer;
 mod desk;
 mod error;
+mod hub;
+mod notices;
+mod offers;
 mod owned;
 mod pending;
 mod pump;
+mod question;
+mod request;
 mod responder;
 mod serve;
 mod session;
@@ -39,6 +45,7 @@ mod source;
 mod stdio;
 mod stream;
 mod sync;
+mod views;
 mod worker;
 
 pub use ask::{AskError, ClientAnswer};
@@ -47,10 +54,15 @@ pub use client::{CallOptions, ClientHandle};
 pub use connector::Connector;
 pub use defer::Defer;
 pub use error::{CallError, ConnectError, PeerError, ServeError};
+pub use notices::{Notices, Subscription};
 pub use owned::{CallResult, Notice, Progress, ServerDetails, ToolDescription};
 pub use pending::{Canceller, PendingCall};
 pub use pump::{Pump, Step, Waker};
+pub use question::{InputAnswer, Question};
 pub use responder::{Cancellation, Cancelled, Responder};
 pub use serve::{Serve, serve};
 pub use stream::Stream;
+pub use views::{
+    CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
+};
 pub use worker::ServerHandle;

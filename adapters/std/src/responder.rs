@@ -201,6 +201,10 @@ pub struct Cancellation {
 }
 
 impl Cancellation {
+    pub(crate) fn of(task: &Arc<Task>) -> Cancellation {
+        Cancellation { task: Arc::clone(task) }
+    }
+
     /// Whether it is cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {

@@ -15,12 +15,12 @@ use super::input::InputKind;
 /// The methods by which a server asks. `None`: it is none of them, or nothing of the kind was declared.
 pub(crate) fn asks(method: Str<'_>, declared: Declared) -> Option<InputKind> {
     let elicits = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
-    let methods = [
-        ("roots/list", InputKind::Roots, declared.has(Declared::ROOTS)),
-        ("sampling/createMessage", InputKind::Sample, declared.has(Declared::SAMPLING)),
-        ("elicitation/create", InputKind::Form, elicits),
+    let kinds = [
+        (InputKind::Roots, declared.has(Declared::ROOTS)),
+        (InputKind::Sample, declared.has(Declared::SAMPLING)),
+        (InputKind::Form, elicits),
     ];
-    methods.into_iter().find(|(name, _, may)| *may && method == **name).map(|(_, kind, _)| kind)
+    kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
 /// What kind of thing a request asks for that was checked.
