@@ -24,6 +24,13 @@ struct World {
     asks: BTreeMap<u64, usize>,
     taken_back: BTreeSet<u64>,
     next_ask: u64,
+    /// The revision has batches.
+    in_batches: bool,
+    /// An event waits.
+    fetches: bool,
+    /// For so many polls, nothing is written.
+    blocked: usize,
+    finishes: bool,
     deferred: Vec<Ticket>,
     /// Tickets of the host that have not ended, and those that have.
     open: BTreeSet<Ticket>,
@@ -42,7 +49,7 @@ impl World {
     fn new(seed: u64, stateless: bool) -> World {
         let mut luck = Luck(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
-        let info = ClientInfo::new("c", "1").connect(connect).capabilities(EVERYTHING);
+        let info = ClientInfo::new("c", "1").connect(connect).capabilities(EVERYTHING).pages(4).rounds(4);
         let slots = [1, 2, 5][luck.below(3)];
         let slots: &'static mut [Slot] = Box::leak(vec![Slot::EMPTY; slots].into_boxed_slice());
         let text = Box::leak(vec![0; slots.len() * [8, 40][luck.below(2)]].into_boxed_slice());
@@ -59,6 +66,10 @@ impl World {
             asks: BTreeMap::new(),
             taken_back: BTreeSet::new(),
             next_ask: 1,
+            in_batches: false,
+            fetches: false,
+            blocked: 0,
+            finishes: false,
             deferred: Vec::new(),
             open: BTreeSet::new(),
             needs_input: Vec::new(),
@@ -68,7 +79,26 @@ impl World {
         }
     }
 
+    /// The server writes a message: alone or in a batch, once or twice, and the second time perhaps too long.
     fn say(&mut self, text: String) {
+        let again = self.luck.below(12);
+        let batch = self.in_batches && self.luck.below(3) == 0;
+        let text = match again {
+            0 if batch && !text.contains("\"method\"") => format!("[{text}, {text}]"),
+            _ if batch => format!(" [7,{text} ]"),
+            0 if !text.contains("\"method\"") => format!("{text}\n{text}"),
+            1 if !text.contains("\"method\"") => {
+                format!(
+                    "{text}\n{}",
+                    text.replacen(
+                        "\"result\":{",
+                        &format!("\"result\":{{\"x\":\"{}\",", "x".repeat(2_000)),
+                        1
+                    )
+                )
+            }
+            _ => text,
+        };
         self.down.extend(text.into_bytes());
         self.down.push(b'\n');
     }
@@ -79,6 +109,7 @@ impl World {
             7 => self.server_reads(),
             8 | 9 => self.server_speaks(),
             10 | 11 => self.host(),
+            12 if self.luck.below(4) == 0 => self.blocked = 60,
             12 => self.now += [0, 10, 5_000, 100_000][self.luck.below(4)],
             _ if self.luck.below(10) == 0 => self.reconnect(),
             _ => {}
@@ -89,7 +120,10 @@ impl World {
         match self.client.poll(Millis(self.now)) {
             Action::Io(io) => {
                 let (out, mut receive) = io.split();
-                let n = out.bytes().len().min(self.luck.below(200));
+                // Now and then the server does not read for a while.
+                let reads = self.blocked == 0;
+                self.blocked = self.blocked.saturating_sub(1);
+                let n = if reads { out.bytes().len().min(self.luck.below(200)) } else { 0 };
                 self.up.extend(&out.bytes()[..n]);
                 out.sent(n);
                 let n = self.down.len().min(receive.space().len()).min(self.luck.below(200));
@@ -98,15 +132,32 @@ impl World {
                 receive.filled(n);
             }
             Action::Event => {
-                let event = self.client.event().unwrap();
+                // It may wait while the host does something else, even to begin anew.
+                let open = self.open.clone();
+                self.fetches = true;
+                if self.luck.below(4) == 0 && !self.finishes {
+                    self.host();
+                }
+                if self.luck.below(50) == 0 && !self.finishes {
+                    return self.reconnect();
+                }
+                self.fetches = false;
+                let Some(event) = self.client.event() else { panic!("poll said that there is one") };
                 match event {
                     Event::Connected(_) => self.connected = true,
+                    Event::Tools(page) => {
+                        assert!(open.contains(&page.ticket()), "{page:?}");
+                        if page.is_last() {
+                            self.open.remove(&page.ticket());
+                            self.ended.insert(page.ticket());
+                        }
+                    }
                     Event::Finished(end) => {
                         assert!(self.open.remove(&end.ticket()), "{end:?}: it was not open");
                         assert!(self.ended.insert(end.ticket()));
                     }
                     Event::InputRequired(it) => {
-                        assert!(self.open.contains(&it.ticket()));
+                        assert!(open.contains(&it.ticket()));
                         self.needs_input.push(it.ticket());
                     }
                     Event::Asked(asked) => match self.luck.below(4) {
@@ -184,6 +235,15 @@ impl World {
 
     fn server_answers(&mut self, id: u64, method: &str) {
         let result = match method {
+            "initialize" if self.luck.below(2) == 0 => {
+                let revision =
+                    r#""protocolVersion":"2025-03-26","capabilities":{"tools":{}},"serverInfo":{}"#;
+                self.down
+                    .extend(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{revision}}}}}"#).into_bytes());
+                self.down.push(b'\n');
+                self.in_batches = true;
+                return;
+            }
             "initialize" => r#""protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{}"#,
             "server/discover" => r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#,
             "tools/call" if self.luck.below(2) == 0 => r#""resultType":"input_required","requestState":"s""#,
@@ -192,8 +252,8 @@ impl World {
                     r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#
                 ));
             }
-            "tools/list" if self.luck.below(2) == 0 => r#""tools":[],"nextCursor":"c""#,
-            "tools/list" => r#""tools":7"#,
+            "tools/list" if self.luck.below(2) == 0 => r#""tools":[],"nextCursor":"cccccccc""#,
+            "tools/list" => [r#""tools":7"#, r#""tools":[]"#][self.luck.below(2)],
             _ => r#""content":[]"#,
         };
         self.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{result}}}}}"#));
@@ -201,14 +261,24 @@ impl World {
 
     fn host(&mut self) {
         let some = self.open.iter().nth(self.luck.below(self.open.len() + 1)).copied();
-        let started = match (self.luck.below(7), some) {
+        let started = match (self.luck.below(9), some) {
+            (7, _) => self.client.list_tools(Options::DEFAULT),
+            (8, _) => {
+                let text = "x".repeat(self.luck.below(700));
+                let _ = self.client.notify("x", |out| out.field_string("n", &text));
+                return;
+            }
             (0, _) => self.client.call_json("t", "{}", Options::DEFAULT),
             (1, _) => self.client.request("tools/call", Options::DEFAULT.timeout(Millis(3_000)), |_| {}),
             (2, _) => self.client.listen(Filter::NOTHING.tools(), Options::DEFAULT),
             (3, Some(ticket)) => {
-                self.client.cancel(ticket, "why").unwrap();
-                self.open.remove(&ticket);
-                self.ended.insert(ticket);
+                // Where it says no, the end is the event that waits to be fetched.
+                if self.client.cancel(ticket, "why").is_ok() {
+                    self.open.remove(&ticket);
+                    self.ended.insert(ticket);
+                } else {
+                    assert!(self.fetches, "{ticket:?} is open");
+                }
                 return;
             }
             (4, _) => {
@@ -242,11 +312,12 @@ impl World {
         self.read.clear();
         self.asks.clear();
         self.taken_back.clear();
-        self.connected = false;
+        (self.connected, self.in_batches) = (false, false);
     }
 
     /// Nobody wants anything more: everything ends.
     fn finish(&mut self) {
+        self.finishes = true;
         for _ in 0..3_000 {
             self.poll();
             self.server_reads();
@@ -277,7 +348,7 @@ impl World {
 
 #[test]
 fn every_request_has_one_end_whatever_happens() {
-    for seed in 0..200 {
+    for seed in 0..300 {
         let stateless = seed % 2 == 0;
         let _shown = ShownOnFailure(format!("seed {seed}, stateless {stateless}"));
         let mut world = World::new(seed, stateless);

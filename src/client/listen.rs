@@ -217,15 +217,20 @@ impl Core<'_> {
     pub(crate) fn subscription_ended(&mut self, id: Json<'_>) -> Result<Option<Plan>, Fault> {
         let ticket = self.find(id);
         let open = ticket.and_then(|ticket| Some((ticket, *self.in_flight.get(ticket)?)));
-        match open.filter(|(_, outgoing)| outgoing.is_subscription()) {
-            Some((ticket, Outgoing { method, .. })) => {
+        match open {
+            Some((ticket, outgoing)) if outgoing.is_subscription() => {
                 self.in_flight.release(ticket);
-                let outcome = OutcomePlan::Lost(Lost::Ended);
+                let (method, outcome) = (outgoing.method, OutcomePlan::Lost(Lost::Ended));
                 Ok(Some(Plan::Finished { ticket, method, outcome }))
             }
+            // Ended before the cancellation left: nothing is left to cancel.
+            Some((ticket, Outgoing { method: Method::Listen, stage: Stage::Cancelled, .. })) => {
+                self.set_stage(ticket, Stage::Over);
+                Ok(None)
+            }
             // It may say so behind its answer, too.
-            None if ticket.is_none() && self.place_of(id).is_some() => Ok(None),
-            None => Err(Fault::UnknownCancel),
+            None if self.place_of(id).is_some() => Ok(None),
+            _ => Err(Fault::UnknownCancel),
         }
     }
 }

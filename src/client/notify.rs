@@ -39,7 +39,7 @@ impl Core<'_> {
         if self.era() == Some(Era::Stateless) {
             return Err(NotNow::Unsupported);
         }
-        if self.owes_initialized {
+        if self.owes_initialized || self.is_promised() {
             self.wants_room = true;
             return Err(NotNow::Busy);
         }

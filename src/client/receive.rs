@@ -91,7 +91,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
     if is_connecting(core, id) {
         return core.fail(FailurePlan::InvalidAnswer).into();
     }
-    match core.find(id).filter(|ticket| core.open(*ticket).is_some()) {
+    match core.awaited(id) {
         Some(ticket) => finish(core, ticket, OutcomePlan::Lost(lost)),
         // Whatever it says, the server is there.
         None if core.keep_alive.asked_with(id) => Received::Done,
@@ -226,7 +226,7 @@ fn is_connecting(core: &Core<'_>, id: Json<'_>) -> bool {
 }
 
 fn is_awaited(core: &Core<'_>, id: Json<'_>) -> bool {
-    is_connecting(core, id) || core.find(id).is_some()
+    is_connecting(core, id) || core.awaited(id).is_some()
 }
 
 fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {

@@ -8,6 +8,7 @@ use crate::version::Era;
 
 use super::Client;
 use super::core::Core;
+use super::method::Method;
 use super::plan::{OutcomePlan, Plan};
 use super::request::Stage;
 
@@ -39,6 +40,10 @@ impl Plan {
             Plan::Finished { ticket, method, outcome } => {
                 let lost = if let OutcomePlan::Lost(lost) = outcome { lost } else { Lost::Closed };
                 Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) }
+            }
+            Plan::Page { ticket, list, last: true, .. } => {
+                let outcome = OutcomePlan::Lost(Lost::Closed);
+                Plan::Finished { ticket, method: Method::List(list), outcome }
             }
             Plan::Cancelled { ticket, .. } => Plan::Cancelled { ticket, reason: None },
             Plan::Expired(ticket) => Plan::Expired(ticket),

@@ -125,7 +125,14 @@ impl Core<'_> {
         (sequence < self.sequence).then_some((sequence, slot.and_then(|slot| u32::try_from(slot).ok())))
     }
 
-    /// The request with this id, if its answer is awaited.
+    /// The request with this id, if its answer is awaited: not the request for the page before, nor one that the host has
+    /// given up.
+    pub(crate) fn awaited(&self, id: Json<'_>) -> Option<Ticket> {
+        let waits = |stage| matches!(stage, Stage::Waiting | Stage::Listening);
+        self.find(id).filter(|ticket| self.in_flight.get(*ticket).is_some_and(|it| waits(it.stage)))
+    }
+
+    /// The request that was last sent with this id, as long as it has its slot.
     pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
         let (sequence, slot) = self.place_of(id)?;
         let (ticket, outgoing) = self.in_flight.at(slot?)?;

@@ -28,8 +28,11 @@ mod walk;
 pub(crate) mod write;
 
 pub use decimal::Decimal;
+pub(crate) use decimal::Digits;
 #[cfg(feature = "serde")]
 pub use encode::EncodeError;
+#[cfg(all(feature = "serde", feature = "alloc"))]
+pub use encode::to_string;
 pub use path::{AccessError, At};
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
 pub(crate) use text::decode_in_place as decode_text_in_place;

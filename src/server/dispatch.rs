@@ -6,7 +6,7 @@ use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
-use crate::methods;
+use crate::methods::{self, Method};
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
 use crate::server::feature::{Feature, Handled, Request, place};
@@ -272,11 +272,14 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Handled {
 }
 
 /// The feature that has this method in the revision of the request.
-fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b dyn Feature, u8)> {
-    request.core.info.features.iter().find_map(|feature| {
-        let (method, revisions) = feature.method(name)?;
-        revisions.contains(request.context.revision).then_some((*feature, method))
-    })
+fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
+    let called = |method: &Method| name == method.name && method.by_client.contains(request.context.revision);
+    request
+        .core
+        .info
+        .features
+        .iter()
+        .find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
 }
 
 fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
@@ -319,7 +322,7 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rece
 fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
     let id = rpc::view(line, id);
-    if !malformed && core.keep_alive.answered(id) {
+    if !malformed && core.pinging.is_some_and(|pinging| pinging.answered(core, id)) {
         return Received::Done;
     }
     let fault = if malformed { Fault::MalformedResponse } else { Fault::UnknownResponse };

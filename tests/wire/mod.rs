@@ -5,6 +5,7 @@
 //! proves by the way that chunking cannot be seen.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
+pub mod both;
 pub mod pair;
 mod setup;
 mod text;

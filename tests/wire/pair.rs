@@ -154,9 +154,9 @@ fn hear(event: client::Event<'_>) -> Heard {
     }
 }
 
-fn transfer(io: Io<'_>, to: &mut Pipe, from: &mut Pipe, luck: &mut Luck, most: usize) -> bool {
+pub fn transfer(io: Io<'_>, to: &mut Pipe, from: &mut Pipe, luck: &mut Luck, most: usize) -> bool {
     let (out, mut input) = io.split();
-    let n = out.bytes().len().min(to.capacity - to.bytes.len()).min(1 + luck.below(most));
+    let n = out.bytes().len().min(to.capacity.saturating_sub(to.bytes.len())).min(1 + luck.below(most));
     to.bytes.extend(&out.bytes()[..n]);
     out.sent(n);
     let wanted = 1 + luck.below(most);

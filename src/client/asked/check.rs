@@ -7,7 +7,6 @@ use crate::client::views::{OpenUrl, SampleMessage, says, text};
 use crate::fault::Fault;
 use crate::inflight::hash_text;
 use crate::json::{Json, Kind, Str};
-use crate::methods;
 use crate::types::annotations::Role;
 use crate::types::capabilities::ClientCapabilities as Declared;
 
@@ -16,12 +15,12 @@ use super::input::InputKind;
 /// The methods by which a server asks. `None`: it is none of them, or nothing of the kind was declared.
 pub(crate) fn asks(method: Str<'_>, declared: Declared) -> Option<InputKind> {
     let elicits = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
-    let known = [
-        (methods::ROOTS_LIST.name, InputKind::Roots, declared.has(Declared::ROOTS)),
-        (methods::SAMPLING_CREATE_MESSAGE.name, InputKind::Sample, declared.has(Declared::SAMPLING)),
-        (methods::ELICITATION_CREATE.name, InputKind::Form, elicits),
+    let kinds = [
+        (InputKind::Roots, declared.has(Declared::ROOTS)),
+        (InputKind::Sample, declared.has(Declared::SAMPLING)),
+        (InputKind::Form, elicits),
     ];
-    known.into_iter().find(|(name, _, may)| *may && method == **name).map(|(_, kind, _)| kind)
+    kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
 /// What kind of thing a request asks for that was checked.

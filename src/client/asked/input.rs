@@ -2,6 +2,7 @@
 
 use crate::client::views::{ElicitForm, OpenUrl, Sample};
 use crate::json::Json;
+use crate::methods;
 
 /// What a server asks for.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +27,50 @@ pub(crate) enum InputKind {
     Sample,
 }
 
+impl InputKind {
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            InputKind::Roots => methods::ROOTS_LIST.name,
+            InputKind::Form | InputKind::Url => methods::ELICITATION_CREATE.name,
+            InputKind::Sample => methods::SAMPLING_CREATE_MESSAGE.name,
+        }
+    }
+}
+
 impl<'a> InputRequest<'a> {
+    /// A view of a request that was copied: its [method](InputRequest::method) and its [parameters](InputRequest::raw).
+    /// `None`: that method asks for nothing.
+    #[must_use]
+    pub fn view(method: &str, params: Json<'a>) -> Option<InputRequest<'a>> {
+        let kinds = [InputKind::Roots, InputKind::Form, InputKind::Sample];
+        let kind = kinds.into_iter().find(|kind| kind.method() == method)?;
+        let mode = params.get("mode").and_then(Json::string);
+        let is_url = kind == InputKind::Form && mode.is_some_and(|mode| mode == "url");
+        Some(InputRequest::of(if is_url { InputKind::Url } else { kind }, params))
+    }
+
+    /// The method that asks for it.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        match self {
+            InputRequest::Roots => InputKind::Roots.method(),
+            InputRequest::Elicit(_) => InputKind::Form.method(),
+            InputRequest::OpenUrl(_) => InputKind::Url.method(),
+            InputRequest::Sample(_) => InputKind::Sample.method(),
+        }
+    }
+
+    /// The whole parameters; of [`Roots`](InputRequest::Roots) an object without members.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        match self {
+            InputRequest::Roots => Json::EMPTY_OBJECT,
+            InputRequest::Elicit(form) => form.raw(),
+            InputRequest::OpenUrl(page) => page.raw(),
+            InputRequest::Sample(sample) => sample.raw(),
+        }
+    }
+
     /// A view of params that were checked.
     pub(crate) fn of(kind: InputKind, params: Json<'a>) -> InputRequest<'a> {
         match kind {

@@ -3,8 +3,9 @@
 //! Specification: *Sampling*.
 
 use super::block::Block;
-use super::{Input, Sealed, To, write_object};
+use super::{Input, Sealed, To};
 use crate::json::{Decimal, Writer};
+use crate::methods;
 use crate::server::Tool;
 use crate::types::annotations::Role;
 use crate::types::capabilities::ClientCapabilities;
@@ -286,7 +287,7 @@ impl<'a> CreateMessage<'a> {
 
 impl Input for CreateMessage<'_> {
     fn method(&self) -> &'static str {
-        "sampling/createMessage"
+        methods::SAMPLING_CREATE_MESSAGE.name
     }
 
     fn needs(&self) -> ClientCapabilities {
@@ -332,7 +333,7 @@ impl Sealed for CreateMessage<'_> {
         }
         if let Some(metadata) = self.metadata {
             out.key("metadata");
-            valid &= write_object(out, metadata);
+            valid &= out.raw_object(metadata);
         }
         valid && self.write_tools(to.revision, out)
     }
