@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp_proto::input::{ElicitAnswer, Input, Roots, Sampled};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Answered, Ask};
-use mcp_proto::{ClientCapabilities, Lost, Millis, NotNow, Outcome, Revision, Server, Ticket};
+use mcp_proto::{ClientCapabilities, Era, Lost, Millis, NotNow, Outcome, Revision, Server, Ticket};
 
 use crate::error::PeerError;
 use crate::owned::view;
@@ -101,7 +101,7 @@ impl Question {
         timeout: Option<Duration>,
         during: Option<Ticket>,
     ) -> Result<(Question, Receiver<Told>), AskError> {
-        if !input.fits(revision, client) {
+        if revision.era() == Era::Stateless || !input.fits(revision, client) {
             return Err(AskError::Unsupported);
         }
         let params = input.params(revision, client).ok_or(AskError::Invalid(UNWRITABLE))?;

@@ -27,6 +27,7 @@ mod child;
 mod client;
 mod connector;
 mod defer;
+mod desk;
 mod error;
 mod hub;
 mod notices;

@@ -9,8 +9,8 @@ use mcp_proto::server::{Change, Reply};
 use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, Ticket};
 
 use crate::ask::{AskError, ClientAnswer};
+use crate::desk::{Answer, Desk, Mail, Place};
 use crate::sync::{lock, wait_for};
-use crate::worker::{Answer, Desk, Mail, Place};
 
 /// A request that a worker deals with: the duty to answer it.
 ///

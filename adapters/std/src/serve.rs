@@ -182,19 +182,20 @@ impl<'i> Serve<'i> {
         let mut pump = Pump::new(input, output)?;
         let handle = ServerHandle::new(pump.waker(), self.workers);
         // However this ends, the workers hear of it.
-        let _end = handle.end_on_drop();
+        let desk = handle.desk();
+        let _end = desk.end_on_drop();
         loop {
             match pump.run(&mut server) {
                 Step::Closed => return Ok(()),
                 Step::Woken => {}
                 Step::Event => {
                     if let Some(event) = server.event() {
-                        handle.notice(&event);
+                        desk.notice(&event);
                         handler(event, &handle);
                     }
                 }
             }
-            handle.deliver(&mut server, pump.now());
+            desk.deliver(&mut server, pump.now());
         }
     }
 }

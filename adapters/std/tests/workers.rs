@@ -95,6 +95,16 @@ fn a_worker_hears_why_there_is_no_answer() {
     peer.send(&call(1, "greet", "{}"));
     assert!(peer.line().contains("the client does not support this"));
 
+    // A request of the stateless era is no reason to ask, even if a session has one.
+    let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_ELICIT, handler);
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
+    peer.send(
+        &(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"greet",{meta}}}}}"#)
+            + "\n"),
+    );
+    let line = peer.line();
+    assert!(line.contains("the client does not support this"), "{line}");
+
     let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_ELICIT, handler);
     peer.send(&call(1, "hasty", "{}"));
     assert!(peer.line().contains("elicitation/create"));
