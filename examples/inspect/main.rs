@@ -22,7 +22,7 @@ use std::thread;
 
 use mcp_proto::Era;
 use mcp_proto::client::{Listed, Reference};
-use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Subscription};
+use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, PeerError, Subscription};
 
 use options::{Arguments, USAGE};
 
@@ -129,5 +129,8 @@ fn is_of(client: &ClientHandle, era: Era) -> bool {
 }
 
 fn failed(what: &str) -> impl FnOnce(CallError) -> String {
-    move |why| format!("{what}: {why}")
+    move |why| match &why {
+        CallError::Server(PeerError { data: Some(data), .. }) => format!("{what}: {why}\n{data}"),
+        _ => format!("{what}: {why}"),
+    }
 }

@@ -114,7 +114,9 @@ pub(crate) fn notice(notice: &Notice) {
         Notice::Log { level, logger, data } => {
             let level = level.map_or("log", |level| level.as_str());
             let logger = logger.as_ref().map(|logger| format!(" ({logger})")).unwrap_or_default();
-            eprintln!("server: {level}{logger}: {data}");
+            // In one piece, as other threads print, too.
+            let line = format!("server: {level}{logger}: {data}\n");
+            eprint!("{line}");
         }
         Notice::Changed(listed) => {
             println!("heard: the list of {} has changed", format!("{listed:?}").to_lowercase())

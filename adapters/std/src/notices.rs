@@ -150,3 +150,28 @@ impl Drop for Subscription {
         self.hub.cancel(self.ticket, "");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_proto::client::Listed;
+
+    #[test]
+    fn a_change_is_said_once_and_what_does_not_fit_is_counted() {
+        let feed = Feed::default();
+        let log = || Notice::Log { level: None, logger: None, data: "1".into() };
+        for _ in 0..300 {
+            feed.push(Notice::Changed(Listed::Tools));
+            feed.push(log());
+        }
+        let heard: Vec<_> = std::iter::from_fn(|| feed.next(Some(Instant::now()))).collect();
+        assert_eq!(heard.len(), NOTICES + 1);
+        assert_eq!(heard[..2], [Notice::Changed(Listed::Tools), log()]);
+        assert_eq!(heard.iter().filter(|notice| **notice == Notice::Changed(Listed::Tools)).count(), 1);
+        assert_eq!(heard[NOTICES], Notice::Missed(301 - NOTICES));
+        feed.push(Notice::Changed(Listed::Tools));
+        feed.end();
+        assert_eq!(feed.next(None), Some(Notice::Changed(Listed::Tools)));
+        assert_eq!(feed.next(None), None);
+    }
+}
