@@ -42,11 +42,12 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Handled {
         return unsupported_with(request, code::INVALID_PARAMS, asked, offer);
     }
     let first = request.core.life.step(Trigger::Initialize);
-    if !first && !(restarts(request.core) && request.core.life.step(Trigger::Restart)) {
+    let again = !first && restarts(request.core) && request.core.life.step(Trigger::Restart);
+    if !first && !again {
         return request.refuse(Fault::AlreadyInitialized, &"it stays as it is");
     }
     // Only a new client uses an id that is in flight.
-    if !first || request.is_duplicate() {
+    if again || request.is_duplicate() {
         request.core.start_over();
     }
     let revision = known.unwrap_or(latest);
