@@ -174,7 +174,11 @@ fn request(
     };
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let mut request = Request { core, line, id, params, meta, context };
-    if request.core.in_flight.find(rpc::view(line, id)).is_some() {
+    let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
+    let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
+    let may_restart =
+        about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
+    if !may_restart && request.is_duplicate() {
         return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id").into();
     }
     if request.core.life.state() == State::Draining {
@@ -183,8 +187,7 @@ fn request(
     if !well_formed {
         return request.refuse(Fault::InvalidParams, &"`params` must be an object").into();
     }
-    let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
-    match request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of) {
+    match about {
         Some(about) => stateless(&mut request, method, about).into(),
         None => handshake_era(&mut request, method).into(),
     }

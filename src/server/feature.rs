@@ -114,6 +114,11 @@ impl<'r> Request<'r, '_> {
         self.line.get(self.id.range()).unwrap_or_default()
     }
 
+    /// Whether a request with its id is in flight.
+    pub(crate) fn is_duplicate(&self) -> bool {
+        self.core.in_flight.find(Json::trusted(self.id())).is_some()
+    }
+
     /// A member of the parameters; `null` counts as absent.
     pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
         self.params?.get(name).filter(|value| !value.is_null())
