@@ -1,11 +1,21 @@
 //! A client of `2026-07-28` whose server is the test.
 
 use mcp_proto::client::{ClientInfo, Connect, Event};
-use mcp_proto::{Action, Buffer, Client, Millis};
+use mcp_proto::{Action, Buffer, Client, ClientCapabilities, Millis};
 use serde_json::{Value, json};
 
 /// The client of the examples.
-static INFO: ClientInfo<'static> = ClientInfo::new("ExampleClient", "1.0.0").connect(Connect::Stateless);
+const INFO: ClientInfo<'static> = ClientInfo::new("ExampleClient", "1.0.0").connect(Connect::Stateless);
+
+static PLAIN: ClientInfo<'static> = INFO;
+
+/// One that does all that it could be asked for.
+static EVERYTHING: ClientInfo<'static> = INFO.capabilities(
+    ClientCapabilities::ROOTS
+        .with(ClientCapabilities::SAMPLING_TOOLS)
+        .with(ClientCapabilities::ELICITATION_FORM)
+        .with(ClientCapabilities::ELICITATION_URL),
+);
 
 pub(crate) struct Peer {
     pub(crate) client: Client<'static>,
@@ -15,14 +25,35 @@ pub(crate) struct Peer {
 impl Peer {
     /// A client that waits for the answer to `server/discover`.
     pub(crate) fn new() -> Peer {
+        Peer::of(&PLAIN)
+    }
+
+    fn of(info: &'static ClientInfo<'static>) -> Peer {
         let client =
-            Client::new(&INFO, Buffer::grown(65536), Buffer::grown(65536)).unwrap().in_flight_grown(4);
+            Client::new(info, Buffer::grown(65536), Buffer::grown(65536)).unwrap().in_flight_grown(4);
         Peer { client, sent: Vec::new() }
     }
 
     /// A client that is connected to a server that offers everything.
     pub(crate) fn connected() -> Peer {
-        let mut peer = Peer::new();
+        Peer::new().connects()
+    }
+
+    /// The same, and it does all that it could be asked for.
+    pub(crate) fn that_does_everything() -> Peer {
+        Peer::of(&EVERYTHING).connects()
+    }
+
+    /// One that declares this. It is leaked.
+    pub(crate) fn that_declares(
+        declared: ClientCapabilities,
+        extensions: &'static [(&'static str, &'static str)],
+    ) -> Peer {
+        Peer::of(Box::leak(Box::new(INFO.capabilities(declared).extensions(extensions)))).connects()
+    }
+
+    fn connects(self) -> Peer {
+        let mut peer = self;
         let capabilities =
             json!({"tools": {}, "resources": {}, "prompts": {}, "completions": {}, "logging": {}});
         let result = json!({"supportedVersions": ["2026-07-28"], "capabilities": capabilities});

@@ -9,25 +9,25 @@ use mcp_proto::client::{
 use mcp_proto::json::{Json, Str};
 use serde_json::{Map, Value, json};
 
-fn string(text: Str<'_>) -> Value {
+pub(crate) fn string(text: Str<'_>) -> Value {
     Value::String(text.to_string())
 }
 
-fn open(json: Json<'_>) -> Value {
+pub(crate) fn open(json: Json<'_>) -> Value {
     serde_json::from_str(json.raw()).unwrap()
 }
 
-fn number(number: mcp_proto::Decimal) -> Value {
+pub(crate) fn number(number: mcp_proto::Decimal) -> Value {
     serde_json::from_str(&number.to_string()).unwrap()
 }
 
 /// An array, or nothing if it is empty.
-fn some(values: impl Iterator<Item = Value>) -> Option<Value> {
+pub(crate) fn some(values: impl Iterator<Item = Value>) -> Option<Value> {
     let values: Vec<Value> = values.collect();
     (!values.is_empty()).then_some(Value::Array(values))
 }
 
-fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
+pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
     let there = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(there.collect::<Map<_, _>>())
 }
@@ -319,9 +319,4 @@ pub(crate) fn log(event: &Event<'_>) -> Value {
         ("data", Some(open(log.data()))),
         ("_meta", log.meta().map(open)),
     ])
-}
-
-pub(crate) fn updated(event: &Event<'_>) -> Value {
-    let Event::Updated { resource: updated, .. } = event else { panic!("{event:?}") };
-    object([("uri", updated.uri().map(string)), ("_meta", updated.meta().map(open))])
 }

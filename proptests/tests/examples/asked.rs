@@ -1,0 +1,276 @@
+//! What a client is asked, and what it answers: examples as a question of a round, and as the answer to one.
+
+use mcp_proto::client::{
+    ElicitForm, Event, IncludeContext, InputAnswers, InputRequest, Message, ModelPreferences, Options,
+    Property, PropertyKind, Sample, SampleBlock, ToolChoice,
+};
+use mcp_proto::input::{Action, ElicitAnswer, Roots, Sampled};
+use mcp_proto::json::Json;
+use serde_json::{Value, json};
+
+use crate::peer::Peer;
+use crate::rebuild::{number, object, open, some, string, tool};
+
+/// The questions of a round, as the views say them: the members of `inputRequests`.
+fn questions(event: &Event<'_>) -> Value {
+    let Event::InputRequired(needs) = event else { panic!("{event:?}") };
+    let asked = needs.requests().map(|(key, input)| {
+        let value = match input {
+            InputRequest::Roots => json!({"method": "roots/list"}),
+            InputRequest::Elicit(it) => json!({"method": "elicitation/create", "params": form(it)}),
+            InputRequest::OpenUrl(it) => {
+                assert!(it.elicitation_id().is_none(), "2026-07-28 has none");
+                let params = json!({"mode": "url", "message": string(it.message()), "url": string(it.url())});
+                json!({"method": "elicitation/create", "params": params})
+            }
+            InputRequest::Sample(it) => json!({"method": "sampling/createMessage", "params": sample(it)}),
+            other => panic!("{other:?}"),
+        };
+        (key.to_string(), value)
+    });
+    Value::Object(asked.collect())
+}
+
+fn form(form: ElicitForm<'_>) -> Value {
+    let required = form.properties().filter(Property::is_required).map(|it| string(it.name()));
+    let properties = form.properties().map(|it| (it.name().to_string(), property(it)));
+    let schema = object([
+        ("type", Some("object".into())),
+        ("properties", Some(Value::Object(properties.collect()))),
+        ("required", some(required)),
+    ]);
+    json!({"mode": "form", "message": string(form.message()), "requestedSchema": schema})
+}
+
+fn property(it: Property<'_>) -> Value {
+    let kind = it.kind();
+    let name = match kind {
+        PropertyKind::Text | PropertyKind::Choice => "string",
+        PropertyKind::Number => "number",
+        PropertyKind::Integer => "integer",
+        PropertyKind::Boolean => "boolean",
+        PropertyKind::Choices => "array",
+        other => panic!("{other:?}"),
+    };
+    let titled = it.choices().any(|choice| choice.title != choice.value);
+    let choices = some(it.choices().map(|choice| match titled {
+        true => json!({"const": string(choice.value), "title": string(choice.title)}),
+        false => string(choice.value),
+    }));
+    let (least, most) = it.limits();
+    let limits = match kind {
+        PropertyKind::Choices => ["minItems", "maxItems"],
+        PropertyKind::Text => ["minLength", "maxLength"],
+        _ => ["minimum", "maximum"],
+    };
+    let (one, many) = if kind == PropertyKind::Choices { (None, choices) } else { (choices, None) };
+    let items = many.map(|list| match titled {
+        true => json!({"anyOf": list}),
+        false => json!({"type": "string", "enum": list}),
+    });
+    object([
+        ("type", Some(name.into())),
+        ("title", (it.title() != it.name()).then(|| string(it.title()))),
+        ("description", it.description().map(string)),
+        ("format", it.format().map(string)),
+        (limits[0], least.map(number)),
+        (limits[1], most.map(number)),
+        (if titled { "oneOf" } else { "enum" }, one),
+        ("items", items),
+        ("default", it.default().map(open)),
+    ])
+}
+
+fn sample(it: Sample<'_>) -> Value {
+    assert_eq!(it.include_context(), IncludeContext::None, "no example says anything else");
+    let choice = match it.tool_choice() {
+        // Said or not: it is the same.
+        ToolChoice::Auto => None,
+        other => panic!("{other:?}"),
+    };
+    object([
+        ("messages", Some(it.messages().map(message).collect())),
+        ("maxTokens", Some(it.max_tokens().into())),
+        ("systemPrompt", it.system_prompt().map(string)),
+        ("temperature", it.temperature().map(number)),
+        ("stopSequences", some(it.stop_sequences().map(string))),
+        ("modelPreferences", it.model_preferences().map(preferences)),
+        ("tools", some(it.tools().map(tool))),
+        ("toolChoice", choice),
+        ("metadata", it.metadata().map(open)),
+    ])
+}
+
+fn preferences(it: ModelPreferences<'_>) -> Value {
+    object([
+        ("hints", some(it.hints().map(|hint| json!({"name": string(hint)})))),
+        ("costPriority", it.cost().map(number)),
+        ("speedPriority", it.speed().map(number)),
+        ("intelligencePriority", it.intelligence().map(number)),
+    ])
+}
+
+/// One piece stands alone: every example has it so.
+fn message(it: Message<'_>) -> Value {
+    let role = if it.is_by_assistant() { "assistant" } else { "user" };
+    let mut pieces: Vec<Value> = it.content().map(piece).collect();
+    let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };
+    json!({"role": role, "content": content})
+}
+
+fn piece(block: SampleBlock<'_>) -> Value {
+    match block {
+        SampleBlock::Text(text) => json!({"type": "text", "text": string(text)}),
+        SampleBlock::ToolUse { id, name, input } => {
+            json!({"type": "tool_use", "id": string(id), "name": string(name), "input": open(input)})
+        }
+        SampleBlock::ToolResult { tool_use_id, content, structured, is_error } => object([
+            ("type", Some("tool_result".into())),
+            ("toolUseId", Some(string(tool_use_id))),
+            ("content", Some(open(content))),
+            ("structuredContent", structured.map(open)),
+            ("isError", is_error.then_some(true.into())),
+        ]),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A round whose questions are these.
+fn asks(requests: &Value, state: Option<&Value>) -> Value {
+    let mut result = json!({"resultType": "input_required", "inputRequests": requests});
+    if let Some(state) = state {
+        result["requestState"] = state.clone();
+    }
+    json!({"result": result})
+}
+
+/// What the views say of these questions.
+pub(crate) fn asked(requests: &Value) -> Value {
+    let mut peer = Peer::that_does_everything();
+    peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();
+    peer.answer(&asks(requests, None), questions)
+}
+
+/// The whole of a result: its questions as the views say them, and the state as it comes back.
+pub(crate) fn input_required(result: &Value) -> Value {
+    let mut peer = Peer::that_does_everything();
+    let ticket = peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();
+    let found = peer.answer(&json!({"result": result}), |event| {
+        let Event::InputRequired(needs) = event else { panic!("{event:?}") };
+        assert_eq!(needs.has_state(), result.get("requestState").is_some());
+        questions(event)
+    });
+    let answers = |answers: &mut InputAnswers<'_, '_>| {
+        for key in found.as_object().unwrap().keys() {
+            answers.decline(key);
+        }
+    };
+    peer.client.resume_call_json(ticket, "t", "{}", answers).unwrap();
+    let sent = peer.sent().pop().unwrap();
+    object([
+        ("resultType", Some("input_required".into())),
+        ("inputRequests", (found != json!({})).then_some(found.clone())),
+        ("requestState", sent["params"].get("requestState").cloned()),
+    ])
+}
+
+/// These answers, as a client writes them, who was asked for them. On the way a server's views are held against each.
+pub(crate) fn answered(responses: &Value) -> Value {
+    let responses = responses.as_object().unwrap();
+    let requests = responses.iter().map(|(key, response)| (key.clone(), question(response))).collect();
+    let mut peer = Peer::that_does_everything();
+    let ticket = peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();
+    peer.answer(&asks(&Value::Object(requests), None), questions);
+    let answers = |answers: &mut InputAnswers<'_, '_>| {
+        for (key, response) in responses {
+            write(answers, key, response);
+        }
+    };
+    peer.client.resume_call_json(ticket, "t", "{}", answers).unwrap();
+    let found = peer.sent().pop().unwrap()["params"]["inputResponses"].take();
+    for response in found.as_object().unwrap().values() {
+        let text = response.to_string();
+        assert_eq!(seen_by_a_server(Json::parse(text.as_bytes()).unwrap()), *response);
+    }
+    found
+}
+
+/// What is asked to get such an answer.
+fn question(response: &Value) -> Value {
+    let (method, params) = match response {
+        it if it.get("roots").is_some() => return json!({"method": "roots/list"}),
+        it if it.get("model").is_some() => {
+            ("sampling/createMessage", json!({"messages": [], "maxTokens": 9}))
+        }
+        it if it.get("content").is_some() => {
+            let schema = json!({"type": "object", "properties": {}});
+            ("elicitation/create", json!({"mode": "form", "message": "m", "requestedSchema": schema}))
+        }
+        _ => ("elicitation/create", json!({"mode": "url", "message": "m", "url": "https://example.com/"})),
+    };
+    json!({"method": method, "params": params})
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value[name].as_str().unwrap_or_default()
+}
+
+fn write(answers: &mut InputAnswers<'_, '_>, key: &str, response: &Value) {
+    if let Some(roots) = response["roots"].as_array() {
+        answers
+            .roots(key, |out| roots.iter().for_each(|root| out.add(text(root, "uri"), text(root, "name"))));
+    } else if response.get("model").is_some() {
+        let content = &response["content"];
+        let pieces = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
+        answers.sampled(key, text(response, "model"), text(response, "stopReason"), |out| {
+            for piece in pieces {
+                match text(piece, "type") {
+                    "text" => out.text(text(piece, "text")),
+                    "tool_use" => out.tool_use(text(piece, "id"), text(piece, "name"), |out| {
+                        for (name, value) in piece["input"].as_object().unwrap() {
+                            out.key(name);
+                            out.raw(&value.to_string()).unwrap();
+                        }
+                    }),
+                    other => panic!("{other}"),
+                }
+            }
+        });
+    } else if let Some(content) = response["content"].as_object() {
+        answers.accept(key, |out| {
+            for (name, value) in content {
+                out.key(name);
+                out.raw(&value.to_string()).unwrap();
+            }
+        });
+    } else {
+        assert_eq!(text(response, "action"), "accept", "no example says anything else");
+        answers.agree(key);
+    }
+}
+
+/// What a server reads of an answer.
+fn seen_by_a_server(response: Json<'_>) -> Value {
+    if let Some(answer) = ElicitAnswer::of(response) {
+        assert_eq!(answer.action(), Action::Accept);
+        let content = open(answer.content());
+        return object([
+            ("action", Some("accept".into())),
+            ("content", (content != json!({})).then_some(content)),
+        ]);
+    }
+    if let Some(said) = Sampled::of(response) {
+        let mut pieces: Vec<Value> = said.content().map(open).collect();
+        let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };
+        return object([
+            ("role", Some(said.role().as_str().into())),
+            ("content", Some(content)),
+            ("model", Some(string(said.model()))),
+            ("stopReason", said.stop_reason().map(string)),
+        ]);
+    }
+    let roots = Roots::of(response).expect("it is one of these");
+    let roots =
+        roots.map(|root| object([("uri", Some(string(root.uri()))), ("name", root.name().map(string))]));
+    json!({"roots": roots.collect::<Vec<_>>()})
+}

@@ -1,0 +1,111 @@
+//! Subscriptions and cancellations: examples that belong to a request, whose id is the machine's own.
+
+use mcp_proto::client::{Event, Filter, Listed, Options, Outcome};
+use mcp_proto::{Client, NotNow, Ticket};
+use serde_json::{Value, json};
+
+use crate::peer::Peer;
+use crate::rebuild::{object, open, some, string};
+
+const ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Subscribes to what the parameters of an example say.
+pub(crate) fn listen(client: &mut Client<'_>, params: &Value) -> Result<Ticket, NotNow> {
+    let wanted = &params["notifications"];
+    let uris = wanted["resourceSubscriptions"].as_array().map_or(&[][..], Vec::as_slice);
+    let uris: Vec<&str> = uris.iter().map(|uri| uri.as_str().unwrap()).collect();
+    let mut filter = Filter::NOTHING.uris(&uris);
+    if wanted["toolsListChanged"] == true {
+        filter = filter.tools();
+    }
+    if wanted["promptsListChanged"] == true {
+        filter = filter.prompts();
+    }
+    if wanted["resourcesListChanged"] == true {
+        filter = filter.resources();
+    }
+    client.listen(filter, Options::DEFAULT)
+}
+
+/// A client with a subscription that waits for its acknowledgment, and the id of that.
+fn listening() -> (Peer, Ticket, Value) {
+    let mut peer = Peer::connected();
+    let ticket = peer.client.listen(Filter::NOTHING.tools(), Options::DEFAULT).unwrap();
+    let id = peer.sent().pop().unwrap()["id"].clone();
+    (peer, ticket, id)
+}
+
+/// A notification under a subscription, or its parameters. Which subscription it is has become a ticket.
+pub(crate) fn notification(method: &str, params: &Value) -> Value {
+    let (mut peer, ticket, id) = listening();
+    let mut params = params.clone();
+    let under = params["_meta"].get(ID).cloned();
+    params["_meta"][ID] = id.clone();
+    let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+    if method != "notifications/subscriptions/acknowledged" {
+        let taken_up = json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {"_meta": {ID: id}, "notifications": {}}});
+        peer.hear(&taken_up, |_| Value::Null);
+    }
+    let mut found = peer.hear(&message, |event| read(event, method, ticket));
+    match under {
+        Some(under) => found["_meta"] = json!({ID: under}),
+        None => _ = found.as_object_mut().unwrap().remove("_meta"),
+    }
+    found
+}
+
+fn read(event: &Event<'_>, method: &str, ticket: Ticket) -> Value {
+    match event {
+        Event::Acknowledged(it) => {
+            assert_eq!(it.ticket(), ticket);
+            let flag = |on: bool| on.then_some(Value::Bool(true));
+            let told = object([
+                ("toolsListChanged", flag(it.tools())),
+                ("promptsListChanged", flag(it.prompts())),
+                ("resourcesListChanged", flag(it.resources())),
+                ("resourceSubscriptions", some(it.uris().map(string))),
+            ]);
+            json!({"notifications": told})
+        }
+        Event::Changed { listed, subscription } => {
+            assert_eq!(*subscription, Some(ticket));
+            let name = match listed {
+                Listed::Tools => "tools",
+                Listed::Resources => "resources",
+                Listed::Prompts => "prompts",
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(method, format!("notifications/{name}/list_changed"));
+            json!({})
+        }
+        Event::Updated { resource, subscription } => {
+            assert_eq!(*subscription, Some(ticket));
+            object([("uri", resource.uri().map(string)), ("_meta", resource.meta().map(open))])
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The result that ends a subscription.
+pub(crate) fn end(result: &Value) -> Value {
+    let (mut peer, ticket, id) = listening();
+    peer.hear(&json!({"jsonrpc": "2.0", "id": id, "result": result}), |event| {
+        let Event::Finished(end) = event else { panic!("{event:?}") };
+        let Outcome::Result(result) = end.outcome() else { panic!("{end:?}") };
+        assert_eq!(end.ticket(), ticket);
+        open(result)
+    })
+}
+
+/// The cancellation of a request, for the reason of the example.
+pub(crate) fn cancelled(params: &Value) -> Value {
+    let mut peer = Peer::connected();
+    let ticket = peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();
+    let id = peer.sent().pop().unwrap()["id"].clone();
+    peer.client.cancel(ticket, params["reason"].as_str().unwrap()).unwrap();
+    let mut sent = peer.sent().pop().unwrap();
+    assert_eq!(sent["method"], "notifications/cancelled");
+    assert_eq!(sent["params"]["requestId"], id);
+    sent["params"]["requestId"] = params["requestId"].clone();
+    sent["params"].take()
+}
