@@ -81,3 +81,29 @@ impl<'a> InputRequest<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_copied_can_be_viewed_again() {
+        let cases = [
+            ("roots/list", "{}"),
+            ("elicitation/create", r#"{"message":"m","requestedSchema":{}}"#),
+            ("elicitation/create", r#"{"mode":"url","message":"m","url":"u"}"#),
+            ("sampling/createMessage", r#"{"messages":[],"maxTokens":1}"#),
+        ];
+        for (at, (method, params)) in cases.into_iter().enumerate() {
+            let view = InputRequest::view(method, Json::parse(params.as_bytes()).unwrap()).unwrap();
+            let kind = match view {
+                InputRequest::Roots => 0,
+                InputRequest::Elicit(_) => 1,
+                InputRequest::OpenUrl(_) => 2,
+                InputRequest::Sample(_) => 3,
+            };
+            assert_eq!((kind, view.method(), view.raw().raw()), (at, method, params));
+        }
+        assert!(InputRequest::view("tools/call", Json::EMPTY_OBJECT).is_none());
+    }
+}
