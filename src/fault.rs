@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::json::ScanError;
+use crate::json::{Decimal, Digits, ScanError};
 use crate::rpc::code;
 
 /// Something went wrong and was dealt with. The connection goes on.
@@ -235,15 +235,17 @@ impl fmt::Display for Fault {
         match self {
             Fault::NotJson(error) => write!(f, ": {error}"),
             Fault::LineTooLong { limit } | Fault::IdTooLong { limit } | Fault::ReplyTooLarge { limit } => {
-                write!(f, " (at most {limit} bytes)")
+                write!(f, " (at most {} bytes)", Digits::of(*limit))
             }
-            Fault::TooDeep { limit } => write!(f, " (at most {limit} levels)"),
+            Fault::TooDeep { limit } => write!(f, " (at most {} levels)", Digits(u64::from(*limit))),
             Fault::TooManyInFlight { limit } | Fault::BatchTooLarge { limit } => {
-                write!(f, " (at most {limit})")
+                write!(f, " (at most {})", Digits::of(*limit))
             }
-            Fault::TooManyWatched { limit } => write!(f, " (their URIs have at most {limit} bytes)"),
-            Fault::ErrorWithoutId { code } => write!(f, " (code {code})"),
-            Fault::EntriesLeftOut { count } => write!(f, " ({count})"),
+            Fault::TooManyWatched { limit } => {
+                write!(f, " (their URIs have at most {} bytes)", Digits::of(*limit))
+            }
+            Fault::ErrorWithoutId { code } => write!(f, " (code {})", Decimal::from(*code)),
+            Fault::EntriesLeftOut { count } => write!(f, " ({})", Digits::of(*count)),
             _ => Ok(()),
         }
     }

@@ -7,7 +7,9 @@
 //! Specification: every revision, *Transports*, *stdio*.
 
 mod batch;
+mod frames;
 
+use frames::{Frames, Framing};
 use memchr::memchr;
 
 use crate::buffer::{Buffer, copy, shift};
@@ -55,9 +57,10 @@ pub(crate) struct Input<'b> {
     discard: Option<Capture>,
     /// The line that waits, with its length and the number of bytes to release with it.
     line: Option<(Line, usize, usize)>,
-    frames: bool,
-    /// Frame mode: a whole message is in the buffer, from this stream, parsed before or not.
-    frame: Option<(StreamId, Option<Envelope>)>,
+    /// Who takes whole messages, in frame mode.
+    framing: Option<&'static dyn Framing>,
+    /// Frame mode: a whole message is in the buffer, from this stream.
+    frame: Option<StreamId>,
     id_limit: usize,
     /// What others have parsed is scanned again: they know nothing of a lower limit of nesting.
     rescans: bool,
@@ -94,7 +97,7 @@ impl<'b> Input<'b> {
             scanner: Scanner::new(depth),
             discard: None,
             line: None,
-            frames: false,
+            framing: None,
             frame: None,
             id_limit,
             rescans: depth < DEPTH_LIMIT,
@@ -109,7 +112,7 @@ impl<'b> Input<'b> {
     }
 
     pub(crate) fn use_frames(&mut self) {
-        self.frames = true;
+        self.framing = Some(&Frames);
     }
 
     pub(crate) fn set_id_limit(&mut self, limit: usize) {
@@ -148,7 +151,10 @@ impl<'b> Input<'b> {
     /// The line that waits, found first if it has to be.
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
-            self.line = if self.frames { self.find_frame() } else { self.find_line() };
+            self.line = match self.framing {
+                Some(framing) => framing.find(self),
+                None => self.find_line(),
+            };
         }
         self.line.map(|(line, _, _)| line)
     }
@@ -240,33 +246,6 @@ impl<'b> Input<'b> {
                 }
                 content => return Some((line(content), length, whole)),
             }
-        }
-    }
-
-    fn find_frame(&mut self) -> Option<(Line, usize, usize)> {
-        let (stream, envelope) = self.frame?;
-        if let Some(capture) = self.discard {
-            return Some(self.discarded(capture, 0));
-        }
-        let bytes = self.buffer.bytes().get(..self.end).unwrap_or_default();
-        if bytes.starts_with(&BYTE_ORDER_MARK) {
-            self.start = BYTE_ORDER_MARK.len();
-        }
-        let content = match envelope {
-            Some(envelope) => Content::Message(envelope),
-            None => {
-                self.scanner.feed(bytes.get(self.start..).unwrap_or_default());
-                self.finish()
-            }
-        };
-        let length = self.end.saturating_sub(self.start);
-        match content {
-            Content::Broken(error, _) if error.kind == ScanErrorKind::Empty => {
-                self.start = self.end;
-                self.begin();
-                None
-            }
-            content => Some((Line { content, stream }, length, length)),
         }
     }
 
@@ -362,7 +341,7 @@ impl<'b> Input<'b> {
     /// Called when no line waits, or one waits that cannot be dealt with yet.
     pub(crate) fn make_room(&mut self) {
         let too_long_waits = matches!(self.line, Some((Line { content: Content::TooLong { .. }, .. }, _, _)));
-        if self.frames || self.eof || too_long_waits {
+        if self.framing.is_some() || self.eof || too_long_waits {
             self.reserve();
             return;
         }
@@ -438,32 +417,14 @@ impl Door for Input<'_> {
             return;
         }
         self.end = self.end.saturating_add(n).min(self.buffer.bytes().len());
-        if self.frames && n > 0 {
-            self.frame = Some((stream, None));
+        if self.framing.is_some() && n > 0 {
+            self.frame = Some(stream);
         }
     }
 
     fn message(&mut self, message: &[u8], envelope: Option<Envelope>, stream: StreamId) -> bool {
-        if !self.frames || !self.is_open() {
-            return false;
-        }
-        let mut room = self.buffer.room();
-        match room.ensure(message.len()).and_then(|room| room.get_mut(..message.len())) {
-            Some(room) => {
-                copy(room, message);
-                self.end = message.len();
-                self.frame = Some((stream, envelope.filter(|_| !self.rescans)));
-            }
-            None => {
-                let room = self.capture_room();
-                let _ = self.buffer.room().ensure(room);
-                let mut capture = Capture { stream, ..Capture::default() };
-                let kept = self.buffer.bytes_mut().get_mut(..room).unwrap_or_default();
-                keep_id(&mut self.scanner, &mut capture, message, kept);
-                self.discard = Some(capture);
-                self.frame = Some((stream, None));
-            }
-        }
+        let Some(framing) = self.framing.filter(|_| self.is_open()) else { return false };
+        framing.take(self, message, envelope, stream);
         true
     }
 

@@ -38,7 +38,8 @@ pub enum Lost {
     EndlessList,
     /// A cursor is longer than what can be kept of it.
     CursorTooLong,
-    /// The server has asked for input, and its state is longer than what can be kept of it (`2026-07-28`).
+    /// The server has asked for input, and there is too little room to keep its state, or what the host wants in `_meta`,
+    /// until the request is sent again (`2026-07-28`).
     StateTooLong,
     /// The server has asked for input too often (`2026-07-28`).
     TooManyRounds,
@@ -54,7 +55,7 @@ impl core::fmt::Display for Lost {
             Lost::Invalid => "the answer is not valid",
             Lost::EndlessList => "the list does not end",
             Lost::CursorTooLong => "a cursor of the list is too long to be kept",
-            Lost::StateTooLong => "the state of the request is too long to be kept",
+            Lost::StateTooLong => "the state of the request, or its `_meta`, is too long to be kept",
             Lost::TooManyRounds => "the server has asked for input too often",
         })
     }
@@ -146,7 +147,7 @@ impl<'a> RpcError<'a> {
         let is_it = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
         let listed = self.data().filter(|_| is_it).and_then(|data| data.get("elicitations"));
         let listed = listed.unwrap_or(Json::NULL).elements();
-        listed.filter(|params| OpenUrl::is_one(*params)).map(|params| OpenUrl { params })
+        listed.filter(|params| OpenUrl::is_one(*params)).map(OpenUrl::of)
     }
 
     /// More about it.

@@ -1,7 +1,7 @@
 //! What a server of the handshake era asks of the client: who hears of it, and what is answered, now or later.
 mod wire;
 
-use mcp_proto::client::{Asked, IncludeContext, InputRequest, Property, SampleBlock, ToolChoice};
+use mcp_proto::client::{Asked, Content, IncludeContext, InputRequest, Property, Role, ToolChoice};
 use mcp_proto::{ClientCapabilities as C, Revision};
 use wire::{Setup, ShownOnFailure};
 
@@ -120,12 +120,29 @@ fn what_was_declared_is_asked_and_answered() {
             |asked| {
                 asked.sampled("m", "", |content| {
                     content.block(|out| {
-                        let _ = out.raw(r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#);
+                        let _ = out.raw(r#"{"type":"text","text":"a","_meta":{}}"#);
                     })
                 })
             },
             "asked sample 9",
+            r#"{"id":1,"result":{"role":"assistant","model":"m","content":{"type":"text","text":"a","_meta":{}}}}"#,
+        ),
+        (
+            SAMPLE,
+            |asked| asked.sampled("m", "", |content| content.image(&[0], "image/png")),
+            "asked sample 9",
             r#"{"id":1,"result":{"role":"assistant","model":"m","content":{"type":"image","data":"AA==","mimeType":"image/png"}}}"#,
+        ),
+        (
+            SAMPLE,
+            |asked| {
+                asked.sampled("m", "", |content| {
+                    content.text("hear");
+                    content.audio(b"foob", "audio/wav");
+                })
+            },
+            "asked sample 9",
+            r#"{"id":1,"result":{"role":"assistant","model":"m","content":[{"type":"text","text":"hear"},{"type":"audio","data":"Zm9vYg==","mimeType":"audio/wav"}]}}"#,
         ),
         (
             SAMPLE,
@@ -342,17 +359,17 @@ fn a_sample_shows_what_was_said_and_what_is_wanted() {
             let said: Vec<String> = sample
                 .messages()
                 .map(|message| {
-                    let blocks: Vec<SampleBlock<'_>> = message.content().collect();
-                    format!("{} {blocks:?}", message.is_by_assistant())
+                    let blocks: Vec<Content<'_>> = message.content().collect();
+                    format!("{} {blocks:?}", message.role() == Some(Role::Assistant))
                 })
                 .collect();
             assert_eq!(
                 said,
                 [
                     r#"false [Text("a\u0062")]"#,
-                    r#"true [ToolUse { id: "u", name: "t", input: {"n":1} }, Image { data: "AA==", mime_type: "image/png" }]"#,
-                    r#"false [ToolResult { tool_use_id: "u", content: [{"type":"text","text":"r"}], structured: None, is_error: true }]"#,
-                    r#"false [Audio { data: "", mime_type: "audio/wav" }, Other({"type":"new"})]"#,
+                    r#"true [ToolUse { id: "u", name: "t", input: {"n":1} }, Image { data: Base64 { text: "AA==" }, mime: Some("image/png") }]"#,
+                    r#"false [ToolResult { tool_use_id: "u", result: ToolResult { json: {"type":"tool_result","toolUseId":"u","content":[{"type":"text","text":"r"}],"isError":true} } }]"#,
+                    r#"false [Audio { data: Base64 { text: "" }, mime: Some("audio/wav") }, Other({"type":"new"})]"#,
                 ]
             );
             assert_eq!((sample.max_tokens(), sample.include_context()), (9, IncludeContext::ThisServer));

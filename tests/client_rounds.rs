@@ -195,6 +195,31 @@ fn what_asks_for_nothing_or_for_what_was_not_declared_is_no_result() {
 }
 
 #[test]
+fn what_the_host_wants_in_meta_goes_with_every_round_if_it_can_be_kept() {
+    let options = DEFAULT.meta(r#"{"traceparent":"00-1-2-01"}"#);
+    let asks = |state: &str| asks("add", &format!(r#","requestState":"{state}""#));
+    run(Setup { slots: 2, text: 80, ..setup() }, |wire| {
+        let ticket = wire.call("add", options).unwrap();
+        for state in ["1", "12345678901"] {
+            wire.forget().server(&asks(state)).heard(&["add: needs [] and a state"]);
+            resume(wire, ticket, |_| {}).unwrap();
+            let line = wire.sent_lines().remove(0);
+            assert!(line.contains(&format!(r#""requestState":"{state}""#)), "{line}");
+            assert!(line.contains(r#""traceparent":"00-1-2-01""#), "{line}");
+        }
+        wire.forget().server(&asks("123456789012")).heard(&["add: lost StateTooLong"]);
+    });
+    run(Setup { slots: 2, text: 52, ..setup() }, |wire| {
+        // It is missed only when the server asks back.
+        wire.call("add", options).unwrap();
+        wire.forget().server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
+        wire.call("sub", options).unwrap();
+        let question = asks("").replace("@add", "@sub");
+        wire.forget().server(&question).heard(&["sub: lost StateTooLong"]);
+    });
+}
+
+#[test]
 fn a_state_that_does_not_fit_or_too_many_rounds_end_the_request() {
     run(Setup { slots: 2, text: 20, ..setup() }, |wire| {
         // With its quotes, it fills the text of a slot.

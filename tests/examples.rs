@@ -1,6 +1,7 @@
 //! The examples, as the processes that they are.
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 fn example(name: &str) -> Command {
     let test = std::env::current_exe().unwrap();
@@ -21,7 +22,6 @@ fn the_demo_finds_everything_as_it_should_be() {
 
 #[test]
 fn the_server_answers_on_stdout_and_ends_with_its_input() {
-    use std::io::Write;
     let mut child = example("stdio_server")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -92,4 +92,121 @@ fn inspect_shows_a_server_of_either_era_and_its_exit_code_tells_success() {
             assert!(text.contains(words), "{arguments:?}: {words} is missing in\n{text}");
         }
     }
+}
+
+/// A server that is spoken with line by line.
+struct Talk {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Talk {
+    fn with(name: &str) -> Talk {
+        let mut command = example(name);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Talk { input: child.stdin.take(), output, child }
+    }
+
+    /// Sends a message, and expects a line for each text, with that text in it. Returns the last one.
+    fn says(&mut self, message: &str, answers: &[&str]) -> String {
+        let mut line = String::new();
+        writeln!(self.input.as_mut().unwrap(), r#"{{"jsonrpc":"2.0",{message}}}"#).unwrap();
+        for expected in answers {
+            line.clear();
+            self.output.read_line(&mut line).unwrap();
+            assert!(line.contains(expected), "{message}: {expected} is missing in\n{line}");
+        }
+        line
+    }
+
+    /// Answers what the server has asked in this line.
+    fn answers(&mut self, asked: &str, answer: &str, expected: &str) {
+        let id = asked.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+        self.says(&format!(r#""id":{id},{answer}"#), &[expected]);
+    }
+
+    fn ends(mut self) {
+        drop(self.input.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn the_server_with_everything_asks_and_tells_in_a_session() {
+    let mut talk = Talk::with("everything_server");
+    let client =
+        r#""capabilities":{"elicitation":{"form":{},"url":{}}},"clientInfo":{"name":"t","version":"1"}"#;
+    talk.says(
+        &format!(r#""id":0,"method":"initialize","params":{{"protocolVersion":"2025-11-25",{client}}}"#),
+        &[r#""resources":{"subscribe":true,"listChanged":true}"#],
+    );
+    talk.says(r#""method":"notifications/initialized""#, &[]);
+    let call = |id: u32, tool: &str, arguments: &str| {
+        format!(r#""id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}"#)
+    };
+    // A worker asks, and what it was told is in its answer.
+    let form =
+        talk.says(&call(1, "ask_form", "{}"), &[r#""method":"elicitation/create","params":{"mode":"form""#]);
+    let filled_in = r#""result":{"action":"accept","content":{"name":"Ada"}}"#;
+    talk.answers(&form, filled_in, r#"action=accept, content={\"name\":\"Ada\"}"#);
+    let page = talk.says(&call(2, "ask_page", "{}"), &[r#""mode":"url""#]);
+    talk.answers(&page, r#""error":{"code":-1,"message":"not now"}"#, "not now (-1)");
+    talk.says(&call(3, "ask_model", "{}"), &[r#"the client does not support this"}],"isError":true"#]);
+    // Notes come, are watched, listed, completed, and read.
+    let subscribe = r#""method":"resources/subscribe","params":{"uri":"note://milk"}"#;
+    talk.says(&format!(r#""id":4,{subscribe}"#), &[r#""id":4,"result":{}"#]);
+    talk.says(
+        &call(5, "write_note", r#"{"name":"milk","text":"two bottles"}"#),
+        &[
+            r#""type":"resource_link","uri":"note://milk""#,
+            "notifications/resources/list_changed",
+            r#"notifications/resources/updated","params":{"uri":"note://milk"}"#,
+        ],
+    );
+    talk.says(r#""id":6,"method":"resources/list""#, &[r#""uri":"note://milk","name":"milk""#]);
+    let ask = r#""ref":{"type":"ref/prompt","name":"discuss_note"},"argument":{"name":"name","value":"mi"}"#;
+    talk.says(
+        &format!(r#""id":7,"method":"completion/complete","params":{{{ask}}}"#),
+        &[r#""values":["milk"]"#],
+    );
+    talk.says(r#""id":8,"method":"resources/read","params":{"uri":"note://milk"}"#, &["two bottles"]);
+    talk.says(r#""id":9,"method":"resources/read","params":{"uri":"note://beer"}"#, &[r#""code":-32002"#]);
+    // The schema of the arguments is the one of their decoder.
+    talk.says(&call(10, "slow", r#"{"seconds":3601}"#), &["`seconds`: expected an integer from 0 to 3600"]);
+    talk.ends();
+}
+
+#[test]
+fn the_server_with_everything_takes_several_rounds_without_a_session() {
+    let mut talk = Talk::with("everything_server");
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
+    let mut call = |tool: &str, more: &str, answer: &str| {
+        let params = format!(r#""name":"{tool}",{meta}{more}"#);
+        talk.says(&format!(r#""id":1,"method":"tools/call","params":{{{params}}}"#), &[answer]);
+    };
+    let accepts = r#","inputResponses":{"form":{"action":"accept","content":{"name":"Ada"}}}"#;
+    call("ask_form", "", r#""inputRequests":{"form":{"method":"elicitation/create""#);
+    call("ask_form", accepts, r#"content={\"name\":\"Ada\"}"#);
+    call(
+        "ask_roots",
+        "",
+        r#""code":-32021,"message":"Missing required client capability","data":{"requiredCapabilities":{"roots":{}}}"#,
+    );
+    let tool = "test_input_required_result_tampered_state";
+    call(tool, "", r#""requestState":"1."#);
+    call(tool, r#","requestState":"1.0000000000000000""#, r#""code":-32602"#);
+    call("add", r#","arguments":{"a":2,"b":40}"#, r#""structuredContent":{"sum":42}"#);
+    talk.says(
+        &format!(r#""id":"s","method":"subscriptions/listen","params":{{{meta},"notifications":{{"toolsListChanged":true,"resourceSubscriptions":["clock://ticks"]}}}}"#),
+        &["notifications/subscriptions/acknowledged"],
+    );
+    let tick = format!(r#""id":1,"method":"tools/call","params":{{"name":"tick",{meta}}}"#);
+    talk.says(
+        &tick,
+        &[r#""id":1,"result""#, r#""io.modelcontextprotocol/subscriptionId":"s"},"uri":"clock://ticks""#],
+    );
+    talk.ends();
 }

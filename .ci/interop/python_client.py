@@ -68,8 +68,8 @@ class Sdk1:
 
     sends_cancel = False
 
-    def __init__(self, command, version, problems):
-        self.command, self.version, self.problems = command, version, problems
+    def __init__(self, command, version, problems, **callbacks):
+        self.command, self.version, self.problems, self.callbacks = command, version, problems, callbacks
 
     async def __aenter__(self):
         import mcp
@@ -79,7 +79,7 @@ class Sdk1:
         self.mcp, self.stack = mcp, contextlib.AsyncExitStack()
         parameters = mcp.StdioServerParameters(command=self.command[0], args=self.command[1:])
         read, write = await self.stack.enter_async_context(mcp.stdio_client(parameters))
-        session = mcp.ClientSession(read, write, message_handler=self.problems.on_message)
+        session = mcp.ClientSession(read, write, message_handler=self.problems.on_message, **self.callbacks)
         self.session = await self.stack.enter_async_context(session)
         result = await self.session.initialize()
         self.agreed, self.server_info = result.protocolVersion, result.serverInfo
@@ -115,8 +115,8 @@ class Sdk2:
 
     sends_cancel = True
 
-    def __init__(self, command, mode, problems):
-        self.command, self.mode, self.problems = command, mode, problems
+    def __init__(self, command, mode, problems, **callbacks):
+        self.command, self.mode, self.problems, self.callbacks = command, mode, problems, callbacks
 
     async def __aenter__(self):
         import mcp
@@ -127,7 +127,8 @@ class Sdk2:
             mcp.client.session.LATEST_HANDSHAKE_VERSION, mode = mode, "legacy"
         parameters = mcp.StdioServerParameters(command=self.command[0], args=self.command[1:])
         self.mcp = mcp
-        self.client = mcp.Client(parameters, mode=mode, message_handler=self.problems.on_message, cache=None)
+        handler = self.problems.on_message
+        self.client = mcp.Client(parameters, mode=mode, message_handler=handler, cache=None, **self.callbacks)
         await self.client.__aenter__()
         self.agreed, self.server_info = self.client.protocol_version, self.client.server_info
         return self
@@ -344,4 +345,5 @@ def main():
         print(f"RESULT {label} | ok", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,10 +10,11 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual as same } from 'node:util';
 
-const STATELESS = '2026-07-28';
-const HANDSHAKE = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
+export const STATELESS = '2026-07-28';
+export const HANDSHAKE = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 const RUN_LIMIT = 90_000; // for one whole run
 const TEXTS = {
   plain: 'hello',
@@ -28,11 +29,11 @@ const TEXTS = {
 // go by itself, and then there is no note.
 const WITNESS = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-; trap "kill -9 $!; exit 1" TERM; wait $!; echo "$?" >"$0.$$"';
 
-class Failed extends Error {}
+export class Failed extends Error {}
 
 const ok = (what) => console.log(`  ok  ${what}`);
 const short = (value) => (JSON.stringify(value) ?? 'nothing').slice(0, 200);
-function expect(what, got, wanted) {
+export function expect(what, got, wanted) {
   if (!same(got, wanted)) throw new Failed(`${what}: expected ${short(wanted)}, got ${short(got)}`);
 }
 function textOf(result) {
@@ -43,15 +44,15 @@ function textOf(result) {
 }
 
 // 1.x has the handshake only, and always asks for its newest revision.
-async function sdk1() {
+export async function sdk1() {
   const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
   const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
   return {
     Transport: StdioClientTransport,
-    connect: async (transport) => {
+    connect: async (transport, mode, options = {}) => {
       let agreed;
       transport.setProtocolVersion = (version) => { agreed = version; };
-      const client = new Client({ name: 'interop', version: '1' });
+      const client = new Client({ name: 'interop', version: '1' }, options);
       return {
         client,
         open: () => client.connect(transport),
@@ -63,20 +64,20 @@ async function sdk1() {
 }
 
 // 2.x has both eras. `auto` and a pinned version ask server/discover first, on a server process of its own.
-async function sdk2() {
+export async function sdk2() {
   const { Client } = await import('@modelcontextprotocol/client');
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   return {
     Transport: StdioClientTransport,
-    connect: async (transport, mode) => {
+    connect: async (transport, mode, options = {}) => {
       const handshake = HANDSHAKE.includes(mode);
-      const client = new Client({ name: 'interop', version: '1' }, handshake
+      const client = new Client({ name: 'interop', version: '1' }, { ...options, ...(handshake
         ? { supportedProtocolVersions: [mode] }
-        : { versionNegotiation: { mode: mode === 'auto' ? 'auto' : { pin: mode } } });
+        : { versionNegotiation: { mode: mode === 'auto' ? 'auto' : { pin: mode } } }) });
       return {
         client,
         open: () => client.connect(transport),
-        call: (name, args, options) => client.callTool({ name, arguments: args }, options),
+        call: (name, args, options, _meta) => client.callTool({ name, arguments: args, _meta }, options),
         agreed: () => client.getNegotiatedProtocolVersion(),
       };
     },
@@ -241,22 +242,26 @@ async function run(sdk, mode, command) {
   }
 }
 
-const command = process.argv.slice(2);
-const versionOf = (name) => createRequire(import.meta.url)(`./node_modules/${name}/package.json`).version;
-const runs = [
-  [`typescript sdk ${versionOf('@modelcontextprotocol/sdk')}`, sdk1, ['2025-11-25']],
-  [`typescript client ${versionOf('@modelcontextprotocol/client')}`, sdk2, [...HANDSHAKE, 'auto', STATELESS]],
-];
-for (const [name, load, modes] of runs) {
-  for (const mode of modes) {
-    const label = `${name} | ${mode}`;
-    console.log(label);
-    try {
-      await run(await load(), mode, command);
-    } catch (error) {
-      console.log(`FAILED ${label}: ${error.message}\nRESULT ${label} | FAILED`);
-      process.exit(1);
+export const versionOf = (name) => createRequire(import.meta.url)(`./node_modules/${name}/package.json`).version;
+
+async function main(command) {
+  const runs = [
+    [`typescript sdk ${versionOf('@modelcontextprotocol/sdk')}`, sdk1, ['2025-11-25']],
+    [`typescript client ${versionOf('@modelcontextprotocol/client')}`, sdk2, [...HANDSHAKE, 'auto', STATELESS]],
+  ];
+  for (const [name, load, modes] of runs) {
+    for (const mode of modes) {
+      const label = `${name} | ${mode}`;
+      console.log(label);
+      try {
+        await run(await load(), mode, command);
+      } catch (error) {
+        console.log(`FAILED ${label}: ${error.message}\nRESULT ${label} | FAILED`);
+        process.exit(1);
+      }
+      console.log(`RESULT ${label} | ok`);
     }
-    console.log(`RESULT ${label} | ok`);
   }
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

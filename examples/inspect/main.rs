@@ -5,26 +5,26 @@
 //! cargo run --example inspect -- --call add --args '{"a":2,"b":40}' --trace -- COMMAND…
 //! ```
 //!
-//! Starts the command as a child process and speaks to it on its stdin and stdout. Shows who it is, what it can do and
-//! its tools; with `--call` also what a tool answers, with `--trace` every message. The exit code is 0 if all that was
-//! asked for worked.
+//! Starts the command as a child process and speaks to it on its stdin and stdout, in whichever era it is of. Shows who it
+//! is and what it offers, then does what the options say: calls a tool, reads a resource, gets a prompt, listens. What the
+//! server asks back is asked on the terminal. The exit code is 0 if all that was asked for worked.
 
+mod content;
+mod host;
 mod options;
-mod process;
 mod show;
+mod table;
 mod trace;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+use std::sync::mpsc::channel;
+use std::thread;
 
-use mcp_proto::client::{ClientInfo, Event, Failure, Options, Outcome, Timeouts};
-use mcp_proto::{Action, Buffer, Client, Clock, Millis, Ticket};
+use mcp_proto::Era;
+use mcp_proto::client::{Listed, Reference};
+use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, PeerError, Subscription};
 
 use options::{Arguments, USAGE};
-use process::Process;
-use trace::Trace;
-
-/// The longest line that is taken from a server, in bytes.
-const LINE: usize = 64 << 20;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::parse(std::env::args().skip(1)) {
@@ -44,111 +44,93 @@ fn main() -> ExitCode {
 }
 
 fn inspect(arguments: &Arguments) -> Result<(), String> {
-    let timeouts = Timeouts { request: arguments.timeout, ..Timeouts::DEFAULT };
-    let info =
-        ClientInfo::new("inspect", env!("CARGO_PKG_VERSION")).connect(arguments.connect).timeouts(timeouts);
-    let mut process = Process::start(&arguments.command)?;
-    let mut trace = Trace::default();
-    let mut client =
-        Client::new(&info, Buffer::grown(LINE), Buffer::grown(LINE)).map_err(|why| why.to_string())?;
-    client = client.in_flight_grown(4);
+    let (shown, all_shown) = channel::<()>();
+    let (declared, host) = host::of(arguments);
+    let mut connector = Connector::new("inspect", env!("CARGO_PKG_VERSION"))
+        .connect(arguments.connect)
+        .longest_line(64 << 20)
+        .on_asked(declared, host)
+        .on_notice(move |notice| {
+            // It lives until every notice was shown.
+            let _shown = &shown;
+            show::notice(&notice);
+        });
     if arguments.trace {
-        client = client.observe(&mut trace);
+        connector = connector.observe(trace::Trace::default());
     }
-    let mut visit =
-        Visit { arguments, tools: show::Table::new(["TOOL", "ARGUMENTS", "WHAT IT DOES"]), call: None };
-    let outcome = visit.run(&mut client, &mut process);
-    process.end();
+    let (program, rest) = arguments.command.split_first().ok_or("no command")?;
+    let mut command = Command::new(program);
+    command.args(rest);
+    let client = connector.spawn(command).map_err(|error| format!("cannot connect to {program}: {error}"))?;
+    let outcome = visit(&client, arguments);
+    client.close();
+    drop(client);
+    let _ = all_shown.recv();
     outcome
 }
 
-/// One visit to a server: connect, list, call, leave.
-struct Visit<'v> {
-    arguments: &'v Arguments,
-    tools: show::Table<3>,
-    call: Option<Ticket>,
-}
-
-/// Whether there is more to do.
-#[derive(PartialEq)]
-enum Next {
-    More,
-    Done,
-}
-
-impl Visit<'_> {
-    fn run(&mut self, client: &mut Client<'_>, process: &mut Process) -> Result<(), String> {
-        let clock = Clock::start();
-        loop {
-            match client.poll(clock.now()) {
-                Action::Io(io) => process.move_bytes(io, &clock),
-                Action::Closed => return Err("the server has ended the connection".into()),
-                Action::Event => {
-                    if self.hear(client)? == Next::Done {
-                        return Ok(());
-                    }
-                }
-            }
+/// One visit to a server: looks at everything, and does what was asked for.
+fn visit(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
+    let mut options = CallOptions::new().timeout(arguments.timeout).with_progress();
+    if let Some(level) = arguments.level {
+        options = options.log_level(level);
+    }
+    let client = &client.with_options(options);
+    show::server(client.server());
+    show::offers(client)?;
+    if let Some(level) = arguments.level.filter(|_| is_of(client, Era::Handshake)) {
+        client.set_log_level(level).map_err(failed("setting the level of log messages"))?;
+    }
+    // Before anything that may change something.
+    let _subscription = subscribe(client, arguments)?;
+    if let Some(uri) = &arguments.read {
+        content::read(&client.read_resource(uri).map_err(failed(uri))?);
+    }
+    if let Some((name, given)) = &arguments.prompt {
+        let given: Vec<_> = given.iter().map(|(name, value)| (&**name, &**value)).collect();
+        content::prompt(&client.get_prompt(name, &given).map_err(failed(name))?);
+    }
+    if let Some([name, argument, value]) = &arguments.complete {
+        // A prompt's name is no URI.
+        let reference = if name.contains(':') { Reference::Resource(name) } else { Reference::Prompt(name) };
+        let proposed = client.complete(reference, argument, value, &[]).map_err(failed(name))?;
+        println!("{argument} may be: {}", proposed.values().join(", "));
+    }
+    if let Some((tool, given)) = &arguments.call {
+        let call = client.begin_json(tool, given, options).map_err(failed(tool))?;
+        let result = call.wait_with(|step| show::progress(&step)).map_err(failed(tool))?;
+        content::result(&result.view());
+        if result.is_error() {
+            return Err("the tool failed".into());
         }
     }
-
-    fn hear(&mut self, client: &mut Client<'_>) -> Result<Next, String> {
-        let Some(event) = client.event() else { return Ok(Next::More) };
-        match event {
-            Event::Connected(server) => {
-                show::server(&server);
-                let tools = server.capabilities().has(mcp_proto::ServerCapabilities::TOOLS);
-                if tools {
-                    client
-                        .list_tools(Options::DEFAULT)
-                        .map_err(|why| format!("cannot list its tools: {why}"))?;
-                    return Ok(Next::More);
-                }
-                return self.next(client);
-            }
-            Event::Failed(Failure::Closed) => return Err("the server ended before it answered".into()),
-            Event::Failed(why) => return Err(why.to_string()),
-            Event::Tools(page) => {
-                page.tools().for_each(|tool| self.tools.row(show::tool(&tool)));
-                if page.is_last() {
-                    self.tools.print();
-                    return self.next(client);
-                }
-            }
-            Event::Progress(step) => show::progress(&step),
-            Event::Log(message) => eprintln!("server: {}", message.data()),
-            Event::Finished(end) => {
-                let what = if Some(end.ticket()) == self.call { "the call" } else { "listing the tools" };
-                match (end.tool_result(), end.outcome()) {
-                    (Some(result), _) => {
-                        show::result(&result);
-                        return if result.is_error() {
-                            Err("the tool failed".into())
-                        } else {
-                            Ok(Next::Done)
-                        };
-                    }
-                    (None, Outcome::Error(error)) => return Err(format!("{what} was refused: {error}")),
-                    (None, Outcome::Lost(why)) => return Err(format!("{what} has no answer: {why}")),
-                    (None, _) => return Err(format!("{what} has an answer of an unknown kind")),
-                }
-            }
-            Event::Fault(fault) => eprintln!("server: {fault}"),
-            _ => {}
-        }
-        Ok(Next::More)
-    }
-
-    /// Everything is shown: makes the call that was asked for, if one was.
-    fn next(&mut self, client: &mut Client<'_>) -> Result<Next, String> {
-        let Some((tool, arguments)) = &self.arguments.call else { return Ok(Next::Done) };
-        let ticket = client
-            .call_json(tool, arguments, Options::DEFAULT.with_progress())
-            .map_err(|why| format!("cannot call {tool}: {why}"))?;
-        self.call = Some(ticket);
-        Ok(Next::More)
-    }
+    thread::sleep(arguments.listen);
+    Ok(())
 }
 
-/// How long a server may take to end after its stdin was closed.
-const PATIENCE: Millis = Millis::seconds(2);
+/// Subscribes in the way of the era: to resources one by one, or to everything at once, for as long as it is kept.
+fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subscription>, String> {
+    let uris: Vec<&str> = arguments.subscribe.iter().map(String::as_str).collect();
+    if is_of(client, Era::Handshake) {
+        uris.iter().try_for_each(|uri| client.subscribe(uri).map_err(failed(uri)))?;
+        return Ok(None);
+    }
+    if arguments.listen.is_zero() {
+        return Ok(None);
+    }
+    let lists = [Listed::Tools, Listed::Resources, Listed::Prompts];
+    let subscription = client.listen(&lists, &uris).map_err(failed("subscribing"))?;
+    println!("listening to {}\n", subscription.acknowledged());
+    Ok(Some(subscription))
+}
+
+fn is_of(client: &ClientHandle, era: Era) -> bool {
+    client.server().revision.era() == era
+}
+
+fn failed(what: &str) -> impl FnOnce(CallError) -> String {
+    move |why| match &why {
+        CallError::Server(PeerError { data: Some(data), .. }) => format!("{what}: {why}\n{data}"),
+        _ => format!("{what}: {why}"),
+    }
+}

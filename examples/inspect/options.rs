@@ -1,42 +1,74 @@
 //! The command line.
 
-use mcp_proto::Millis;
+use std::time::Duration;
+
+use mcp_proto::Level;
 use mcp_proto::client::Connect;
+use mcp_proto::json::{Json, Kind};
 
 pub(crate) const USAGE: &str = "\
-usage: inspect [--call TOOL] [--args JSON] [--era auto|legacy|modern] [--timeout SECONDS] [--trace] [--] COMMAND...
+usage: inspect [OPTION...] [--] COMMAND...
 
-  --call TOOL         call this tool
-  --args JSON         with these arguments: an object (none if not given)
-  --era WHICH         auto asks the server which era it is of, which is what happens if this is not given;
-                      legacy shakes hands, modern does not
-  --timeout SECONDS   how long to wait for an answer (60)
-  --trace             show every message";
+  --call TOOL              call this tool
+  --prompt NAME            get this prompt
+  --args JSON              with these arguments: an object (none if not given)
+  --read URI               read this resource
+  --complete REF ARG TEXT  what may ARG be that begins with TEXT? REF is a prompt or a URI template
+  --subscribe URI          hear when this resource changes (may be repeated)
+  --listen SECONDS         wait so long in the end, and show what is heard (5 after --subscribe)
+  --log-level LEVEL        show log messages from this level on: debug, info, notice, warning, error, ...
 
-#[derive(Debug)]
+  --answer NAME=VALUE      what the server's forms ask for (may be repeated); open=yes agrees to open addresses.
+                           Without it you are asked, if there is a terminal
+  --roots DIR              a folder that the server may know of (may be repeated)
+  --sample TEXT            what the model says when the server asks one
+
+  --era WHICH              auto asks the server which era it is of, which is what happens if this is not given;
+                           legacy shakes hands, modern does not
+  --timeout SECONDS        how long to wait for an answer (60)
+  --trace                  show every message";
+
+#[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub(crate) call: Option<(String, String)>,
+    pub(crate) prompt: Option<(String, Vec<(String, String)>)>,
+    pub(crate) read: Option<String>,
+    pub(crate) complete: Option<[String; 3]>,
+    pub(crate) subscribe: Vec<String>,
+    pub(crate) listen: Duration,
+    pub(crate) level: Option<Level>,
+    pub(crate) answers: Vec<(String, String)>,
+    pub(crate) roots: Vec<String>,
+    pub(crate) sample: Option<String>,
     pub(crate) connect: Connect,
-    pub(crate) timeout: Millis,
+    pub(crate) timeout: Duration,
     pub(crate) trace: bool,
     pub(crate) command: Vec<String>,
 }
 
 impl Arguments {
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-        let (mut tool, mut json) = (None, None);
-        let mut arguments = Arguments {
-            call: None,
-            connect: Connect::Automatic,
-            timeout: Millis::seconds(60),
-            trace: false,
-            command: Vec::new(),
-        };
+        let (mut tool, mut prompt, mut json) = (None, None, None);
+        let mut listen = None;
+        let mut arguments = Arguments { timeout: Duration::from_secs(60), ..Arguments::default() };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--call" => tool = Some(value()?),
+                "--prompt" => prompt = Some(value()?),
                 "--args" => json = Some(value()?),
+                "--read" => arguments.read = Some(value()?),
+                "--complete" => arguments.complete = Some([value()?, value()?, value()?]),
+                "--subscribe" => arguments.subscribe.push(value()?),
+                "--listen" => listen = Some(seconds(&value()?)?),
+                "--log-level" => arguments.level = Some(level(&value()?)?),
+                "--answer" => {
+                    let answer = value()?;
+                    let (name, value) = answer.split_once('=').ok_or("--answer needs NAME=VALUE")?;
+                    arguments.answers.push((name.into(), value.into()));
+                }
+                "--roots" => arguments.roots.push(value()?),
+                "--sample" => arguments.sample = Some(value()?),
                 "--trace" => arguments.trace = true,
                 "--era" => {
                     arguments.connect = match value()?.as_str() {
@@ -46,12 +78,7 @@ impl Arguments {
                         other => return Err(format!("{other} is no era: auto, legacy or modern")),
                     }
                 }
-                "--timeout" => {
-                    let seconds = value()?;
-                    let seconds =
-                        seconds.parse().map_err(|_| format!("{seconds} is no number of seconds"))?;
-                    arguments.timeout = Millis::seconds(seconds);
-                }
+                "--timeout" => arguments.timeout = seconds(&value()?)?,
                 "--help" | "-h" => return Err("inspect: a client for any server".into()),
                 "--" => arguments.command.extend(words.by_ref()),
                 option if option.starts_with('-') => return Err(format!("unknown option {option}")),
@@ -64,11 +91,33 @@ impl Arguments {
         if arguments.command.is_empty() {
             return Err("which server? Its command is missing".into());
         }
-        arguments.call = match (tool, json) {
-            (Some(tool), json) => Some((tool, json.unwrap_or("{}".into()))),
-            (None, Some(_)) => return Err("--args needs --call".into()),
-            (None, None) => None,
-        };
+        if json.is_some() && tool.is_none() && prompt.is_none() {
+            return Err("--args needs --call or --prompt".into());
+        }
+        let json = json.unwrap_or("{}".into());
+        arguments.prompt = prompt.map(|name| Ok::<_, String>((name, texts(&json)?))).transpose()?;
+        arguments.call = tool.map(|tool| (tool, json));
+        let default = if arguments.subscribe.is_empty() { 0 } else { 5 };
+        arguments.listen = listen.unwrap_or(Duration::from_secs(default));
         Ok(arguments)
     }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or(format!("{text} is no number of seconds"))
+}
+
+fn level(name: &str) -> Result<Level, String> {
+    Level::ALL.into_iter().find(|level| level.as_str() == name).ok_or(format!("{name} is no level"))
+}
+
+/// The members of an object, as texts: a prompt takes nothing else.
+fn texts(json: &str) -> Result<Vec<(String, String)>, String> {
+    let object = Json::parse(json.as_bytes()).map_err(|error| format!("--args is no JSON: {error}"))?;
+    if object.kind() != Kind::Object {
+        return Err("--args is no JSON object".into());
+    }
+    let text = |value: Json<'_>| value.string().map_or(value.to_string(), |text| text.to_string());
+    Ok(object.members().map(|(name, value)| (name.to_string(), text(value))).collect())
 }

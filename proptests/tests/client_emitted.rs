@@ -162,11 +162,10 @@ fn answer(mut asked: Asked<'_>, turn: usize) -> Option<Ticket> {
             content.text("one");
             content.tool_use("u", "t", |input| input.field_boolean("b", true));
         }),
-        (InputRequest::Sample(_), _) => asked.sampled("m", "x", |content| {
-            content.block(|out| {
-                let _ = out.raw(r#"{"type":"audio","data":"AA==","mimeType":"audio/wav"}"#);
-            });
-        }),
+        (InputRequest::Sample(_), 9) => asked.sampled("m", "x", |content| content.image(b"\0", "image/png")),
+        (InputRequest::Sample(_), _) => {
+            asked.sampled("m", "x", |content| content.audio(b"\0\xff", "audio/wav"))
+        }
         (_, 7) => asked.accept(|content| {
             content.field_string("s", "\u{7f}");
             content.field_integer("n", -3);
@@ -217,7 +216,7 @@ fn the_answers_of_a_client_that_has_declared_everything() {
         let mut host = Host::new(revision);
         let initialized = json!({ "protocolVersion": revision.as_str(), "capabilities": { "tools": {} }, "serverInfo": { "name": "s", "version": "1" } });
         host.server(&json!({ "jsonrpc": "2.0", "id": host.last("initialize"), "result": initialized }));
-        for turn in 0..10 {
+        for turn in 0..11 {
             host.turn = turn;
             for (at, (method, params)) in questions().into_iter().enumerate() {
                 let id = if at % 2 == 0 { json!(turn * 10 + at) } else { json!(format!("{turn} {at}")) };
@@ -236,7 +235,7 @@ fn the_answers_of_a_client_that_has_declared_everything() {
         // Each request got one answer, and the connection goes on.
         let lines = host.written.0.lock().unwrap().clone();
         let answers = lines.iter().filter(|line| !line.contains("\"method\"")).count();
-        assert_eq!(answers, 50, "{revision}: {lines:#?}");
+        assert_eq!(answers, 55, "{revision}: {lines:#?}");
     }
 }
 

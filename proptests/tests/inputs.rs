@@ -123,9 +123,12 @@ fn with_input(any: &AnyInput, then: &mut dyn FnMut(&dyn Input)) {
                 .iter()
                 .map(|(assistant, pieces)| (*assistant, pieces.iter().map(block).collect()))
                 .collect();
+            let value = [r#"{"a":1}"#, "[1]", "7"][usize::from(details % 3)];
             let inner = [Block::text("done"), Block::image(b"x", "image/png")];
-            let (call, result) =
-                ([Block::tool_use("1", "t", "{}")], [Block::tool_result("1", &inner).failed()]);
+            let (call, result) = (
+                [Block::tool_use("1", "t", "{}")],
+                [Block::tool_result("1", &inner).structured(value).failed()],
+            );
             let role = |assistant| if assistant { Role::Assistant } else { Role::User };
             let mut made: Vec<SampleMessage<'_>> = blocks
                 .iter()

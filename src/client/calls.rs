@@ -11,7 +11,6 @@ use super::Client;
 use super::asked::AskedReply;
 use super::lists::List;
 use super::options::Options;
-use super::request::Method;
 
 impl Client<'_> {
     /// Calls a tool. `arguments` writes them: an object.
@@ -66,7 +65,7 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, NotNow> {
         self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(Method::CallTool, methods::TOOLS_CALL.name, options, &mut |out| {
+        self.core.begin(methods::TOOLS_CALL.name, options, &mut |out| {
             out.field_string("name", tool);
             out.key("arguments");
             arguments(out)
@@ -92,10 +91,14 @@ impl Client<'_> {
     pub fn ping(&mut self, options: Options<'_>) -> Result<Ticket, NotNow> {
         let stateless = self.core.era() == Some(Era::Stateless);
         let method = if stateless { methods::SERVER_DISCOVER.name } else { methods::PING.name };
-        self.core.begin(Method::Plain, method, options, &mut |_| true)
+        self.core.begin(method, options, &mut |_| true)
     }
 
     /// Sends any other request. `params` writes its members, keys and values; `_meta` is the machine's.
+    ///
+    /// One whose method the client knows is that request, whoever has named it: a `tools/call` may
+    /// [need input](crate::client::InputRequired), and ends with a [`tool_result`](crate::client::Finished::tool_result).
+    /// Only the pages of a list do not follow by themselves.
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with), except that no capability is asked for.
@@ -106,7 +109,7 @@ impl Client<'_> {
         params: impl FnMut(&mut Writer<'_>),
     ) -> Result<Ticket, NotNow> {
         let mut params = params;
-        self.core.begin(Method::Other, method, options, &mut |out| out.members_checked(&mut params).is_ok())
+        self.core.begin(method, options, &mut |out| out.members_checked(&mut params).is_ok())
     }
 
     /// Cancels a request. Its ticket is gone; the server is told.

@@ -17,9 +17,11 @@ use crate::version::{Era, Revision, Revisions};
 use super::asked::{Owed, write_fault};
 use super::connect;
 use super::info::ClientInfo;
-use super::nature::Nature;
+use super::listen::LISTEN;
+use super::method::Method;
+use super::notify::write_notification;
 use super::options::{Meta, Options};
-use super::request::{Method, Outgoing, Stage};
+use super::request::{Outgoing, Stage};
 
 /// What is known of the server.
 #[derive(Debug, Clone, Copy)]
@@ -167,6 +169,16 @@ impl<'b> Core<'b> {
     /// Sends a request of the host's, if it may be sent now.
     pub(crate) fn begin(
         &mut self,
+        name: &str,
+        options: Options<'_>,
+        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<Ticket, NotNow> {
+        self.begin_as(Method::of(name), name, options, params)
+    }
+
+    /// The same for a method that is more than its name says.
+    pub(crate) fn begin_as(
+        &mut self,
         method: Method,
         name: &str,
         options: Options<'_>,
@@ -179,12 +191,11 @@ impl<'b> Core<'b> {
         }
         let more = options.members()?;
         // A server that does not log would not know what to do with a level.
-        let level = options.level.filter(|_| self.can(ServerCapabilities::LOGGING));
+        let level = options.log_level.filter(|_| self.can(ServerCapabilities::LOGGING));
         let timeouts = self.info.timeouts;
         let outgoing = Outgoing {
             sequence: self.sequence,
             method,
-            nature: Nature::of(name),
             stage: Stage::Waiting,
             wants_progress: options.progress,
             progress_resets: !options.fixed,
@@ -214,11 +225,7 @@ impl<'b> Core<'b> {
         });
         if let Err(Overflow) = sent {
             self.in_flight.release(ticket);
-            if !valid || self.output.is_empty() {
-                return Err(NotNow::Unwritable);
-            }
-            self.wants_room = true;
-            return Err(NotNow::Busy);
+            return Err(self.refused(valid));
         }
         self.sequence = self.sequence.saturating_add(1);
         // Due at once: the next poll starts its clock.
@@ -243,7 +250,7 @@ impl<'b> Core<'b> {
         }
         if self.owes_initialized {
             let sent = self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
-                out.token(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+                write_notification(out, methods::INITIALIZED.name, &mut |_| true);
             });
             self.owes_initialized = sent.is_err();
             return sent.is_ok();
@@ -251,7 +258,7 @@ impl<'b> Core<'b> {
         if self.owes_roots {
             let room = self.room();
             let sent = self.send(About::NOTIFICATION, room, &mut |out| {
-                out.token(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#);
+                write_notification(out, methods::ROOTS_LIST_CHANGED.name, &mut |_| true);
             });
             self.owes_roots = sent.is_err();
             return sent.is_ok();
@@ -261,11 +268,17 @@ impl<'b> Core<'b> {
         let written = match outgoing.stage {
             Stage::Cancelled => self.write_cancel(ticket, outgoing, ""),
             Stage::NextPage => match outgoing.method {
-                Method::List(list) => self.write_next_page(list, ticket, outgoing),
+                Method::List(list) => self.send_again(ticket, list.method(), &mut |out, cursor| {
+                    out.key("cursor");
+                    out.json_bytes(cursor);
+                }),
                 _ => Ok(()),
             },
             Stage::Expired => self.write_expired(ticket, outgoing),
-            Stage::Relisten => self.write_listen(ticket),
+            Stage::Relisten => self.send_again(ticket, LISTEN, &mut |out, filter| {
+                out.key("notifications");
+                out.json_bytes(filter);
+            }),
             _ => Ok(()),
         };
         // A request that does not even fit alone never will.
@@ -293,12 +306,14 @@ impl<'b> Core<'b> {
         let kept = core::str::from_utf8(self.in_flight.text(ticket)).unwrap_or_default();
         let reason = if outgoing.stage == Stage::Cancelled { kept } else { reason };
         self.output.write(About::NOTIFICATION, usize::MAX, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
-            out.unsigned(id);
-            if !reason.is_empty() {
-                out.field_string("reason", reason);
-            }
-            out.token("}}");
+            write_notification(out, methods::CANCELLED.name, &mut |out| {
+                out.key("requestId");
+                out.unsigned(id);
+                if !reason.is_empty() {
+                    out.field_string("reason", reason);
+                }
+                true
+            });
         })
     }
 

@@ -8,8 +8,7 @@ use crate::outcome::{Outcome, RpcError};
 use super::asked::Asked;
 use super::connect::Connected;
 use super::listen::Acknowledged;
-use super::nature::Nature;
-use super::request::Method;
+use super::method::Method;
 use super::rounds::InputRequired;
 use super::views::{
     Completion, LogMessage, Progress, PromptResult, PromptsPage, ReadResult, ResourcesPage, TemplatesPage,
@@ -136,7 +135,6 @@ impl core::fmt::Display for Failure<'_> {
 pub struct Finished<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) method: Method,
-    pub(crate) nature: Nature,
     pub(crate) outcome: Outcome<'a>,
 }
 
@@ -157,7 +155,7 @@ impl<'a> Finished<'a> {
     /// call of a tool nobody knows.
     #[must_use]
     pub fn may_be_retried(&self) -> bool {
-        matches!(self.outcome, Outcome::Lost(_)) && self.nature.is_repeatable()
+        matches!(self.outcome, Outcome::Lost(_)) && self.method.is_repeatable()
     }
 
     /// The result of a tool, if the request was a call and has one.

@@ -34,7 +34,7 @@ impl Client<'_> {
                 FailurePlan::TimedOut => Failure::TimedOut,
                 FailurePlan::Closed => Failure::Closed,
             }),
-            Plan::Finished { ticket, method, nature, outcome } => {
+            Plan::Finished { ticket, method, outcome } => {
                 let outcome = match outcome {
                     // `null` is what some send for a result without members.
                     OutcomePlan::Result(result) if view(result).is_null() => {
@@ -46,7 +46,7 @@ impl Client<'_> {
                     }
                     OutcomePlan::Lost(lost) => Outcome::Lost(lost),
                 };
-                Event::Finished(Finished { ticket, method, nature, outcome })
+                Event::Finished(Finished { ticket, method, outcome })
             }
             Plan::Page { ticket, list, result, last } => list.page(ticket, view(result), last),
             Plan::Progress { ticket, params } => Event::Progress(Progress { ticket, params: view(params) }),

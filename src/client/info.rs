@@ -38,10 +38,11 @@ pub struct ClientInfo<'i> {
 }
 
 /// Which era a client tries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Connect {
     /// Asks the server with `server/discover`, and shakes hands if it is of the era that needs it: if it answers
     /// with anything but an error of the stateless era, or not at all within the probe's time.
+    #[default]
     Automatic,
     /// Only `2026-07-28`. It still asks first, because a careless server of the other era might otherwise run a
     /// request that was not meant for it.

@@ -3,11 +3,10 @@
 //! Specification: 2026-07-28, *Subscriptions*.
 
 use crate::fault::{Fault, NotNow};
-use crate::frame::About;
 use crate::inflight::Ticket;
 use crate::json::{Json, Kind, Span, Str, Writer};
+use crate::methods;
 use crate::outcome::Lost;
-use crate::output::Overflow;
 use crate::rpc;
 use crate::time::Millis;
 use crate::types::meta;
@@ -16,10 +15,10 @@ use crate::version::Era;
 use super::Client;
 use super::core::Core;
 use super::event::Listed;
-use super::nature::Nature;
-use super::options::{Meta, Options};
+use super::method::Method;
+use super::options::Options;
 use super::plan::{OutcomePlan, Plan};
-use super::request::{Clock, Method, Outgoing, Stage};
+use super::request::{Outgoing, Stage};
 
 /// What a client wants to hear of.
 ///
@@ -155,7 +154,7 @@ impl Client<'_> {
         }
         let mut options = options.maximum(Millis(u64::MAX));
         options.progress = false;
-        let ticket = self.core.begin(Method::Other, LISTEN, options, &mut |out| {
+        let ticket = self.core.begin(LISTEN, options, &mut |out| {
             out.key("notifications");
             filter.write(out);
             true
@@ -165,12 +164,12 @@ impl Client<'_> {
     }
 }
 
-const LISTEN: &str = "subscriptions/listen";
+pub(crate) const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
 
 impl Outgoing {
     /// Whether it is a subscription that has not ended.
     pub(crate) fn is_subscription(&self) -> bool {
-        self.nature == Nature::Listen
+        self.method == Method::Listen
             && matches!(self.stage, Stage::Waiting | Stage::Listening | Stage::Kept | Stage::Relisten)
     }
 }
@@ -183,7 +182,7 @@ impl Core<'_> {
             .and_then(|id| self.find(id))
             .filter(|ticket| {
                 let open = self.in_flight.get(*ticket);
-                open.is_some_and(|it| it.nature == Nature::Listen && it.stage == stage)
+                open.is_some_and(|it| it.method == Method::Listen && it.stage == stage)
             })
             .ok_or(Fault::UnknownSubscription)
     }
@@ -221,11 +220,11 @@ impl Core<'_> {
         match open {
             Some((ticket, outgoing)) if outgoing.is_subscription() => {
                 self.in_flight.release(ticket);
-                let (Outgoing { method, nature, .. }, outcome) = (outgoing, OutcomePlan::Lost(Lost::Ended));
-                Ok(Some(Plan::Finished { ticket, method, nature, outcome }))
+                let (method, outcome) = (outgoing.method, OutcomePlan::Lost(Lost::Ended));
+                Ok(Some(Plan::Finished { ticket, method, outcome }))
             }
             // Ended before the cancellation left: nothing is left to cancel.
-            Some((ticket, Outgoing { nature: Nature::Listen, stage: Stage::Cancelled, .. })) => {
+            Some((ticket, Outgoing { method: Method::Listen, stage: Stage::Cancelled, .. })) => {
                 self.set_stage(ticket, Stage::Over);
                 Ok(None)
             }
@@ -233,31 +232,5 @@ impl Core<'_> {
             None if self.place_of(id).is_some() => Ok(None),
             _ => Err(Fault::UnknownCancel),
         }
-    }
-
-    /// Subscribes anew to what is kept as the request's text.
-    pub(crate) fn write_listen(&mut self, ticket: Ticket) -> Result<(), Overflow> {
-        let Some(peer) = self.peer else { return Ok(()) };
-        let sequence = self.sequence;
-        let id = self.id_of(sequence, Some(ticket.slot));
-        let (room, info) = (self.room(), self.info);
-        self.output.compact();
-        let filter = self.in_flight.text(ticket);
-        self.output.write(About::REQUEST, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.unsigned(id);
-            out.field_string("method", LISTEN);
-            out.token(r#","params":{"notifications":"#);
-            out.json_bytes(filter);
-            info.write_meta(peer.revision, Meta::default(), out);
-            out.token("}}");
-        })?;
-        self.sequence = sequence.saturating_add(1);
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            (outgoing.sequence, outgoing.stage) = (sequence, Stage::Waiting);
-            outgoing.clock = Clock::NextPage;
-        }
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
-        Ok(())
     }
 }

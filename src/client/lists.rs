@@ -2,22 +2,19 @@
 //!
 //! Specification: *Pagination*.
 
-use crate::frame::About;
 use crate::inflight::Ticket;
 use crate::json::{Json, Span};
 use crate::methods;
 use crate::outcome::Lost;
-use crate::output::Overflow;
 use crate::time::Millis;
 use crate::types::capabilities::ServerCapabilities;
 use crate::version::Era;
 
 use super::core::Core;
 use super::event::Event;
-use super::options::Meta;
 use super::plan::Plan;
 use super::receive::Received;
-use super::request::{Clock, Method, Outgoing, Stage};
+use super::request::Stage;
 use super::views::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 
 /// Which list.
@@ -81,7 +78,7 @@ impl Core<'_> {
             self.in_flight.release(ticket);
             return Received::Host(Plan::Page { ticket, list, result: span, last: true });
         };
-        let (_, last) = kept(self.in_flight.text(ticket), outgoing);
+        let (_, last) = outgoing.kept(self.in_flight.text(ticket));
         let repeated = outgoing.pages > 0 && last == cursor.bytes();
         let pages = outgoing.pages.saturating_add(1);
         if repeated || pages >= self.info.pages {
@@ -100,58 +97,9 @@ impl Core<'_> {
         Received::Host(Plan::Page { ticket, list, result: span, last: false })
     }
 
-    /// Keeps the host's part of `_meta` for the pages to come, if it is a list that is asked for. `false`: there is no
-    /// room for it.
-    pub(crate) fn keep_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
-        let (Method::List(_), Some(more)) = (method, more) else { return true };
-        let Ok(length) = u16::try_from(more.bytes().len()) else { return false };
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            outgoing.meta_length = length;
-        }
-        self.in_flight.set_text_after(ticket, 0, more.bytes())
-    }
-
-    /// Asks for the page behind the cursor that is kept.
-    pub(crate) fn write_next_page(
-        &mut self,
-        list: List,
-        ticket: Ticket,
-        outgoing: Outgoing,
-    ) -> Result<(), Overflow> {
-        let Some(peer) = self.peer else { return Ok(()) };
-        let sequence = self.sequence;
-        let id = self.id_of(sequence, Some(ticket.slot));
-        self.output.compact();
-        let (room, info) = (self.room(), self.info);
-        let (more, cursor) = kept(self.in_flight.text(ticket), outgoing);
-        let token = outgoing.wants_progress.then_some(id);
-        self.output.write(About::REQUEST, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.unsigned(id);
-            out.field_string("method", list.method());
-            out.token(r#","params":{"cursor":"#);
-            out.json_bytes(cursor);
-            info.write_meta(peer.revision, Meta { token, level: outgoing.level, more }, out);
-            out.token("}}");
-        })?;
-        self.sequence = sequence.saturating_add(1);
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            (outgoing.sequence, outgoing.stage) = (sequence, Stage::Waiting);
-            (outgoing.clock, outgoing.last_progress) = (Clock::NextPage, None);
-        }
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
-        Ok(())
-    }
-
     /// A list cannot go on: its end is the next event.
     pub(crate) fn end_list(&mut self, ticket: Ticket, lost: Lost) {
         self.set_stage(ticket, Stage::Failed(lost));
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }
-}
-
-/// What is kept for the next page: the host's part of `_meta`, if there is any, and the cursor.
-fn kept(text: &[u8], outgoing: Outgoing) -> (Option<Json<'_>>, &[u8]) {
-    let (meta, cursor) = text.split_at_checked(outgoing.meta_length.into()).unwrap_or((b"", text));
-    ((!meta.is_empty()).then(|| Json::trusted(meta)), cursor)
 }

@@ -10,7 +10,7 @@ mod hand_out;
 mod info;
 mod listen;
 mod lists;
-mod nature;
+mod method;
 mod notify;
 mod offers;
 mod options;
@@ -24,10 +24,7 @@ mod views;
 use ::core::mem;
 
 pub use self::asked::answers::{Roots, Sampled};
-pub use self::asked::sampling::{
-    Block as SampleBlock, IncludeContext, Message, ModelPreferences, Sample, ToolChoice,
-};
-pub use self::asked::views::{Choice, ElicitForm, InputRequest, OpenUrl, Property, PropertyKind};
+pub use self::asked::input::InputRequest;
 pub use self::asked::{Asked, AskedReply};
 pub use self::connect::Connected;
 pub use self::event::{Event, Failure, Finished, Listed};
@@ -37,8 +34,11 @@ pub use self::offers::Reference;
 pub use self::options::Options;
 pub use self::request::Outgoing;
 pub use self::rounds::{InputAnswers, InputRequired};
+pub(crate) use self::views::first_text;
 pub use self::views::*;
 pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
+pub use crate::types::annotations::Role;
+pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use self::core::{Core, ID_LIMIT};
 use self::plan::{FailurePlan, OutcomePlan, Plan};
@@ -126,9 +126,9 @@ impl<'b> Client<'b> {
     }
 
     /// Lends room for requests: one in each slot, with an equal part of `text` for what has to be kept of it: the cursor of
-    /// a list and what the host wants in the [`_meta`](Options::meta) of each of its pages, the state of a call that [needs input](InputRequired), the filter of a [subscription](Client::listen), the
-    /// id of a request of the server's that is [deferred](Asked::defer). Without it, every request is refused as
-    /// [`NotNow::Full`](crate::NotNow::Full).
+    /// a list, the state of a request that [needs input](InputRequired), for both what the host wants in
+    /// [`_meta`](Options::meta); the filter of a [subscription](Client::listen); the id of a request of the server's that
+    /// is [deferred](Asked::defer). Without it, every request is refused as [`NotNow::Full`](crate::NotNow::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));
@@ -311,14 +311,14 @@ impl<'b> Client<'b> {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return false };
-        let (nature, asked) = (outgoing.nature, outgoing.asked.is_some());
-        let (method, lost) = match outgoing.stage {
+        let (method, asked) = (outgoing.method, outgoing.asked.is_some());
+        let lost = match outgoing.stage {
             Stage::Asked => {
                 self.core.expire_ask(ticket);
                 self.plan = Some(Plan::Expired(ticket));
                 return true;
             }
-            Stage::Failed(lost) => (outgoing.method, lost),
+            Stage::Failed(lost) => lost,
             Stage::Waiting | Stage::NeedsInput { .. } if outgoing.clock != Clock::Running => {
                 if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
                     outgoing.maximum = now.plus(outgoing.maximum);
@@ -330,12 +330,12 @@ impl<'b> Client<'b> {
                 self.core.in_flight.set_deadline(ticket, Some(deadline));
                 return true;
             }
-            _ => (outgoing.method, Lost::TimedOut),
+            _ => Lost::TimedOut,
         };
         self.core.give_up(ticket, "timeout");
         self.plan = Some(match asked {
             true => Plan::Cancelled { ticket, reason: None },
-            false => Plan::Finished { ticket, method, nature, outcome: OutcomePlan::Lost(lost) },
+            false => Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) },
         });
         true
     }
@@ -451,10 +451,9 @@ impl<'b> Client<'b> {
             let slot = self.core.in_flight.get(ticket);
             let asked = slot.is_some_and(|it| it.asked.is_some() && it.stage != Stage::Expired);
             self.core.in_flight.release(ticket);
-            if let Some(outgoing) = open {
+            if let Some(Outgoing { method, .. }) = open {
                 let outcome = OutcomePlan::Lost(Lost::Closed);
-                let Outgoing { method, nature, .. } = outgoing;
-                self.plan = Some(Plan::Finished { ticket, method, nature, outcome });
+                self.plan = Some(Plan::Finished { ticket, method, outcome });
             } else if asked {
                 self.plan = Some(Plan::Cancelled { ticket, reason: None });
             }

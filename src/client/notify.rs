@@ -4,6 +4,7 @@ use crate::fault::NotNow;
 use crate::frame::About;
 use crate::json::Writer;
 use crate::output::Overflow;
+use crate::types::input::write_request;
 use crate::version::Era;
 
 use super::Client;
@@ -45,30 +46,33 @@ impl Core<'_> {
         let room = self.room();
         let mut valid = true;
         let sent = self.send(About::NOTIFICATION, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","method":"#);
-            out.string(method);
-            let before = out.mark();
-            out.key("params");
-            out.begin_object();
-            let empty = out.len();
-            valid &= params(out);
-            if !valid {
-                out.fail();
-            }
-            if out.len() == empty && !out.overflowed() {
-                out.rollback(before);
-            } else {
-                out.end_object();
-            }
-            out.token("}");
+            write_notification(out, method, &mut |out| {
+                valid &= params(out);
+                valid
+            });
         });
-        match sent {
-            Ok(()) => Ok(()),
-            Err(Overflow) if !valid || self.output.is_empty() => Err(NotNow::Unwritable),
-            Err(Overflow) => {
-                self.wants_room = true;
-                Err(NotNow::Busy)
-            }
-        }
+        sent.map_err(|Overflow| self.refused(valid))
     }
+
+    /// Why a message of the host's was not sent: it is not valid, it is too large, or it has to wait for room.
+    pub(crate) fn refused(&mut self, valid: bool) -> NotNow {
+        if !valid || self.output.is_empty() {
+            return NotNow::Unwritable;
+        }
+        self.wants_room = true;
+        NotNow::Busy
+    }
+}
+
+/// Writes a notification; without parameters if `params` writes none. It says whether they are valid.
+pub(crate) fn write_notification(
+    out: &mut Writer<'_>,
+    method: &str,
+    params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) {
+    out.token(r#"{"jsonrpc":"2.0""#);
+    if !write_request(out, method, params) {
+        out.fail();
+    }
+    out.token("}");
 }

@@ -10,8 +10,8 @@ use crate::version::{Era, Revision};
 
 use super::Client;
 use super::lists::List;
+use super::method::Method;
 use super::options::Options;
-use super::request::Method;
 
 /// Whose argument is to be completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,7 +55,7 @@ impl Client<'_> {
 
     pub(crate) fn list(&mut self, list: List, options: Options<'_>) -> Result<Ticket, NotNow> {
         self.needs(list.capability())?;
-        self.core.begin(Method::List(list), list.method(), options, &mut |_| true)
+        self.core.begin_as(Method::List(list), list.method(), options, &mut |_| true)
     }
 
     /// Reads a resource: [`Finished::resource`](crate::client::Finished::resource) is what is in it.
@@ -64,7 +64,7 @@ impl Client<'_> {
     /// As [`list_resources`](Client::list_resources).
     pub fn read_resource(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, NotNow> {
         self.needs(ServerCapabilities::RESOURCES)?;
-        self.about(Method::ReadResource, methods::RESOURCES_READ.name, uri, options)
+        self.about(methods::RESOURCES_READ.name, uri, options)
     }
 
     /// Asks to be told when a resource changes: [`Event::Updated`](crate::client::Event::Updated). The result is empty.
@@ -75,7 +75,7 @@ impl Client<'_> {
     /// is `2026-07-28`, which has other subscriptions.
     pub fn subscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, NotNow> {
         self.needs_handshake(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
-        self.about(Method::Plain, methods::RESOURCES_SUBSCRIBE.name, uri, options)
+        self.about(methods::RESOURCES_SUBSCRIBE.name, uri, options)
     }
 
     /// Does not want to be told any more. The result is empty.
@@ -84,17 +84,11 @@ impl Client<'_> {
     /// As [`subscribe`](Client::subscribe).
     pub fn unsubscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, NotNow> {
         self.needs_handshake(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
-        self.about(Method::Plain, methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
+        self.about(methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
     }
 
-    fn about(
-        &mut self,
-        method: Method,
-        name: &str,
-        uri: &str,
-        options: Options<'_>,
-    ) -> Result<Ticket, NotNow> {
-        self.core.begin(method, name, options, &mut |out| {
+    fn about(&mut self, method: &str, uri: &str, options: Options<'_>) -> Result<Ticket, NotNow> {
+        self.core.begin(method, options, &mut |out| {
             out.field_string("uri", uri);
             true
         })
@@ -112,7 +106,7 @@ impl Client<'_> {
         options: Options<'_>,
     ) -> Result<Ticket, NotNow> {
         self.needs(ServerCapabilities::PROMPTS)?;
-        self.core.begin(Method::GetPrompt, methods::PROMPTS_GET.name, options, &mut |out| {
+        self.core.begin(methods::PROMPTS_GET.name, options, &mut |out| {
             out.field_string("name", name);
             write_arguments(arguments, out);
             true
@@ -144,7 +138,7 @@ impl Client<'_> {
             Reference::Prompt(name) => ("ref/prompt", "name", name),
             Reference::Resource(uri) => ("ref/resource", "uri", uri),
         };
-        self.core.begin(Method::Complete, methods::COMPLETION_COMPLETE.name, options, &mut |out| {
+        self.core.begin(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
             out.key("ref");
             out.begin_object();
             out.field_string("type", kind);
@@ -173,7 +167,7 @@ impl Client<'_> {
     /// is `2026-07-28`.
     pub fn set_log_level(&mut self, level: Level, options: Options<'_>) -> Result<Ticket, NotNow> {
         self.needs_handshake(ServerCapabilities::LOGGING)?;
-        self.core.begin(Method::Plain, methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
+        self.core.begin(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
             out.field_string("level", level.as_str());
             true
         })

@@ -13,19 +13,26 @@ use crate::types::meta;
 /// let patient = Options::DEFAULT.timeout(Millis::seconds(5)).with_progress().log_level(Level::Info);
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct Options<'o> {
-    pub(crate) timeout: Option<Millis>,
-    pub(crate) maximum: Option<Millis>,
-    pub(crate) progress: bool,
-    pub(crate) fixed: bool,
-    pub(crate) level: Option<Level>,
-    meta: Option<&'o str>,
+    /// How long to wait; `None`: as long as the client does ([`Timeouts::request`](crate::client::Timeouts::request)).
+    pub timeout: Option<Millis>,
+    /// How long to wait at most; `None`: as long as the client does ([`Timeouts::maximum`](crate::client::Timeouts::maximum)).
+    pub maximum: Option<Millis>,
+    /// Whether to ask for progress.
+    pub progress: bool,
+    /// Whether progress does not start the time anew.
+    pub fixed: bool,
+    /// Which log messages to ask for.
+    pub log_level: Option<Level>,
+    /// More members for `_meta`.
+    pub meta: Option<&'o str>,
 }
 
 impl<'o> Options<'o> {
     /// The client's own times, no progress, no log messages, and nothing more in `_meta`.
     pub const DEFAULT: Options<'o> =
-        Options { timeout: None, maximum: None, progress: false, fixed: false, level: None, meta: None };
+        Options { timeout: None, maximum: None, progress: false, fixed: false, log_level: None, meta: None };
 
     /// Waits this long, in milliseconds. Progress starts it anew.
     #[must_use]
@@ -59,12 +66,13 @@ impl<'o> Options<'o> {
     /// the server declared `logging`; before, [`Client::set_log_level`](crate::Client::set_log_level) is for all of them.
     #[must_use]
     pub const fn log_level(mut self, level: Level) -> Self {
-        self.level = Some(level);
+        self.log_level = Some(level);
         self
     }
 
     /// More members for `_meta`: a JSON object, such as `{"traceparent":"00-…"}`. What the machine itself says there
-    /// cannot be among them. For a list it goes with every page, so it is kept with the cursor: see
+    /// cannot be among them. It goes with every page of a list, and with a request that is
+    /// [sent again](crate::Client::resume), so it is kept in the text of the slot: see
     /// [`Client::in_flight`](crate::Client::in_flight).
     ///
     /// What is no such object makes the request [`NotNow::Unwritable`].

@@ -9,8 +9,7 @@ use crate::version::Revision;
 use super::asked::Context;
 use super::event::Listed;
 use super::lists::List;
-use super::nature::Nature;
-use super::request::Method;
+use super::method::Method;
 
 /// An event that waits to be handed out, with the places of its parts in the line.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +19,7 @@ pub(crate) enum Plan {
     Silent,
     Connected { revision: Revision, result: Span },
     Failed(FailurePlan),
-    Finished { ticket: Ticket, method: Method, nature: Nature, outcome: OutcomePlan },
+    Finished { ticket: Ticket, method: Method, outcome: OutcomePlan },
     Page { ticket: Ticket, list: List, result: Span, last: bool },
     Progress { ticket: Ticket, params: Span },
     Log { params: Span },

@@ -14,8 +14,9 @@ use crate::version::Era;
 use super::asked::Owed;
 use super::core::{Core, ID_LIMIT};
 use super::event::Listed;
+use super::method::Method;
 use super::plan::{FailurePlan, OutcomePlan, Plan};
-use super::request::{Clock, Method, Outgoing, Stage};
+use super::request::{Clock, Outgoing, Stage};
 
 /// What became of a line.
 pub(crate) enum Received {
@@ -170,8 +171,8 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
     let view = object.map_or(Json::EMPTY_OBJECT, |params| rpc::view(line, params));
     let plan = match lists.into_iter().find(|(method, _)| name == **method) {
         Some((_, listed)) => core.list_changed(view, listed),
-        None if name == "notifications/resources/updated" => core.resource_updated(line, view),
-        None if name == "notifications/subscriptions/acknowledged" && !core.answers() => match object {
+        None if name == methods::RESOURCES_UPDATED.name => core.resource_updated(line, view),
+        None if name == methods::SUBSCRIPTIONS_ACKNOWLEDGED.name && !core.answers() => match object {
             Some(params) => core.acknowledged(line, params),
             None => Err(Fault::UnknownSubscription),
         },
@@ -292,9 +293,9 @@ pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
 
 /// A request has ended, and its slot is free.
 fn finish(core: &mut Core<'_>, ticket: Ticket, outcome: OutcomePlan) -> Received {
-    let Outgoing { method, nature, .. } = core.in_flight.get(ticket).copied().unwrap_or(Outgoing::EMPTY);
+    let Outgoing { method, .. } = core.in_flight.get(ticket).copied().unwrap_or(Outgoing::EMPTY);
     core.in_flight.release(ticket);
-    Received::Host(Plan::Finished { ticket, method, nature, outcome })
+    Received::Host(Plan::Finished { ticket, method, outcome })
 }
 
 impl Core<'_> {

@@ -8,9 +8,9 @@ use crate::version::Era;
 
 use super::Client;
 use super::core::Core;
-use super::nature::Nature;
+use super::method::Method;
 use super::plan::{OutcomePlan, Plan};
-use super::request::{Method, Stage};
+use super::request::Stage;
 
 impl Client<'_> {
     /// A new connection on the same buffers, to the same server or one like it. It connects by itself.
@@ -37,13 +37,13 @@ impl Plan {
     /// What is left of an event that was not fetched when its line is gone: the end of a request.
     fn without_line(self) -> Option<Plan> {
         Some(match self {
-            Plan::Finished { ticket, method, nature, outcome } => {
+            Plan::Finished { ticket, method, outcome } => {
                 let lost = if let OutcomePlan::Lost(lost) = outcome { lost } else { Lost::Closed };
-                Plan::Finished { ticket, method, nature, outcome: OutcomePlan::Lost(lost) }
+                Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) }
             }
             Plan::Page { ticket, list, last: true, .. } => {
                 let outcome = OutcomePlan::Lost(Lost::Closed);
-                Plan::Finished { ticket, method: Method::List(list), nature: Nature::Reading, outcome }
+                Plan::Finished { ticket, method: Method::List(list), outcome }
             }
             Plan::Cancelled { ticket, .. } => Plan::Cancelled { ticket, reason: None },
             Plan::Expired(ticket) => Plan::Expired(ticket),

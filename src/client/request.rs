@@ -2,17 +2,17 @@
 
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
-use crate::json::{Decimal, Json, Kind, Writer};
+use crate::json::{Decimal, Json, Writer};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
+use crate::types::input::write_request;
 use crate::types::level::Level;
-use crate::version::Revision;
+use crate::version::{Era, Revision};
 
 use super::asked::Context;
 use super::core::Core;
-use super::lists::List;
-use super::nature::Nature;
+use super::method::Method;
 use super::options::Meta;
 
 /// A request that the client has in flight, or one of the server's that it answers later.
@@ -21,7 +21,6 @@ pub struct Outgoing {
     /// Which of all requests it is: together with its slot, its id.
     pub(crate) sequence: u64,
     pub(crate) method: Method,
-    pub(crate) nature: Nature,
     pub(crate) stage: Stage,
     pub(crate) clock: Clock,
     pub(crate) wants_progress: bool,
@@ -32,7 +31,7 @@ pub struct Outgoing {
     pub(crate) last_progress: Option<Decimal>,
     /// How many pages of a list have come, or how often the server has asked back.
     pub(crate) pages: u32,
-    /// What goes into `_meta` of its next request, too: a level, and so many bytes at the start of the text.
+    /// What goes into `_meta` when it is sent again, too: a level, and so many bytes at the start of the text.
     pub(crate) level: Option<Level>,
     pub(crate) meta_length: u16,
     /// A request of the server's: what its answer depends on, and how much of the slot's text is its id.
@@ -40,49 +39,13 @@ pub struct Outgoing {
     pub(crate) id_length: u16,
 }
 
-/// What a request is, as far as its answer depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
-    /// One whose result has no members: `ping`, a subscription, a log level.
-    Plain,
-    List(List),
-    CallTool,
-    ReadResource,
-    GetPrompt,
-    Complete,
-    Other,
-}
-
-impl Method {
-    /// Whether a result has what every result of the method has.
-    pub(crate) fn fits(self, result: Json<'_>) -> bool {
-        if result.kind() != Kind::Object {
-            // `null` is what some send for a result without members.
-            return matches!(self, Method::Plain | Method::Other) && result.is_null();
-        }
-        let has = |name: &str| result.get(name).is_some_and(|value| value.kind() == Kind::Array);
-        match self {
-            Method::Plain | Method::Other => true,
-            Method::List(list) => has(list.member()),
-            // Some servers leave an empty one out.
-            Method::CallTool => has("content") || result.get("content").is_none_or(Json::is_null),
-            Method::ReadResource => has("contents"),
-            Method::GetPrompt => has("messages"),
-            Method::Complete => {
-                let values = result.get("completion").and_then(|completion| completion.get("values"));
-                values.is_some_and(|values| values.kind() == Kind::Array)
-            }
-        }
-    }
-}
-
 /// Whether the time of a request runs: it starts at the first poll after it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
     /// Not yet.
     Stopped,
-    /// Not yet; the maximum, which is for the whole list, does.
-    NextPage,
+    /// Not anew yet, since it was sent again; the maximum, which is for all of it, does.
+    Again,
     Running,
 }
 
@@ -117,7 +80,6 @@ impl Data for Outgoing {
     const EMPTY: Outgoing = Outgoing {
         sequence: 0,
         method: Method::Other,
-        nature: Nature::Other,
         stage: Stage::Over,
         clock: Clock::Stopped,
         wants_progress: false,
@@ -191,19 +153,71 @@ impl Core<'_> {
         self.send(About::REQUEST, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
-            out.field_string("method", method);
-            let before = out.mark();
-            out.key("params");
-            out.begin_object();
-            let empty = out.len();
-            params(out);
-            info.write_meta(revision, meta, out);
-            if out.len() == empty && !out.overflowed() {
-                out.rollback(before);
-            } else {
-                out.end_object();
-            }
+            write_request(out, method, &mut |out| {
+                params(out);
+                info.write_meta(revision, meta, out);
+                true
+            });
             out.token("}");
         })
+    }
+
+    /// Sends a request of a slot again, under a fresh id: for the next page of a list, with answers to what the server
+    /// has asked, over a new connection. `params` writes its members, from what is kept of it.
+    pub(crate) fn send_again(
+        &mut self,
+        ticket: Ticket,
+        method: &str,
+        params: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
+    ) -> Result<(), Overflow> {
+        let (Some(peer), Some(outgoing)) = (self.peer, self.in_flight.get(ticket).copied()) else {
+            return Ok(());
+        };
+        let id = self.id_of(self.sequence, Some(ticket.slot));
+        let (room, info) = (self.room(), self.info);
+        self.output.compact();
+        let (more, kept) = outgoing.kept(self.in_flight.text(ticket));
+        let token = outgoing.wants_progress.then_some(id);
+        self.output.write(About::REQUEST, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.unsigned(id);
+            out.field_string("method", method);
+            out.key("params");
+            out.begin_object();
+            params(out, kept);
+            info.write_meta(peer.revision, Meta { token, level: outgoing.level, more }, out);
+            out.token("}}");
+        })?;
+        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            (outgoing.sequence, outgoing.stage) = (self.sequence, Stage::Waiting);
+            outgoing.last_progress = None;
+            if outgoing.clock == Clock::Running {
+                outgoing.clock = Clock::Again;
+            }
+        }
+        self.sequence = self.sequence.saturating_add(1);
+        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        Ok(())
+    }
+
+    /// Keeps the host's part of `_meta` of a request that may have to be sent again. `false`: there is no room for it,
+    /// and it will have to be: the pages of a list follow. One that did not fit is missed as soon as the server asks back.
+    pub(crate) fn keep_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
+        let may_ask = method.may_ask().is_some() && self.era() == Some(Era::Stateless);
+        let again = may_ask || matches!(method, Method::List(_));
+        let (true, Some(more)) = (again, more) else { return true };
+        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            outgoing.meta_length = u16::try_from(more.bytes().len()).unwrap_or(u16::MAX);
+        }
+        self.in_flight.set_text_after(ticket, 0, more.bytes()) || may_ask
+    }
+}
+
+impl Outgoing {
+    /// What the text of its slot keeps: the host's part of `_meta`, if there is any, and what else it takes to send it
+    /// again.
+    pub(crate) fn kept<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {
+        let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
+        ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
     }
 }

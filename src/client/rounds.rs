@@ -4,7 +4,6 @@
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 
 use crate::fault::NotNow;
-use crate::frame::About;
 use crate::inflight::Ticket;
 use crate::json::{Json, Kind, Str, Writer};
 use crate::outcome::Lost;
@@ -18,10 +17,9 @@ use super::asked::answers::{
     Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
 };
 use super::asked::check;
-use super::asked::views::InputRequest;
+use super::asked::input::InputRequest;
 use super::core::Core;
-use super::nature::Nature;
-use super::options::Meta;
+use super::method::Method;
 use super::plan::Plan;
 use super::request::{Clock, Outgoing, Stage};
 
@@ -101,13 +99,7 @@ impl InputAnswers<'_, '_> {
     /// The roots, which `roots` adds one by one.
     pub fn roots(&mut self, key: &str, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         let mut roots = Some(roots);
-        self.answer(key, &mut |out| {
-            write_roots(out, &mut |out| {
-                if let Some(roots) = roots.take() {
-                    roots(out);
-                }
-            })
-        });
+        self.answer(key, &mut |out| write_roots(out, &mut roots));
     }
 
     /// What a model has said: see [`AskedReply::sampled`](crate::client::AskedReply::sampled).
@@ -119,13 +111,7 @@ impl InputAnswers<'_, '_> {
         content: impl FnOnce(&mut Sampled<'_, '_>),
     ) {
         let mut content = Some(content);
-        self.answer(key, &mut |out| {
-            write_sampled(out, REVISION, model, stop_reason, &mut |out| {
-                if let Some(content) = content.take() {
-                    content(out);
-                }
-            })
-        });
+        self.answer(key, &mut |out| write_sampled(out, REVISION, model, stop_reason, &mut content));
     }
 
     fn action(&mut self, key: &str, action: Action) {
@@ -150,7 +136,8 @@ impl InputAnswers<'_, '_> {
 
 impl Client<'_> {
     /// Sends a request again, with the answers to what the server asked for ([`InputRequired`]). `params` writes its
-    /// members as they were (the machine has no room to keep them): of a call of a tool `name` and `arguments`.
+    /// members as they were (the machine has no room to keep them): of a call of a tool `name` and `arguments`. What the
+    /// [`Options`](crate::client::Options) said about it goes on, `_meta` included.
     ///
     /// # Errors
     /// [`NotNow::Gone`]: it has ended, or nothing was asked. [`NotNow::NotConnected`], [`NotNow::Busy`]: as
@@ -162,12 +149,8 @@ impl Client<'_> {
         params: impl FnMut(&mut Writer<'_>),
         answers: impl FnOnce(&mut InputAnswers<'_, '_>),
     ) -> Result<(), NotNow> {
-        let (mut params, mut answers) = (params, Some(answers));
-        self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut |out| {
-            if let Some(answers) = answers.take() {
-                answers(out);
-            }
-        })
+        let mut params = params;
+        self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(answers))
     }
 
     /// The same for a call of a tool, with arguments of any type that serializes to an object.
@@ -212,20 +195,15 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
         answers: impl FnOnce(&mut InputAnswers<'_, '_>),
     ) -> Result<(), NotNow> {
-        if self.core.open(ticket).is_some_and(|it| it.nature != Nature::Call) {
+        if self.core.open(ticket).is_some_and(|it| it.method != Method::CallTool) {
             return Err(NotNow::Unwritable);
         }
-        let mut answers = Some(answers);
         let mut params = |out: &mut Writer<'_>| {
             out.field_string("name", tool);
             out.key("arguments");
             arguments(out)
         };
-        self.core.resume(ticket, &mut params, &mut |out| {
-            if let Some(answers) = answers.take() {
-                answers(out);
-            }
-        })
+        self.core.resume(ticket, &mut params, &mut Some(answers))
     }
 }
 
@@ -264,12 +242,12 @@ impl Core<'_> {
         outgoing: Outgoing,
         result: Json<'_>,
     ) -> Result<Plan, Lost> {
-        let questions = outgoing.nature.may_ask().and_then(|_| self.questions(result));
+        let questions = outgoing.method.may_ask().and_then(|_| self.questions(result));
         let questions = questions.ok_or(Lost::Invalid)?;
         if outgoing.pages >= self.info.rounds {
             return Err(Lost::TooManyRounds);
         }
-        if !self.in_flight.set_text(ticket, [questions.state, b""]) {
+        if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), questions.state) {
             return Err(Lost::StateTooLong);
         }
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
@@ -292,29 +270,18 @@ impl Core<'_> {
         &mut self,
         ticket: Ticket,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-        answers: &mut dyn FnMut(&mut InputAnswers<'_, '_>),
+        answers: &mut Option<impl FnOnce(&mut InputAnswers<'_, '_>)>,
     ) -> Result<(), NotNow> {
-        let outgoing = self.in_flight.get(ticket).copied().ok_or(NotNow::Gone)?;
+        let outgoing = self.in_flight.get(ticket).ok_or(NotNow::Gone)?;
         let Stage::NeedsInput { questions } = outgoing.stage else { return Err(NotNow::Gone) };
-        let (Some(peer), Some(method)) =
-            (self.peer.filter(|_| self.is_connected()), outgoing.nature.may_ask())
-        else {
-            return Err(NotNow::NotConnected);
-        };
-        let id = self.id_of(self.sequence, Some(ticket.slot));
-        let room = self.room();
-        self.output.compact();
-        let (info, state) = (self.info, self.in_flight.text(ticket));
+        let method = outgoing.method.may_ask().filter(|_| self.is_connected()).ok_or(NotNow::NotConnected)?;
         let mut valid = true;
-        let sent = self.output.write(About::REQUEST, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.unsigned(id);
-            out.field_string("method", method);
-            out.key("params");
-            out.begin_object();
+        let sent = self.send_again(ticket, method, &mut |out, state| {
             valid = params(out);
             let mut written = InputAnswers { out, count: 0, valid: true };
-            answers(&mut written);
+            if let Some(answers) = answers.take() {
+                answers(&mut written);
+            }
             let InputAnswers { count, valid: answered, .. } = written;
             if count > 0 {
                 out.end_object();
@@ -324,33 +291,10 @@ impl Core<'_> {
                 out.key("requestState");
                 out.json_bytes(state);
             }
-            let token = outgoing.wants_progress.then_some(id);
-            info.write_meta(peer.revision, Meta { token, level: outgoing.level, more: None }, out);
-            out.token("}}");
             if !valid {
                 out.fail();
             }
         });
-        if let Err(Overflow) = sent {
-            if !valid || self.output.is_empty() {
-                return Err(NotNow::Unwritable);
-            }
-            self.wants_room = true;
-            return Err(NotNow::Busy);
-        }
-        self.resumed(ticket);
-        Ok(())
-    }
-
-    /// The request was sent again.
-    fn resumed(&mut self, ticket: Ticket) {
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            (outgoing.sequence, outgoing.stage) = (self.sequence, Stage::Waiting);
-            if outgoing.clock == Clock::Running {
-                outgoing.clock = Clock::NextPage;
-            }
-        }
-        self.sequence = self.sequence.saturating_add(1);
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        sent.map_err(|Overflow| self.refused(valid))
     }
 }

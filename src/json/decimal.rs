@@ -215,6 +215,23 @@ pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     buffer.get(start..).unwrap_or_default()
 }
 
+/// An integer to be printed. What the machine says by itself needs no other: a host that prints no integers does not
+/// link the formatting machinery for them, which is larger than all of this.
+#[derive(Clone, Copy)]
+pub(crate) struct Digits(pub(crate) u64);
+
+impl Digits {
+    pub(crate) fn of(count: usize) -> Digits {
+        Digits(count as u64)
+    }
+}
+
+impl fmt::Display for Digits {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(core::str::from_utf8(digits(self.0, &mut [0; 20])).unwrap_or_default())
+    }
+}
+
 /// The order of the numbers, exact.
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {

@@ -19,6 +19,8 @@ pub(crate) mod decimal;
 mod encode;
 mod path;
 pub(crate) mod scan;
+#[cfg(all(feature = "serde", feature = "alloc"))]
+mod string;
 mod swar;
 pub(crate) mod text;
 #[cfg(feature = "serde")]
@@ -28,10 +30,13 @@ mod walk;
 pub(crate) mod write;
 
 pub use decimal::Decimal;
+pub(crate) use decimal::Digits;
 #[cfg(feature = "serde")]
 pub use encode::EncodeError;
 pub use path::{AccessError, At};
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
+#[cfg(all(feature = "serde", feature = "alloc"))]
+pub use string::to_string;
 pub(crate) use text::decode_in_place as decode_text_in_place;
 pub use text::{Chars, Str, TooShort};
 #[cfg(feature = "serde")]

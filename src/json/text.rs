@@ -15,7 +15,7 @@ use core::fmt;
 /// assert_eq!(name.raw(), r"tools\/list \ud83d\ude00");
 /// # Ok::<(), mcp_proto::json::ScanError>(())
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Str<'a> {
     text: &'a [u8],
 }

@@ -3,9 +3,7 @@
 use core::mem;
 
 use crate::fault::Fault;
-use crate::frame::About;
 use crate::json::{Span, decode_text_in_place};
-use crate::keepalive::{Due, ID_PREFIX};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc::{self, Class};
@@ -62,14 +60,14 @@ impl Server<'_> {
             return true;
         }
         self.core.write_changes();
-        if self.keeps_alive() {
+        if self.core.pinging.is_some_and(|pinging| pinging.ping(self)) {
             return true;
         }
         self.next_line() || self.drain()
     }
 
     /// Nothing can be written any more: everything ends here.
-    fn lose(&mut self) {
+    pub(super) fn lose(&mut self) {
         self.core.life.step(Trigger::Lost);
         self.core.output.clear();
         self.core.forget_in_flight();
@@ -91,39 +89,6 @@ impl Server<'_> {
         self.core.expire(ticket);
         self.plan = Some(Plan::Expired(ticket));
         true
-    }
-
-    pub(super) fn ping_deadline(&self) -> Option<Millis> {
-        self.core.keep_alive.deadline(self.core.now).filter(|_| self.core.life.state() == State::Ready)
-    }
-
-    fn keeps_alive(&mut self) -> bool {
-        if self.core.life.state() != State::Ready {
-            return false;
-        }
-        match self.core.keep_alive.due(self.core.now) {
-            Due::Nothing => false,
-            Due::Ask if !self.core.has_room() => false,
-            Due::Ask => {
-                let number = self.core.keep_alive.next();
-                let sent = self.core.output.write(About::REQUEST, usize::MAX, &mut |out| {
-                    out.token(r#"{"jsonrpc":"2.0","id":"#);
-                    out.display(&format_args!("{ID_PREFIX}{number}"));
-                    out.token(r#","method":"ping"}"#);
-                });
-                if sent.is_ok() {
-                    self.core.keep_alive.asked(self.core.now);
-                }
-                false
-            }
-            Due::Silent { close } => {
-                if close {
-                    self.lose();
-                }
-                self.plan = Some(Plan::Silent);
-                true
-            }
-        }
     }
 
     /// Deals with the next line, or member of a line, if there is one and there is room for its answer.

@@ -10,6 +10,7 @@ use crate::frame::About;
 use crate::inflight::{Data, Ticket};
 use crate::json::{Json, Writer};
 use crate::lifecycle::State;
+use crate::methods;
 use crate::outcome::{Outcome, RpcError};
 use crate::rpc;
 use crate::server::Server;
@@ -166,7 +167,7 @@ impl Server<'_> {
     pub fn ping(&mut self, ask: Ask) -> Result<Ticket, NotNow> {
         let connected = matches!(self.state(), State::Answered | State::Serving | State::Ready);
         self.core.session.filter(|_| connected).ok_or(NotNow::NotConnected)?;
-        self.send_request("ping", ask, &mut |_| true)
+        self.send_request(methods::PING.name, ask, &mut |_| true)
     }
 
     /// Cancels a request of the server's own. Its ticket is gone; the client is told.

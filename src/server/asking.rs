@@ -8,6 +8,7 @@ use crate::frame::About;
 use crate::inflight::Ticket;
 use crate::json::{Decimal, Json, Kind, ScanErrorKind, Str};
 use crate::line::Content;
+use crate::methods;
 use crate::outcome::Lost;
 use crate::rpc;
 use crate::server::ask::Answered;
@@ -115,11 +116,11 @@ impl Asking for Asker {
         method: Str<'_>,
         params: Option<Json<'_>>,
     ) -> Option<Received> {
-        if method == "notifications/progress" {
+        if method == methods::PROGRESS.name {
             return Some(progressed(core, line, params));
         }
         let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
-        let changed = method == "notifications/roots/list_changed" && core.session.is_some_and(has_roots);
+        let changed = method == methods::ROOTS_LIST_CHANGED.name && core.session.is_some_and(has_roots);
         changed.then_some(Received::Host(Plan::Told(Told::RootsChanged)))
     }
 

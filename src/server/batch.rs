@@ -8,7 +8,8 @@
 use crate::buffer::{Buffer, copy};
 use crate::fault::Fault;
 use crate::frame::{About, StreamId};
-use crate::json::{DEPTH_LIMIT, Elements, Envelope, Json, Kind, Scanner, Span};
+use crate::json::{DEPTH_LIMIT, Digits, Elements, Envelope, Json, Kind, Scanner, Span};
+use crate::methods;
 use crate::rpc::{self, Class, Invalid};
 use crate::server::core::Core;
 use crate::server::dispatch::{self, Received};
@@ -131,7 +132,7 @@ impl Batching for Members {
         let class = member(line, element, core.info.tolerance.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
             let id = line.get(id.range());
-            if rpc::view(line, method).string().is_some_and(|method| method == "initialize") {
+            if rpc::view(line, method).string().is_some_and(|method| method == methods::INITIALIZE.name) {
                 return Received::Fault(core.refuse(id, stream, Fault::AlreadyInitialized));
             }
             // Its revision has no batches, and a subscription would keep this one open.
@@ -196,7 +197,7 @@ fn too_large(core: &mut Core<'_>, stream: StreamId, limit: usize) -> Fault {
     }
     core.invalid_in_a_row = core.invalid_in_a_row.saturating_add(1);
     let fault = Fault::BatchTooLarge { limit };
-    core.write_fault(None, stream, fault, Some(&format_args!("at most {limit} requests")));
+    core.write_fault(None, stream, fault, Some(&format_args!("at most {} requests", Digits::of(limit))));
     fault
 }
 

@@ -2,21 +2,16 @@
 
 use core::fmt::Display;
 
-use crate::fault::{Fault, NotNow};
-use crate::frame::StreamId;
-use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Writer};
+use crate::fault::Fault;
+use crate::json::{Json, Writer};
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::event::{Event, Parts};
-use crate::server::feature::Change;
 use crate::server::reply::Reply;
-use crate::server::request::rounds;
+use crate::server::request::{request, rounds};
 use crate::server::round::Returned;
 use crate::server::tool_result::ToolResult;
 use crate::server::tools::{Tool, UNKNOWN_TOOL};
-use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
-use crate::types::level::Level;
 use crate::version::Revision;
 
 /// A call of a tool: its name and arguments, which stand in the receive buffer, and the right to answer it.
@@ -30,17 +25,14 @@ use crate::version::Revision;
 pub struct Call<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a mut [u8],
-    pub(crate) meta: &'a [u8],
     pub(crate) returned: Returned<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
-rounds!(Call);
-
 impl<'a> Call<'a> {
     pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
-        let Parts { subject: name, arguments, meta, returned } = parts;
-        Event::Call(Call { name, arguments, meta, returned, reply })
+        let Parts { subject: name, arguments, returned } = parts;
+        Event::Call(Call { name, arguments, returned, reply })
     }
 
     /// The name of the tool.
@@ -65,12 +57,6 @@ impl<'a> Call<'a> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// The request's `_meta`, an object; empty if it has none. Traces are there: `traceparent`, `tracestate`, `baggage`.
-    #[must_use]
-    pub fn meta(&self) -> Json<'a> {
-        if self.meta.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.meta) }
-    }
-
     /// The tool's entry in the catalogue, if that is the machine's. Its schemas are there, for a host that validates
     /// arguments and results against them:
     ///
@@ -91,24 +77,6 @@ impl<'a> Call<'a> {
             Found::Tool(tool) => Some(tool),
             _ => None,
         }
-    }
-
-    /// The revision in which the request was made.
-    #[must_use]
-    pub fn revision(&self) -> Revision {
-        self.reply.revision()
-    }
-
-    /// What the client said it can do.
-    #[must_use]
-    pub fn client(&self) -> ClientCapabilities {
-        self.reply.client()
-    }
-
-    /// The stream that the request came from, in frame mode.
-    #[must_use]
-    pub fn stream(&self) -> StreamId {
-        self.reply.stream()
     }
 
     /// Answers with one piece of text.
@@ -147,74 +115,10 @@ impl<'a> Call<'a> {
         let name = self.name;
         self.reply.error(UNKNOWN_TOOL, format_args!("{}: {name}", Fault::UnknownTool.message()));
     }
-
-    /// Says that too much is going on (-32603), naming how many requests can be in flight.
-    pub fn busy(self) {
-        self.reply.busy();
-    }
-
-    /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
-    pub fn error(self, code: i32, message: impl Display) {
-        self.reply.error(code, message);
-    }
-
-    /// Answers with a JSON-RPC error with `data`: a value that `data` writes.
-    pub fn error_with(self, code: i32, message: impl Display, data: impl FnOnce(&mut Writer<'_>)) {
-        self.reply.error_with(code, message, data);
-    }
-
-    /// Reports progress now, before the answer: see [`Reply::progress`].
-    ///
-    /// # Errors
-    /// It was not asked for, has not grown, or does not fit beside the answer. The call goes on.
-    pub fn progress(
-        &mut self,
-        progress: impl Into<Decimal>,
-        total: Option<Decimal>,
-        message: &str,
-    ) -> Result<(), NotNow> {
-        self.reply.progress(progress, total, message)
-    }
-
-    /// Sends a log message that belongs to this call: see [`Reply::log`].
-    ///
-    /// # Errors
-    /// It is not wanted, or does not fit beside the answer. The call goes on.
-    pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl Display) -> Result<(), NotNow> {
-        self.reply.log(level, logger, text)
-    }
-
-    /// Sends a log message that belongs to this call, of any JSON value: see [`Reply::log_with`].
-    ///
-    /// # Errors
-    /// As for [`log`](Call::log).
-    pub fn log_with(
-        &mut self,
-        level: Level,
-        logger: Option<&str>,
-        data: impl FnOnce(&mut Writer<'_>),
-    ) -> Result<(), NotNow> {
-        self.reply.log_with(level, logger, data)
-    }
-
-    /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
-    pub fn changed(&mut self, change: Change<'_>) {
-        self.reply.changed(change);
-    }
-
-    /// Leaves the answer for later: [`Server::reply`](crate::Server::reply) gives it for the ticket. If that does not
-    /// happen within `time` (the server's limit, if none is given), the machine answers with an error and says so.
-    ///
-    /// # Errors
-    /// The call comes back if no slot is free, to be answered now, for example with [`busy`](Call::busy).
-    #[expect(clippy::result_large_err, reason = "there is no heap to box it on")]
-    pub fn defer(self, time: Option<Millis>) -> Result<Ticket, Call<'a>> {
-        match self.reply.machine.defer(&self.reply.source, self.reply.context, time) {
-            Some(ticket) => Ok(ticket),
-            None => Err(self),
-        }
-    }
 }
+
+request!(Call);
+rounds!(Call);
 
 /// A client has connected and was answered (`initialize`).
 #[derive(Debug, Clone, Copy)]
@@ -237,9 +141,15 @@ impl<'a> Connected<'a> {
         self.info
     }
 
-    /// What the client declared.
+    /// What the client declared, as it wrote it.
     #[must_use]
     pub fn capabilities(&self) -> Json<'a> {
         self.capabilities
+    }
+
+    /// What the client said it can do.
+    #[must_use]
+    pub fn client(&self) -> ClientCapabilities {
+        ClientCapabilities::of(self.capabilities)
     }
 }

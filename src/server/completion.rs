@@ -6,6 +6,7 @@ use core::fmt::Display;
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Kind, Str, Writer};
+use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, find};
 use crate::server::core::Shape;
 use crate::server::event::{Event, Parts};
@@ -15,7 +16,7 @@ use crate::server::plan::RequestKind;
 use crate::server::reply::{Reply, Source};
 use crate::server::request::request;
 use crate::types::template;
-use crate::version::{Revision, Revisions};
+use crate::version::Revision;
 
 /// The most values of one answer.
 const MOST: usize = 100;
@@ -40,11 +41,11 @@ impl Sealed for Completion {
         }
     }
 
-    fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
-        (name == "completion/complete").then_some((0, Revisions::ALL))
+    fn methods(&self) -> &'static [Method] {
+        &[methods::COMPLETION_COMPLETE]
     }
 
-    fn handle(&self, _: u8, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Handled {
         let Some(reference) = request.params.and_then(Reference::of) else {
             let what = "`ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
             return request.refuse(Fault::InvalidParams, &what);
@@ -162,8 +163,6 @@ pub struct Complete<'a> {
     pub(crate) reply: Reply<'a>,
 }
 
-request!(Complete);
-
 impl<'a> Complete<'a> {
     fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Event<'e> {
         let params = Json::trusted(parts.arguments);
@@ -215,6 +214,8 @@ impl<'a> Complete<'a> {
         self.reply.values(Some(total), values);
     }
 }
+
+request!(Complete);
 
 impl Reply<'_> {
     /// Answers [a request for values](Complete) with values, the best first: as many as fit into one answer, and no

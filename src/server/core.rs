@@ -17,9 +17,10 @@ use crate::server::change::Changes;
 use crate::server::dispatch::Received;
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
+use crate::server::pings::Pinging;
 use crate::server::reply::{Answering, Context, Incoming, Source, Stage};
 use crate::server::watch::Watches;
-use crate::server::write::{write_error, write_fault, write_log, write_result, write_result_of};
+use crate::server::write::{COMPLETE, INPUT_REQUIRED, write_error, write_fault, write_log, write_result};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::level::Level;
@@ -79,6 +80,8 @@ pub(crate) struct Core<'b> {
     /// The client has said `shutdown`, and `exit` is to come.
     pub(crate) awaits_exit: bool,
     pub(crate) keep_alive: KeepAlive,
+    /// Who asks whether the client is there, if anybody does.
+    pub(crate) pinging: Option<&'static dyn Pinging>,
     /// What deals with requests of our own, once there was one.
     pub(crate) asking: Option<&'static dyn Asking>,
     /// How many requests in flight are our own.
@@ -110,6 +113,7 @@ impl<'b> Core<'b> {
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAlive::OFF,
+            pinging: None,
             asking: None,
             ours: 0,
         }
@@ -207,19 +211,16 @@ impl Core<'_> {
         let info = self.info;
         let mut valid = true;
         let sent = self.send_answer(source, context, &mut |out, id| {
-            let mut checked = |out: &mut Writer<'_>| valid &= body(out);
             let revision = context.revision;
+            let kind = if shape == Shape::InputRequired { INPUT_REQUIRED } else { COMPLETE };
             match shape {
-                Shape::Result => write_result(out, id, info, revision, info.identify, &mut checked),
-                Shape::List => write_result(out, id, info, revision, info.identify, &mut |out| {
-                    info.write_cache(revision, out);
-                    checked(out);
+                Shape::Error => write_error(out, Some(id), &mut |out| valid = body(out)),
+                _ => write_result(kind, out, id, info, revision, info.identify, &mut |out| {
+                    if shape == Shape::List {
+                        info.write_cache(revision, out);
+                    }
+                    valid = body(out);
                 }),
-                Shape::InputRequired => {
-                    let kind = "input_required";
-                    write_result_of(kind, out, id, info, revision, info.identify, &mut checked);
-                }
-                Shape::Error => write_error(out, Some(id), &mut checked),
             }
             if !valid {
                 out.fail();
@@ -243,7 +244,7 @@ impl Core<'_> {
     ) -> Result<(), Fault> {
         let info = self.info;
         let sent = self.send_answer(source, context, &mut |out, id| {
-            write_result(out, id, info, context.revision, true, body);
+            write_result(COMPLETE, out, id, info, context.revision, true, body);
         });
         sent.map_err(|Overflow| self.too_large(context))
     }

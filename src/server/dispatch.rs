@@ -6,7 +6,7 @@ use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
-use crate::methods;
+use crate::methods::{self, Method};
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
 use crate::server::feature::{Feature, Handled, Request, place};
@@ -174,7 +174,11 @@ fn request(
     };
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let mut request = Request { core, line, id, params, meta, context };
-    if request.core.in_flight.find(rpc::view(line, id)).is_some() {
+    let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
+    let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
+    let may_restart =
+        about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
+    if !may_restart && request.is_duplicate() {
         return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id").into();
     }
     if request.core.life.state() == State::Draining {
@@ -183,8 +187,7 @@ fn request(
     if !well_formed {
         return request.refuse(Fault::InvalidParams, &"`params` must be an object").into();
     }
-    let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
-    match request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of) {
+    match about {
         Some(about) => stateless(&mut request, method, about).into(),
         None => handshake_era(&mut request, method).into(),
     }
@@ -272,11 +275,14 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Handled {
 }
 
 /// The feature that has this method in the revision of the request.
-fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b dyn Feature, u8)> {
-    request.core.info.features.iter().find_map(|feature| {
-        let (method, revisions) = feature.method(name)?;
-        revisions.contains(request.context.revision).then_some((*feature, method))
-    })
+fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
+    let called = |method: &Method| name == method.name && method.by_client.contains(request.context.revision);
+    request
+        .core
+        .info
+        .features
+        .iter()
+        .find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
 }
 
 fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
@@ -319,7 +325,7 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rece
 fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
     let id = rpc::view(line, id);
-    if !malformed && core.keep_alive.answered(id) {
+    if !malformed && core.pinging.is_some_and(|pinging| pinging.answered(core, id)) {
         return Received::Done;
     }
     let fault = if malformed { Fault::MalformedResponse } else { Fault::UnknownResponse };

@@ -118,7 +118,7 @@ impl Server<'_> {
                 let source = Source::Line { id, meta, last: None };
                 let (info, returned) = (core.info, Returned { responses, state });
                 let reply = Reply { machine: core, info, source, context };
-                event(Parts { subject: name, arguments, meta, returned }, reply)
+                event(Parts { subject: name, arguments, returned }, reply)
             }
         })
     }
@@ -137,7 +137,6 @@ pub(crate) struct Parts<'a> {
     /// What it names: a tool, a URI. Decoded.
     pub(crate) subject: &'a str,
     pub(crate) arguments: &'a mut [u8],
-    pub(crate) meta: &'a [u8],
     /// What came back with a request that is sent again.
     pub(crate) returned: Returned<'a>,
 }

@@ -3,10 +3,10 @@
 //! Specification: 2026-07-28, *Extensions*; *Lifecycle*, *Capability negotiation*.
 
 use crate::fault::Misuse;
-use crate::json::{Json, Kind, Str, Writer};
-use crate::server::feature::{Feature, Handled, Measure, Request, Sealed};
+use crate::json::{Json, Kind, Writer};
+use crate::server::feature::{Feature, Measure, Sealed};
 use crate::server::info::ServerInfo;
-use crate::version::{Revision, Revisions};
+use crate::version::Revision;
 
 /// The feature *extensions* (from `2026-07-28` on): each with its name and its settings, JSON text, an object. Names have
 /// a prefix: `com.example/drawings`. Only one of a server's features may be this one.
@@ -38,14 +38,6 @@ impl Sealed for Extensions<'_> {
         }
     }
 
-    fn method(&self, _: Str<'_>) -> Option<(u8, Revisions)> {
-        None
-    }
-
-    fn handle(&self, _: u8, _: &mut Request<'_, '_>) -> Handled {
-        Handled::Answered
-    }
-
     fn check(&self, _: Revision, _: &ServerInfo<'_>, _: Measure<'_>) -> Result<(), Misuse> {
         match self.0.iter().position(|(name, _)| !is_prefixed(name)) {
             Some(entry) => Err(Misuse::InvalidName { entry }),
@@ -72,14 +64,6 @@ impl Feature for Experimental<'_> {}
 impl Sealed for Experimental<'_> {
     fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
         write("experimental", self.0, out);
-    }
-
-    fn method(&self, _: Str<'_>) -> Option<(u8, Revisions)> {
-        None
-    }
-
-    fn handle(&self, _: u8, _: &mut Request<'_, '_>) -> Handled {
-        Handled::Answered
     }
 
     fn check(&self, _: Revision, _: &ServerInfo<'_>, _: Measure<'_>) -> Result<(), Misuse> {

@@ -1,7 +1,8 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, Span, Str, Writer};
+use crate::json::{Digits, Json, Kind, Span, Str, Writer};
+use crate::methods::Method;
 pub(crate) use crate::rpc::place;
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::{Core, Shape};
@@ -9,7 +10,7 @@ use crate::server::event::MakeEvent;
 use crate::server::info::ServerInfo;
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::{Context, Source};
-use crate::version::{Revision, Revisions};
+use crate::version::Revision;
 
 /// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools),
 /// [`Resources`](crate::server::Resources), [`Prompts`](crate::server::Prompts),
@@ -25,11 +26,15 @@ pub(crate) trait Sealed {
     /// Writes the members that declare it in `capabilities`.
     fn write_capability(&self, revision: Revision, out: &mut Writer<'_>);
 
-    /// Which of its methods this is, and which revisions have it.
-    fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)>;
+    /// Its methods.
+    fn methods(&self) -> &'static [Method] {
+        &[]
+    }
 
-    /// Deals with a request for one of its methods.
-    fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled;
+    /// Deals with a request for the method at this place among them.
+    fn handle(&self, _method: usize, _: &mut Request<'_, '_>) -> Handled {
+        Handled::Answered
+    }
 
     /// An entry of one of its catalogues: the first whose key `is` accepts.
     fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
@@ -109,6 +114,11 @@ impl<'r> Request<'r, '_> {
         self.line.get(self.id.range()).unwrap_or_default()
     }
 
+    /// Whether a request with its id is in flight.
+    pub(crate) fn is_duplicate(&self) -> bool {
+        self.core.in_flight.find(Json::trusted(self.id())).is_some()
+    }
+
     /// A member of the parameters; `null` counts as absent.
     pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
         self.params?.get(name).filter(|value| !value.is_null())
@@ -153,7 +163,8 @@ impl<'r> Request<'r, '_> {
     ) -> Handled {
         let limit = self.core.in_flight.limit();
         if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
-            return self.refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {limit}"));
+            return self
+                .refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {}", Digits::of(limit)));
         }
         let (mut responses, mut state) = (None, None);
         if kind.can_round_trip(self.context.revision) {

@@ -48,9 +48,6 @@ pub struct GetPrompt<'a> {
     pub(crate) reply: Reply<'a>,
 }
 
-request!(GetPrompt);
-rounds!(GetPrompt);
-
 impl<'a> GetPrompt<'a> {
     pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
         Event::GetPrompt(GetPrompt {
@@ -110,6 +107,9 @@ impl<'a> GetPrompt<'a> {
         self.error(code::INVALID_PARAMS, format_args!("Invalid arguments: {why}"));
     }
 }
+
+request!(GetPrompt);
+rounds!(GetPrompt);
 
 impl Reply<'_> {
     /// Answers [a request for a prompt](GetPrompt) with messages.

@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::json::{Json, Kind, Str, Writer};
 use crate::lifecycle::Trigger;
 use crate::rpc::code;
-use crate::server::core::{Session, Shape};
+use crate::server::core::{Core, Session, Shape};
 use crate::server::feature::{Handled, Request, place};
 use crate::server::info::{SecondInitialize, ServerInfo, UnknownVersion};
 use crate::server::plan::Plan;
@@ -41,11 +41,13 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Handled {
     if known.is_none() && request.core.info.unknown_version == UnknownVersion::Reject {
         return unsupported_with(request, code::INVALID_PARAMS, asked, offer);
     }
-    if !request.core.life.step(Trigger::Initialize) {
-        let restart = request.core.info.second_initialize == SecondInitialize::Restart;
-        if !restart || !request.core.life.step(Trigger::Restart) {
-            return request.refuse(Fault::AlreadyInitialized, &"it stays as it is");
-        }
+    let first = request.core.life.step(Trigger::Initialize);
+    let again = !first && restarts(request.core) && request.core.life.step(Trigger::Restart);
+    if !first && !again {
+        return request.refuse(Fault::AlreadyInitialized, &"it stays as it is");
+    }
+    // Only a new client uses an id that is in flight.
+    if again || request.is_duplicate() {
         request.core.start_over();
     }
     let revision = known.unwrap_or(latest);
@@ -61,6 +63,11 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Handled {
         info: place(request.line, client.bytes()),
         capabilities: place(request.line, capabilities.bytes()),
     })
+}
+
+/// Whether a client may begin anew, and with any id: what is in flight is forgotten then.
+pub(crate) fn restarts(core: &Core<'_>) -> bool {
+    core.info.second_initialize == SecondInitialize::Restart
 }
 
 /// The members of the answer to `initialize`.

@@ -124,7 +124,8 @@ pub enum SecondInitialize {
     /// It is refused with -32600, and the session goes on.
     Refuse,
     /// The session starts over: requests in flight are cancelled and never answered. For a UART, which has no
-    /// connection: a new client looks just like that.
+    /// connection: a new client looks just like that. It may begin with the id of a request that is in flight; that
+    /// alone tells a new client, too, where the old one has made no handshake.
     Restart,
 }
 

@@ -3,12 +3,12 @@
 //! Specification: *Server features*, *Utilities*, *Logging*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Str, Writer};
-use crate::methods;
+use crate::json::{Json, Writer};
+use crate::methods::{self, Method};
 use crate::server::feature::{Feature, Handled, Measure, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::types::level::Level;
-use crate::version::{Revision, Revisions};
+use crate::version::Revision;
 
 /// The feature *logging*: log messages, filtered by the level that the client set (`logging/setLevel`), or that the
 /// request named (`2026-07-28`).
@@ -23,11 +23,11 @@ impl Sealed for Logging {
         out.token("{}");
     }
 
-    fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
-        (name == methods::LOGGING_SET_LEVEL.name).then_some((0, methods::LOGGING_SET_LEVEL.by_client))
+    fn methods(&self) -> &'static [Method] {
+        &[methods::LOGGING_SET_LEVEL]
     }
 
-    fn handle(&self, _: u8, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Handled {
         let Some(level) = request.param("level").and_then(Json::string).and_then(Level::of) else {
             return request
                 .refuse(Fault::InvalidParams, &"`level` must be the name of a level, debug to emergency");

@@ -5,7 +5,7 @@ use crate::json::{Json, Writer};
 use crate::rpc::code;
 use crate::server::core::Core;
 use crate::server::handshake::{write_discover, write_initialize};
-use crate::server::write::{write_error, write_result, write_unsupported};
+use crate::server::write::{COMPLETE, write_error, write_result, write_unsupported};
 use crate::version::{Era, Revisions};
 
 /// No message of a fault is longer, with its quotes and its numbers.
@@ -43,7 +43,8 @@ impl Core<'_> {
         largest = largest.max(unsupported);
         for revision in info.revisions.newest_first() {
             let mut result = |identify: bool, body: &mut dyn FnMut(&mut Writer<'_>)| {
-                let size = envelope(&mut |out| write_result(out, b"", info, revision, identify, body));
+                let size =
+                    envelope(&mut |out| write_result(COMPLETE, out, b"", info, revision, identify, body));
                 largest = largest.max(size);
             };
             match revision.era() {

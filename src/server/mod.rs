@@ -23,6 +23,7 @@ mod listen;
 mod logging;
 mod measure;
 mod page;
+mod pings;
 mod plan;
 mod prompts;
 mod read;
@@ -62,6 +63,7 @@ pub use crate::types::template::{Matches, Variable};
 
 use self::batch::Batch;
 use self::core::Core;
+use self::pings::Pinger;
 use self::plan::Plan;
 use self::reply::{Source, Stage, write_once};
 use self::watch::Watches;
@@ -283,6 +285,7 @@ impl<'b> Server<'b> {
     #[must_use]
     pub fn keep_alive(mut self, pings: Pings) -> Server<'b> {
         self.core.keep_alive.set(pings);
+        self.core.pinging = Some(&Pinger);
         self
     }
 
@@ -299,7 +302,8 @@ impl<'b> Server<'b> {
         }
         self.input.make_room();
         let lost_at = self.lost_at.map(|(at, _)| at);
-        let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, lost_at, self.ping_deadline()];
+        let ping = self.core.pinging.and_then(|pinging| pinging.deadline(&self.core));
+        let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, lost_at, ping];
         // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
         let deadline = deadline.into_iter().flatten().filter(|at| *at > self.core.now).min();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))

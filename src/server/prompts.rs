@@ -3,7 +3,8 @@
 //! Specification: *Server features*, *Prompts*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, ScanError, Str, Writer};
+use crate::json::{Json, Kind, ScanError, Writer};
+use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
 use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed};
 use crate::server::get::GetPrompt;
@@ -12,7 +13,7 @@ use crate::server::list::ListPrompts;
 use crate::server::page;
 use crate::server::plan::RequestKind;
 use crate::types::details::{Details, details};
-use crate::version::{Revision, Revisions};
+use crate::version::Revision;
 
 /// A prompt: messages for the model, made from arguments that a person chose.
 ///
@@ -147,8 +148,8 @@ const fn ambiguous(prompts: &[Prompt<'_>]) -> Option<usize> {
     None
 }
 
-const LIST: u8 = 0;
-const GET: u8 = 1;
+/// The place of `prompts/list` among the methods.
+const LIST: usize = 0;
 
 impl<'t> Prompts<'t> {
     /// Prompts that never change. The machine lists them, and refuses what is not among them, or lacks an argument.
@@ -217,14 +218,12 @@ impl Sealed for Prompts<'_> {
         out.end_object();
     }
 
-    fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
-        let (_, method) =
-            [("prompts/get", GET), ("prompts/list", LIST)].into_iter().find(|(method, _)| name == *method)?;
-        Some((method, Revisions::ALL))
+    fn methods(&self) -> &'static [Method] {
+        &[methods::PROMPTS_LIST, methods::PROMPTS_GET]
     }
 
-    fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled {
-        if method == GET { self.get(request) } else { self.list(request) }
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
+        if method == LIST { self.list(request) } else { self.get(request) }
     }
 
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
@@ -238,7 +237,7 @@ impl Sealed for Prompts<'_> {
     }
 
     fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
-        self.list_changed.then_some((Change::Prompts, "notifications/prompts/list_changed"))
+        self.list_changed.then_some((Change::Prompts, methods::PROMPTS_LIST_CHANGED.name))
     }
 
     fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {

@@ -43,9 +43,6 @@ pub struct ReadResource<'a> {
     pub(crate) reply: Reply<'a>,
 }
 
-request!(ReadResource);
-rounds!(ReadResource);
-
 impl<'a> ReadResource<'a> {
     pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
         Event::ReadResource(ReadResource { uri: parts.subject, returned: parts.returned, reply })
@@ -121,6 +118,9 @@ impl<'a> ReadResource<'a> {
         self.reply.not_found(self.uri);
     }
 }
+
+request!(ReadResource);
+rounds!(ReadResource);
 
 impl Reply<'_> {
     /// Answers [reading a resource](ReadResource) with any number of contents.

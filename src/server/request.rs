@@ -4,7 +4,8 @@
 macro_rules! request {
     ($request:ident) => {
         impl<'a> $request<'a> {
-            /// The request's `_meta`, an object; empty if it has none.
+            /// The request's `_meta`, an object; empty if it has none. Traces are there: `traceparent`, `tracestate`,
+            /// `baggage`.
             #[must_use]
             pub fn meta(&self) -> $crate::json::Json<'a> {
                 self.reply.meta()
@@ -74,6 +75,20 @@ macro_rules! request {
                 self.reply.log(level, logger, text)
             }
 
+            /// The same with any JSON value, the one that `data` writes: see
+            /// [`Reply::log_with`](crate::server::Reply::log_with).
+            ///
+            /// # Errors
+            /// As for [`log`](Self::log); or it is no such value.
+            pub fn log_with(
+                &mut self,
+                level: $crate::Level,
+                logger: Option<&str>,
+                data: impl FnOnce(&mut $crate::json::Writer<'_>),
+            ) -> Result<(), $crate::NotNow> {
+                self.reply.log_with(level, logger, data)
+            }
+
             /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
             pub fn changed(&mut self, change: $crate::server::Change<'_>) {
                 self.reply.changed(change);
@@ -84,7 +99,7 @@ macro_rules! request {
             /// and says so.
             ///
             /// # Errors
-            /// The request comes back if no slot is free, to be answered now, for example with `busy`.
+            /// The request comes back if no slot is free, to be answered now, for example with [`busy`](Self::busy).
             #[allow(clippy::result_large_err, reason = "there is no heap to box it on, and some are small")]
             pub fn defer(self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
                 match self.reply.machine.defer(&self.reply.source, self.reply.context, time) {

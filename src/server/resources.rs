@@ -4,6 +4,7 @@
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Str, Writer};
+use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
 use crate::server::core::Shape;
 use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed};
@@ -15,7 +16,7 @@ use crate::server::read::ReadResource;
 use crate::server::reply::Source;
 use crate::types::resource::{Resource, Template};
 use crate::types::template;
-use crate::version::{Revision, Revisions};
+use crate::version::Revision;
 
 /// The feature *resources*: catalogues in static tables, or lists that the host gives itself.
 ///
@@ -51,9 +52,9 @@ const fn invalid_template(templates: &[Template<'_>]) -> Option<usize> {
     None
 }
 
-const READ: u8 = 0;
-const LIST: u8 = 1;
-const LIST_TEMPLATES: u8 = 2;
+// Their places among the methods.
+const READ: usize = 0;
+const LIST: usize = 1;
 
 impl<'t> Resources<'t> {
     /// Resources that never change. The machine lists them, and refuses to read others.
@@ -165,17 +166,11 @@ impl Sealed for Resources<'_> {
         out.end_object();
     }
 
-    fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
-        let methods = [
-            ("resources/read", READ),
-            ("resources/list", LIST),
-            ("resources/templates/list", LIST_TEMPLATES),
-        ];
-        let (_, method) = methods.into_iter().find(|(method, _)| name == *method)?;
-        Some((method, Revisions::ALL))
+    fn methods(&self) -> &'static [Method] {
+        &[methods::RESOURCES_READ, methods::RESOURCES_LIST, methods::RESOURCES_TEMPLATES_LIST]
     }
 
-    fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
         match method {
             READ => self.read(request),
             LIST => self.list(request),
@@ -199,7 +194,7 @@ impl Sealed for Resources<'_> {
     }
 
     fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
-        self.list_changed.then_some((Change::Resources, "notifications/resources/list_changed"))
+        self.list_changed.then_some((Change::Resources, methods::RESOURCES_LIST_CHANGED.name))
     }
 
     fn can_watch(&self) -> bool {

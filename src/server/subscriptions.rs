@@ -8,7 +8,8 @@
 use crate::fault::{Fault, Misuse};
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Digits, Json, Kind, Str, Writer};
+use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::change::Changes;
 use crate::server::core::{Core, Shape};
@@ -20,7 +21,7 @@ use crate::server::reply::{Incoming, Source, Stage};
 use crate::server::resources::not_found;
 use crate::server::watch::{NotWatched, Owner, Watches};
 use crate::types::meta;
-use crate::version::{Era, Revision, Revisions};
+use crate::version::{Era, Revision};
 
 /// The feature *subscriptions*: clients say what they want to hear of.
 ///
@@ -38,9 +39,9 @@ use crate::version::{Era, Revision, Revisions};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Subscriptions;
 
-const LISTEN: u8 = 0;
-const SUBSCRIBE: u8 = 1;
-const UNSUBSCRIBE: u8 = 2;
+// Their places among the methods.
+const LISTEN: usize = 0;
+const SUBSCRIBE: usize = 1;
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
@@ -49,19 +50,11 @@ impl Feature for Subscriptions {}
 impl Sealed for Subscriptions {
     fn write_capability(&self, _: Revision, _: &mut Writer<'_>) {}
 
-    fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
-        if name == "subscriptions/listen" {
-            Some((LISTEN, Revisions::STATELESS))
-        } else if name == "resources/subscribe" {
-            Some((SUBSCRIBE, Revisions::HANDSHAKE))
-        } else if name == "resources/unsubscribe" {
-            Some((UNSUBSCRIBE, Revisions::HANDSHAKE))
-        } else {
-            None
-        }
+    fn methods(&self) -> &'static [Method] {
+        &[methods::SUBSCRIPTIONS_LISTEN, methods::RESOURCES_SUBSCRIBE, methods::RESOURCES_UNSUBSCRIBE]
     }
 
-    fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
         match method {
             LISTEN => listen(request),
             _ if !can_watch(request.core.info) => {
@@ -127,7 +120,7 @@ fn subscribe(request: &mut Request<'_, '_>) -> Handled {
         Ok(new) => settle(request, new.then_some(Plan::Watched { uri: place, on: true })),
         Err(NotWatched::Full) => request.refuse(
             Fault::TooManyWatched { limit },
-            &format_args!("their URIs have at most {limit} bytes; unsubscribe from some"),
+            &format_args!("their URIs have at most {} bytes; unsubscribe from some", Digits::of(limit)),
         ),
         Err(NotWatched::TooLong) => {
             request.refuse(Fault::InvalidParams, &"`uri` is too long to be told of its changes")
@@ -191,7 +184,8 @@ fn listen(request: &mut Request<'_, '_>) -> Handled {
     }
     let Some(ticket) = take(request, filter) else {
         let limit = request.core.in_flight.limit();
-        return request.refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {limit}"));
+        return request
+            .refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {}", Digits::of(limit)));
     };
     let uris = uris.filter(|_| can_watch(request.core.info)).unwrap_or(Json::NULL);
     if !acknowledge(request, ticket, filter, uris) {

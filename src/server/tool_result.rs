@@ -7,7 +7,7 @@ use core::fmt::Display;
 use crate::json::{Mark, Writer};
 use crate::server::reply::write_once;
 use crate::types::annotations::Annotations;
-use crate::types::content::{ContentBlock, Items};
+use crate::types::content::{ContentBlock, Items, may_be_structured};
 use crate::types::resource::Resource;
 use crate::version::Revision;
 
@@ -102,11 +102,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         let written = value(self.out) || self.out.overflowed();
         self.items.valid &= written && self.structured.is_none();
         let is_object = self.out.written().get(from) == Some(&b'{');
-        let stays = match self.revision {
-            Revision::V2024_11_05 | Revision::V2025_03_26 => false,
-            Revision::V2025_06_18 | Revision::V2025_11_25 => is_object,
-            Revision::V2026_07_28 => true,
-        };
+        let stays = may_be_structured(self.revision, is_object);
         self.structured = Some(Structured { before, from, to: self.out.len(), stays });
     }
 

@@ -3,8 +3,8 @@
 //! Specification: *Server features*, *Tools*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, Str, Writer};
-use crate::methods;
+use crate::json::{Json, Kind, Writer};
+use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::call::Call;
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
@@ -14,7 +14,7 @@ use crate::server::list::ListTools;
 use crate::server::page;
 use crate::server::plan::RequestKind;
 use crate::types::details::{Details, details};
-use crate::version::{Revision, Revisions};
+use crate::version::Revision;
 
 /// A tool, as it stands in the list of tools.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +102,7 @@ impl<'t> Tool<'t> {
         out.begin_object();
         self.details.write(revision, out)?;
         out.key("inputSchema");
-        if self.input_schema.trim() == "{}" {
+        if self.input_schema.as_bytes().trim_ascii() == b"{}" {
             out.token(r#"{"type":"object"}"#);
         } else {
             out.raw(self.input_schema)?;
@@ -156,8 +156,8 @@ pub struct Tools<'t> {
 
 duplicate_of!(duplicate, Tool, details.name);
 
-const LIST: u8 = 0;
-const CALL: u8 = 1;
+/// The place of `tools/list` among the methods.
+const LIST: usize = 0;
 
 impl<'t> Tools<'t> {
     /// Tools that never change. The machine lists them, and refuses calls of others.
@@ -226,18 +226,12 @@ impl Sealed for Tools<'_> {
         out.end_object();
     }
 
-    fn method(&self, name: Str<'_>) -> Option<(u8, Revisions)> {
-        if name == methods::TOOLS_CALL.name {
-            Some((CALL, methods::TOOLS_CALL.by_client))
-        } else if name == methods::TOOLS_LIST.name {
-            Some((LIST, methods::TOOLS_LIST.by_client))
-        } else {
-            None
-        }
+    fn methods(&self) -> &'static [Method] {
+        &[methods::TOOLS_LIST, methods::TOOLS_CALL]
     }
 
-    fn handle(&self, method: u8, request: &mut Request<'_, '_>) -> Handled {
-        if method == CALL { self.call(request) } else { self.list(request) }
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
+        if method == LIST { self.list(request) } else { self.call(request) }
     }
 
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {

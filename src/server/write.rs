@@ -10,20 +10,13 @@ use crate::version::{Revision, Revisions};
 /// The longest text of a revision that is quoted back.
 const QUOTED_VERSION: usize = 32;
 
+/// The kinds of results (`2026-07-28`): this is all.
+pub(crate) const COMPLETE: &str = "complete";
+/// This is what is needed first.
+pub(crate) const INPUT_REQUIRED: &str = "input_required";
+
 /// `{"jsonrpc":"2.0","id":…,"result":{…}}`
 pub(crate) fn write_result(
-    out: &mut Writer<'_>,
-    id: &[u8],
-    info: &ServerInfo<'_>,
-    revision: Revision,
-    identify: bool,
-    body: &mut dyn FnMut(&mut Writer<'_>),
-) {
-    write_result_of("complete", out, id, info, revision, identify, body);
-}
-
-/// The same, with another `resultType` (`2026-07-28`).
-pub(crate) fn write_result_of(
     kind: &str,
     out: &mut Writer<'_>,
     id: &[u8],

@@ -2,10 +2,10 @@
 //!
 //! Specification: *Server features*, *Resources*, *Annotations*.
 
-use crate::json::{Decimal, Writer};
+use crate::json::{Decimal, Json, Writer};
 use crate::version::Revision;
 
-/// Who speaks in a prompt, or whom something is for.
+/// Who speaks in a conversation, or whom something is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The person.
@@ -22,6 +22,11 @@ impl Role {
             Role::User => "user",
             Role::Assistant => "assistant",
         }
+    }
+
+    pub(crate) fn of(json: Json<'_>) -> Option<Role> {
+        let text = json.string()?;
+        [Role::User, Role::Assistant].into_iter().find(|role| text == role.as_str())
     }
 }
 

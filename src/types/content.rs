@@ -4,7 +4,7 @@
 
 use core::fmt::Display;
 
-use crate::json::Writer;
+use crate::json::{Digits, Writer};
 use crate::types::annotations::{Annotations, Role};
 use crate::types::resource::Resource;
 use crate::version::Revision;
@@ -33,6 +33,11 @@ enum Place {
 impl Items {
     pub(crate) fn new(key: &'static str) -> Items {
         Items { key, place: Place::Before, count: 0, valid: true }
+    }
+
+    /// An array that is open already.
+    pub(crate) fn within() -> Items {
+        Items { key: "", place: Place::Within, count: 0, valid: true }
     }
 
     /// Whether nothing of the array is written yet.
@@ -126,35 +131,22 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
 
     /// Text.
     pub fn text(self, text: impl Display) {
-        self.write_text(&text);
-    }
-
-    fn write_text(self, text: &dyn Display) {
-        self.write("text", &mut |out| {
-            out.key("text");
-            out.display(text);
-        });
+        self.piece(Piece::Text(&text));
     }
 
     /// An image, with its media type: `image/png`.
     pub fn image(self, bytes: &[u8], mime_type: &str) {
-        self.binary("image", bytes, mime_type);
+        self.piece(Piece::Image { bytes, mime_type });
     }
 
     /// Sound, with its media type: `audio/wav`. `2024-11-05` has none, and gets a text that says so.
     pub fn audio(self, bytes: &[u8], mime_type: &str) {
-        if self.revision < Revision::V2025_03_26 {
-            return self.write_text(&format_args!("[audio: {mime_type}, {} bytes]", bytes.len()));
-        }
-        self.binary("audio", bytes, mime_type);
+        self.piece(Piece::Audio { bytes, mime_type });
     }
 
-    fn binary(self, kind: &str, bytes: &[u8], mime_type: &str) {
-        self.write(kind, &mut |out| {
-            out.key("data");
-            out.base64(bytes);
-            out.field_string("mimeType", mime_type);
-        });
+    fn piece(self, piece: Piece<'_>) {
+        let revision = self.revision;
+        self.write(&mut |out| piece.write(revision, out));
     }
 
     /// A resource with its text in it. Without a media type it is `text/plain`.
@@ -168,7 +160,8 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
     }
 
     fn resource(self, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
-        self.write("resource", &mut |out| {
+        self.write(&mut |out| {
+            out.field_string("type", "resource");
             out.key("resource");
             write_contents(out, uri, mime_type, body);
         });
@@ -178,18 +171,19 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
     pub fn link(mut self, resource: &Resource<'w>) {
         if self.revision < Revision::V2025_06_18 {
             self.annotations = resource.annotations;
-            return self.write_text(&format_args!("{}: {}", resource.shown_name(), resource.uri));
+            return self.text(format_args!("{}: {}", resource.shown_name(), resource.uri));
         }
         (self.annotations, self.meta) = (Annotations::new(), None);
         let (revision, mut valid) = (self.revision, true);
-        let items_valid = self.write("resource_link", &mut |out| {
+        let items_valid = self.write(&mut |out| {
+            out.field_string("type", "resource_link");
             valid = resource.write_members(revision, out).is_ok();
         });
         *items_valid &= valid;
     }
 
     /// Writes the block, and returns whether all is valid so far.
-    fn write(self, kind: &str, body: &mut dyn FnMut(&mut Writer<'_>)) -> &'w mut bool {
+    fn write(self, body: &mut dyn FnMut(&mut Writer<'_>)) -> &'w mut bool {
         let ContentBlock { out, items, revision, role, annotations, meta } = self;
         if !items.element(out) {
             return &mut items.valid;
@@ -200,7 +194,6 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
             out.key("content");
         }
         out.begin_object();
-        out.field_string("type", kind);
         body(out);
         annotations.write(revision, out);
         if let Some(meta) = meta.filter(|_| revision >= Revision::V2025_06_18) {
@@ -212,6 +205,47 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
             out.end_object();
         }
         &mut items.valid
+    }
+}
+
+/// A piece of content that stands by itself.
+#[derive(Clone, Copy)]
+pub(crate) enum Piece<'x> {
+    Text(&'x dyn Display),
+    Image { bytes: &'x [u8], mime_type: &'x str },
+    Audio { bytes: &'x [u8], mime_type: &'x str },
+}
+
+impl Piece<'_> {
+    /// Writes its members.
+    pub(crate) fn write(self, revision: Revision, out: &mut Writer<'_>) {
+        let (kind, bytes, mime_type) = match self {
+            Piece::Text(text) => {
+                out.field_string("type", "text");
+                out.key("text");
+                return out.display(text);
+            }
+            Piece::Audio { bytes, mime_type } if revision < Revision::V2025_03_26 => {
+                let length = Digits::of(bytes.len());
+                return Piece::Text(&format_args!("[audio: {mime_type}, {length} bytes]"))
+                    .write(revision, out);
+            }
+            Piece::Image { bytes, mime_type } => ("image", bytes, mime_type),
+            Piece::Audio { bytes, mime_type } => ("audio", bytes, mime_type),
+        };
+        out.field_string("type", kind);
+        out.key("data");
+        out.base64(bytes);
+        out.field_string("mimeType", mime_type);
+    }
+}
+
+/// Whether the result of a tool may have such a structured value.
+pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
+    match revision {
+        Revision::V2024_11_05 | Revision::V2025_03_26 => false,
+        Revision::V2025_06_18 | Revision::V2025_11_25 => is_object,
+        Revision::V2026_07_28 => true,
     }
 }
 

@@ -9,4 +9,5 @@ pub mod input;
 pub(crate) mod level;
 pub(crate) mod meta;
 pub(crate) mod resource;
+pub(crate) mod sampling;
 pub(crate) mod template;

@@ -374,6 +374,40 @@ fn a_second_initialize_is_lenient_refused_or_a_restart() {
 }
 
 #[test]
+fn a_new_client_may_begin_with_the_id_of_a_request_that_is_forgotten() {
+    let hello = |id| format!("> call {id} initialize {}\n", crate::common::hello("2025-06-18"));
+    let begun = "! restarted\n! connected 2025-06-18 c {}\n< result 1 {\"protocolVersion\":\"2025-06-18\",…\n\
+                 * state Answered\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
+                 > note notifications/initialized\n! ready\n> call 1 ping\n< result 1\n";
+    let defer = "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n";
+    let info = INFO.second_initialize(SecondInitialize::Restart);
+    let session = Setup::new(info).session(Revision::V2025_11_25);
+    session.check(&format!("{defer}{}{begun}", hello(1)));
+    // The old client may have been of the stateless era. Nobody else uses an id that is in flight.
+    let stateless = r#"> call 1 tools/call {"name":"defer","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}
+! call defer {}
+"#;
+    Setup::new(info).check(&format!("{stateless}{}{begun}", hello(1)));
+    session.check(&format!("{stateless}{}{begun}", hello(1)));
+    // One that does not begin anew forgets nothing.
+    let refused =
+        |fault| format!("< error 1 -32600 …\n! fault {fault}\n* deferred 1\n* answer 0 yes\n< result 1 …");
+    Setup::new(INFO).check(&format!("{stateless}{}{}", hello(1), refused("DuplicateId")));
+    Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
+        "{defer}{}{}",
+        hello(1),
+        refused("DuplicateId")
+    ));
+    session.check(&format!(
+        "{defer}> call 1 initialize {{}}\n< error 1 -32602 …\n! fault InvalidParams\n* answer 0 yes\n< result 1 …"
+    ));
+    Setup::new(info).check(&format!(
+        "{stateless}{}! connected 2025-06-18 c {{}}\n< result 2 …\n* deferred 1\n* answer 0 yes\n< result 1 …",
+        hello(2)
+    ));
+}
+
+#[test]
 fn errors_without_an_id_end_after_eight_in_a_row_and_begin_again_after_a_message() {
     let bad = "> nonsense\n";
     let told = format!("{bad}< error - -32700 …\n! fault NotJson\n");

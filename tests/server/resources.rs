@@ -3,7 +3,7 @@
 use crate::common::Setup;
 use crate::common::library::{BY_HOST, LIBRARY};
 use crate::content::{HEAD, stateless};
-use mcp_proto::server::{Resource, Resources, Template};
+use mcp_proto::server::{Feature, Resource, Resources, ServerInfo, Template};
 use mcp_proto::{Misuse, Revision, Revisions};
 
 #[test]
@@ -39,6 +39,36 @@ fn a_resource_is_listed_with_what_its_revision_has() {
     let ask = stateless(1, "resources/templates/list", "");
     Setup::new(LIBRARY).check(&format!(
         "{ask}< result 1 {{{HEAD},\"ttlMs\":0,\"cacheScope\":\"private\",\"resourceTemplates\":…}}"
+    ));
+}
+
+#[test]
+fn every_catalogue_is_listed_page_by_page() {
+    const LONG: &str = match std::str::from_utf8(&[b'd'; 150]) {
+        Ok(text) => text,
+        Err(_) => "",
+    };
+    const RESOURCE: Resource<'static> = Resource::new("a:1", "r").description(LONG);
+    const OTHER: Resource<'static> = Resource::new("a:2", "r").description(LONG);
+    const TEMPLATE: Template<'static> = Template::new("a:{x}", "t").description(LONG);
+    const LAST: Template<'static> = Template::new("b:{x}", "t").description(LONG);
+    static RESOURCES: Resources<'static> = Resources::new(&[RESOURCE, OTHER]).templates(&[TEMPLATE, LAST]);
+    static FEATURES: [&dyn Feature; 1] = [&RESOURCES];
+    let info = ServerInfo::new("s", "1").features(&FEATURES).revisions(Revisions::HANDSHAKE);
+    let rest = format!(r#","description":"{LONG}"}}]"#);
+    // There is room for one of them, and for what a page ends with.
+    Setup::new(info).tx(4096).reply_room(380).session(Revision::V2025_11_25).check(&format!(
+        r#"> call 1 resources/list
+           < result 1 {{"resources":[{{"uri":"a:1","name":"r"{rest},"nextCursor":"p1"}}
+           > call 2 resources/list {{"cursor":"p1"}}
+           < result 2 {{"resources":[{{"uri":"a:2","name":"r"{rest}}}
+           > call 3 resources/templates/list {{}}
+           < result 3 {{"resourceTemplates":[{{"uriTemplate":"a:{{x}}","name":"t"{rest},"nextCursor":"p1"}}
+           > call 4 resources/templates/list {{"cursor":"p1"}}
+           < result 4 {{"resourceTemplates":[{{"uriTemplate":"b:{{x}}","name":"t"{rest}}}
+           > call 5 resources/templates/list {{"cursor":"p2"}}
+           < error 5 -32602 …
+           ! fault BadCursor"#
     ));
 }
 

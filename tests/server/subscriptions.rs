@@ -2,7 +2,7 @@
 
 use crate::common::demo::{BARE, TOOLS};
 use crate::common::{Setup, hello};
-use mcp_proto::server::{Feature, Logging, ServerInfo, Subscriptions};
+use mcp_proto::server::{Feature, Logging, Resource, Resources, ServerInfo, Subscriptions, Tools};
 use mcp_proto::{Revision, Revisions};
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
@@ -229,6 +229,20 @@ fn a_new_session_begins_without_subscriptions() {
     let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).session(Revision::V2025_11_25);
     setup.check(&format!("{}{again}", tools("1")));
     both().check(&format!("{}* reset\n* deferred 0\n* changed\n", tools("1")));
+}
+
+#[test]
+fn what_was_not_declared_is_never_told() {
+    static TOOLS: Tools<'static> = Tools::new(&[]);
+    static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("a:b", "b")]);
+    static FEATURES: [&dyn Feature; 3] = [&TOOLS, &RESOURCES, &Subscriptions];
+    let setup = Setup::new(ServerInfo::new("s", "1").features(&FEATURES)).session(Revision::V2025_11_25);
+    setup.check(&format!(
+        "{}{}! listening [] []\n* changed\n* changed resources\n* changed prompts\n* updated a:b\n> call 2 ping\n\
+         < result 2 {{}}\n",
+        listen("1", r#"{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:b"]}"#),
+        acknowledged("1", "{}"),
+    ));
 }
 
 #[test]

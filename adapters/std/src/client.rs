@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use mcp_proto::Millis;
 use mcp_proto::client::Options;
+use mcp_proto::{Level, Millis, json};
 use serde::Serialize;
 
 use crate::error::CallError;
-use crate::owned::{CallResult, Progress, ServerDetails, ToolDescription};
-use crate::pending::{Answer, Pending, PendingCall, Request};
-use crate::session::Hub;
+use crate::hub::{Command, Hub};
+use crate::owned::{CallResult, Progress, ServerDetails};
+use crate::pending::{Pending, PendingCall};
+use crate::request::Request;
 use crate::sync::lock;
 
 /// How long a request may take, and whether to hear of its progress.
@@ -27,13 +28,19 @@ pub struct CallOptions {
     pub(crate) timeout: Duration,
     maximum: Duration,
     progress: bool,
+    level: Option<Level>,
 }
 
 impl CallOptions {
     /// One minute without an answer or progress, ten minutes in all, and no progress.
     #[must_use]
     pub const fn new() -> CallOptions {
-        CallOptions { timeout: Duration::from_secs(60), maximum: Duration::from_secs(600), progress: false }
+        CallOptions {
+            timeout: Duration::from_secs(60),
+            maximum: Duration::from_secs(600),
+            progress: false,
+            level: None,
+        }
     }
 
     /// How long to wait for an answer. Progress starts the time anew.
@@ -57,8 +64,19 @@ impl CallOptions {
         self
     }
 
+    /// Asks for log messages about the request, of this level and above (`2026-07-28`): [`Notice::Log`](crate::Notice::Log).
+    /// Before, [`ClientHandle::set_log_level`] is for all requests.
+    #[must_use]
+    pub const fn log_level(mut self, level: Level) -> Self {
+        self.level = Some(level);
+        self
+    }
+
     pub(crate) fn machine(&self) -> Options<'static> {
-        let options = Options::DEFAULT.timeout(millis(self.timeout)).maximum(millis(self.maximum));
+        let mut options = Options::DEFAULT.timeout(millis(self.timeout)).maximum(millis(self.maximum));
+        if let Some(level) = self.level {
+            options = options.log_level(level);
+        }
         if self.progress { options.with_progress() } else { options }
     }
 }
@@ -91,6 +109,7 @@ pub(crate) fn millis(time: Duration) -> Millis {
 #[derive(Clone)]
 pub struct ClientHandle {
     inner: Arc<Inner>,
+    options: CallOptions,
 }
 
 struct Inner {
@@ -110,7 +129,8 @@ impl ClientHandle {
         details: ServerDetails,
         thread: JoinHandle<Option<ExitStatus>>,
     ) -> ClientHandle {
-        ClientHandle { inner: Arc::new(Inner { hub, details, thread: Mutex::new(Ending::Running(thread)) }) }
+        let inner = Inner { hub, details, thread: Mutex::new(Ending::Running(thread)) };
+        ClientHandle { inner: Arc::new(inner), options: CallOptions::new() }
     }
 
     /// Calls a tool and waits for its result.
@@ -120,7 +140,7 @@ impl ClientHandle {
     /// # Errors
     /// There is no result.
     pub fn call(&self, tool: &str, arguments: &(impl Serialize + ?Sized)) -> Result<CallResult, CallError> {
-        self.begin(tool, arguments, CallOptions::new())?.wait()
+        self.begin(tool, arguments, self.options)?.wait()
     }
 
     /// The same with options; progress comes on this thread.
@@ -142,7 +162,7 @@ impl ClientHandle {
     /// # Errors
     /// There is no result.
     pub fn call_json(&self, tool: &str, arguments: &str) -> Result<CallResult, CallError> {
-        self.begin_json(tool, arguments, CallOptions::new())?.wait()
+        self.begin_json(tool, arguments, self.options)?.wait()
     }
 
     /// Sends a call, to be waited for or cancelled later.
@@ -155,8 +175,7 @@ impl ClientHandle {
         arguments: &(impl Serialize + ?Sized),
         options: CallOptions,
     ) -> Result<PendingCall, CallError> {
-        let arguments =
-            serde_json::to_string(arguments).map_err(|error| CallError::Invalid(error.to_string()))?;
+        let arguments = json::to_string(arguments).map_err(|error| CallError::Invalid(error.to_string()))?;
         self.begin_json(tool, &arguments, options)
     }
 
@@ -175,29 +194,24 @@ impl ClientHandle {
         Ok(PendingCall::new(pending, Arc::clone(&self.inner.hub)))
     }
 
-    /// Lists the tools, all pages of them.
-    ///
-    /// # Errors
-    /// There is no list.
-    pub fn list_tools(&self) -> Result<Vec<ToolDescription>, CallError> {
-        match self.start(Request::ListTools, CallOptions::new())?.wait(|_| {})? {
-            Answer::Tools(tools) => Ok(tools),
-            Answer::Json(_) => Err(CallError::Invalid("the answer is no list".into())),
-        }
-    }
-
-    /// Asks whether the server is there.
-    ///
-    /// # Errors
-    /// It does not say so.
-    pub fn ping(&self) -> Result<(), CallError> {
-        self.start(Request::Ping, CallOptions::new())?.wait(|_| {}).map(drop)
-    }
-
-    fn start(&self, request: Request, options: CallOptions) -> Result<Arc<Pending>, CallError> {
+    pub(crate) fn start(&self, request: Request, options: CallOptions) -> Result<Arc<Pending>, CallError> {
         let pending = Pending::new(request, options);
         self.inner.hub.start(Arc::clone(&pending))?;
         Ok(pending)
+    }
+
+    pub(crate) fn options(&self) -> CallOptions {
+        self.options
+    }
+
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.inner.hub
+    }
+
+    /// The same client, with these options for every request that is not given others.
+    #[must_use]
+    pub fn with_options(&self, options: CallOptions) -> ClientHandle {
+        ClientHandle { inner: Arc::clone(&self.inner), options }
     }
 
     /// The server: its name, what it can do, and the revision that both speak.
@@ -221,7 +235,7 @@ impl ClientHandle {
 
 impl Inner {
     fn close(&self) -> Option<ExitStatus> {
-        self.hub.close();
+        self.hub.send(Command::Close);
         let mut ending = lock(&self.thread);
         let status = match std::mem::replace(&mut *ending, Ending::Ended(None)) {
             Ending::Running(thread) => thread.join().unwrap_or_default(),

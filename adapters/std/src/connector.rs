@@ -8,19 +8,19 @@ use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 use mcp_proto::client::{ClientInfo, Connect, Timeouts};
-use mcp_proto::{Buffer, Client, Observer, Pings, Revisions};
+use mcp_proto::{Buffer, Client, ClientCapabilities, Observer, Pings, Revisions};
 
 use crate::child::{Ending, Stderr};
 use crate::client::ClientHandle;
 use crate::error::ConnectError;
+use crate::hub::Hub;
+use crate::notices::NOTICES;
 use crate::owned::{Notice, ServerDetails};
 use crate::pump::Pump;
-use crate::session::{Hub, Session};
+use crate::question::{Asker, InputAnswer, OnAsked, Question};
+use crate::session::{ASKED, Session};
 use crate::source::{End, Link, Source};
 use crate::stream::{HangUp, Stream};
-
-/// So many notices may wait for a callback that is slow; more are dropped, and counted.
-const NOTICES: usize = 256;
 
 /// Who a client is, how it connects, and its limits.
 ///
@@ -48,6 +48,8 @@ pub struct Connector {
     pings: Option<Pings>,
     observer: Option<Box<dyn Observer + Send>>,
     on_notice: Option<Box<dyn FnMut(Notice) + Send>>,
+    capabilities: ClientCapabilities,
+    on_asked: Option<OnAsked>,
     stderr: Stderr,
     ending: Ending,
 }
@@ -70,6 +72,8 @@ impl Connector {
             pings: None,
             observer: None,
             on_notice: None,
+            capabilities: ClientCapabilities::NONE,
+            on_asked: None,
             stderr: Stderr::inherit(),
             ending: Ending::DEFAULT,
         }
@@ -155,6 +159,35 @@ impl Connector {
         self
     }
 
+    /// Declares what the client does for the server, and answers what the server asks for, on a thread of its own: one
+    /// question after the other, in either era, for as long as a user takes. The connection goes on meanwhile, and
+    /// [`Question::is_cancelled`] says when nobody waits any more.
+    ///
+    /// ```
+    /// use mcp_proto::ClientCapabilities;
+    /// use mcp_proto::client::InputRequest;
+    /// use mcp_proto_std::{Connector, InputAnswer};
+    ///
+    /// const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
+    /// let connector = Connector::new("my-host", "1.0.0").on_asked(DECLARED, |question| match question.input() {
+    ///     InputRequest::Roots => InputAnswer::roots([("file:///home/user/project", "Project")]),
+    ///     InputRequest::Elicit(form) if form.message() == "Who are you?" => {
+    ///         InputAnswer::accept_json(r#"{"name":"octocat"}"#)
+    ///     }
+    ///     _ => InputAnswer::decline(),
+    /// });
+    /// ```
+    #[must_use]
+    pub fn on_asked(
+        mut self,
+        declared: ClientCapabilities,
+        answer: impl FnMut(&Question) -> InputAnswer + Send + 'static,
+    ) -> Self {
+        self.capabilities = declared;
+        self.on_asked = Some(Box::new(answer));
+        self
+    }
+
     /// What becomes of the stderr of a child process: inherited, if this is not called.
     #[must_use]
     pub fn stderr(mut self, stderr: Stderr) -> Self {
@@ -218,8 +251,15 @@ impl Connector {
     }
 
     /// The whole life of a connection. How the child process ended comes back.
-    fn run(mut self, mut source: Source, hub: &Hub, report: &Report) -> Option<ExitStatus> {
+    fn run(mut self, mut source: Source, hub: &Arc<Hub>, report: &Report) -> Option<ExitStatus> {
         let notices = self.notices();
+        let asker = match self.on_asked.take().map(|host| Asker::start(Arc::clone(hub), host)).transpose() {
+            Ok(asker) => asker,
+            Err(error) => {
+                let _ = report.send(Err(error.into()));
+                return None;
+            }
+        };
         loop {
             let (link, again) = match source.open(&self.stderr, self.ending) {
                 Ok(opened) => opened,
@@ -228,7 +268,7 @@ impl Connector {
                     return None;
                 }
             };
-            let (end, outcome) = self.attempt(link, hub, &notices, report);
+            let (end, outcome) = self.attempt(link, (hub, asker.as_ref()), &notices, report);
             let status = end.end();
             let Err(error) = outcome else { return status };
             let has_handshake = !self.revisions.and(Revisions::HANDSHAKE).is_empty();
@@ -251,7 +291,7 @@ impl Connector {
     fn attempt(
         &mut self,
         link: Link,
-        hub: &Hub,
+        (hub, asker): (&Hub, Option<&Asker>),
         notices: &dyn Fn(Notice),
         report: &Report,
     ) -> (End, Result<(), ConnectError>) {
@@ -260,13 +300,14 @@ impl Connector {
             .connect(self.connect)
             .revisions(self.revisions)
             .timeouts(self.timeouts)
+            .capabilities(self.capabilities)
             .pages(self.pages);
         if let Some(title) = &self.title {
             info = info.title(title);
         }
         let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_request));
         let mut client = match Client::new(&info, rx, tx) {
-            Ok(client) => client.in_flight_grown(self.requests),
+            Ok(client) => client.in_flight_grown(self.requests.saturating_add(ASKED)),
             Err(misuse) => return (end, Err(misuse.into())),
         };
         if let Some(pings) = self.pings {
@@ -279,7 +320,7 @@ impl Connector {
             Ok(pump) => pump,
             Err(error) => return (end, Err(error.into())),
         };
-        let mut session = Session::new(hub, notices);
+        let mut session = Session::new(hub, notices, asker);
         match session.connect(&mut client, &mut pump) {
             Ok(details) => {
                 let _ = report.send(Ok(details));

@@ -49,7 +49,7 @@ pub enum ConnectError {
     /// The server cannot be started, or a thread.
     Io(io::Error),
     /// The server has refused to connect.
-    Refused(ServerError),
+    Refused(PeerError),
     /// The server speaks no revision that the client does. What it answered, as JSON.
     NoCommonRevision(String),
     /// The server's answer is none.
@@ -66,7 +66,7 @@ impl ConnectError {
         match failure {
             Failure::NoRevision => ConnectError::Setup(Misuse::NoRevision),
             Failure::NoCommonRevision(answer) => ConnectError::NoCommonRevision(answer.to_string()),
-            Failure::Refused(error) => ConnectError::Refused(ServerError::of(error)),
+            Failure::Refused(error) => ConnectError::Refused(PeerError::of(error)),
             Failure::TimedOut => ConnectError::TimedOut,
             Failure::Closed => ConnectError::Closed(None),
             _ => ConnectError::InvalidAnswer,
@@ -112,7 +112,7 @@ impl From<io::Error> for ConnectError {
 #[non_exhaustive]
 pub enum CallError {
     /// The server has answered with an error.
-    Server(ServerError),
+    Server(PeerError),
     /// It took too long. The server was told that it is cancelled.
     TimedOut,
     /// It was cancelled on this side.
@@ -123,6 +123,9 @@ pub enum CallError {
     Busy,
     /// The server does not offer it.
     Unsupported,
+    /// The server needs something first that the host has refused (`2026-07-28`). With why. The server was told that the
+    /// request is cancelled.
+    Declined(String),
     /// The request cannot be sent as it is, or the answer cannot be used. With what is wrong.
     Invalid(String),
 }
@@ -136,6 +139,7 @@ impl fmt::Display for CallError {
             CallError::Closed => f.write_str("the connection is over"),
             CallError::Busy => f.write_str("too many requests at once"),
             CallError::Unsupported => f.write_str("the server does not offer this"),
+            CallError::Declined(why) => write!(f, "the server needs something that was refused: {why}"),
             CallError::Invalid(why) => f.write_str(why),
         }
     }
@@ -143,10 +147,10 @@ impl fmt::Display for CallError {
 
 impl std::error::Error for CallError {}
 
-/// An error that the server has answered with.
+/// An error that the other side has answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ServerError {
+pub struct PeerError {
     /// Its code; 0 if it has none.
     pub code: i64,
     /// What it says.
@@ -155,9 +159,9 @@ pub struct ServerError {
     pub data: Option<String>,
 }
 
-impl ServerError {
-    pub(crate) fn of(error: client::RpcError<'_>) -> ServerError {
-        ServerError {
+impl PeerError {
+    pub(crate) fn of(error: client::RpcError<'_>) -> PeerError {
+        PeerError {
             code: error.code(),
             message: error.message().map(|message| message.to_string()).unwrap_or_default(),
             data: error.data().map(|data: Json<'_>| data.to_string()),
@@ -165,10 +169,10 @@ impl ServerError {
     }
 }
 
-impl fmt::Display for ServerError {
+impl fmt::Display for PeerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.message, self.code)
     }
 }
 
-impl std::error::Error for ServerError {}
+impl std::error::Error for PeerError {}

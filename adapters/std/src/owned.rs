@@ -76,7 +76,7 @@ impl CallResult {
 }
 
 /// A view of text that was valid when it was copied.
-fn view(json: &str) -> Json<'_> {
+pub(crate) fn view(json: &str) -> Json<'_> {
     Json::parse(json.as_bytes()).unwrap_or(Json::NULL)
 }
 
@@ -99,8 +99,15 @@ pub struct ToolDescription {
 }
 
 impl ToolDescription {
+    /// The tool as the machine's own view: all there is to ask of it.
+    #[must_use]
+    pub fn view(&self) -> client::Tool<'_> {
+        client::Tool::of(view(&self.json))
+    }
+
     /// A tool without a name is none.
-    pub(crate) fn of(tool: client::Tool<'_>) -> Option<ToolDescription> {
+    pub(crate) fn of(json: &str) -> Option<ToolDescription> {
+        let tool = client::Tool::of(view(json));
         let name = tool.name()?.to_string();
         Some(ToolDescription {
             title: tool.display_name().map_or_else(|| name.clone(), |title| title.to_string()),
@@ -108,7 +115,7 @@ impl ToolDescription {
             description: tool.description().map(|text| text.to_string()),
             input_schema: tool.input_schema().to_string(),
             output_schema: tool.output_schema().map(|schema| schema.to_string()),
-            json: tool.raw().to_string(),
+            json: json.to_owned(),
         })
     }
 }

@@ -9,29 +9,29 @@ use mcp_proto::Ticket;
 
 use crate::client::CallOptions;
 use crate::error::CallError;
-use crate::owned::{CallResult, Progress, ToolDescription};
-use crate::session::Hub;
+use crate::hub::Hub;
+use crate::notices::Feed;
+use crate::owned::{CallResult, Progress};
+use crate::request::Request;
 use crate::sync::{lock, wait, wait_for};
 
 /// So many reports of progress are kept for a thread that does not take them; then the oldest go.
 const PROGRESS_KEPT: usize = 64;
 
-/// What is asked.
-pub(crate) enum Request {
-    Call { tool: String, arguments: String },
-    ListTools,
-    Ping,
-}
-
 /// What comes back.
 pub(crate) enum Answer {
     Json(String),
-    Tools(Vec<ToolDescription>),
+    /// The entries of a list, each as JSON.
+    List(Vec<String>),
+    /// A subscription was taken up: what of it, as JSON.
+    Listening(Ticket, String),
 }
 
 pub(crate) struct Pending {
     pub(crate) request: Request,
     pub(crate) options: CallOptions,
+    /// Where the notices of a subscription go.
+    pub(crate) feed: Option<Arc<Feed>>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -53,7 +53,8 @@ enum Stage {
 impl Pending {
     pub(crate) fn new(request: Request, options: CallOptions) -> Arc<Pending> {
         let state = State { stage: Stage::Queued, progress: VecDeque::new() };
-        Arc::new(Pending { request, options, state: Mutex::new(state), changed: Condvar::new() })
+        let feed = matches!(request, Request::Listen { .. }).then(Arc::default);
+        Arc::new(Pending { request, options, feed, state: Mutex::new(state), changed: Condvar::new() })
     }
 
     /// Whether somebody still waits for it.
@@ -163,7 +164,7 @@ impl PendingCall {
     pub fn wait_with(self, on_progress: impl FnMut(Progress)) -> Result<CallResult, CallError> {
         match self.canceller.pending.wait(on_progress)? {
             Answer::Json(json) => Ok(CallResult::trusted(json)),
-            Answer::Tools(_) => Err(CallError::Invalid("a list is no result of a call".into())),
+            _ => Err(CallError::Invalid("that is no result of a call".into())),
         }
     }
 

@@ -33,6 +33,9 @@ pub fn serve(info: &ServerInfo<'_>, handler: impl FnMut(Event<'_>, &ServerHandle
     Serve::new(info).stdio(handler)
 }
 
+/// There is room in flight for so many subscriptions beside what the workers have.
+const SUBSCRIPTIONS: usize = 32;
+
 /// A server for one connection, with its limits.
 ///
 /// ```
@@ -51,12 +54,15 @@ pub struct Serve<'i> {
     longest_line: usize,
     longest_answer: usize,
     workers: usize,
+    watches: usize,
     pings: Option<Pings>,
     observer: Option<&'i mut (dyn Observer + Send + 'i)>,
 }
 
 impl<'i> Serve<'i> {
-    /// A server with the usual limits: lines and answers of 8 MiB, 32 workers.
+    /// A server with the usual limits: lines and answers of 8 MiB, 32 workers, 64 KiB for watched URIs.
+    ///
+    /// It takes [batches](Server::batches) where the revision has them.
     #[must_use]
     pub fn new(info: &'i ServerInfo<'i>) -> Serve<'i> {
         Serve {
@@ -64,6 +70,7 @@ impl<'i> Serve<'i> {
             longest_line: 8 << 20,
             longest_answer: 8 << 20,
             workers: 32,
+            watches: 64 << 10,
             pings: None,
             observer: None,
         }
@@ -83,10 +90,17 @@ impl<'i> Serve<'i> {
         self
     }
 
-    /// How many calls may run on worker threads at once.
+    /// How many requests may run on worker threads at once.
     #[must_use]
     pub fn workers(mut self, limit: usize) -> Self {
         self.workers = limit;
+        self
+    }
+
+    /// How much room there is for the URIs of resources that clients watch, in bytes: see [`Server::watches`].
+    #[must_use]
+    pub fn watches(mut self, bytes: usize) -> Self {
+        self.watches = bytes;
         self
     }
 
@@ -150,7 +164,15 @@ impl<'i> Serve<'i> {
     ) -> Result<(), ServeError> {
         let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_answer));
         let seed = RandomState::new().build_hasher().finish();
-        let mut server = Server::new(self.info, rx, tx)?.in_flight_grown(self.workers)?.seed(seed);
+        // Each worker may have asked the client something.
+        let in_flight = self.workers.saturating_mul(2).saturating_add(SUBSCRIPTIONS);
+        // One batch may be open while the answers to another are collected.
+        let batches = Buffer::grown(self.longest_answer.saturating_mul(2));
+        let mut server = Server::new(self.info, rx, tx)?
+            .in_flight_grown(in_flight)?
+            .seed(seed)
+            .watches(Buffer::grown(self.watches))
+            .batches(batches);
         if let Some(pings) = self.pings {
             server = server.keep_alive(pings);
         }
@@ -160,19 +182,20 @@ impl<'i> Serve<'i> {
         let mut pump = Pump::new(input, output)?;
         let handle = ServerHandle::new(pump.waker(), self.workers);
         // However this ends, the workers hear of it.
-        let _end = handle.end_on_drop();
+        let desk = handle.desk();
+        let _end = desk.end_on_drop();
         loop {
             match pump.run(&mut server) {
                 Step::Closed => return Ok(()),
                 Step::Woken => {}
                 Step::Event => {
                     if let Some(event) = server.event() {
-                        handle.notice(&event);
+                        desk.notice(&event);
                         handler(event, &handle);
                     }
                 }
             }
-            handle.deliver(&mut server, pump.now());
+            desk.deliver(&mut server, pump.now());
         }
     }
 }

@@ -2,100 +2,62 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use mcp_proto::client::{Event, Lost, Outcome};
+use mcp_proto::json::Json;
 use mcp_proto::{Client, NotNow, Ticket};
 
-use crate::error::{CallError, ConnectError, ServerError};
-use crate::owned::{Notice, Progress, ServerDetails, ToolDescription};
-use crate::pending::{Answer, Pending, Request};
-use crate::pump::{Pump, Step, Waker};
-use crate::sync::lock;
+use crate::answering::Needed;
+use crate::error::{CallError, ConnectError, PeerError};
+use crate::hub::{Command, Hub};
+use crate::owned::{Notice, Progress, ServerDetails};
+use crate::pending::{Answer, Pending};
+use crate::pump::{Pump, Step};
+use crate::question::{Asker, Asking, InputAnswer};
 
-/// What the handles and the thread share.
-pub(crate) struct Hub {
-    state: Mutex<State>,
-    limit: usize,
-}
-
-#[derive(Default)]
-struct State {
-    commands: VecDeque<Command>,
-    /// Requests that were started and have not ended, as far as the thread knows.
-    open: usize,
-    waker: Option<Waker>,
-    over: bool,
-}
-
-enum Command {
-    Start(Arc<Pending>),
-    Cancel(Ticket, String),
-    Close,
-}
-
-impl Hub {
-    pub(crate) fn new(limit: usize) -> Arc<Hub> {
-        Arc::new(Hub { state: Mutex::default(), limit })
-    }
-
-    pub(crate) fn start(&self, pending: Arc<Pending>) -> Result<(), CallError> {
-        let mut state = lock(&self.state);
-        if state.over {
-            return Err(CallError::Closed);
-        }
-        if state.open >= self.limit {
-            return Err(CallError::Busy);
-        }
-        state.open += 1;
-        state.send(Command::Start(pending));
-        Ok(())
-    }
-
-    pub(crate) fn cancel(&self, ticket: Ticket, reason: &str) {
-        lock(&self.state).send(Command::Cancel(ticket, reason.into()));
-    }
-
-    pub(crate) fn close(&self) {
-        lock(&self.state).send(Command::Close);
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        lock(&self.state).over
-    }
-
-    fn closed_one(&self) {
-        let mut state = lock(&self.state);
-        state.open = state.open.saturating_sub(1);
-    }
-}
-
-impl State {
-    fn send(&mut self, command: Command) {
-        if !self.over {
-            self.commands.push_back(command);
-            if let Some(waker) = &self.waker {
-                waker.wake();
-            }
-        }
-    }
-}
+/// So many requests of the server's may wait for the host at once.
+pub(crate) const ASKED: usize = 32;
 
 /// A connection at work.
 pub(crate) struct Session<'s> {
     pub(crate) hub: &'s Hub,
     pub(crate) notices: &'s dyn Fn(Notice),
+    /// Whom to ask what the server asks for.
+    pub(crate) asker: Option<&'s Asker>,
     /// Requests that could not be sent yet.
     queue: VecDeque<Arc<Pending>>,
-    /// Requests that were sent, with the part of a list that has come.
-    waiting: HashMap<Ticket, (Arc<Pending>, Vec<ToolDescription>)>,
-    /// Calls that the server wants to be sent again.
-    again: Vec<Ticket>,
+    /// Requests that were sent.
+    pub(crate) waiting: HashMap<Ticket, Waiting>,
+    /// Requests that the server wants to be sent again, when its questions are answered.
+    pub(crate) again: Vec<Ticket>,
+    /// What the server has asked and the host has not answered.
+    pub(crate) asked: HashMap<Ticket, Asking>,
+    /// Answers of the host for which there was no room yet.
+    pub(crate) answers: VecDeque<(Ticket, InputAnswer)>,
+}
+
+/// A request that was sent.
+pub(crate) struct Waiting {
+    pub(crate) pending: Arc<Pending>,
+    /// The part of a list that has come.
+    entries: Vec<String>,
+    /// What the server needs to know first.
+    pub(crate) round: Vec<Needed>,
 }
 
 impl<'s> Session<'s> {
-    pub(crate) fn new(hub: &'s Hub, notices: &'s dyn Fn(Notice)) -> Session<'s> {
-        Session { hub, notices, queue: VecDeque::new(), waiting: HashMap::new(), again: Vec::new() }
+    pub(crate) fn new(hub: &'s Hub, notices: &'s dyn Fn(Notice), asker: Option<&'s Asker>) -> Session<'s> {
+        Session {
+            hub,
+            notices,
+            asker,
+            queue: VecDeque::new(),
+            waiting: HashMap::new(),
+            again: Vec::new(),
+            asked: HashMap::new(),
+            answers: VecDeque::new(),
+        }
     }
 
     /// Connects. What the server says meanwhile is passed on.
@@ -104,10 +66,7 @@ impl<'s> Session<'s> {
         client: &mut Client<'_>,
         pump: &mut Pump,
     ) -> Result<ServerDetails, ConnectError> {
-        let mut state = lock(&self.hub.state);
-        // An attempt before this one may have ended it.
-        (state.over, state.waker) = (false, Some(pump.waker()));
-        drop(state);
+        self.hub.begin(pump.waker());
         let mut failure = ConnectError::Closed(None);
         loop {
             match pump.run(client) {
@@ -144,8 +103,7 @@ impl<'s> Session<'s> {
     }
 
     fn obey(&mut self, client: &mut Client<'_>, pump: &Pump) {
-        let commands = mem::take(&mut lock(&self.hub.state).commands);
-        for command in commands {
+        for command in self.hub.commands() {
             match command {
                 Command::Start(pending) => self.queue.push_back(pending),
                 Command::Cancel(ticket, reason) => {
@@ -155,6 +113,9 @@ impl<'s> Session<'s> {
                         self.hub.closed_one();
                     }
                 }
+                Command::Answer(place, answer) => self.answered(client, place, answer),
+                // A server that cannot be told asks when it wants to know.
+                Command::RootsChanged => _ = client.roots_changed(),
                 Command::Close => client.shutdown(pump.now()),
             }
         }
@@ -162,7 +123,7 @@ impl<'s> Session<'s> {
 
     /// Sends what waits to be sent. `true`: there is no room for the rest.
     fn send_queued(&mut self, client: &mut Client<'_>) -> bool {
-        if self.send_again(client) {
+        if self.send_answers(client) || self.send_again(client) {
             return true;
         }
         while let Some(pending) = self.queue.pop_front() {
@@ -171,14 +132,10 @@ impl<'s> Session<'s> {
                 continue;
             }
             let options = pending.options.machine();
-            let sent = match &pending.request {
-                Request::Call { tool, arguments } => client.call_json(tool, arguments, options),
-                Request::ListTools => client.list_tools(options),
-                Request::Ping => client.ping(options),
-            };
-            match sent {
+            match pending.request.send(client, options) {
                 Ok(ticket) if pending.sent(ticket) => {
-                    self.waiting.insert(ticket, (pending, Vec::new()));
+                    let waiting = Waiting { pending, entries: Vec::new(), round: Vec::new() };
+                    self.waiting.insert(ticket, waiting);
                 }
                 Ok(ticket) => {
                     let _ = client.cancel(ticket, "");
@@ -197,32 +154,12 @@ impl<'s> Session<'s> {
         false
     }
 
-    /// Sends what the server wants once more. There is nothing to answer with: the client has declared nothing.
-    fn send_again(&mut self, client: &mut Client<'_>) -> bool {
-        while let Some(ticket) = self.again.pop() {
-            let Some((pending, _)) = self.waiting.get(&ticket) else { continue };
-            let Request::Call { tool, arguments } = &pending.request else { continue };
-            match client.resume_call_json(ticket, tool, arguments, |_| {}) {
-                Ok(()) | Err(NotNow::Gone) => {}
-                Err(NotNow::Busy) => {
-                    self.again.push(ticket);
-                    return true;
-                }
-                Err(why) => {
-                    let _ = client.cancel(ticket, "");
-                    self.finish(ticket, Err(refusal(why)));
-                }
-            }
-        }
-        false
-    }
-
     fn event(&mut self, event: Event<'_>) {
         let notice = match event {
             Event::Finished(finished) => {
                 let answer = match finished.outcome() {
                     Outcome::Result(result) => Ok(Answer::Json(result.to_string())),
-                    Outcome::Error(error) => Err(CallError::Server(ServerError::of(error))),
+                    Outcome::Error(error) => Err(CallError::Server(PeerError::of(error))),
                     Outcome::Lost(Lost::TimedOut) => Err(CallError::TimedOut),
                     Outcome::Lost(Lost::Closed) => Err(CallError::Closed),
                     Outcome::Lost(lost) => Err(CallError::Invalid(lost.to_string())),
@@ -231,29 +168,45 @@ impl<'s> Session<'s> {
                 return self.finish(finished.ticket(), answer);
             }
             Event::Tools(page) => {
-                let Some((_, tools)) = self.waiting.get_mut(&page.ticket()) else { return };
-                tools.extend(page.tools().filter_map(ToolDescription::of));
-                if page.is_last() {
-                    let tools = mem::take(tools);
-                    self.finish(page.ticket(), Ok(Answer::Tools(tools)));
-                }
-                return;
+                return self.page(page.ticket(), page.is_last(), page.tools().map(|tool| tool.raw()));
+            }
+            Event::Resources(page) => {
+                return self.page(page.ticket(), page.is_last(), page.resources().map(|entry| entry.raw()));
+            }
+            Event::Templates(page) => {
+                return self.page(page.ticket(), page.is_last(), page.templates().map(|entry| entry.raw()));
+            }
+            Event::Prompts(page) => {
+                return self.page(page.ticket(), page.is_last(), page.prompts().map(|entry| entry.raw()));
             }
             Event::Progress(progress) => {
-                if let Some((pending, _)) = self.waiting.get(&progress.ticket()) {
-                    pending.progress(Progress::of(progress));
+                if let Some(waiting) = self.waiting.get(&progress.ticket()) {
+                    waiting.pending.progress(Progress::of(progress));
                 }
                 return;
             }
-            Event::InputRequired(needs) => return self.again.push(needs.ticket()),
+            Event::Acknowledged(taken_up) => {
+                if let Some(waiting) = self.waiting.get(&taken_up.ticket()) {
+                    let answer = Answer::Listening(taken_up.ticket(), taken_up.raw().to_string());
+                    waiting.pending.end(Ok(answer));
+                }
+                return;
+            }
+            Event::InputRequired(needs) => return self.needs(&needs),
+            Event::Asked(asked) => return self.asks(asked),
+            Event::Cancelled { ticket, .. } | Event::Expired(ticket) => {
+                self.asked.remove(&ticket);
+                return;
+            }
             Event::Log(log) => Notice::Log {
                 level: log.level(),
                 logger: log.logger().map(|logger| logger.to_string()),
                 data: log.data().to_string(),
             },
-            Event::Changed { listed, .. } => Notice::Changed(listed),
-            Event::Updated { resource, .. } => {
-                Notice::Updated(resource.uri().map(|uri| uri.to_string()).unwrap_or_default())
+            Event::Changed { listed, subscription } => self.told(subscription, Notice::Changed(listed)),
+            Event::Updated { resource, subscription } => {
+                let uri = resource.uri().map(|uri| uri.to_string()).unwrap_or_default();
+                self.told(subscription, Notice::Updated(uri))
             }
             Event::Notification { method, params } => {
                 Notice::Other { method: method.to_string(), params: params.map(|params| params.to_string()) }
@@ -262,37 +215,63 @@ impl<'s> Session<'s> {
             Event::Fault(fault) => Notice::Fault(fault),
             _ => return,
         };
+        self.hub.notice(&notice);
         (self.notices)(notice);
     }
 
-    fn finish(&mut self, ticket: Ticket, answer: Result<Answer, CallError>) {
-        if let Some((pending, _)) = self.waiting.remove(&ticket) {
-            self.hub.closed_one();
-            pending.end(answer);
+    /// A page of a list has come.
+    fn page<'a>(&mut self, ticket: Ticket, last: bool, entries: impl Iterator<Item = Json<'a>>) {
+        let Some(waiting) = self.waiting.get_mut(&ticket) else { return };
+        waiting.entries.extend(entries.map(|entry| entry.to_string()));
+        if last {
+            let entries = mem::take(&mut waiting.entries);
+            self.finish(ticket, Ok(Answer::List(entries)));
         }
+    }
+
+    /// Tells the subscription that a change belongs to.
+    fn told(&self, subscription: Option<Ticket>, notice: Notice) -> Notice {
+        let waiting = subscription.and_then(|ticket| self.waiting.get(&ticket));
+        if let Some(feed) = waiting.and_then(|waiting| waiting.pending.feed.as_ref()) {
+            feed.push(notice.clone());
+        }
+        notice
+    }
+
+    pub(crate) fn finish(&mut self, ticket: Ticket, answer: Result<Answer, CallError>) {
+        if let Some(waiting) = self.waiting.remove(&ticket) {
+            self.hub.closed_one();
+            waiting.end(answer);
+        }
+    }
+}
+
+impl Waiting {
+    fn end(self, answer: Result<Answer, CallError>) {
+        if let Some(feed) = &self.pending.feed {
+            feed.end();
+        }
+        self.pending.end(answer);
     }
 }
 
 /// Whatever ends the thread, nobody waits in vain.
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        let mut state = lock(&self.hub.state);
-        state.over = true;
-        state.waker = None;
-        let commands = mem::take(&mut state.commands);
-        drop(state);
-        let unsent = commands.into_iter().filter_map(|command| match command {
+        let unsent = self.hub.end().into_iter().filter_map(|command| match command {
             Command::Start(pending) => Some(pending),
             _ => None,
         });
-        let waiting = self.waiting.drain().map(|(_, (pending, _))| pending);
-        for pending in self.queue.drain(..).chain(unsent).chain(waiting) {
+        for pending in self.queue.drain(..).chain(unsent) {
             pending.end(Err(CallError::Closed));
+        }
+        for (_, waiting) in self.waiting.drain() {
+            waiting.end(Err(CallError::Closed));
         }
     }
 }
 
-fn refusal(why: NotNow) -> CallError {
+pub(crate) fn refusal(why: NotNow) -> CallError {
     match why {
         NotNow::NotConnected => CallError::Closed,
         NotNow::Full => CallError::Busy,

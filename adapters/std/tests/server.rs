@@ -1,6 +1,8 @@
 //! The server over pipes and sockets, with the protocol written by hand.
 #![cfg(unix)]
 
+mod peer;
+
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write, pipe};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::channel;
@@ -11,6 +13,7 @@ use mcp_proto::json::Json;
 use mcp_proto::server::{Call, Change, Event, Limits, Logging, ServerInfo, Tool, Tools};
 use mcp_proto::{Level, Millis};
 use mcp_proto_std::{Serve, ServerHandle};
+use peer::{Peer, call, initialize};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("echo", "{}"),
@@ -22,21 +25,6 @@ static TOOLS: Tools = Tools::new(&[
 ])
 .list_changed();
 static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS, &Logging]);
-
-const INITIALIZE: &str = concat!(
-    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
-    r#""capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
-    "\n",
-    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-    "\n"
-);
-
-fn call(id: u32, tool: &str, arguments: &str) -> String {
-    let token = format!(r#""_meta":{{"progressToken":{id}}}"#);
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{{token},"name":"{tool}","arguments":{arguments}}}}}"#
-    ) + "\n"
-}
 
 /// Answers calls by their names.
 fn tool(call: Call<'_>, server: &ServerHandle) {
@@ -77,36 +65,14 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     }
 }
 
-struct Peer {
-    stream: UnixStream,
-    lines: BufReader<UnixStream>,
-}
-
-impl Peer {
-    fn connect(info: &'static ServerInfo<'static>, workers: usize) -> (Peer, thread::JoinHandle<()>) {
-        let (here, there) = UnixStream::pair().unwrap();
-        let server = thread::spawn(move || Serve::new(info).workers(workers).stream(there, handler).unwrap());
-        here.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let mut peer = Peer { lines: BufReader::new(here.try_clone().unwrap()), stream: here };
-        peer.send(INITIALIZE);
-        assert!(peer.line().contains("protocolVersion"));
-        (peer, server)
-    }
-
-    fn send(&mut self, text: &str) {
-        self.stream.write_all(text.as_bytes()).unwrap();
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.lines.read_line(&mut line).unwrap();
-        line
-    }
+/// A client that can do nothing.
+fn connect(info: &'static ServerInfo<'static>, workers: usize) -> (Peer, thread::JoinHandle<()>) {
+    Peer::connect(info, workers, ("2025-11-25", "{}"), handler)
 }
 
 #[test]
 fn workers_answer_whatever_happens_to_them() {
-    let (mut peer, server) = Peer::connect(&INFO, 8);
+    let (mut peer, server) = connect(&INFO, 8);
     peer.send(&call(1, "panic", "{}"));
     let line = peer.line();
     assert!(line.contains(r#""id":1,"error":{"code":-32603"#), "{line}");
@@ -121,7 +87,7 @@ fn workers_answer_whatever_happens_to_them() {
 
 #[test]
 fn progress_comes_whole_and_in_order_before_the_answer() {
-    let (mut peer, _server) = Peer::connect(&INFO, 8);
+    let (mut peer, _server) = connect(&INFO, 8);
     peer.send(&call(7, "steps", "{}"));
     for step in 1..=100 {
         let line = peer.line();
@@ -136,7 +102,7 @@ fn progress_comes_whole_and_in_order_before_the_answer() {
 
 #[test]
 fn the_pool_is_bounded_and_a_cancelled_worker_hears_it() {
-    let (mut peer, server) = Peer::connect(&INFO, 2);
+    let (mut peer, server) = connect(&INFO, 2);
     let start = Instant::now();
     for id in 1..=3 {
         peer.send(&call(id, "wait", r#"{"ms":30000}"#));
@@ -159,7 +125,7 @@ fn the_pool_is_bounded_and_a_cancelled_worker_hears_it() {
 
 #[test]
 fn a_client_that_has_its_answer_may_call_again() {
-    let (mut peer, server) = Peer::connect(&INFO, 1);
+    let (mut peer, server) = connect(&INFO, 1);
     for id in 1..=3 {
         peer.send(&call(id, "tidy", "{}"));
         let line = peer.line();
@@ -173,7 +139,7 @@ fn a_client_that_has_its_answer_may_call_again() {
 fn work_that_takes_too_long_is_answered_and_cancelled() {
     static HASTY: ServerInfo =
         ServerInfo::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_deferred(Millis(50)));
-    let (mut peer, server) = Peer::connect(&HASTY, 1);
+    let (mut peer, server) = connect(&HASTY, 1);
     peer.send(&call(1, "wait", r#"{"ms":60000}"#));
     assert!(peer.line().contains("not finished in time"));
     let freed = (2..).find(|id| {
@@ -197,7 +163,7 @@ fn many_answers_leave_in_one_write() {
             Ok(())
         }
     }
-    let mut input = INITIALIZE.to_string();
+    let mut input = initialize("2025-11-25", "{}");
     for id in 1..=100 {
         input += &call(id, "echo", r#"{"a":1}"#);
     }
@@ -213,7 +179,7 @@ fn after_the_end_of_the_input_workers_still_answer() {
     let (input, mut requests) = pipe().unwrap();
     let (mut answers, output) = pipe().unwrap();
     let server = thread::spawn(move || Serve::new(&INFO).streams(input, output, handler));
-    requests.write_all(INITIALIZE.as_bytes()).unwrap();
+    requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
     requests.write_all(call(1, "wait", r#"{"ms":200}"#).as_bytes()).unwrap();
     requests.write_all(call(2, "wait", r#"{"ms":60000}"#).as_bytes()).unwrap();
     drop(requests);
@@ -230,7 +196,7 @@ fn a_pipe_that_breaks_is_an_end() {
     let (answers, output) = pipe().unwrap();
     drop(answers);
     let server = thread::spawn(move || Serve::new(&INFO).streams(input, output, handler));
-    requests.write_all(INITIALIZE.as_bytes()).unwrap();
+    requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
     // It ends although its input does not.
     server.join().unwrap().unwrap();
     drop(requests);
@@ -238,7 +204,7 @@ fn a_pipe_that_breaks_is_an_end() {
 
 #[test]
 fn a_peer_that_stops_reading_is_not_read_any_more() {
-    let (mut peer, server) = Peer::connect(&INFO, 2);
+    let (mut peer, server) = connect(&INFO, 2);
     peer.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     let filler = "x".repeat(1000);
     let mut written = 0;
@@ -292,7 +258,7 @@ fn other_threads_can_say_that_lists_have_changed_and_shut_down() {
             }
         })
     });
-    (&here).write_all(INITIALIZE.as_bytes()).unwrap();
+    (&here).write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
     let mut lines = BufReader::new(&here);
     let mut text = String::new();
     for _ in 0..3 {

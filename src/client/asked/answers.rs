@@ -5,6 +5,7 @@
 use core::fmt::Display;
 
 use crate::json::{Json, Kind, Writer};
+use crate::types::content::{ContentBlock, Items};
 use crate::version::Revision;
 
 /// What the user said to a form or an address.
@@ -89,66 +90,82 @@ impl Roots<'_, '_> {
     }
 }
 
-pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut dyn FnMut(&mut Roots<'_, '_>)) -> bool {
+/// The members of an answer with roots. Who adds them is called once.
+pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Roots<'_, '_>)>) -> bool {
     out.key("roots");
     out.begin_array();
     let mut roots = Roots { out, valid: true };
-    body(&mut roots);
+    if let Some(body) = body.take() {
+        body(&mut roots);
+    }
     let valid = roots.valid;
     out.end_array();
     valid
 }
 
 /// What a model has said, piece by piece. Before `2025-11-25` there can only be one.
+///
+/// ```
+/// # use mcp_proto::client::Asked;
+/// # fn answer(asked: Asked<'_>, png: &[u8]) {
+/// asked.sampled("a-model", "endTurn", |said| said.image(png, "image/png"));
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Sampled<'w, 'a> {
     out: &'w mut Writer<'a>,
     revision: Revision,
-    pieces: usize,
-    valid: bool,
+    pieces: Items,
 }
 
-impl Sampled<'_, '_> {
+impl<'a> Sampled<'_, 'a> {
     /// Text.
     pub fn text(&mut self, text: impl Display) {
-        self.begin("text");
-        self.out.key("text");
-        self.out.display(&text);
-        self.out.end_object();
+        self.piece().text(text);
+    }
+
+    /// An image, with its media type: `image/png`.
+    pub fn image(&mut self, bytes: &[u8], mime_type: &str) {
+        self.piece().image(bytes, mime_type);
+    }
+
+    /// Sound, with its media type: `audio/wav`. `2024-11-05` has none, and gets a text that says so.
+    pub fn audio(&mut self, bytes: &[u8], mime_type: &str) {
+        self.piece().audio(bytes, mime_type);
     }
 
     /// The model wants to use a tool (from `2025-11-25` on): the name of this use, the tool, and the members of its
     /// arguments, which `input` writes.
     pub fn tool_use(&mut self, id: &str, tool: &str, input: impl FnOnce(&mut Writer<'_>)) {
-        self.begin("tool_use");
-        self.valid &= allows(self.revision, "tool_use");
+        self.pieces.element(self.out);
+        self.pieces.valid &= allows(self.revision, "tool_use");
+        self.out.begin_object();
+        self.out.field_string("type", "tool_use");
         self.out.field_string("id", id);
         self.out.field_string("name", tool);
         self.out.key("input");
-        self.valid &= write_object(self.out, &mut once(input));
+        self.pieces.valid &= write_object(self.out, &mut once(input));
         self.out.end_object();
     }
 
-    /// A block that `block` writes: an object whose `type` may stand in a sample.
+    /// Anything else: a block that `block` writes, an object whose `type` may stand in a sample.
     pub fn block(&mut self, block: impl FnOnce(&mut Writer<'_>)) {
-        self.pieces = self.pieces.saturating_add(1);
+        self.pieces.element(self.out);
         let (mut block, mut from) = (once(block), 0);
         let mut write = |out: &mut Writer<'_>| {
             from = out.len();
             block(out);
         };
         let checked = self.out.value_checked(&mut write).is_ok();
-        self.valid &= checked
+        self.pieces.valid &= checked
             && written(self.out, from).is_none_or(|block| {
                 let kind = block.get("type").and_then(Json::string).and_then(|kind| kind.as_str());
                 kind.is_some_and(|kind| allows(self.revision, kind))
             });
     }
 
-    fn begin(&mut self, kind: &str) {
-        self.pieces = self.pieces.saturating_add(1);
-        self.out.begin_object();
-        self.out.field_string("type", kind);
+    fn piece(&mut self) -> ContentBlock<'_, 'a> {
+        ContentBlock::new(self.out, &mut self.pieces, self.revision, None)
     }
 }
 
@@ -178,7 +195,7 @@ pub(crate) fn write_sampled(
     revision: Revision,
     model: &str,
     stop_reason: &str,
-    body: &mut dyn FnMut(&mut Sampled<'_, '_>),
+    body: &mut Option<impl FnOnce(&mut Sampled<'_, '_>)>,
 ) -> bool {
     out.field_string("role", "assistant");
     out.field_string("model", model);
@@ -189,16 +206,18 @@ pub(crate) fn write_sampled(
     let before = out.mark();
     out.begin_array();
     let behind_bracket = out.len();
-    let mut sampled = Sampled { out, revision, pieces: 0, valid: true };
-    body(&mut sampled);
-    if sampled.pieces == 0 {
+    let mut sampled = Sampled { out, revision, pieces: Items::within() };
+    if let Some(body) = body.take() {
+        body(&mut sampled);
+    }
+    if sampled.pieces.count == 0 {
         sampled.text("");
     }
-    let Sampled { pieces, valid, .. } = sampled;
-    if pieces == 1 {
+    let Items { count, valid, .. } = sampled.pieces;
+    if count == 1 {
         out.cut(before, behind_bracket);
     } else {
         out.end_array();
     }
-    valid && (pieces == 1 || revision >= Revision::V2025_11_25)
+    valid && (count == 1 || revision >= Revision::V2025_11_25)
 }

@@ -3,29 +3,30 @@
 //! Specification: *Sampling*, *Elicitation*, *Roots*: *Error handling*; 2025-11-25 and later, *Sampling*, *Message
 //! content constraints*.
 
+use crate::client::views::{OpenUrl, SampleMessage, says, text};
 use crate::fault::Fault;
 use crate::inflight::hash_text;
 use crate::json::{Json, Kind, Str};
+use crate::types::annotations::Role;
 use crate::types::capabilities::ClientCapabilities as Declared;
 
-use super::sampling::Message;
-use super::views::{InputKind, OpenUrl, text};
+use super::input::InputKind;
 
 /// The methods by which a server asks. `None`: it is none of them, or nothing of the kind was declared.
 pub(crate) fn asks(method: Str<'_>, declared: Declared) -> Option<InputKind> {
     let elicits = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
-    let methods = [
-        ("roots/list", InputKind::Roots, declared.has(Declared::ROOTS)),
-        ("sampling/createMessage", InputKind::Sample, declared.has(Declared::SAMPLING)),
-        ("elicitation/create", InputKind::Form, elicits),
+    let kinds = [
+        (InputKind::Roots, declared.has(Declared::ROOTS)),
+        (InputKind::Sample, declared.has(Declared::SAMPLING)),
+        (InputKind::Form, elicits),
     ];
-    methods.into_iter().find(|(name, _, may)| *may && method == **name).map(|(_, kind, _)| kind)
+    kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
 /// What kind of thing a request asks for that was checked.
 pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
     let kind = asks(method, Declared::EVERYTHING)?;
-    let is_url = params.is_some_and(|params| text(params, "mode") == "url");
+    let is_url = params.is_some_and(|params| says(params, "mode", "url"));
     Some(if kind == InputKind::Form && is_url { InputKind::Url } else { kind })
 }
 
@@ -56,7 +57,7 @@ fn elicit(params: Json<'_>, declared: Declared) -> Option<InputKind> {
         let written = message?.kind() == Kind::String && schema?.kind() == Kind::Object;
         return (written && declared.has(Declared::ELICITATION_FORM)).then_some(InputKind::Form);
     }
-    let is_url = text(params, "mode") == "url" && declared.has(Declared::ELICITATION_URL);
+    let is_url = says(params, "mode", "url") && declared.has(Declared::ELICITATION_URL);
     (is_url && OpenUrl::is_one(params)).then_some(InputKind::Url)
 }
 
@@ -89,21 +90,21 @@ impl Ids {
 /// and each use has one.
 fn are_balanced(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
-    for message in messages.elements().map(|message| Message { message }) {
+    for message in messages.elements().map(SampleMessage::of) {
         if message.raw().kind() != Kind::Object {
             return false;
         }
         let (mut uses, mut results, mut blocks) = (Ids::default(), Ids::default(), 0usize);
         for block in message.blocks() {
             blocks = blocks.saturating_add(1);
-            let kind = text(block, "type");
-            if kind == "tool_use" {
-                uses.add(text(block, "id"), seed);
-            } else if kind == "tool_result" {
-                results.add(text(block, "toolUseId"), seed);
+            let block = block.raw();
+            if says(block, "type", "tool_use") {
+                uses.add(text(block, "id").unwrap_or_default(), seed);
+            } else if says(block, "type", "tool_result") {
+                results.add(text(block, "toolUseId").unwrap_or_default(), seed);
             }
         }
-        let assistant = message.is_by_assistant();
+        let assistant = message.role() == Some(Role::Assistant);
         let pure = results.count == 0 || (results.count == blocks && !assistant);
         if !pure || results != wanted || (uses.count > 0 && !assistant) {
             return false;

@@ -1,12 +1,14 @@
 //! How what a server asks is answered, kept for later, cancelled, and ended.
 
 use crate::client::core::Core;
+use crate::client::notify::write_notification;
 use crate::client::plan::Plan;
 use crate::client::request::{Outgoing, Stage};
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::Ticket;
 use crate::json::{Decimal, Json, Span, Str, Writer};
+use crate::methods;
 use crate::output::Overflow;
 use crate::rpc;
 use crate::time::Millis;
@@ -225,12 +227,14 @@ impl Answering for Core<'_> {
             }
         };
         let written = self.output.write(About::related(stream), room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
-            out.json_bytes(token);
-            out.key("progress");
-            out.decimal(progress);
-            body(out);
-            out.token("}}");
+            write_notification(out, methods::PROGRESS.name, &mut |out| {
+                out.key("progressToken");
+                out.json_bytes(token);
+                out.key("progress");
+                out.decimal(progress);
+                body(out);
+                true
+            });
         });
         written.map_err(|Overflow| NotNow::Unwritable)?;
         match source {

@@ -5,8 +5,7 @@
 pub(crate) mod answers;
 pub(crate) mod check;
 mod flight;
-pub(crate) mod sampling;
-pub(crate) mod views;
+pub(crate) mod input;
 
 use core::fmt::Display;
 
@@ -21,7 +20,7 @@ use crate::version::Revision;
 pub(crate) use self::flight::{Owed, write_fault};
 
 use self::answers::{Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled};
-use self::views::{InputKind, InputRequest};
+use self::input::{InputKind, InputRequest};
 
 /// What an answer depends on.
 #[derive(Debug, Clone, Copy)]
@@ -236,13 +235,7 @@ impl AskedReply<'_> {
             return self.not_asked_for();
         }
         let mut roots = Some(roots);
-        self.result(&mut |out| {
-            write_roots(out, &mut |out| {
-                if let Some(roots) = roots.take() {
-                    roots(out);
-                }
-            })
-        });
+        self.result(&mut |out| write_roots(out, &mut roots));
     }
 
     /// Answers with what a model has said: its name, why it stopped (`endTurn`, `stopSequence`, `maxTokens`, `toolUse`,
@@ -253,13 +246,7 @@ impl AskedReply<'_> {
         }
         let revision = self.context.revision;
         let mut content = Some(content);
-        self.result(&mut |out| {
-            write_sampled(out, revision, model, stop_reason, &mut |out| {
-                if let Some(content) = content.take() {
-                    content(out);
-                }
-            })
-        });
+        self.result(&mut |out| write_sampled(out, revision, model, stop_reason, &mut content));
     }
 
     /// Answers with a JSON-RPC error.

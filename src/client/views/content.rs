@@ -1,12 +1,13 @@
-//! Pieces of content: what tools, prompts and models say.
+//! Pieces of content: what tools, prompts and models say, and how models use tools.
 
-use super::{Base64, Resource, ResourceContents, list, object, text, view};
-use crate::json::{Decimal, Json, Str};
+use super::{Base64, Resource, ResourceContents, ToolResult, list, number, object, text, view};
+use crate::json::{Decimal, Json, Kind, Str};
+use crate::types::annotations::Role;
 
 view! {
     /// A piece of content, with what is said about it.
     ///
-    /// Specification: *Tools*, *Tool result*; *Prompts*, *PromptMessage*.
+    /// Specification: *Tools*, *Tool result*; *Prompts*, *PromptMessage*; *Sampling*, *SamplingMessage*.
     Block with meta
 }
 
@@ -34,7 +35,23 @@ pub enum Content<'a> {
     Resource(ResourceContents<'a>),
     /// A resource that can be read.
     Link(Resource<'a>),
-    /// Something else, as the server wrote it: of a kind that is not known, or without what belongs to its kind.
+    /// The model wants a tool to be used (sampling).
+    ToolUse {
+        /// The name of this use, for its result.
+        id: Str<'a>,
+        /// The tool.
+        name: Str<'a>,
+        /// Its arguments: an object.
+        input: Json<'a>,
+    },
+    /// What came of that.
+    ToolResult {
+        /// Which use it is the result of.
+        tool_use_id: Str<'a>,
+        /// The result.
+        result: ToolResult<'a>,
+    },
+    /// Something else, as the peer wrote it: of a kind that is not known, or without what belongs to its kind.
     Other(Json<'a>),
 }
 
@@ -51,9 +68,17 @@ impl<'a> Block<'a> {
             Some(kind) if kind == "audio" => data.map(|data| Content::Audio { data, mime }),
             Some(kind) if kind == "resource" => resource(object(self.json, "resource").unwrap_or(self.json)),
             Some(kind) if kind == "resource_link" => link(self.json),
+            Some(kind) if kind == "tool_use" => tool_use(self.json),
+            Some(kind) if kind == "tool_result" => tool_result(self.json),
             _ => None,
         };
         found.unwrap_or(Content::Other(self.json))
+    }
+
+    /// The pieces of a member that is one or an array of them.
+    pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = Block<'a>> + use<'a> {
+        let one = content.filter(|content| content.kind() == Kind::Object);
+        content.unwrap_or(Json::NULL).elements().chain(one).map(Block::of)
     }
 
     /// For whom it is, how important, and how old.
@@ -61,6 +86,14 @@ impl<'a> Block<'a> {
     pub fn annotations(&self) -> Annotations<'a> {
         Annotations::of(self.json.get("annotations").unwrap_or(Json::NULL))
     }
+}
+
+/// The first piece of text.
+pub(crate) fn first_text<'a>(mut contents: impl Iterator<Item = Content<'a>>) -> Option<Str<'a>> {
+    contents.find_map(|content| match content {
+        Content::Text(text) => Some(text),
+        _ => None,
+    })
 }
 
 /// An embedded resource. Some servers embed one with nothing in it: that is a link.
@@ -75,36 +108,21 @@ fn link(json: Json<'_>) -> Option<Content<'_>> {
     resource.uri().map(|_| Content::Link(resource))
 }
 
+fn tool_use(json: Json<'_>) -> Option<Content<'_>> {
+    let [id, name, input] = json.pick(["id", "name", "input"]);
+    let input = input.filter(|input| input.kind() == Kind::Object).unwrap_or(Json::EMPTY_OBJECT);
+    Some(Content::ToolUse { id: id?.string()?, name: name?.string()?, input })
+}
+
+fn tool_result(json: Json<'_>) -> Option<Content<'_>> {
+    Some(Content::ToolResult { tool_use_id: text(json, "toolUseId")?, result: ToolResult::of(json) })
+}
+
 view! {
     /// For whom something is, how important, and how old. Servers may leave all of it out.
     ///
     /// Specification: *Resources*, *Annotations*.
     Annotations
-}
-
-/// On which side of a conversation somebody is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// The person.
-    User,
-    /// The model.
-    Assistant,
-}
-
-impl Role {
-    /// The name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        }
-    }
-
-    pub(crate) fn of(json: Json<'_>) -> Option<Role> {
-        let text = json.string()?;
-        [Role::User, Role::Assistant].into_iter().find(|role| text == role.as_str())
-    }
 }
 
 impl<'a> Annotations<'a> {
@@ -122,7 +140,7 @@ impl<'a> Annotations<'a> {
     /// How important it is, from 0, which can be left out, to 1, which cannot.
     #[must_use]
     pub fn priority(&self) -> Option<Decimal> {
-        Decimal::parse(self.json.get("priority")?.number()?)
+        number(self.json, "priority")
     }
 
     /// When it was last changed: a time as ISO 8601 writes it.

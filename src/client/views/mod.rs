@@ -6,24 +6,29 @@
 mod base64;
 mod completion;
 mod content;
+mod elicit;
 mod notice;
 mod page;
 mod people;
 mod prompt;
 mod resource;
+mod sampling;
 mod tool;
 
 pub use base64::{Base64, Base64Error};
 pub use completion::Completion;
-pub use content::{Annotations, Block, Content, Role};
+pub(crate) use content::first_text;
+pub use content::{Annotations, Block, Content};
+pub use elicit::{Choice, ElicitForm, OpenUrl, Property, PropertyKind};
 pub use notice::{LogMessage, Progress, Updated};
 pub use page::{Freshness, PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 pub use people::{Icon, Implementation};
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use resource::{ReadResult, Resource, ResourceContents, ResourceTemplate};
+pub use sampling::{ModelPreferences, Sample, SampleMessage};
 pub use tool::{Hints, Tool, ToolResult};
 
-use crate::json::{Elements, Json, Kind, Str};
+use crate::json::{Decimal, Elements, Json, Kind, Str};
 
 /// Declares a view: one JSON value, and what every view has.
 macro_rules! view {
@@ -62,9 +67,51 @@ macro_rules! view {
 }
 pub(crate) use view;
 
+/// Gives a view the names that everything in a list has, and its description. What they are for differs.
+macro_rules! named {
+    ($view:ident, $name:literal, $description:literal) => {
+        impl<'a> $view<'a> {
+            #[doc = $name]
+            #[must_use]
+            pub fn name(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::client::views::text(self.json, "name")
+            }
+
+            /// Its title.
+            #[must_use]
+            pub fn title(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::client::views::text(self.json, "title")
+            }
+
+            /// Its name for people: its title, or its name.
+            #[must_use]
+            pub fn display_name(&self) -> Option<$crate::json::Str<'a>> {
+                self.title().filter(|title| !title.is_empty()).or_else(|| self.name())
+            }
+
+            #[doc = $description]
+            #[must_use]
+            pub fn description(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::client::views::text(self.json, "description")
+            }
+        }
+    };
+}
+use named;
+
 /// A member that is a string.
 pub(crate) fn text<'a>(json: Json<'a>, name: &str) -> Option<Str<'a>> {
     json.get(name)?.string()
+}
+
+/// Whether a member is this string.
+pub(crate) fn says(json: Json<'_>, name: &str, value: &str) -> bool {
+    text(json, name).is_some_and(|text| text == value)
+}
+
+/// A member that is a number.
+pub(crate) fn number(json: Json<'_>, name: &str) -> Option<Decimal> {
+    Decimal::parse(json.get(name)?.number()?)
 }
 
 /// A member that is an object.
@@ -80,12 +127,6 @@ pub(crate) fn list<'a>(json: Json<'a>, name: &str) -> Elements<'a> {
 /// The elements that are objects: what is none is no entry.
 pub(super) fn entries<'a>(json: Json<'a>, name: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
     list(json, name).filter(|entry| entry.kind() == Kind::Object)
-}
-
-/// The name for people: the title, unless it is missing or blank, or else the name.
-fn display_name<'a>(json: Json<'a>) -> Option<Str<'a>> {
-    let [title, name] = json.pick(["title", "name"]);
-    title.and_then(Json::string).filter(|title| !title.is_empty()).or_else(|| name?.string())
 }
 
 #[cfg(test)]

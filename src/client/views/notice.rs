@@ -1,6 +1,6 @@
 //! What the server says by itself.
 
-use super::{object, text, view};
+use super::{number, object, text, view};
 use crate::inflight::Ticket;
 use crate::json::{Decimal, Json, Str};
 use crate::types::level::Level;
@@ -22,13 +22,13 @@ impl<'a> Progress<'a> {
     /// How far it is.
     #[must_use]
     pub fn progress(&self) -> Decimal {
-        self.number("progress").unwrap_or(Decimal::ZERO)
+        number(self.params, "progress").unwrap_or(Decimal::ZERO)
     }
 
     /// Where it ends, if that is known.
     #[must_use]
     pub fn total(&self) -> Option<Decimal> {
-        self.number("total")
+        number(self.params, "total")
     }
 
     /// What it is doing.
@@ -47,10 +47,6 @@ impl<'a> Progress<'a> {
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.params
-    }
-
-    fn number(&self, name: &str) -> Option<Decimal> {
-        Decimal::parse(self.params.get(name)?.number()?)
     }
 }
 

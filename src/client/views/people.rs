@@ -1,6 +1,6 @@
 //! What is meant for people to look at: who somebody is, and icons.
 
-use super::{display_name, entries, list, text, view};
+use super::{entries, list, named, text, view};
 use crate::json::{Json, Str};
 
 view! {
@@ -10,35 +10,13 @@ view! {
     Implementation
 }
 
+named!(Implementation, "Its name, for programs.", "What it is for.");
+
 impl<'a> Implementation<'a> {
-    /// Its name, for programs.
-    #[must_use]
-    pub fn name(&self) -> Option<Str<'a>> {
-        text(self.json, "name")
-    }
-
-    /// Its title.
-    #[must_use]
-    pub fn title(&self) -> Option<Str<'a>> {
-        text(self.json, "title")
-    }
-
-    /// Its name for people: its title, or its name.
-    #[must_use]
-    pub fn display_name(&self) -> Option<Str<'a>> {
-        display_name(self.json)
-    }
-
     /// Its version.
     #[must_use]
     pub fn version(&self) -> Option<Str<'a>> {
         text(self.json, "version")
-    }
-
-    /// What it is for.
-    #[must_use]
-    pub fn description(&self) -> Option<Str<'a>> {
-        text(self.json, "description")
     }
 
     /// Where to read about it.

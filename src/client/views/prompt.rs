@@ -1,8 +1,9 @@
 //! Prompts: what there is, and what one says.
 
 use super::people::icons;
-use super::{Block, Content, Icon, Role, display_name, entries, text, view};
+use super::{Block, Content, Icon, entries, named, text, view};
 use crate::json::{Json, Str};
+use crate::types::annotations::Role;
 
 view! {
     /// A prompt, as the server describes it.
@@ -11,31 +12,9 @@ view! {
     Prompt with meta
 }
 
+named!(Prompt, "Its name: what [`Client::get_prompt`](crate::Client::get_prompt) takes.", "What it is for.");
+
 impl<'a> Prompt<'a> {
-    /// Its name: what [`Client::get_prompt`](crate::Client::get_prompt) takes.
-    #[must_use]
-    pub fn name(&self) -> Option<Str<'a>> {
-        text(self.json, "name")
-    }
-
-    /// Its title.
-    #[must_use]
-    pub fn title(&self) -> Option<Str<'a>> {
-        text(self.json, "title")
-    }
-
-    /// Its name for people: its title, or its name.
-    #[must_use]
-    pub fn display_name(&self) -> Option<Str<'a>> {
-        display_name(self.json)
-    }
-
-    /// What it is for.
-    #[must_use]
-    pub fn description(&self) -> Option<Str<'a>> {
-        text(self.json, "description")
-    }
-
     /// The arguments that it takes.
     pub fn arguments(&self) -> impl Iterator<Item = PromptArgument<'a>> + use<'a> {
         entries(self.json, "arguments").map(PromptArgument::of)
@@ -52,31 +31,9 @@ view! {
     PromptArgument
 }
 
+named!(PromptArgument, "Its name.", "What it is.");
+
 impl<'a> PromptArgument<'a> {
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> Option<Str<'a>> {
-        text(self.json, "name")
-    }
-
-    /// Its title.
-    #[must_use]
-    pub fn title(&self) -> Option<Str<'a>> {
-        text(self.json, "title")
-    }
-
-    /// Its name for people: its title, or its name.
-    #[must_use]
-    pub fn display_name(&self) -> Option<Str<'a>> {
-        display_name(self.json)
-    }
-
-    /// What it is.
-    #[must_use]
-    pub fn description(&self) -> Option<Str<'a>> {
-        text(self.json, "description")
-    }
-
     /// Whether it has to be given.
     #[must_use]
     pub fn is_required(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Resources: what there is, and what is in them.
 
 use super::people::icons;
-use super::{Annotations, Base64, Freshness, Icon, display_name, entries, text, view};
+use super::{Annotations, Base64, Freshness, Icon, entries, named, text, view};
 use crate::json::{Json, Str};
 
 view! {
@@ -21,31 +21,9 @@ view! {
 /// What an entry of either list has.
 macro_rules! entry {
     ($name:ident) => {
+        named!($name, "Its name, for programs.", "What it is.");
+
         impl<'a> $name<'a> {
-            /// Its name, for programs.
-            #[must_use]
-            pub fn name(&self) -> Option<Str<'a>> {
-                text(self.json, "name")
-            }
-
-            /// Its title.
-            #[must_use]
-            pub fn title(&self) -> Option<Str<'a>> {
-                text(self.json, "title")
-            }
-
-            /// Its name for people: its title, or its name.
-            #[must_use]
-            pub fn display_name(&self) -> Option<Str<'a>> {
-                display_name(self.json)
-            }
-
-            /// What it is.
-            #[must_use]
-            pub fn description(&self) -> Option<Str<'a>> {
-                text(self.json, "description")
-            }
-
             /// Its MIME type.
             #[must_use]
             pub fn mime(&self) -> Option<Str<'a>> {

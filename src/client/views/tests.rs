@@ -1,4 +1,5 @@
 use super::*;
+use crate::types::annotations::Role;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -35,7 +36,12 @@ fn a_block_is_what_it_says_if_it_has_what_belongs_to_that() {
         (r#"{"type":"resource","resource":{}}"#, "Other"),
         (r#"{"type":"resource_link","uri":"u","name":"n"}"#, "Link"),
         (r#"{"type":"resource_link","name":"n"}"#, "Other"),
-        (r#"{"type":"tool_use","id":"1","name":"n","input":{}}"#, "Other"),
+        (r#"{"type":"tool_use","id":"1","name":"n","input":{}}"#, "ToolUse"),
+        (r#"{"type":"tool_use","id":"1","name":"n"}"#, "ToolUse"),
+        (r#"{"type":"tool_use","id":"1"}"#, "Other"),
+        (r#"{"type":"tool_result","toolUseId":"1","content":[]}"#, "ToolResult"),
+        (r#"{"type":"tool_result","content":[]}"#, "Other"),
+        (r#"{"type":"thought","text":""}"#, "Other"),
     ];
     for (text, expected) in cases {
         assert!(block(text).starts_with(expected), "{text} is {}", block(text));

@@ -1,5 +1,6 @@
 //! Tools: what there is, and what one has answered.
 
+use super::content::first_text;
 use super::people::icons;
 use super::{Block, Content, Icon, list, object, text, view};
 use crate::json::{Json, Str};
@@ -145,10 +146,7 @@ impl<'a> ToolResult<'a> {
     /// The first piece of text.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        self.content().find_map(|content| match content {
-            Content::Text(text) => Some(text),
-            _ => None,
-        })
+        first_text(self.content())
     }
 
     /// The structured content: an object, in `2026-07-28` any value.

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::json::decimal::Digits;
+
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -42,7 +44,7 @@ impl fmt::Display for ScanError {
             ScanErrorKind::TooDeep => "nested too deep",
             ScanErrorKind::Incomplete => "unexpected end of text",
         })?;
-        write!(formatter, " at byte {}", self.at)
+        write!(formatter, " at byte {}", Digits::of(self.at))
     }
 }
 

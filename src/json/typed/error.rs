@@ -1,5 +1,6 @@
 //! Why a text does not fit a type, and where: without a heap.
 
+use crate::json::decimal::{Decimal, Digits};
 use core::fmt::{self, Write as _};
 use serde::de::{self, Expected, Unexpected};
 
@@ -117,8 +118,8 @@ impl fmt::Display for Found<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Unexpected::Bool(value) => write!(formatter, "boolean `{value}`"),
-            Unexpected::Unsigned(value) => write!(formatter, "integer `{value}`"),
-            Unexpected::Signed(value) => write!(formatter, "integer `{value}`"),
+            Unexpected::Unsigned(value) => write!(formatter, "integer `{}`", Digits(value)),
+            Unexpected::Signed(value) => write!(formatter, "integer `{}`", Decimal::from(value)),
             Unexpected::Float(_) => formatter.write_str("a number with a fraction"),
             Unexpected::Char(value) => write!(formatter, "character `{value}`"),
             Unexpected::Str(value) => write!(formatter, "string \"{}\"", Shown(value)),
@@ -179,6 +180,10 @@ impl de::Error for TypedError {
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
         TypedError::new(format_args!("invalid value: {}, expected {expected}", Found(unexpected)))
+    }
+
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
+        TypedError::new(format_args!("invalid length {}, expected {expected}", Digits::of(length)))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {

@@ -19,14 +19,6 @@ impl Sealed for Files {
         out.token(r#""resources":{"subscribe":true}"#);
     }
 
-    fn method(&self, _: Str<'_>) -> Option<(u8, Revisions)> {
-        None
-    }
-
-    fn handle(&self, _: u8, request: &mut Request<'_, '_>) -> Handled {
-        request.result(&mut |_| {})
-    }
-
     fn can_watch(&self) -> bool {
         true
     }

@@ -1,7 +1,8 @@
 //! What a client has answered: views of results, whichever way they came. All of it is the client's word.
 
-use super::sample::Role;
+use crate::client::{Block, Content, first_text};
 use crate::json::{Elements, Json, Kind, Str};
+use crate::types::annotations::Role;
 
 /// How the user has answered a [`Form`](super::Form) or an [`OpenUrl`](super::OpenUrl).
 #[derive(Debug, Clone, Copy)]
@@ -73,8 +74,7 @@ impl<'a> Sampled<'a> {
     #[must_use]
     pub fn of(result: Json<'a>) -> Option<Sampled<'a>> {
         let [role, content, model, stop] = result.pick(["role", "content", "model", "stopReason"]);
-        let role = role?.string()?;
-        let role = [Role::Assistant, Role::User].into_iter().find(|known| role == *known.as_str())?;
+        let role = Role::of(role?)?;
         let content = content.filter(|content| matches!(content.kind(), Kind::Object | Kind::Array))?;
         let (model, stop_reason) = (model?.string()?, stop.and_then(Json::string));
         Some(Sampled { role, content, model, stop_reason })
@@ -86,18 +86,20 @@ impl<'a> Sampled<'a> {
         self.role
     }
 
-    /// What was said, block by block: each an object with its `type`.
-    pub fn content(&self) -> impl Iterator<Item = Json<'a>> + use<'a> {
-        one_or_many(Some(self.content)).filter(|block| block.kind() == Kind::Object)
+    /// What was said, piece by piece, whether the client wrote one or several.
+    pub fn content(&self) -> impl Iterator<Item = Content<'a>> + use<'a> {
+        self.blocks().map(|block| block.content())
+    }
+
+    /// What was said, piece by piece, with what is said about each.
+    pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
+        Block::one_or_many(Some(self.content)).filter(|block| block.raw().kind() == Kind::Object)
     }
 
     /// The first text in it.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        let texts = self
-            .content()
-            .filter(|block| block.get("type").and_then(Json::string).is_some_and(|kind| kind == "text"));
-        texts.into_iter().find_map(|block| block.get("text")?.string())
+        first_text(self.content())
     }
 
     /// The model that said it.

@@ -2,10 +2,8 @@
 //!
 //! Specification: *Sampling*, *Message content*.
 
-use core::fmt;
-
-use super::write_object;
-use crate::json::Writer;
+use crate::json::{Json, Kind as JsonKind, Writer};
+use crate::types::content::{Piece, may_be_structured};
 use crate::version::Revision;
 
 /// A piece of a message for a model.
@@ -15,10 +13,10 @@ pub struct Block<'a>(Kind<'a>);
 #[derive(Debug, Clone, Copy)]
 enum Kind<'a> {
     Text(&'a str),
-    Image { data: &'a [u8], mime_type: &'a str },
-    Audio { data: &'a [u8], mime_type: &'a str },
+    Image { bytes: &'a [u8], mime_type: &'a str },
+    Audio { bytes: &'a [u8], mime_type: &'a str },
     ToolUse { id: &'a str, name: &'a str, input: &'a str },
-    ToolResult { id: &'a str, content: &'a [Block<'a>], failed: bool },
+    ToolResult { id: &'a str, content: &'a [Block<'a>], structured: Option<&'a str>, failed: bool },
 }
 
 impl<'a> Block<'a> {
@@ -30,14 +28,14 @@ impl<'a> Block<'a> {
 
     /// A picture, with its MIME type.
     #[must_use]
-    pub const fn image(data: &'a [u8], mime_type: &'a str) -> Block<'a> {
-        Block(Kind::Image { data, mime_type })
+    pub const fn image(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
+        Block(Kind::Image { bytes, mime_type })
     }
 
     /// Sound, with its MIME type. A client of `2024-11-05`, which has none, gets a text that says so.
     #[must_use]
-    pub const fn audio(data: &'a [u8], mime_type: &'a str) -> Block<'a> {
-        Block(Kind::Audio { data, mime_type })
+    pub const fn audio(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
+        Block(Kind::Audio { bytes, mime_type })
     }
 
     /// The model has called a tool (from `2025-11-25` on): the id of that call, the tool's name, and its arguments as
@@ -50,7 +48,17 @@ impl<'a> Block<'a> {
     /// What the call with this id came to (from `2025-11-25` on): text, pictures, sound.
     #[must_use]
     pub const fn tool_result(id: &'a str, content: &'a [Block<'a>]) -> Block<'a> {
-        Block(Kind::ToolResult { id, content, failed: false })
+        Block(Kind::ToolResult { id, content, structured: None, failed: false })
+    }
+
+    /// Of the result of a tool: its structured value, as JSON text. `2025-11-25` has only objects, and does not get others.
+    /// Other blocks stay as they are.
+    #[must_use]
+    pub const fn structured(mut self, json: &'a str) -> Self {
+        if let Kind::ToolResult { structured, .. } = &mut self.0 {
+            *structured = Some(json);
+        }
+        self
     }
 
     /// Of the result of a tool: it has failed. Other blocks stay as they are.
@@ -82,25 +90,17 @@ impl<'a> Block<'a> {
         let mut valid = true;
         out.begin_object();
         match self.0 {
-            Kind::Text(text) => {
-                out.field_string("type", "text");
-                out.field_string("text", text);
-            }
-            Kind::Audio { mime_type, .. } if revision < Revision::V2025_03_26 => {
-                out.field_string("type", "text");
-                out.key("text");
-                out.display(&format_args!("[audio: {mime_type}]"));
-            }
-            Kind::Image { data, mime_type } => write_bytes("image", data, mime_type, out),
-            Kind::Audio { data, mime_type } => write_bytes("audio", data, mime_type, out),
+            Kind::Text(text) => Piece::Text(&text).write(revision, out),
+            Kind::Image { bytes, mime_type } => Piece::Image { bytes, mime_type }.write(revision, out),
+            Kind::Audio { bytes, mime_type } => Piece::Audio { bytes, mime_type }.write(revision, out),
             Kind::ToolUse { id, name, input } => {
                 out.field_string("type", "tool_use");
                 out.field_string("id", id);
                 out.field_string("name", name);
                 out.key("input");
-                valid = write_object(out, input);
+                valid = out.raw_object(input);
             }
-            Kind::ToolResult { id, content, failed } => {
+            Kind::ToolResult { id, content, structured, failed } => {
                 out.field_string("type", "tool_result");
                 out.field_string("toolUseId", id);
                 out.key("content");
@@ -109,6 +109,9 @@ impl<'a> Block<'a> {
                     valid &= !block.needs_tools() && block.write(revision, out);
                 }
                 out.end_array();
+                if let Some(text) = structured {
+                    valid &= write_structured(text, revision, out);
+                }
                 if failed {
                     out.field_boolean("isError", true);
                 }
@@ -119,44 +122,11 @@ impl<'a> Block<'a> {
     }
 }
 
-fn write_bytes(kind: &str, data: &[u8], mime_type: &str, out: &mut Writer<'_>) {
-    out.field_string("type", kind);
-    out.key("data");
-    out.display(&Base64(data));
-    out.field_string("mimeType", mime_type);
-}
-
-/// Bytes as base64, with padding.
-struct Base64<'a>(&'a [u8]);
-
-impl fmt::Display for Base64<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let digit = |bits: u32| DIGITS.get((bits & 63) as usize).copied().unwrap_or(b'=');
-        for three in self.0.chunks(3) {
-            let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
-            let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-            let mut four = [digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)];
-            for unused in four.iter_mut().skip(three.len().saturating_add(1)) {
-                *unused = b'=';
-            }
-            f.write_str(core::str::from_utf8(&four).unwrap_or_default())?;
-        }
-        Ok(())
+/// Writes the member, if the revision knows such a value. `false`: it is no JSON.
+fn write_structured(text: &str, revision: Revision, out: &mut Writer<'_>) -> bool {
+    let Ok(value) = Json::parse(text.as_bytes()) else { return false };
+    if may_be_structured(revision, value.kind() == JsonKind::Object) {
+        out.field_json("structuredContent", value);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::format;
-
-    #[test]
-    fn bytes_are_written_as_base64() {
-        let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
-        for (bytes, text) in cases {
-            assert_eq!(format!("{}", Base64(bytes.as_bytes())), text);
-        }
-        assert_eq!(format!("{}", Base64(&[0xff, 0xef, 0xbe])), "/+++");
-    }
+    true
 }

@@ -3,8 +3,9 @@
 //! Specification: *Elicitation*.
 
 use super::field::{self, Field};
-use super::{Input, Sealed, To, write_object};
+use super::{Input, Sealed, To};
 use crate::json::Writer;
+use crate::methods;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::Revision;
 
@@ -50,7 +51,7 @@ impl<'a> Form<'a> {
 
 impl Input for Form<'_> {
     fn method(&self) -> &'static str {
-        "elicitation/create"
+        methods::ELICITATION_CREATE.name
     }
 
     fn needs(&self) -> ClientCapabilities {
@@ -75,7 +76,7 @@ impl Sealed for Form<'_> {
                 let names = || fields.iter().map(Field::name);
                 names().enumerate().all(|(at, name)| !names().take(at).any(|known| known == name))
             }
-            Schema::Raw(schema) => write_object(out, schema),
+            Schema::Raw(schema) => out.raw_object(schema),
         }
     }
 }
@@ -118,7 +119,7 @@ impl<'a> OpenUrl<'a> {
 
 impl Input for OpenUrl<'_> {
     fn method(&self) -> &'static str {
-        "elicitation/create"
+        methods::ELICITATION_CREATE.name
     }
 
     fn needs(&self) -> ClientCapabilities {

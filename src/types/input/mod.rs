@@ -17,9 +17,15 @@ pub use answers::{Action, ElicitAnswer, Root, Roots, Sampled};
 pub use block::Block;
 pub use elicit::{Form, OpenUrl};
 pub use field::{Choice, Field};
-pub use sample::{CreateMessage, IncludeContext, ModelPreferences, Role, SampleMessage, ToolChoice};
+pub use sample::{CreateMessage, ModelPreferences, SampleMessage};
+
+#[cfg(feature = "alloc")]
+use crate::buffer::Room;
+pub use crate::types::annotations::Role;
+pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use crate::json::Writer;
+use crate::methods;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::Revision;
 
@@ -38,6 +44,32 @@ pub trait Input: Sealed {
     /// Whether it can be asked of a client with these capabilities in this revision.
     fn fits(&self, revision: Revision, client: ClientCapabilities) -> bool {
         revision >= self.since() && client.has(self.needs())
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl dyn Input + '_ {
+    /// What is asked, as the JSON text of an object: the parameters of its [`method`](Input::method) for a client with
+    /// these capabilities in this revision. For hosts that ask from another thread, with
+    /// [`Server::ask_raw`](crate::Server::ask_raw). `None`: it is not valid.
+    ///
+    /// ```
+    /// use mcp_proto::input::{Form, Input};
+    /// use mcp_proto::{ClientCapabilities, Revision};
+    /// let form: &dyn Input = &Form::new("Sure?", &[]);
+    /// let params = form.params(Revision::V2025_06_18, ClientCapabilities::ELICITATION_FORM).unwrap();
+    /// assert_eq!(params, r#"{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}"#);
+    /// ```
+    #[must_use]
+    pub fn params(&self, revision: Revision, client: ClientCapabilities) -> Option<alloc::string::String> {
+        let mut bytes = alloc::vec::Vec::new();
+        let mut out = Writer::new(Room::Grown { bytes: &mut bytes, limit: usize::MAX }, 0, usize::MAX);
+        out.begin_object();
+        let valid = self.write(To { revision, client }, &mut out);
+        out.end_object();
+        let length = out.finish().ok().filter(|_| valid)?;
+        bytes.truncate(length);
+        alloc::string::String::from_utf8(bytes).ok()
     }
 }
 
@@ -62,7 +94,7 @@ pub struct ListRoots;
 
 impl Input for ListRoots {
     fn method(&self) -> &'static str {
-        "roots/list"
+        methods::ROOTS_LIST.name
     }
 
     fn needs(&self) -> ClientCapabilities {
@@ -98,11 +130,6 @@ pub(crate) fn write_request(
         out.end_object();
     }
     valid
-}
-
-/// Writes an object that is JSON text of the host's. `false`: it is none.
-fn write_object(out: &mut Writer<'_>, text: &str) -> bool {
-    out.raw(text).is_ok() && (out.overflowed() || out.ends_with(b'}'))
 }
 
 #[cfg(test)]

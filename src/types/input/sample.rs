@@ -3,10 +3,13 @@
 //! Specification: *Sampling*.
 
 use super::block::Block;
-use super::{Input, Sealed, To, write_object};
+use super::{Input, Sealed, To};
 use crate::json::{Decimal, Writer};
+use crate::methods;
 use crate::server::Tool;
+use crate::types::annotations::Role;
 use crate::types::capabilities::ClientCapabilities;
+use crate::types::sampling::{IncludeContext, ToolChoice};
 use crate::version::Revision;
 
 /// Asks the client's model to go on with a conversation. The answer is read with [`Sampled::of`](super::Sampled::of).
@@ -28,26 +31,6 @@ pub struct CreateMessage<'a> {
     metadata: Option<&'a str>,
     tools: &'a [Tool<'a>],
     tool_choice: Option<ToolChoice>,
-}
-
-/// Who says something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// The user.
-    User,
-    /// The model.
-    Assistant,
-}
-
-impl Role {
-    /// As the protocol writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        }
-    }
 }
 
 /// One message of a conversation.
@@ -178,28 +161,6 @@ impl<'a> ModelPreferences<'a> {
     }
 }
 
-/// How much the model should know of what servers have told the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum IncludeContext {
-    /// Nothing.
-    None,
-    /// What this server has told.
-    ThisServer,
-    /// What all have told.
-    AllServers,
-}
-
-/// Whether the model may, must or must not call tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ToolChoice {
-    /// It may.
-    Auto,
-    /// It must.
-    Required,
-    /// It must not.
-    None,
-}
-
 impl<'a> CreateMessage<'a> {
     /// A conversation, and how many tokens the model may use at most to go on with it.
     #[must_use]
@@ -317,14 +278,7 @@ impl<'a> CreateMessage<'a> {
         if let Some(choice) = self.tool_choice {
             out.key("toolChoice");
             out.begin_object();
-            out.field_string(
-                "mode",
-                match choice {
-                    ToolChoice::Auto => "auto",
-                    ToolChoice::Required => "required",
-                    ToolChoice::None => "none",
-                },
-            );
+            out.field_string("mode", choice.as_str());
             out.end_object();
         }
         valid
@@ -333,7 +287,7 @@ impl<'a> CreateMessage<'a> {
 
 impl Input for CreateMessage<'_> {
     fn method(&self) -> &'static str {
-        "sampling/createMessage"
+        methods::SAMPLING_CREATE_MESSAGE.name
     }
 
     fn needs(&self) -> ClientCapabilities {
@@ -365,12 +319,7 @@ impl Sealed for CreateMessage<'_> {
             || to.client.has(ClientCapabilities::SAMPLING_CONTEXT)
             || self.include_context == Some(IncludeContext::None);
         if let Some(context) = self.include_context.filter(|_| has_context) {
-            let context = match context {
-                IncludeContext::None => "none",
-                IncludeContext::ThisServer => "thisServer",
-                IncludeContext::AllServers => "allServers",
-            };
-            out.field_string("includeContext", context);
+            out.field_string("includeContext", context.as_str());
         }
         if let Some(temperature) = self.temperature {
             out.key("temperature");
@@ -384,7 +333,7 @@ impl Sealed for CreateMessage<'_> {
         }
         if let Some(metadata) = self.metadata {
             out.key("metadata");
-            valid &= write_object(out, metadata);
+            valid &= out.raw_object(metadata);
         }
         valid && self.write_tools(to.revision, out)
     }

@@ -94,6 +94,18 @@ fn a_schema_of_the_hosts_own_has_to_be_an_object() {
 }
 
 #[test]
+fn a_schema_of_the_hosts_own_is_written_as_it_is() {
+    let schema = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","required":["b"],"properties":{"b":{"type":"string","enum":["x"],"enumNames":["X"],"default":"x"},"a":{"x-own":[1.0,null]}},"type":"object","$defs":{}}"#;
+    for revision in [V2025_06_18, V2025_11_25, V2026_07_28] {
+        let text = written(&Form::raw("m", schema), revision, C::NONE).unwrap();
+        assert!(text.ends_with(&std::format!(r#""message":"m","requestedSchema":{schema}}}"#)), "{text}");
+    }
+    // Line breaks in it would be the end of the message.
+    let lines = written(&Form::raw("m", "{\n \"type\":\r\"object\"}"), V2026_07_28, C::NONE).unwrap();
+    assert!(lines.ends_with(r#"{  "type": "object"}}"#), "{lines}");
+}
+
+#[test]
 fn a_page_has_a_name_before_it_is_only_an_answer_to_a_request() {
     let page = OpenUrl::new("Log in", "https://example.com/", "e1");
     check(
@@ -116,7 +128,7 @@ fn a_message_has_one_piece_where_the_revision_knows_no_more() {
         (r#"{"type":"text","text":"hear"}"#, r#"{"type":"image","data":"Zg==","mimeType":"image/png"}"#);
     let (sound, note) = (
         r#"{"type":"audio","data":"Zm9v","mimeType":"audio/wav"}"#,
-        r#"{"type":"text","text":"[audio: audio/wav]"}"#,
+        r#"{"type":"text","text":"[audio: audio/wav, 3 bytes]"}"#,
     );
     let user = |content: &str| std::format!(r#"{{"role":"user","content":{content}}}"#);
     for (revision, second) in [(V2024_11_05, note), (V2025_03_26, sound), (V2025_06_18, sound)] {
@@ -202,6 +214,36 @@ fn every_call_of_a_tool_has_its_result_in_the_next_message() {
 }
 
 #[test]
+fn the_result_of_a_tool_may_have_a_structured_value() {
+    let calls = [Block::tool_use("1", "t", "{}")];
+    let written = |value: &str, revision| {
+        let results = [Block::tool_result("1", &[]).structured(value)];
+        let messages =
+            [SampleMessage::new(Role::Assistant, &calls), SampleMessage::new(Role::User, &results)];
+        written(&CreateMessage::new(&messages, 1), revision, C::NONE)
+    };
+    let structured = |value| std::format!(r#""content":[],"structuredContent":{value}}}"#);
+    for (value, revision, stays) in [
+        (r#"{"a":1}"#, V2025_11_25, true),
+        ("[1]", V2025_11_25, false),
+        ("null", V2025_11_25, false),
+        (r#"{"a":1}"#, V2026_07_28, true),
+        ("[1]", V2026_07_28, true),
+        ("null", V2026_07_28, true),
+    ] {
+        let text = written(value, revision).unwrap();
+        assert_eq!(text.contains(&structured(value)), stays, "{value} in {revision}: {text}");
+        assert!(stays || !text.contains("structured"), "{text}");
+    }
+    assert_eq!(written("{", V2025_11_25), None);
+    assert_eq!(written("1 2", V2026_07_28), None);
+    // Only results of tools have one.
+    let blocks = [Block::text("?").structured("7")];
+    let text = [SampleMessage::new(Role::User, &blocks)];
+    assert!(!self::written(&CreateMessage::new(&text, 1), V2026_07_28, C::NONE).unwrap().contains('7'));
+}
+
+#[test]
 fn an_elicitation_is_answered_in_three_ways() {
     let texts = |answer: ElicitAnswer<'_>| {
         let choices: Vec<String> = answer.choices("c").map(|text| text.to_string()).collect();
@@ -236,6 +278,8 @@ fn a_model_answers_with_one_piece_or_several() {
     let answer = Sampled::of(json(many)).unwrap();
     assert_eq!((answer.role(), answer.content().count()), (Role::User, 2));
     assert!(answer.text().unwrap() == "hi" && answer.stop_reason().is_none());
+    let odd = r#"{"role":"assistant","content":{},"model":"m","stopReason":"stop_sequence"}"#;
+    assert!(Sampled::of(json(odd)).unwrap().stop_reason().unwrap() == "stop_sequence");
     for wrong in [
         "{}",
         r#"{"role":"system","content":{},"model":"m"}"#,

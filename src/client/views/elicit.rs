@@ -1,73 +1,26 @@
-//! What a server asks for, as views of its request: where it lists the roots, what a form is made of, which address to
-//! open, what a model is to say ([`super::sampling`]).
-//!
-//! Specification: *Roots*, *Elicitation*, *Sampling*.
+//! What a user is asked: what a form is made of, which address to open.
 
+use super::{number, text, view};
 use crate::json::{Decimal, Json, Kind, Str};
 
-use super::sampling::Sample;
-
-/// What a server asks for.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub enum InputRequest<'a> {
-    /// The roots: the folders that it may work in.
-    Roots,
-    /// A form for the user to fill in.
-    Elicit(ElicitForm<'a>),
-    /// An address for the user to open.
-    OpenUrl(OpenUrl<'a>),
-    /// Something for a model to say.
-    Sample(Sample<'a>),
-}
-
-/// What kind of thing is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum InputKind {
-    Roots,
-    Form,
-    Url,
-    Sample,
-}
-
-impl<'a> InputRequest<'a> {
-    /// A view of params that were checked.
-    pub(crate) fn of(kind: InputKind, params: Json<'a>) -> InputRequest<'a> {
-        match kind {
-            InputKind::Roots => InputRequest::Roots,
-            InputKind::Form => InputRequest::Elicit(ElicitForm { params }),
-            InputKind::Url => InputRequest::OpenUrl(OpenUrl { params }),
-            InputKind::Sample => InputRequest::Sample(Sample { params }),
-        }
-    }
-}
-
-/// The text of a member that was checked.
-pub(crate) fn text<'a>(object: Json<'a>, name: &str) -> Str<'a> {
-    object.get(name).and_then(Json::string).unwrap_or(Str::trusted(b""))
-}
-
-pub(crate) fn number(object: Json<'_>, name: &str) -> Option<Decimal> {
-    Decimal::parse(object.get(name)?.number()?)
-}
-
-/// A form for the user to fill in. The user has to know which server asks, and has to be free to say no.
-#[derive(Debug, Clone, Copy)]
-pub struct ElicitForm<'a> {
-    params: Json<'a>,
+view! {
+    /// A form for the user to fill in. The user has to know which server asks, and has to be free to say no.
+    ///
+    /// Specification: *Elicitation*.
+    ElicitForm with meta
 }
 
 impl<'a> ElicitForm<'a> {
     /// Why it is asked for.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
-        text(self.params, "message")
+        text(self.json, "message").unwrap_or_default()
     }
 
     /// The JSON Schema of the answer: an object whose properties are primitive.
     #[must_use]
     pub fn requested_schema(&self) -> Json<'a> {
-        self.params.get("requestedSchema").unwrap_or(Json::EMPTY_OBJECT)
+        self.json.get("requestedSchema").unwrap_or(Json::EMPTY_OBJECT)
     }
 
     /// The fields of the form, in the order of the schema.
@@ -75,12 +28,6 @@ impl<'a> ElicitForm<'a> {
         let [properties, required] = self.requested_schema().pick(["properties", "required"]);
         let members = properties.unwrap_or(Json::EMPTY_OBJECT).members();
         members.map(move |(name, schema)| Property { name, schema, required })
-    }
-
-    /// The whole parameters.
-    #[must_use]
-    pub fn raw(&self) -> Json<'a> {
-        self.params
     }
 }
 
@@ -131,13 +78,13 @@ impl<'a> Property<'a> {
     /// Its name for people: its title, or its name.
     #[must_use]
     pub fn title(&self) -> Str<'a> {
-        self.schema.get("title").and_then(Json::string).unwrap_or(self.name)
+        text(self.schema, "title").unwrap_or(self.name)
     }
 
     /// What it is for.
     #[must_use]
     pub fn description(&self) -> Option<Str<'a>> {
-        self.schema.get("description")?.string()
+        text(self.schema, "description")
     }
 
     /// Whether the answer has to have it.
@@ -193,7 +140,7 @@ impl<'a> Property<'a> {
     /// Of text: `email`, `uri`, `date` or `date-time`.
     #[must_use]
     pub fn format(&self) -> Option<Str<'a>> {
-        self.schema.get("format")?.string()
+        text(self.schema, "format")
     }
 
     /// The least and the most: of a number its value, of text the number of its characters, of choices their number.
@@ -214,36 +161,31 @@ impl<'a> Property<'a> {
     }
 }
 
-/// An address for the user to open. Show it whole, do not fetch it, and open it only if the user agrees: saying so is
-/// the answer, and what happens there is not.
-#[derive(Debug, Clone, Copy)]
-pub struct OpenUrl<'a> {
-    pub(crate) params: Json<'a>,
+view! {
+    /// An address for the user to open. Show it whole, do not fetch it, and open it only if the user agrees: saying so is
+    /// the answer, and what happens there is not.
+    ///
+    /// Specification: *Elicitation*, *URL mode*.
+    OpenUrl with meta
 }
 
 impl<'a> OpenUrl<'a> {
     /// Why it is to be opened.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
-        text(self.params, "message")
+        text(self.json, "message").unwrap_or_default()
     }
 
     /// The address.
     #[must_use]
     pub fn url(&self) -> Str<'a> {
-        text(self.params, "url")
+        text(self.json, "url").unwrap_or_default()
     }
 
     /// The name under which `notifications/elicitation/complete` says that it is done (`2025-11-25`).
     #[must_use]
     pub fn elicitation_id(&self) -> Option<Str<'a>> {
-        self.params.get("elicitationId")?.string()
-    }
-
-    /// The whole parameters.
-    #[must_use]
-    pub fn raw(&self) -> Json<'a> {
-        self.params
+        text(self.json, "elicitationId")
     }
 
     /// Whether these are the parameters of one.

@@ -1,0 +1,175 @@
+//! Asking the client from another thread, in the handshake era: what is asked, and what comes back.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use mcp_proto::input::{ElicitAnswer, Input, Roots, Sampled};
+use mcp_proto::json::Json;
+use mcp_proto::server::{Answered, Ask};
+use mcp_proto::{ClientCapabilities, Era, Lost, Millis, NotNow, Outcome, Revision, Server, Ticket};
+
+use crate::error::PeerError;
+use crate::owned::view;
+
+/// What a client has answered: see [`Responder::ask`](crate::Responder::ask). All of it is the client's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientAnswer {
+    json: String,
+}
+
+impl ClientAnswer {
+    /// The whole result.
+    #[must_use]
+    pub fn json(&self) -> Json<'_> {
+        view(&self.json)
+    }
+
+    /// How the user has answered a form or a page. `None`: it is no such answer.
+    #[must_use]
+    pub fn elicited(&self) -> Option<ElicitAnswer<'_>> {
+        ElicitAnswer::of(self.json())
+    }
+
+    /// What the model has said. `None`: it is no such answer.
+    #[must_use]
+    pub fn sampled(&self) -> Option<Sampled<'_>> {
+        Sampled::of(self.json())
+    }
+
+    /// The client's roots. `None`: it is no such answer.
+    #[must_use]
+    pub fn roots(&self) -> Option<Roots<'_>> {
+        Roots::of(self.json())
+    }
+}
+
+/// Why a client has not answered what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The client did not declare it, or the revision does not have it. In `2026-07-28` servers do not ask: a request
+    /// is answered with what it [needs](mcp_proto::server::Call::needs_input).
+    Unsupported,
+    /// The client has answered with an error.
+    Client(PeerError),
+    /// It took too long. The client was told that it is cancelled.
+    TimedOut,
+    /// The request that it was asked for is cancelled, or took too long itself.
+    Cancelled,
+    /// There is no session, or the connection is over.
+    Closed,
+    /// As many requests are in flight as there may be.
+    Busy,
+    /// It cannot be sent as it is, or the answer cannot be used. With what is wrong.
+    Invalid(&'static str),
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskError::Unsupported => f.write_str("the client does not support this"),
+            AskError::Client(error) => error.fmt(f),
+            AskError::TimedOut => f.write_str("the client did not answer in time"),
+            AskError::Cancelled => f.write_str("cancelled"),
+            AskError::Closed => f.write_str("there is no connection"),
+            AskError::Busy => f.write_str("too many requests at once"),
+            AskError::Invalid(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}
+
+type Told = Result<ClientAnswer, AskError>;
+
+/// Something that waits to be asked. If it is dropped, whoever waits for the answer hears that the connection is over.
+pub(crate) struct Question {
+    method: &'static str,
+    params: String,
+    timeout: Option<Millis>,
+    during: Option<Ticket>,
+    answer: Sender<Told>,
+}
+
+impl Question {
+    /// What is asked of a client with these capabilities, and where its answer comes.
+    pub(crate) fn new(
+        input: &dyn Input,
+        (revision, client): (Revision, ClientCapabilities),
+        timeout: Option<Duration>,
+        during: Option<Ticket>,
+    ) -> Result<(Question, Receiver<Told>), AskError> {
+        if revision.era() == Era::Stateless || !input.fits(revision, client) {
+            return Err(AskError::Unsupported);
+        }
+        let params = input.params(revision, client).ok_or(AskError::Invalid(UNWRITABLE))?;
+        let (answer, told) = channel();
+        Ok((Question { method: input.method(), params, timeout: timeout.map(millis), during, answer }, told))
+    }
+
+    /// Asks. It comes back if there is no room yet.
+    pub(crate) fn send(self, server: &mut Server<'_>) -> Result<Option<(Ticket, Asked)>, Question> {
+        let Question { method, params, timeout, during, answer } = &self;
+        let mut ask = Ask::DEFAULT;
+        if let Some(timeout) = *timeout {
+            ask = ask.timeout(timeout);
+        }
+        if let Some(during) = *during {
+            ask = ask.during(during);
+        }
+        let sent = server.ask_raw(method, ask, |out| {
+            for (key, value) in view(params).members() {
+                out.field_json(key.raw(), value);
+            }
+        });
+        let why = match sent {
+            Ok(ticket) => return Ok(Some((ticket, Asked { during: self.during, answer: self.answer }))),
+            Err(NotNow::Busy) => return Err(self),
+            Err(NotNow::Full) => AskError::Busy,
+            Err(NotNow::Gone) => AskError::Cancelled,
+            Err(NotNow::NotConnected) => AskError::Closed,
+            Err(_) => AskError::Invalid(UNWRITABLE),
+        };
+        // Nobody may wait for it any more.
+        let _ = answer.send(Err(why));
+        Ok(None)
+    }
+}
+
+const UNWRITABLE: &str = "the question is not valid, or longer than an answer may be";
+
+/// Something that was asked.
+pub(crate) struct Asked {
+    during: Option<Ticket>,
+    answer: Sender<Told>,
+}
+
+impl Asked {
+    /// Passes on how it ended.
+    pub(crate) fn end(self, answered: &Answered<'_>) {
+        let _ = self.answer.send(match answered.outcome() {
+            Outcome::Result(result) => Ok(ClientAnswer { json: result.to_string() }),
+            Outcome::Error(error) => Err(AskError::Client(PeerError::of(error))),
+            Outcome::Lost(Lost::TimedOut) => Err(AskError::TimedOut),
+            Outcome::Lost(Lost::TooLong) => Err(AskError::Invalid("the client's answer is too long")),
+            Outcome::Lost(Lost::Invalid) => Err(AskError::Invalid("the client's answer is not valid")),
+            _ => Err(AskError::Closed),
+        });
+    }
+}
+
+/// Takes out what was asked for a request that nobody waits for any more.
+pub(crate) fn withdraw(asked: &mut HashMap<Ticket, Asked>, request: Ticket) -> Vec<Ticket> {
+    let gone = asked.extract_if(|_, asked| asked.during == Some(request));
+    gone.map(|(ticket, asked)| {
+        let _ = asked.answer.send(Err(AskError::Cancelled));
+        ticket
+    })
+    .collect()
+}
+
+pub(crate) fn millis(time: Duration) -> Millis {
+    Millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}

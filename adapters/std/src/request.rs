@@ -1,0 +1,102 @@
+//! Requests of a client: what is asked, and how it is sent, once and again.
+
+use mcp_proto::client::{Filter, Listed, Options, Reference};
+use mcp_proto::json::Writer;
+use mcp_proto::{Client, Level, NotNow, Ticket};
+
+use crate::owned::view;
+
+/// What is asked.
+pub(crate) enum Request {
+    Call { tool: String, arguments: String },
+    List(List),
+    Read(String),
+    Prompt { name: String, arguments: Arguments },
+    Complete { prompt: bool, name: String, argument: String, value: String, context: Arguments },
+    Subscribe(String),
+    Unsubscribe(String),
+    LogLevel(Level),
+    Listen { lists: Vec<Listed>, uris: Vec<String> },
+    Ping,
+    Other { method: String, params: String },
+}
+
+/// The lists of a server.
+#[derive(Clone, Copy)]
+pub(crate) enum List {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+/// Names and values.
+pub(crate) type Arguments = Vec<(String, String)>;
+
+pub(crate) fn owned(arguments: &[(&str, &str)]) -> Arguments {
+    arguments.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+}
+
+fn borrowed(arguments: &Arguments) -> Vec<(&str, &str)> {
+    arguments.iter().map(|(name, value)| (&**name, &**value)).collect()
+}
+
+impl Request {
+    /// Sends it.
+    pub(crate) fn send(&self, client: &mut Client<'_>, options: Options<'_>) -> Result<Ticket, NotNow> {
+        match self {
+            Request::Call { tool, arguments } => client.call_json(tool, arguments, options),
+            Request::List(List::Tools) => client.list_tools(options),
+            Request::List(List::Resources) => client.list_resources(options),
+            Request::List(List::Templates) => client.list_templates(options),
+            Request::List(List::Prompts) => client.list_prompts(options),
+            Request::Read(uri) => client.read_resource(uri, options),
+            Request::Prompt { name, arguments } => client.get_prompt(name, &borrowed(arguments), options),
+            Request::Complete { prompt, name, argument, value, context } => {
+                let reference = if *prompt { Reference::Prompt(name) } else { Reference::Resource(name) };
+                client.complete(reference, argument, value, &borrowed(context), options)
+            }
+            Request::Subscribe(uri) => client.subscribe(uri, options),
+            Request::Unsubscribe(uri) => client.unsubscribe(uri, options),
+            Request::LogLevel(level) => client.set_log_level(*level, options),
+            Request::Listen { lists, uris } => {
+                let uris: Vec<&str> = uris.iter().map(String::as_str).collect();
+                let mut filter = Filter::NOTHING;
+                for list in lists {
+                    filter = match list {
+                        Listed::Tools => filter.tools(),
+                        Listed::Prompts => filter.prompts(),
+                        _ => filter.resources(),
+                    };
+                }
+                client.listen(filter.uris(&uris), options)
+            }
+            Request::Ping => client.ping(options),
+            Request::Other { method, .. } => client.request(method, options, |out| self.write(out)),
+        }
+    }
+
+    /// Writes the members of its parameters, for those that the server may want once more, with answers.
+    pub(crate) fn write(&self, out: &mut Writer<'_>) {
+        match self {
+            Request::Call { tool, arguments } => {
+                out.field_string("name", tool);
+                out.field_json("arguments", view(arguments));
+            }
+            Request::Read(uri) => out.field_string("uri", uri),
+            Request::Prompt { name, arguments } => {
+                out.field_string("name", name);
+                if !arguments.is_empty() {
+                    out.key("arguments");
+                    out.begin_object();
+                    arguments.iter().for_each(|(name, value)| out.field_string(name, value));
+                    out.end_object();
+                }
+            }
+            Request::Other { params, .. } => {
+                view(params).members().for_each(|(name, value)| out.field_json(&name.to_string(), value));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! What a client may ask of a server beside calls, and what it answers when it is asked: in both eras, over sockets.
+#![cfg(unix)]
+
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcp_proto::client::{Connect, InputRequest, Listed, Reference};
+use mcp_proto::input::{CreateMessage, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
+use mcp_proto::server::{
+    Argument, Call, Change, Completion, Event, Logging, Prompt, Prompts, Resource, Resources, ServerInfo,
+    Subscriptions, Template, Tool, Tools,
+};
+use mcp_proto::{ClientCapabilities, Level, Revision};
+use mcp_proto_std::{
+    CallError, CallOptions, ClientHandle, Connector, InputAnswer, Notice, Question, Serve, ServerHandle,
+};
+
+static TOOLS: Tools = Tools::new(&[
+    Tool::new("touch", "{}"),
+    Tool::new("form", "{}"),
+    Tool::new("page", "{}"),
+    Tool::new("roots", "{}"),
+    Tool::new("sample", "{}"),
+])
+.list_changed();
+static RESOURCES: Resources =
+    Resources::new(&[Resource::new("a:log", "log"), Resource::new("a:other", "other")])
+        .templates(&[Template::new("a:{n}", "n")])
+        .subscribe();
+static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[Argument::new("file")])]);
+static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[
+    &TOOLS,
+    &RESOURCES,
+    &PROMPTS,
+    &Completion,
+    &Subscriptions,
+    &Logging,
+]);
+
+static FIELDS: [Field; 1] = [Field::text("name").required()];
+static FORM: Form = Form::new("Who are you?", &FIELDS);
+static PAGE: OpenUrl = OpenUrl::new("Sign in", "https://example.com/", "e1");
+static SAMPLE: CreateMessage = CreateMessage::new(&[SampleMessage::user("Hi?")], 10);
+
+fn handler(event: Event<'_>, server: &ServerHandle) {
+    match event {
+        Event::Call(mut call) if call.name() == "touch" => {
+            let _ = call.log(Level::Info, None, "touching");
+            server.changed(Change::Resource("a:log"));
+            server.changed(Change::Tools);
+            call.text("touched");
+        }
+        Event::Call(call) => match call.name() {
+            "form" => asks(call, server, &FORM),
+            "page" => asks(call, server, &PAGE),
+            "roots" => asks(call, server, &ListRoots),
+            _ => asks(call, server, &SAMPLE),
+        },
+        Event::ReadResource(read) => read.text("contents"),
+        Event::GetPrompt(prompt) => {
+            let file = prompt.argument("file").map(|file| file.to_string()).unwrap_or_default();
+            prompt.messages(|messages| messages.user().text(format_args!("Review {file}")));
+        }
+        Event::Complete(complete) => {
+            let typed = complete.value().to_string();
+            let context = complete.context("other").map(|other| other.to_string()).unwrap_or_default();
+            complete.values([format!("{typed}-{context}")]);
+        }
+        _ => {}
+    }
+}
+
+/// Asks the client in the way of its era, and answers with what it said.
+fn asks(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync)) {
+    if call.can_round_trip() {
+        return match call.input("key").map(|answer| answer.to_string()) {
+            Some(answer) => call.text(answer),
+            None => call.needs_input(&[("key", input)], Some("state")),
+        };
+    }
+    server.run(call, move |answer| match answer.ask_within(Duration::from_millis(500), input) {
+        Ok(said) => answer.text(said.json()),
+        Err(why) => answer.fail(why),
+    });
+}
+
+fn connector(era: Connect) -> (Connector, UnixStream) {
+    let (here, there) = UnixStream::pair().unwrap();
+    thread::spawn(move || Serve::new(&INFO).stream(there, handler));
+    (Connector::new("test", "1").connect(era), here)
+}
+
+fn connect(era: Connect) -> ClientHandle {
+    let (connector, stream) = connector(era);
+    connector.stream(stream).unwrap()
+}
+
+const ERAS: [(Connect, Revision); 2] =
+    [(Connect::Handshake, Revision::V2025_11_25), (Connect::Stateless, Revision::V2026_07_28)];
+const SOON: Duration = Duration::from_secs(20);
+
+#[test]
+fn everything_that_a_server_offers_is_there_in_both_eras() {
+    for (era, revision) in ERAS {
+        let client = connect(era);
+        assert_eq!(client.server().revision, revision);
+        let resources = client.list_resources().unwrap();
+        let uris: Vec<_> = resources.iter().map(|resource| resource.uri()).collect();
+        assert_eq!(uris, ["a:log", "a:other"]);
+        assert_eq!(client.list_templates().unwrap()[0].uri_template(), "a:{n}");
+        let prompts = client.list_prompts().unwrap();
+        assert_eq!((prompts.len(), &*prompts[0].name()), (1, "review"));
+        assert_eq!(prompts[0].view().arguments().next().unwrap().name().unwrap(), "file");
+        assert_eq!(client.find_tool("form").unwrap().unwrap().name, "form");
+        assert_eq!(client.find_tool("nope"), Ok(None));
+
+        assert_eq!(client.read_resource("a:log").unwrap().text().as_deref(), Some("contents"));
+        let Err(CallError::Server(error)) = client.read_resource("b:nope") else { panic!() };
+        assert!([-32002, -32602].contains(&error.code), "{error}");
+        let prompt = client.get_prompt("review", &[("file", "main.rs")]).unwrap();
+        let text = prompt.view().messages().next().unwrap().block().raw().get("text").unwrap();
+        assert_eq!(text.string().unwrap(), "Review main.rs");
+        let reference = Reference::Prompt("review");
+        let values = client.complete(reference, "file", "ma", &[("other", "x")]).unwrap().values();
+        assert_eq!(values, ["ma-x"]);
+        let values = client.complete(Reference::Resource("a:{n}"), "n", "1", &[]).unwrap().values();
+        assert_eq!(values, ["1-"]);
+
+        let result = client.request("resources/read", r#"{"uri":"a:log"}"#).unwrap();
+        assert!(result.contains(r#""text":"contents""#), "{result}");
+        assert!(matches!(client.request("resources/read", "[]"), Err(CallError::Invalid(_))));
+        let Err(CallError::Server(error)) = client.request("no/such", "{}") else { panic!() };
+        assert_eq!(error.code, -32601);
+    }
+}
+
+#[test]
+fn changes_are_heard_after_a_subscription_of_the_era() {
+    let (updated, changed) = (Notice::Updated("a:log".into()), Notice::Changed(Listed::Tools));
+    let client = connect(Connect::Handshake);
+    let mut notices = client.notices();
+    assert!(matches!(client.listen(&[Listed::Tools], &[]), Err(CallError::Unsupported)));
+    client.set_log_level(Level::Debug).unwrap();
+    client.subscribe("a:log").unwrap();
+    client.call_json("touch", "{}").unwrap();
+    let mut heard: Vec<_> = (0..3).map(|_| notices.next_within(SOON).unwrap()).collect();
+    heard.sort_by_key(|notice| format!("{notice:?}"));
+    assert_eq!(heard[0], changed);
+    assert!(
+        matches!(&heard[1], Notice::Log { level: Some(Level::Info), data, .. } if data == "\"touching\"")
+    );
+    assert_eq!(heard[2], updated);
+    client.unsubscribe("a:log").unwrap();
+    client.call_json("touch", "{}").unwrap();
+    client.ping().unwrap();
+    let heard: Vec<_> = std::iter::from_fn(|| notices.next_within(Duration::ZERO)).collect();
+    assert!(!heard.contains(&updated) && heard.contains(&changed), "{heard:?}");
+    client.close();
+    assert_eq!(notices.next(), None);
+    assert_eq!(client.notices().next(), None);
+
+    let client = connect(Connect::Stateless);
+    assert!(matches!(client.subscribe("a:log"), Err(CallError::Unsupported)));
+    assert!(matches!(client.set_log_level(Level::Debug), Err(CallError::Unsupported)));
+    let mut notices = client.notices();
+    let mut lists = client.listen(&[Listed::Tools], &[]).unwrap();
+    let mut both = client.listen(&[Listed::Tools, Listed::Prompts], &["a:log"]).unwrap();
+    let acknowledged = r#"{"toolsListChanged":true,"resourceSubscriptions":["a:log"]}"#;
+    assert_eq!(both.acknowledged().raw(), acknowledged);
+    client.with_options(CallOptions::new().log_level(Level::Info)).call_json("touch", "{}").unwrap();
+    assert_eq!(lists.next_within(SOON), Some(changed.clone()));
+    let mut heard = [both.next_within(SOON).unwrap(), both.next_within(SOON).unwrap()];
+    heard.sort_by_key(|notice| format!("{notice:?}"));
+    assert_eq!(heard, [changed.clone(), updated]);
+    assert_eq!(lists.next_within(Duration::from_millis(20)), None);
+    let logged = std::iter::from_fn(|| notices.next_within(Duration::ZERO));
+    assert!(logged.into_iter().any(|notice| matches!(notice, Notice::Log { .. })));
+    drop(lists);
+    client.call_json("touch", "{}").unwrap();
+    assert!(both.next_within(SOON).is_some());
+    client.close();
+    assert!(both.by_ref().count() <= 2, "it ends with the connection");
+}
+
+const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS
+    .with(ClientCapabilities::SAMPLING)
+    .with(ClientCapabilities::ELICITATION_FORM)
+    .with(ClientCapabilities::ELICITATION_URL);
+
+fn asked(era: Connect, answer: impl FnMut(&Question) -> InputAnswer + Send + 'static) -> ClientHandle {
+    let (connector, stream) = connector(era);
+    connector.on_asked(DECLARED, answer).stream(stream).unwrap()
+}
+
+fn said(client: &ClientHandle, tool: &str) -> String {
+    client.call_json(tool, "{}").unwrap().text().unwrap()
+}
+
+#[test]
+fn one_closure_answers_what_a_server_asks_in_either_era() {
+    for (era, _) in ERAS {
+        let client = asked(era, |question| match question.input() {
+            InputRequest::Roots => InputAnswer::roots([("file:///a", "A"), ("file:///b", "")]),
+            InputRequest::Elicit(form) => {
+                assert_eq!(form.message(), "Who are you?");
+                let field = form.properties().next().unwrap();
+                InputAnswer::accept(
+                    &[(field.name().to_string(), "Ada \"L\"")]
+                        .into_iter()
+                        .collect::<std::collections::BTreeMap<_, _>>(),
+                )
+            }
+            InputRequest::OpenUrl(page) if page.url() == "https://example.com/" => InputAnswer::agree(),
+            InputRequest::Sample(sample) => {
+                assert_eq!(sample.max_tokens(), 10);
+                InputAnswer::sampled("m", "endTurn", "Hello\n\"you\"")
+            }
+            _ => unreachable!(),
+        });
+        assert_eq!(said(&client, "form"), r#"{"action":"accept","content":{"name":"Ada \"L\""}}"#);
+        assert_eq!(said(&client, "page"), r#"{"action":"accept"}"#);
+        let roots = r#"{"roots":[{"uri":"file:///a","name":"A"},{"uri":"file:///b"}]}"#;
+        assert_eq!(said(&client, "roots"), roots);
+        let sampled = r#"{"role":"assistant","model":"m","stopReason":"endTurn","content":{"type":"text","text":"Hello\n\"you\""}}"#;
+        assert_eq!(said(&client, "sample"), sampled);
+        // Many are asked one after the other, while their calls wait.
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| assert_eq!(said(&client, "page"), r#"{"action":"accept"}"#));
+            }
+        });
+    }
+}
+
+#[test]
+fn a_user_may_say_no_and_what_cannot_be_refused_gives_the_request_up() {
+    for (era, _) in ERAS {
+        let client = asked(era, |_| InputAnswer::decline());
+        assert_eq!(said(&client, "form"), r#"{"action":"decline"}"#);
+        match era {
+            Connect::Handshake => assert_eq!(said(&client, "sample"), "The user said no (-1)"),
+            _ => {
+                let declined = CallError::Declined("The user said no".into());
+                assert_eq!(client.call_json("sample", "{}"), Err(declined));
+            }
+        }
+        client.ping().unwrap();
+    }
+}
+
+#[test]
+fn an_answer_that_does_not_fit_or_a_host_that_panics_harms_nobody_else() {
+    for (era, _) in ERAS {
+        let client = asked(era, |question| match question.input() {
+            InputRequest::Sample(_) => panic!("as it should"),
+            _ => InputAnswer::sampled("m", "", "x"),
+        });
+        for tool in ["form", "sample", "form"] {
+            match client.call_json(tool, "{}") {
+                Ok(result) => assert!(result.is_error() && era == Connect::Handshake, "{result:?}"),
+                Err(why) => assert!(matches!(why, CallError::Declined(_)) && era != Connect::Handshake),
+            }
+        }
+        client.ping().unwrap();
+    }
+}
+
+#[test]
+fn the_host_hears_when_nobody_waits_for_its_answer() {
+    for (era, _) in ERAS {
+        let (sender, cancelled) = channel();
+        let client = asked(era, move |question| {
+            let start = Instant::now();
+            let outcome = question.cancellation().sleep(SOON);
+            sender.send((outcome.is_err(), start.elapsed())).unwrap();
+            InputAnswer::decline()
+        });
+        // The server waits half a second in the handshake era; in the other it is the client who waits.
+        let hasty = client.with_options(CallOptions::new().maximum(Duration::from_millis(100)));
+        let outcome = match era {
+            Connect::Handshake => client.call_json("form", "{}"),
+            _ => hasty.call_json("form", "{}"),
+        };
+        assert!(outcome.is_err() || outcome.unwrap().is_error());
+        let (was_cancelled, after) = cancelled.recv_timeout(SOON).unwrap();
+        assert!(was_cancelled && after < Duration::from_secs(10), "{after:?}");
+        // So it does when the call is cancelled, and when the connection ends.
+        let pending = client.begin_json("form", "{}", CallOptions::new()).unwrap();
+        thread::sleep(Duration::from_millis(50));
+        drop(pending);
+        assert!(cancelled.recv_timeout(SOON).unwrap().0);
+        let pending = client.begin_json("form", "{}", CallOptions::new()).unwrap();
+        thread::sleep(Duration::from_millis(50));
+        client.close();
+        assert!(cancelled.recv_timeout(SOON).unwrap().0);
+        assert_eq!(pending.wait(), Err(CallError::Closed));
+    }
+}
+
+#[test]
+fn a_server_is_told_that_the_roots_have_changed() {
+    let (sender, heard) = channel();
+    let (here, there) = UnixStream::pair().unwrap();
+    thread::spawn(move || {
+        Serve::new(&INFO).stream(there, move |event, server| match event {
+            Event::RootsChanged => sender.send(()).unwrap(),
+            event => handler(event, server),
+        })
+    });
+    let declared = ClientCapabilities::ROOTS_LIST_CHANGED;
+    let client = Connector::new("test", "1")
+        .connect(Connect::Handshake)
+        .on_asked(declared, |_| InputAnswer::roots([("file:///a", "")]))
+        .stream(here)
+        .unwrap();
+    assert_eq!(said(&client, "roots"), r#"{"roots":[{"uri":"file:///a"}]}"#);
+    client.roots_changed();
+    heard.recv_timeout(SOON).unwrap();
+    // What was not declared is not asked for.
+    assert!(said(&client, "form").contains("does not support"));
+}

@@ -1,0 +1,130 @@
+//! Tools that need something of the client first: the user, the model, the roots.
+
+use std::time::Duration;
+
+use mcp_proto::input::{
+    CreateMessage, ElicitAnswer, Field, Form, Input, ListRoots, OpenUrl, Roots, SampleMessage, Sampled,
+};
+use mcp_proto::json::Json;
+use mcp_proto::server::Call;
+use mcp_proto_std::ServerHandle;
+
+/// People need some time.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// What is asked. It may go to another thread, so it owns what is not fixed.
+pub(crate) enum Question {
+    Fixed(&'static (dyn Input + Sync)),
+    User(String, &'static [Field<'static>]),
+    Model(String, u32),
+}
+
+impl Question {
+    pub(crate) fn with<T>(&self, then: impl FnOnce(&dyn Input) -> T) -> T {
+        match self {
+            Question::Fixed(input) => then(*input),
+            Question::User(message, fields) => then(&Form::new(message, fields)),
+            Question::Model(prompt, tokens) => {
+                then(&CreateMessage::new(&[SampleMessage::user(prompt)], *tokens))
+            }
+        }
+    }
+}
+
+/// Answers a call with what `read` makes of the client's answer to a question.
+///
+/// In the handshake era a worker asks, and waits. In `2026-07-28` the call is answered with what it needs; the client
+/// makes it again, with the answer, and nothing has to be kept meanwhile.
+pub(crate) fn ask(
+    call: Call<'_>,
+    server: &ServerHandle,
+    key: &str,
+    question: Question,
+    read: fn(Json<'_>) -> Option<String>,
+) {
+    if call.can_round_trip() {
+        return match call.input(key).and_then(read) {
+            Some(text) => call.text(text),
+            None => question.with(|input| call.needs_input(&[(key, input)], None)),
+        };
+    }
+    server.run_within(PATIENCE, call, move |answer| {
+        match question.with(|input| answer.ask_within(PATIENCE, input)) {
+            Ok(said) => match read(said.json()) {
+                Some(text) => answer.text(text),
+                None => answer.fail("the client's answer makes no sense"),
+            },
+            Err(why) => answer.fail(why),
+        }
+    });
+}
+
+static FIELDS: [Field; 3] = [
+    Field::text("name").title("Your name").required(),
+    Field::email("email").description("Only if you like"),
+    Field::boolean("newsletter").default_boolean(false),
+];
+static FORM: Form = Form::new("Who are you?", &FIELDS);
+static PAGE: OpenUrl = OpenUrl::new("Have a look", "https://modelcontextprotocol.io", "have-a-look");
+static ROOTS: ListRoots = ListRoots;
+
+pub(crate) const NAME: &[Field<'_>] = &[Field::text("name").required()];
+
+static PERSON: [Field; 2] = [
+    Field::text("username").description("User's response").required(),
+    Field::text("email").description("User's email address").required(),
+];
+static DEFAULTS: Form = Form::raw(
+    "Is all of this right?",
+    r#"{"type":"object","properties":{"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}"#,
+);
+/// As raw JSON, because `enumNames` is how an older revision says `oneOf`.
+static CHOICES: Form = Form::raw(
+    "Choose",
+    r#"{"type":"object","properties":{"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"},{"const":"value3","title":"Third Option"}]},"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["Option One","Option Two","Option Three"]},"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}"#,
+);
+
+/// The tools of this room.
+pub(crate) fn answer(call: Call<'_>, server: &ServerHandle) {
+    let text = |name| call.raw_arguments().get(name).and_then(Json::string).map(|text| text.to_string());
+    let (key, question, read): (_, _, fn(Json<'_>) -> Option<String>) = match call.name() {
+        "ask_form" => ("form", Question::Fixed(&FORM), filled_in),
+        "ask_page" => ("page", Question::Fixed(&PAGE), filled_in),
+        "ask_model" => ("model", Question::Model("What is a state machine?".into(), 200), model_said),
+        "ask_roots" => ("roots", Question::Fixed(&ROOTS), roots),
+        "test_sampling" => ("model", Question::Model(text("prompt").unwrap_or_default(), 100), model_said),
+        "test_elicitation" => {
+            ("person", Question::User(text("message").unwrap_or_default(), &PERSON), filled_in)
+        }
+        "test_elicitation_sep1034_defaults" => ("defaults", Question::Fixed(&DEFAULTS), filled_in),
+        "test_elicitation_sep1330_enums" => ("choices", Question::Fixed(&CHOICES), filled_in),
+        "test_input_required_result_sampling" => {
+            ("capital_question", Question::Model("What is the capital of France?".into(), 100), model_said)
+        }
+        "test_input_required_result_list_roots" => ("client_roots", Question::Fixed(&ROOTS), roots),
+        _ => ("user_name", Question::User("What is your name?".into(), NAME), greeting),
+    };
+    ask(call, server, key, question, read);
+}
+
+fn filled_in(answer: Json<'_>) -> Option<String> {
+    let answer = ElicitAnswer::of(answer)?;
+    let action = format!("{:?}", answer.action()).to_lowercase();
+    Some(format!("User response: action={action}, content={}", answer.content()))
+}
+
+fn greeting(answer: Json<'_>) -> Option<String> {
+    let answer = ElicitAnswer::of(answer)?;
+    let name = answer.field("name").and_then(Json::string);
+    Some(name.map_or("Hello, whoever you are!".into(), |name| format!("Hello, {name}!")))
+}
+
+fn model_said(answer: Json<'_>) -> Option<String> {
+    let said = Sampled::of(answer)?;
+    Some(format!("LLM response: {}", said.text()?))
+}
+
+fn roots(answer: Json<'_>) -> Option<String> {
+    let uris: Vec<String> = Roots::of(answer)?.map(|root| root.uri().to_string()).collect();
+    Some(format!("Roots: {}", uris.join(", ")))
+}

@@ -1,0 +1,72 @@
+//! Resources: some that are always there, and notes, which come and go.
+
+use std::collections::BTreeMap;
+
+use mcp_proto::server::{Call, Change, ListResources, ReadResource, Resource};
+
+use crate::World;
+use crate::catalogue::FIXED;
+use crate::content::PNG;
+use crate::tools::{RemoveNote, WriteNote};
+
+/// What was written, by its URI.
+pub(crate) type Notes = BTreeMap<String, String>;
+
+pub(crate) fn uri_of(name: &str) -> String {
+    format!("note://{name}")
+}
+
+/// A page of the list: it asks for one entry after the other until no more fit.
+pub(crate) fn list(list: ListResources<'_>, world: &World) {
+    list.resources(|index| match FIXED.get(index) {
+        Some(fixed) => Some(*fixed),
+        None => {
+            let (uri, text) = world.notes.iter().nth(index - FIXED.len())?;
+            let note = Resource::new(uri, &uri["note://".len()..]).mime_type("text/plain");
+            Some(note.size(text.len() as u64))
+        }
+    });
+}
+
+pub(crate) fn read(read: ReadResource<'_>, world: &World) {
+    let id = read.variable("id").map(|id| id.to_string());
+    match (read.uri(), id, world.notes.get(read.uri())) {
+        (_, _, Some(note)) => read.text(note),
+        ("clock://ticks", ..) => read.text(world.ticks),
+        ("test://static-text", ..) => read.text("This is the content of the static text resource."),
+        ("test://watched-resource", ..) => read.text("Somebody may be watching."),
+        (uri @ "test://static-binary", ..) => {
+            read.contents(|contents| contents.blob(uri, Some("image/png"), PNG));
+        }
+        // The media type is the one of the template.
+        (_, Some(id), _) => read.text(serde_json::json!({
+            "id": id,
+            "templateTest": true,
+            "data": format!("Data for ID: {id}"),
+        })),
+        _ => read.not_found(),
+    }
+}
+
+/// Whoever watches the note hears of it, and if it is new, whoever wants to know of lists.
+pub(crate) fn write_note(mut call: Call<'_>, WriteNote { name, text }: WriteNote<'_>, notes: &mut Notes) {
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return call.invalid("`name`: only letters, digits and `-`");
+    }
+    let uri = uri_of(name);
+    call.changed(Change::Resource(&uri));
+    if notes.insert(uri.clone(), text).is_none() {
+        call.changed(Change::Resources);
+    }
+    call.content(|result| result.link(&Resource::new(&uri, name).mime_type("text/plain")));
+}
+
+pub(crate) fn remove_note(mut call: Call<'_>, RemoveNote { name }: RemoveNote<'_>, notes: &mut Notes) {
+    let uri = uri_of(name);
+    if notes.remove(&uri).is_none() {
+        return call.fail(format_args!("there is no note {name}"));
+    }
+    call.changed(Change::Resource(&uri));
+    call.changed(Change::Resources);
+    call.text("removed");
+}

@@ -1,0 +1,62 @@
+//! What a server answers: the content of results, resources and prompts.
+
+use mcp_proto::client::{Content, ResourceContents, ToolResult};
+use mcp_proto::json::{Json, Str};
+use mcp_proto_std::{PromptResult, ReadResult};
+
+use crate::table::wrapped;
+
+/// What a tool has answered.
+pub(crate) fn result(result: &ToolResult<'_>) {
+    println!("{}", if result.is_error() { "the tool says that it failed:" } else { "the tool answers:" });
+    result.content().for_each(|content| piece(&content));
+    if let Some(structured) = result.structured() {
+        println!("  structured: {structured}");
+    }
+}
+
+/// What is in a resource.
+pub(crate) fn read(read: &ReadResult) {
+    for part in read.view().contents() {
+        println!("{}, {}", text(part.uri()), text(part.mime()));
+        contents(&part);
+    }
+}
+
+/// What a prompt says.
+pub(crate) fn prompt(prompt: &PromptResult) {
+    println!("the prompt says:");
+    for message in prompt.view().messages() {
+        println!("  {}:", message.role().map_or("?", |role| role.as_str()));
+        piece(&message.content());
+    }
+}
+
+fn piece(content: &Content<'_>) {
+    match content {
+        Content::Text(text) => println!("  {}", wrapped(&text.to_string(), 2, 118)),
+        Content::Image { data, mime } | Content::Audio { data, mime } => {
+            println!("  [{}, {} bytes]", text(*mime), data.decoded_len());
+        }
+        Content::Resource(resource) => contents(resource),
+        Content::Link(resource) => println!("  [{}]", text(resource.uri())),
+        Content::Other(block) => {
+            let kind = block.get("type").and_then(Json::string);
+            println!("  [{}, {} bytes]", text(kind), block.bytes().len());
+        }
+        _ => {}
+    }
+}
+
+fn contents(part: &ResourceContents<'_>) {
+    match (part.text(), part.blob()) {
+        (Some(text), _) => println!("  {}", wrapped(&text.to_string(), 2, 118)),
+        (None, blob) => {
+            println!("  [{}, {} bytes]", text(part.uri()), blob.map_or(0, |blob| blob.decoded_len()));
+        }
+    }
+}
+
+fn text(text: Option<Str<'_>>) -> String {
+    text.map_or("?".into(), |text| text.to_string())
+}

@@ -1,0 +1,137 @@
+//! What the server asks for: answered from the command line, or by whoever sits at the terminal.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+
+use mcp_proto::ClientCapabilities;
+use mcp_proto::client::{ElicitForm, InputRequest, Property, PropertyKind};
+use mcp_proto::json::{self, Json};
+use mcp_proto_std::{InputAnswer, Question};
+
+use crate::options::Arguments;
+
+/// What is declared to the server, and what answers it.
+pub(crate) fn of(
+    arguments: &Arguments,
+) -> (ClientCapabilities, impl FnMut(&Question) -> InputAnswer + Send + 'static) {
+    use ClientCapabilities as C;
+    let mut declared = C::ELICITATION_FORM.with(C::ELICITATION_URL);
+    if !arguments.roots.is_empty() {
+        declared = declared.with(C::ROOTS);
+    }
+    if arguments.sample.is_some() {
+        declared = declared.with(C::SAMPLING);
+    }
+    let roots: Vec<_> = arguments.roots.iter().map(|folder| (uri(folder), folder.clone())).collect();
+    let (sample, answers) = (arguments.sample.clone(), arguments.answers.clone());
+    let host = move |question: &Question| match question.input() {
+        InputRequest::Roots => InputAnswer::roots(roots.clone()),
+        InputRequest::Sample(sampled) => {
+            for message in sampled.messages() {
+                println!("the server asks a model: {}", message.raw());
+            }
+            InputAnswer::sampled("canned", "endTurn", sample.as_deref().unwrap_or_default())
+        }
+        InputRequest::OpenUrl(page) => {
+            println!("the server asks you to open {}\n  {}", page.url(), page.message());
+            match given(&answers, "open").or_else(|| ask("open it (yes or no)")) {
+                Some(answer) if answer == "yes" => InputAnswer::agree(),
+                _ => InputAnswer::decline(),
+            }
+        }
+        InputRequest::Elicit(form) => {
+            println!("the server asks: {}", form.message());
+            fill_in(&form, &answers)
+        }
+        _ => InputAnswer::decline(),
+    };
+    (declared, host)
+}
+
+/// Fills in a form, field by field. A field without a value keeps its default, or is left out.
+fn fill_in(form: &ElicitForm<'_>, answers: &[(String, String)]) -> InputAnswer {
+    let mut content = BTreeMap::new();
+    for field in form.properties() {
+        let name = field.name().to_string();
+        let text = given(answers, &name).or_else(|| ask(&label(&field))).filter(|text| !text.is_empty());
+        let value = text.map(|text| value(&field, &text)).or(field.default().map(|json| json.to_string()));
+        match value {
+            Some(value) => _ = content.insert(name, value),
+            None if field.is_required() => {
+                println!("  no {name}: declined");
+                return InputAnswer::decline();
+            }
+            None => {}
+        }
+    }
+    let members = content.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
+    let fields = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+    println!("  answered {fields}");
+    InputAnswer::accept_json(&fields)
+}
+
+/// `Color (one of red, green) [red]`
+fn label(field: &Property<'_>) -> String {
+    let choices: Vec<_> = field.choices().map(|choice| choice.value.to_string()).collect();
+    let kind = match field.kind() {
+        PropertyKind::Number => " (number)".into(),
+        PropertyKind::Integer => " (integer)".into(),
+        PropertyKind::Boolean => " (true or false)".into(),
+        PropertyKind::Choice => format!(" (one of {})", choices.join(", ")),
+        PropertyKind::Choices => format!(" (some of {}, with commas)", choices.join(", ")),
+        _ => String::new(),
+    };
+    let description = field.description().map(|text| format!(": {text}")).unwrap_or_default();
+    let default = field.default().map(|value| format!(" [{value}]")).unwrap_or_default();
+    format!("{}{description}{kind}{default}", field.title())
+}
+
+/// What was typed, as the field wants it.
+fn value(field: &Property<'_>, text: &str) -> String {
+    match field.kind() {
+        PropertyKind::Number | PropertyKind::Integer | PropertyKind::Boolean => {
+            // What is no number is the server's to refuse.
+            Json::parse(text.as_bytes()).map_or_else(|_| quoted(text), |json| json.to_string())
+        }
+        PropertyKind::Choices => {
+            let choices: Vec<_> = text.split(',').map(|choice| quoted(choice.trim())).collect();
+            format!("[{}]", choices.join(","))
+        }
+        _ => quoted(text),
+    }
+}
+
+fn given(answers: &[(String, String)], name: &str) -> Option<String> {
+    answers.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone())
+}
+
+/// Asks whoever sits at the terminal, if there is one.
+fn ask(what: &str) -> Option<String> {
+    if !std::io::stdin().is_terminal() {
+        return None;
+    }
+    print!("  {what}? ");
+    std::io::stdout().flush().ok()?;
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).ok().filter(|n| *n > 0)?;
+    Some(line.trim_end().to_owned())
+}
+
+fn quoted(text: &str) -> String {
+    json::to_string(text).unwrap_or_default()
+}
+
+/// The address of a folder. What an address may not have is written as its bytes.
+fn uri(folder: &str) -> String {
+    let path = std::path::absolute(folder).unwrap_or(folder.into());
+    let mut uri = String::from("file://");
+    for byte in path.to_string_lossy().bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(byte.into());
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}

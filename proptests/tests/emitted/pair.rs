@@ -1,0 +1,188 @@
+//! A client and a server that talk to each other, and all that they write.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use mcp_proto::client::{ClientInfo, Connect};
+use mcp_proto::server::{self, ServerInfo};
+use mcp_proto::{
+    Action, Buffer, Client, Direction, Fault, Millis, Observer, Pings, Revision, Revisions, Server, Ticket,
+};
+use mcp_proto_proptests::schema::Schemas;
+use serde_json::Value;
+
+use crate::tools::handle;
+
+/// What each of the two has written.
+#[derive(Clone, Default)]
+pub(crate) struct Written(pub(crate) Arc<Mutex<Vec<String>>>);
+
+impl Observer for Written {
+    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
+        if direction == Direction::Out {
+            self.0.lock().unwrap().push(String::from_utf8(line.to_vec()).unwrap());
+        }
+    }
+}
+
+fn leak<T>(value: T) -> &'static mut T {
+    Box::leak(Box::new(value))
+}
+
+/// They have told each other what they have to say after each `run`.
+pub(crate) struct Pair {
+    pub(crate) client: Client<'static>,
+    pub(crate) server: Server<'static>,
+    pub(crate) by_client: Written,
+    pub(crate) by_server: Written,
+    pub(crate) up: Vec<u8>,
+    pub(crate) down: Vec<u8>,
+    pub(crate) now: Millis,
+    pub(crate) deferred: Vec<Ticket>,
+    pub(crate) heard: Vec<String>,
+}
+
+impl Pair {
+    pub(crate) fn new(revision: Revision, server_info: ServerInfo<'static>) -> Pair {
+        let connect =
+            if Revisions::STATELESS.contains(revision) { Connect::Stateless } else { Connect::Handshake };
+        let info = ClientInfo::new("client", "1").title("Client").connect(connect);
+        let info = leak(info.revisions(Revisions::only(revision)));
+        let (by_client, by_server) = (Written::default(), Written::default());
+        let pings = Pings { interval: Millis(10_000), timeout: Millis(1000), close: false };
+        let client = Client::new(info, Buffer::grown(100_000), Buffer::grown(100_000))
+            .unwrap()
+            .in_flight_grown(100)
+            .keep_alive(pings)
+            .observe(leak(by_client.clone()));
+        // Small enough to need several pages, and for an answer not to fit.
+        let server = Server::new(leak(server_info), Buffer::grown(3000), leak([0; 2000]))
+            .unwrap()
+            .in_flight_grown(10)
+            .unwrap()
+            .watches(Buffer::grown(1000))
+            .batches(Buffer::grown(4000))
+            .keep_alive(pings)
+            .observe(leak(by_server.clone()));
+        let (up, down) = (Vec::new(), Vec::new());
+        let (deferred, heard) = (Vec::new(), Vec::new());
+        Pair { client, server, by_client, by_server, up, down, now: Millis(0), deferred, heard }
+    }
+
+    /// The client's line, as any other client might write it.
+    pub(crate) fn raw(&mut self, line: &str) {
+        self.up.extend(line.as_bytes());
+        self.up.push(b'\n');
+        self.run();
+    }
+
+    pub(crate) fn run(&mut self) {
+        let mut quiet = 0;
+        while quiet < 2 {
+            let moved = self.step_client() | self.step_server();
+            quiet = if moved { 0 } else { quiet + 1 };
+        }
+    }
+
+    fn step_client(&mut self) -> bool {
+        match self.client.poll(self.now) {
+            Action::Io(io) => {
+                let (out, mut input) = io.split();
+                let moved = !out.bytes().is_empty() || !self.down.is_empty();
+                let n = out.bytes().len();
+                self.up.extend(out.bytes());
+                out.sent(n);
+                let n = self.down.len().min(input.space().len());
+                input.space()[..n].copy_from_slice(&self.down[..n]);
+                self.down.drain(..n);
+                input.filled(n);
+                moved
+            }
+            Action::Event => {
+                let event = format!("{:?}", self.client.event().unwrap());
+                self.heard.push(event);
+                true
+            }
+            Action::Closed => false,
+        }
+    }
+
+    fn step_server(&mut self) -> bool {
+        match self.server.poll(self.now) {
+            Action::Io(io) => {
+                let (out, mut input) = io.split();
+                let moved = !out.bytes().is_empty() || !self.up.is_empty();
+                let n = out.bytes().len();
+                self.down.extend(out.bytes());
+                out.sent(n);
+                let n = self.up.len().min(input.space().len());
+                input.space()[..n].copy_from_slice(&self.up[..n]);
+                self.up.drain(..n);
+                input.filled(n);
+                moved
+            }
+            Action::Event => {
+                if let Some(server::Event::Call(call)) = self.server.event() {
+                    self.deferred.extend(handle(call));
+                }
+                true
+            }
+            Action::Closed => false,
+        }
+    }
+
+    /// Checks all that was written since the last time.
+    pub(crate) fn check(&mut self, schemas: &Schemas, revision: &str) -> usize {
+        let by_client = std::mem::take(&mut *self.by_client.0.lock().unwrap());
+        let by_server = std::mem::take(&mut *self.by_server.0.lock().unwrap());
+        let methods = |lines: &[String]| -> HashMap<String, String> {
+            let values = lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            values
+                .filter(|value| value.get("id").is_some())
+                .filter_map(|value| {
+                    Some((value["id"].to_string(), value.get("method")?.as_str()?.to_owned()))
+                })
+                .collect()
+        };
+        let answers = |line: &str, asked: &HashMap<String, String>| {
+            let value: Value = serde_json::from_str(line).unwrap();
+            asked.get(&value["id"].to_string()).cloned()
+        };
+        let (asked_by_client, asked_by_server) = (methods(&by_client), methods(&by_server));
+        for line in by_client.iter().chain(&by_server) {
+            no_null(line);
+        }
+        for line in &by_client {
+            let method = answers(line, &asked_by_server);
+            schemas
+                .check_client_line(revision, method.as_deref(), line)
+                .unwrap_or_else(|error| panic!("{error}"));
+        }
+        for line in &by_server {
+            let method = answers(line, &asked_by_client);
+            schemas
+                .check_server_line(revision, method.as_deref(), line)
+                .unwrap_or_else(|error| panic!("{error}"));
+        }
+        by_client.len() + by_server.len()
+    }
+}
+
+/// What is absent is left out, and never written as `null`: but for the id of an error without one.
+fn no_null(line: &str) {
+    fn has(value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Array(items) => items.iter().any(has),
+            Value::Object(members) => members.values().any(has),
+            _ => false,
+        }
+    }
+    let line: Value = serde_json::from_str(line).unwrap();
+    let messages = line.as_array().map_or(std::slice::from_ref(&line), Vec::as_slice);
+    for message in messages {
+        let members = message.as_object().unwrap().iter();
+        let null = members.filter(|(name, _)| *name != "id" || message.get("error").is_none());
+        assert!(!null.map(|(_, value)| value).any(has), "{line}");
+    }
+}
