@@ -58,27 +58,6 @@ impl Writer<'_> {
     }
 }
 
-/// Any value with serde's `Serialize` as JSON text, as [`Writer::serialize`] writes it.
-///
-/// ```
-/// let text = mcp_proto::json::to_string(&[("a", 1)])?;
-/// assert_eq!(text, r#"[["a",1]]"#);
-/// # Ok::<(), mcp_proto::json::EncodeError>(())
-/// ```
-///
-/// # Errors
-/// The value has no JSON form, or the heap is exhausted.
-#[cfg(feature = "alloc")]
-pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<alloc::string::String, EncodeError> {
-    let mut bytes = alloc::vec::Vec::new();
-    let room = crate::buffer::Room::Grown { bytes: &mut bytes, limit: usize::MAX };
-    let mut writer = Writer::new(room, 0, usize::MAX);
-    writer.serialize(value)?;
-    let length = writer.len();
-    bytes.truncate(length);
-    alloc::string::String::from_utf8(bytes).map_err(|_| EncodeError::Invalid)
-}
-
 struct Encoder<'w, 'a>(&'w mut Writer<'a>);
 
 impl<'w, 'a> Encoder<'w, 'a> {

@@ -21,6 +21,8 @@ mod path;
 pub(crate) mod scan;
 mod swar;
 pub(crate) mod text;
+#[cfg(all(feature = "serde", feature = "alloc"))]
+mod to_string;
 #[cfg(feature = "serde")]
 mod typed;
 mod view;
@@ -30,12 +32,12 @@ pub(crate) mod write;
 pub use decimal::Decimal;
 #[cfg(feature = "serde")]
 pub use encode::EncodeError;
-#[cfg(all(feature = "serde", feature = "alloc"))]
-pub use encode::to_string;
 pub use path::{AccessError, At};
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
 pub(crate) use text::decode_in_place as decode_text_in_place;
 pub use text::{Chars, Str, TooShort};
+#[cfg(all(feature = "serde", feature = "alloc"))]
+pub use to_string::to_string;
 #[cfg(feature = "serde")]
 pub(crate) use typed::decode_arguments;
 #[cfg(feature = "serde")]

@@ -1,0 +1,44 @@
+//! Host values as text of their own, on the heap.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::Serialize;
+
+use super::encode::EncodeError;
+use super::write::Writer;
+use crate::buffer::Room;
+
+/// Any value with serde's `Serialize` as JSON text, as [`Writer::serialize`] writes it.
+///
+/// ```
+/// let text = mcp_proto::json::to_string(&[("a", 1)])?;
+/// assert_eq!(text, r#"[["a",1]]"#);
+/// # Ok::<(), mcp_proto::json::EncodeError>(())
+/// ```
+///
+/// # Errors
+/// The value has no JSON form, or the heap is exhausted.
+pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError> {
+    let mut bytes = Vec::new();
+    let room = Room::Grown { bytes: &mut bytes, limit: usize::MAX };
+    let mut writer = Writer::new(room, 0, usize::MAX);
+    writer.serialize(value)?;
+    let length = writer.len();
+    bytes.truncate(length);
+    String::from_utf8(bytes).map_err(|_| EncodeError::Invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_any_length_or_none_at_all() {
+        let long = "\u{fc}\n".repeat(10_000);
+        assert_eq!(to_string(&long).unwrap(), serde_json::to_string(&long).unwrap());
+        assert_eq!(to_string(&[(1, None::<u8>)]).as_deref(), Ok("[[1,null]]"));
+        let keys = std::collections::BTreeMap::from([((1, 2), 3)]);
+        assert_eq!(to_string(&keys), Err(EncodeError::Invalid));
+    }
+}
