@@ -1,15 +1,15 @@
 //! What a client is asked, and what it answers: examples as a question of a round, and as the answer to one.
 
 use mcp_proto::client::{
-    ElicitForm, Event, IncludeContext, InputAnswers, InputRequest, Message, ModelPreferences, Options,
-    Property, PropertyKind, Sample, SampleBlock, ToolChoice,
+    ElicitForm, Event, IncludeContext, InputAnswers, InputRequest, ModelPreferences, Options, Property,
+    PropertyKind, Sample, SampleMessage, ToolChoice,
 };
 use mcp_proto::input::{Action, ElicitAnswer, Roots, Sampled};
 use mcp_proto::json::Json;
 use serde_json::{Value, json};
 
 use crate::peer::Peer;
-use crate::rebuild::{number, object, open, some, string, tool};
+use crate::rebuild::{block, number, object, open, some, string, tool};
 
 /// The questions of a round, as the views say them: the members of `inputRequests`.
 fn questions(event: &Event<'_>) -> Value {
@@ -111,28 +111,10 @@ fn preferences(it: ModelPreferences<'_>) -> Value {
 }
 
 /// One piece stands alone: every example has it so.
-fn message(it: Message<'_>) -> Value {
-    let role = if it.is_by_assistant() { "assistant" } else { "user" };
-    let mut pieces: Vec<Value> = it.content().map(piece).collect();
+fn message(it: SampleMessage<'_>) -> Value {
+    let mut pieces: Vec<Value> = it.blocks().map(block).collect();
     let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };
-    json!({"role": role, "content": content})
-}
-
-fn piece(block: SampleBlock<'_>) -> Value {
-    match block {
-        SampleBlock::Text(text) => json!({"type": "text", "text": string(text)}),
-        SampleBlock::ToolUse { id, name, input } => {
-            json!({"type": "tool_use", "id": string(id), "name": string(name), "input": open(input)})
-        }
-        SampleBlock::ToolResult { tool_use_id, content, structured, is_error } => object([
-            ("type", Some("tool_result".into())),
-            ("toolUseId", Some(string(tool_use_id))),
-            ("content", Some(open(content))),
-            ("structuredContent", structured.map(open)),
-            ("isError", is_error.then_some(true.into())),
-        ]),
-        other => panic!("{other:?}"),
-    }
+    json!({"role": it.role().unwrap().as_str(), "content": content})
 }
 
 /// A round whose questions are these.
@@ -260,7 +242,7 @@ fn seen_by_a_server(response: Json<'_>) -> Value {
         ]);
     }
     if let Some(said) = Sampled::of(response) {
-        let mut pieces: Vec<Value> = said.content().map(open).collect();
+        let mut pieces: Vec<Value> = said.blocks().map(block).collect();
         let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };
         return object([
             ("role", Some(said.role().as_str().into())),

@@ -99,6 +99,16 @@ pub(crate) fn block(block: Block<'_>) -> Value {
             value["type"] = "resource_link".into();
             value
         }
+        Content::ToolUse { id, name, input } => {
+            json!({"type": "tool_use", "id": string(id), "name": string(name), "input": open(input)})
+        }
+        Content::ToolResult { tool_use_id, result } => object([
+            ("type", Some("tool_result".into())),
+            ("toolUseId", Some(string(tool_use_id))),
+            ("content", Some(result.blocks().map(self::block).collect())),
+            ("structuredContent", result.structured().map(open)),
+            ("isError", result.is_error().then_some(true.into())),
+        ]),
         other => panic!("{other:?}"),
     };
     if let Some(annotations) = annotations(block.annotations()) {

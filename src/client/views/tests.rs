@@ -1,5 +1,6 @@
 use super::*;
 use crate::types::annotations::Role;
+use crate::types::sampling::{IncludeContext, ToolChoice};
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -96,6 +97,35 @@ fn the_name_for_people_is_the_first_that_there_is() {
         assert!(names.into_iter().all(|name| name.unwrap() == others), "{text}");
     }
     assert!(Tool::of(json("{}")).display_name().is_none());
+}
+
+#[test]
+fn an_argument_that_says_nothing_is_not_required() {
+    for (text, required) in [
+        (r#"{"name":"a"}"#, false),
+        (r#"{"name":"a","required":null}"#, false),
+        (r#"{"name":"a","required":"true"}"#, false),
+        (r#"{"name":"a","required":false}"#, false),
+        (r#"{"name":"a","required":true}"#, true),
+    ] {
+        assert_eq!(PromptArgument::of(json(text)).is_required(), required, "{text}");
+    }
+}
+
+#[test]
+fn what_a_model_is_not_told_is_its_own_choice() {
+    for text in
+        ["{}", r#"{"includeContext":null,"toolChoice":null}"#, r#"{"includeContext":"x","toolChoice":{}}"#]
+    {
+        let sample = Sample::of(json(text));
+        assert_eq!(
+            (sample.include_context(), sample.tool_choice()),
+            (IncludeContext::None, ToolChoice::Auto)
+        );
+        assert!(sample.model_preferences().is_none_or(|it| it.cost().is_none()), "{text}");
+    }
+    let told = Sample::of(json(r#"{"includeContext":"allServers","toolChoice":{"mode":"none"}}"#));
+    assert_eq!((told.include_context(), told.tool_choice()), (IncludeContext::AllServers, ToolChoice::None));
 }
 
 #[test]

@@ -1,0 +1,350 @@
+//! Both machines go through everything that the protocol has, with any texts in it: each message is what the official
+//! schema of the revision asks for, and no method is left out that the table of methods has.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use mcp_proto::client::{self, ClientInfo, Connect, Filter, InputRequest, Options, Reference};
+use mcp_proto::input::{CreateMessage, Field, Form, ListRoots, OpenUrl, SampleMessage};
+use mcp_proto::methods::{self, Method};
+use mcp_proto::server::{
+    self, Argument, Ask, Change, Completion, Feature, Logging, Prompt, Prompts, Resource, Resources,
+    ServerInfo, Subscriptions, Template, Tool, Tools,
+};
+use mcp_proto::{
+    Action, Buffer, Client, ClientCapabilities as C, Direction, Fault, Level, Millis, Observer, Revision,
+    Revisions, Server, Ticket,
+};
+use mcp_proto_proptests::schema::{Schemas, spec_dir};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::Value;
+
+/// What neither of them does.
+const LATER: [Method; 7] = [
+    methods::TASKS_GET,
+    methods::TASKS_RESULT,
+    methods::TASKS_LIST,
+    methods::TASKS_CANCEL,
+    methods::TASKS_UPDATE,
+    methods::TASKS_STATUS,
+    methods::TASKS,
+];
+
+static TOOLS: Tools =
+    Tools::new(&[Tool::new("t", "{}"), Tool::new("later", "{}"), Tool::new("needs", "{}")]).list_changed();
+static RESOURCES: Resources = Resources::new(&[Resource::new("a:b", "b")])
+    .templates(&[Template::new("a:{x}", "x")])
+    .list_changed()
+    .subscribe();
+static PROMPTS: Prompts =
+    Prompts::new(&[Prompt::new("p").arguments(&[Argument::new("a"), Argument::new("b").values(&["x"])])])
+        .list_changed();
+static FEATURES: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
+
+const EVERYTHING: C = C::ROOTS_LIST_CHANGED
+    .with(C::SAMPLING_TOOLS)
+    .with(C::SAMPLING_CONTEXT)
+    .with(C::ELICITATION_FORM)
+    .with(C::ELICITATION_URL);
+
+/// What one side has written.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Written {
+    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
+        if direction == Direction::Out {
+            self.0.lock().unwrap().push(String::from_utf8(line.to_vec()).unwrap());
+        }
+    }
+}
+
+fn leak<T>(value: T) -> &'static mut T {
+    Box::leak(Box::new(value))
+}
+
+struct Pair {
+    client: Client<'static>,
+    server: Server<'static>,
+    /// By the client, and by the server.
+    written: [Written; 2],
+    up: Vec<u8>,
+    down: Vec<u8>,
+    now: Millis,
+    /// Whatever there is to say.
+    text: String,
+    deferred: Vec<Ticket>,
+    needs: Vec<Ticket>,
+    listening: Vec<Ticket>,
+}
+
+impl Pair {
+    fn new(revision: Revision, text: &str) -> Pair {
+        let connect = if revision == Revision::V2026_07_28 { Connect::Stateless } else { Connect::Handshake };
+        let only = Revisions::only(revision);
+        let info = ClientInfo::new("client", "1").connect(connect).revisions(only).capabilities(EVERYTHING);
+        let server_info = ServerInfo::new("server", "1").features(&FEATURES).revisions(only);
+        let written = [Written::default(), Written::default()];
+        let client = Client::new(leak(info), Buffer::grown(65536), Buffer::grown(65536)).unwrap();
+        let server = Server::new(leak(server_info), Buffer::grown(65536), Buffer::grown(65536)).unwrap();
+        let mut pair = Pair {
+            client: client.in_flight_grown(16).observe(leak(written[0].clone())),
+            server: server
+                .in_flight_grown(16)
+                .unwrap()
+                .watches(Buffer::grown(1000))
+                .observe(leak(written[1].clone())),
+            written,
+            up: Vec::new(),
+            down: Vec::new(),
+            now: Millis(0),
+            text: text.to_owned(),
+            deferred: Vec::new(),
+            needs: Vec::new(),
+            listening: Vec::new(),
+        };
+        pair.run();
+        assert_eq!(pair.client.revision(), Some(revision));
+        pair
+    }
+
+    fn run(&mut self) {
+        while self.step_client() | self.step_server() {}
+    }
+
+    fn step_client(&mut self) -> bool {
+        match self.client.poll(self.now) {
+            Action::Io(io) => return transfer(io, &mut self.up, &mut self.down),
+            Action::Closed => return false,
+            Action::Event => {}
+        }
+        match self.client.event() {
+            Some(client::Event::Asked(mut asked)) => {
+                let _ = asked.progress(1u32, None, &self.text);
+                match asked.input() {
+                    InputRequest::Roots => asked.roots(|roots| roots.add("file:///a", &self.text)),
+                    InputRequest::Elicit(_) => asked.accept(|out| out.field_string("f", &self.text)),
+                    InputRequest::Sample(_) => {
+                        asked.sampled(&self.text, &self.text, |out| out.text(&self.text))
+                    }
+                    _ => asked.accept(|_| {}),
+                }
+            }
+            Some(client::Event::InputRequired(needs)) => self.needs.push(needs.ticket()),
+            _ => {}
+        }
+        true
+    }
+
+    fn step_server(&mut self) -> bool {
+        match self.server.poll(self.now) {
+            Action::Io(io) => return transfer(io, &mut self.down, &mut self.up),
+            Action::Closed => return false,
+            Action::Event => {}
+        }
+        let text = &self.text;
+        match self.server.event() {
+            Some(server::Event::Call(mut call)) => match call.name() {
+                "later" => self.deferred.push(call.defer(None).unwrap()),
+                "needs" if call.input("roots").is_none() => {
+                    let (fields, messages) = ([Field::text(text)], [SampleMessage::user(text)]);
+                    let form = Form::new(text, &fields);
+                    let page = OpenUrl::new(text, "https://example.com/", "e");
+                    let model = CreateMessage::new(&messages, 9).system_prompt(text);
+                    let needed: [(&str, &dyn mcp_proto::input::Input); 4] =
+                        [("roots", &ListRoots), ("form", &form), ("page", &page), ("model", &model)];
+                    call.needs_input(&needed, Some(text));
+                }
+                _ => {
+                    let _ = call.progress(1u32, None, text);
+                    let _ = call.log(Level::Error, Some(text), text);
+                    call.text(text);
+                }
+            },
+            Some(server::Event::ReadResource(read)) => read.text(text),
+            Some(server::Event::GetPrompt(prompt)) => prompt.messages(|out| {
+                out.description(text);
+                out.user().text(text);
+            }),
+            Some(server::Event::Complete(complete)) => complete.values([text]),
+            Some(server::Event::Listening(it)) => self.listening.push(it.ticket()),
+            _ => {}
+        }
+        true
+    }
+}
+
+fn transfer(io: mcp_proto::Io<'_>, to: &mut Vec<u8>, from: &mut Vec<u8>) -> bool {
+    let (out, mut input) = io.split();
+    let (written, read) = (out.bytes().len(), input.space().len().min(from.len()));
+    to.extend(out.bytes());
+    out.sent(written);
+    input.space()[..read].copy_from_slice(&from[..read]);
+    from.drain(..read);
+    input.filled(read);
+    written + read > 0
+}
+
+/// All that both sides can say.
+fn everything(pair: &mut Pair, revision: Revision) {
+    let text = pair.text.clone();
+    let options = Options::DEFAULT.with_progress().log_level(Level::Debug);
+    let client = &mut pair.client;
+    client.ping(options).unwrap();
+    client.list_tools(options).unwrap();
+    client.list_resources(options).unwrap();
+    client.list_templates(options).unwrap();
+    client.list_prompts(options).unwrap();
+    client.read_resource("a:b", options).unwrap();
+    client.get_prompt("p", &[("a", &text)], options).unwrap();
+    client.complete(Reference::Prompt("p"), "a", &text, &[("b", &text)], options).unwrap();
+    client.call("t", &BTreeMap::from([(&text, &text)]), options).unwrap();
+    pair.run();
+    let late = pair.client.call_json("later", "{}", options).unwrap();
+    pair.run();
+    pair.client.cancel(late, &text).unwrap();
+    pair.run();
+    if revision == Revision::V2026_07_28 {
+        stateless(pair, &text)
+    } else {
+        handshake(pair, revision, &text)
+    }
+    for change in [Change::Tools, Change::Resources, Change::Prompts, Change::Resource("a:b")] {
+        pair.server.changed(change);
+    }
+    pair.run();
+    for ticket in std::mem::take(&mut pair.listening) {
+        pair.server.end_subscription(ticket).unwrap();
+        pair.run();
+    }
+}
+
+fn handshake(pair: &mut Pair, revision: Revision, text: &str) {
+    let options = Options::DEFAULT;
+    pair.client.set_log_level(Level::Debug, options).unwrap();
+    pair.client.subscribe("a:b", options).unwrap();
+    pair.client.subscribe("a:c", options).unwrap();
+    pair.client.unsubscribe("a:c", options).unwrap();
+    pair.client.roots_changed().unwrap();
+    pair.run();
+    let ask = Ask::DEFAULT.with_progress();
+    let (fields, messages) = ([Field::text(text)], [SampleMessage::user(text)]);
+    pair.server.ping(ask).unwrap();
+    pair.run();
+    pair.server.ask(&ListRoots, ask).unwrap();
+    pair.run();
+    pair.server.ask(&CreateMessage::new(&messages, 9).system_prompt(text), ask).unwrap();
+    pair.run();
+    let form = pair.server.ask(&Form::new(text, &fields), ask);
+    pair.run();
+    let page = pair.server.ask(&OpenUrl::new(text, "https://example.com/", text), ask);
+    pair.run();
+    let complete = pair.server.elicitation_complete(text);
+    assert_eq!((form.is_ok(), page.is_ok()), (revision >= Revision::V2025_06_18, complete.is_ok()));
+    let taken_back = pair.server.ask(&ListRoots, ask).unwrap();
+    pair.server.cancel(taken_back, text).unwrap();
+    pair.run();
+}
+
+fn stateless(pair: &mut Pair, text: &str) {
+    let ticket = pair.client.call_json("needs", "{}", Options::DEFAULT).unwrap();
+    pair.run();
+    assert_eq!(pair.needs, [ticket]);
+    let answers = |answers: &mut client::InputAnswers<'_, '_>| {
+        answers.roots("roots", |roots| roots.add("file:///a", text));
+        answers.accept("form", |out| out.field_string(text, text));
+        answers.agree("page");
+        answers.sampled("model", text, text, |out| out.text(text));
+    };
+    pair.client.resume_call_json(ticket, "needs", "{}", answers).unwrap();
+    pair.run();
+    let uris = ["a:b", text];
+    let filter = Filter::NOTHING.tools().resources().prompts().uris(&uris);
+    pair.client.listen(filter, Options::DEFAULT).unwrap();
+    pair.run();
+    assert_eq!(pair.listening.len(), 1);
+}
+
+/// Who has said what, and answered what.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Said {
+    Method(usize, String),
+    Result(usize, String),
+    InResult(String),
+}
+
+/// Checks every line, and says what was in them.
+fn check(pair: &Pair, schemas: &Schemas, revision: Revision) -> BTreeSet<Said> {
+    let lines: [Vec<String>; 2] = [0, 1].map(|side| pair.written[side].0.lock().unwrap().clone());
+    let values = |side: usize| lines[side].iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let asked: [BTreeMap<String, String>; 2] = [0, 1].map(|side| {
+        let requests = values(side).filter(|it| it.get("id").is_some() && it.get("method").is_some());
+        requests.map(|it| (it["id"].to_string(), it["method"].as_str().unwrap().to_owned())).collect()
+    });
+    let mut said = BTreeSet::new();
+    for side in [0, 1] {
+        for (line, value) in lines[side].iter().zip(values(side)) {
+            let answers = asked[1 - side].get(&value["id"].to_string());
+            let answers = answers.filter(|_| value.get("method").is_none()).map(String::as_str);
+            let checked = match side {
+                0 => schemas.check_client_line(revision.as_str(), answers, line),
+                _ => schemas.check_server_line(revision.as_str(), answers, line),
+            };
+            checked.unwrap_or_else(|error| panic!("{error}"));
+            if let Some(method) = value["method"].as_str() {
+                said.insert(Said::Method(side, method.to_owned()));
+            } else if value.get("result").is_some() {
+                said.insert(Said::Result(side, answers.expect("it was asked for").to_owned()));
+            }
+            let inputs = value.pointer("/result/inputRequests").and_then(Value::as_object);
+            for request in inputs.into_iter().flat_map(|it| it.values()) {
+                schemas
+                    .check(revision.as_str(), "InputRequest", request)
+                    .unwrap_or_else(|error| panic!("{error}"));
+                said.insert(Said::InResult(request["method"].as_str().unwrap().to_owned()));
+            }
+        }
+    }
+    said
+}
+
+/// What both sides have to say in a revision, by the table.
+fn expected(revision: Revision) -> BTreeSet<Said> {
+    let mut expected = BTreeSet::new();
+    for method in methods::ALL.iter().filter(|method| !LATER.contains(method)) {
+        let name = method.name().to_owned();
+        for (side, revisions) in [(0, method.by_client()), (1, method.by_server())] {
+            if revisions.contains(revision) {
+                expected.insert(Said::Method(side, name.clone()));
+                if method.is_request() {
+                    expected.insert(Said::Result(1 - side, name.clone()));
+                }
+            }
+        }
+        if method.in_results().contains(revision) {
+            expected.insert(Said::InResult(name));
+        }
+    }
+    expected
+}
+
+#[test]
+fn both_machines_say_all_that_there_is_and_as_the_schema_asks_for() {
+    let Some(schemas) = Schemas::load() else {
+        let reason = format!("NOT RUN: no schemas in {} (set MCP_SPEC_DIR)", spec_dir().display());
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{reason}");
+        return eprintln!("{reason}");
+    };
+    let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(&".{0,12}", |text| {
+        for revision in Revision::ALL {
+            let mut pair = Pair::new(revision, &text);
+            everything(&mut pair, revision);
+            let said = check(&pair, &schemas, revision);
+            prop_assert_eq!(said, expected(revision), "{}", revision);
+        }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+}
