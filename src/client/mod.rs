@@ -1,4 +1,26 @@
 //! The client side of one connection, in both eras.
+//!
+//! A [`ClientInfo`] says who the client is, which revisions it tries, how long it waits, and what it can do for servers. It
+//! connects by itself; then each call that sends a request gives a [`Ticket`], and each ticket has one end:
+//!
+//! | to | call | what the host hears |
+//! |---|---|---|
+//! | connect | [`Client::poll`] | [`Event::Connected`], or [`Event::Failed`] |
+//! | call a tool | [`Client::call`], [`call_with`](Client::call_with), [`call_json`](Client::call_json) | [`Finished::tool_result`] |
+//! | list | [`Client::list_tools`], [`list_resources`](Client::list_resources), [`list_templates`](Client::list_templates), [`list_prompts`](Client::list_prompts) | [`Event::Tools`], … for each page |
+//! | read, get, complete | [`Client::read_resource`], [`get_prompt`](Client::get_prompt), [`complete`](Client::complete) | [`Finished::resource`], [`prompt`](Finished::prompt), [`completion`](Finished::completion) |
+//! | hear of changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
+//! | send anything else | [`Client::request`], [`notify`](Client::notify) | [`Finished::outcome`] |
+//! | give up | [`Client::cancel`] | nothing |
+//! | go on after a connection | [`Client::reconnect`] | [`Finished::may_be_retried`] says what may be sent again |
+//!
+//! What a server asks (roots, a form or an address for the user, something for a model) comes as [`Event::Asked`] up to
+//! `2025-11-25`, to be answered now or, with [`Asked::defer`], later by [`Client::reply`]; in `2026-07-28` as
+//! [`Event::InputRequired`], to be answered with [`Client::resume`]. Either way an [`InputRequest`] is what is asked.
+//!
+//! What a server sends is read by views, named as the protocol names things: [`Tool`], [`Resource`], [`Content`]. Each can be
+//! made `of` any JSON, so that what was copied can be viewed again. (What a server *builds* under such names is in
+//! [`server`](crate::server), [`input`](crate::input) and the root of the crate.)
 
 mod asked;
 mod calls;
@@ -19,6 +41,7 @@ mod receive;
 mod reconnect;
 mod request;
 mod rounds;
+mod setup;
 mod views;
 
 use ::core::mem;
@@ -40,19 +63,16 @@ pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
 pub use crate::types::annotations::Role;
 pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
-use self::core::{Core, ID_LIMIT};
+use self::core::Core;
 use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
 use self::request::{Clock, Stage};
-use crate::buffer::Buffer;
-use crate::fault::Misuse;
-use crate::inflight::{InFlight, Ticket};
+use crate::inflight::Ticket;
 use crate::json::ScanErrorKind;
-use crate::keepalive::{Due, Pings};
+use crate::keepalive::Due;
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
-use crate::observe::Observer;
 use crate::rpc::{self, Class};
 use crate::time::Millis;
 use crate::types::capabilities::ServerCapabilities;
@@ -92,105 +112,7 @@ pub struct Client<'b> {
     ending: u32,
 }
 
-impl<'b> Client<'b> {
-    /// A client that works on these buffers: slices of the host's, or `Buffer::grown` (with `alloc`). It needs room for
-    /// [requests in flight](Client::in_flight), too.
-    ///
-    /// # Errors
-    /// A buffer is too small for what the machine itself has to read and write.
-    pub fn new(
-        info: &'b ClientInfo<'b>,
-        rx: impl Into<Buffer<'b>>,
-        tx: impl Into<Buffer<'b>>,
-    ) -> Result<Client<'b>, Misuse> {
-        let rx = rx.into();
-        let core = Core::new(info, tx.into(), rx.limit());
-        let input = Input::new(rx, info.depth, ID_LIMIT);
-        Client { input, core, plan: None, holds_line: false, grace_ends: None, ending: 0 }.checked()
-    }
-
-    fn checked(self) -> Result<Client<'b>, Misuse> {
-        if self.core.info.revisions.is_empty() {
-            return Err(Misuse::NoRevision);
-        }
-        self.core.info.check_declared()?;
-        let needed = Input::needed(ID_LIMIT);
-        if self.input.limit() < needed {
-            return Err(Misuse::RxTooSmall { needed });
-        }
-        let needed = self.core.measure();
-        if self.core.output.reply_room() < needed || self.core.reply_room < self.core.small() {
-            return Err(Misuse::TxTooSmall { needed });
-        }
-        Ok(self)
-    }
-
-    /// Lends room for requests: one in each slot, with an equal part of `text` for what has to be kept of it: the cursor of
-    /// a list, the state of a request that [needs input](InputRequired), for both what the host wants in
-    /// [`_meta`](Options::meta); the filter of a [subscription](Client::listen); the id of a request of the server's that
-    /// is [deferred](Asked::defer). Without it, every request is refused as [`NotNow::Full`](crate::NotNow::Full).
-    #[must_use]
-    pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
-        self.set_in_flight(InFlight::lent(slots, text));
-        self
-    }
-
-    /// The same on the heap: room for `limit` requests, and for 4 KiB of text each. It grows as it is needed.
-    #[cfg(feature = "alloc")]
-    #[must_use]
-    pub fn in_flight_grown(mut self, limit: usize) -> Client<'b> {
-        self.set_in_flight(InFlight::grown(limit, 4096));
-        self
-    }
-
-    /// The seed stays, whichever is set first.
-    fn set_in_flight(&mut self, mut table: InFlight<'b, Outgoing>) {
-        table.set_seed(self.core.in_flight.seed());
-        self.core.in_flight = table;
-    }
-
-    /// Hashes the ids of the server with this seed. Give a random one where a server may want to slow the client down.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Client<'b> {
-        self.core.in_flight.set_seed(seed);
-        self
-    }
-
-    /// Lets each answer to the server use at most `bytes` of the transmit buffer. A request of the server's is handed out
-    /// when so much is free. If this is not called, an answer may use the whole of a lent buffer, which therefore drains
-    /// first.
-    ///
-    /// # Errors
-    /// [`Misuse::TxTooSmall`]: the machine's own messages need more.
-    pub fn reply_room(mut self, bytes: usize) -> Result<Client<'b>, Misuse> {
-        self.core.reply_room = bytes.min(self.core.reply_room);
-        self.checked()
-    }
-
-    /// Takes and gives whole messages instead of lines: for WebSockets and queues.
-    ///
-    /// # Errors
-    /// [`Misuse::TxTooSmall`]: each message takes some bytes more in the transmit buffer.
-    pub fn frames(mut self) -> Result<Client<'b>, Misuse> {
-        self.input.use_frames();
-        self.core.output.use_frames();
-        self.checked()
-    }
-
-    /// Shows every message to `observer`.
-    #[must_use]
-    pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Client<'b> {
-        self.core.output.set_observer(observer);
-        self
-    }
-
-    /// Asks the server whether it is there when nothing was heard of it for a while.
-    #[must_use]
-    pub fn keep_alive(mut self, pings: Pings) -> Client<'b> {
-        self.core.keep_alive.set(pings);
-        self
-    }
-
+impl Client<'_> {
     /// How many requests are in flight, those of the server that were [deferred](Asked::defer) included.
     #[must_use]
     pub fn pending(&self) -> usize {

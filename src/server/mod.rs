@@ -1,4 +1,26 @@
 //! The server side of one connection, in both eras.
+//!
+//! A [`ServerInfo`] says who the server is and what it offers: a list of features, each of which brings its methods, its
+//! events and its part of the declaration. What is not in the list is not linked.
+//!
+//! | feature | what the host hears | the answer |
+//! |---|---|---|
+//! | [`Tools`] | [`Event::Call`], [`Event::ListTools`] | [`Call::text`], [`content`](Call::content), [`fail`](Call::fail), … |
+//! | [`Resources`] | [`Event::ReadResource`], [`Event::ListResources`], [`Event::ListTemplates`] | [`ReadResource::text`], [`blob`](ReadResource::blob), … |
+//! | [`Prompts`] | [`Event::GetPrompt`], [`Event::ListPrompts`] | [`GetPrompt::messages`] |
+//! | [`Completion`], for prompts and resources | [`Event::Complete`] | [`Complete::values`] |
+//! | [`Logging`] | nothing: the level is the machine's | [`Server::log`], [`Call::log`] |
+//! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`] | [`Server::changed`] |
+//!
+//! A catalogue that is a `static` is listed by the machine; a `List…` event only comes for a list of the host's own.
+//! Every answer consumes its event's token and cannot fail. What takes long is deferred: [`Call::defer`] gives a ticket, and
+//! [`Server::reply`] answers later, while [`Event::Cancelled`] and [`Event::Expired`] say that nobody waits any more.
+//!
+//! A server may ask its client, too: what is in [`input`](crate::input), with [`Server::ask`] in the handshake era
+//! ([`Event::Answered`] is what came of it), with [`Call::needs_input`] in `2026-07-28`.
+//!
+//! Types of the protocol have their own names wherever they are: here and in the root of the crate they are built and
+//! written, in [`client`](crate::client) they are read.
 
 mod advance;
 #[cfg(feature = "serde")]
@@ -31,6 +53,7 @@ mod reply;
 mod request;
 mod resources;
 mod round;
+mod setup;
 mod subscriptions;
 mod tolerance;
 mod tool_result;
@@ -61,23 +84,17 @@ pub use crate::client::Progress;
 pub use crate::types::resource::{Resource, Template};
 pub use crate::types::template::{Matches, Variable};
 
-use self::batch::Batch;
 use self::core::Core;
-use self::pings::Pinger;
 use self::plan::Plan;
 use self::reply::{Source, Stage, write_once};
-use self::watch::Watches;
 use self::write::write_log;
-use crate::buffer::Buffer;
-use crate::fault::{Misuse, NotNow};
+use crate::fault::NotNow;
 use crate::frame::About;
-use crate::inflight::{InFlight, Ticket};
+use crate::inflight::Ticket;
 use crate::json::Writer;
-use crate::keepalive::Pings;
 use crate::lifecycle::{State, Trigger};
 use crate::line::Input;
 use crate::machine::{Action, Io, Machine, Receive, sealed};
-use crate::observe::Observer;
 use crate::time::Millis;
 use crate::types::level::Level;
 use crate::version::Revision;
@@ -136,159 +153,7 @@ pub struct Server<'b> {
     lost_at: Option<(Millis, usize)>,
 }
 
-impl<'b> Server<'b> {
-    /// A server that works on these buffers: slices of the host's, or `Buffer::grown` (with `alloc`).
-    ///
-    /// A line that is longer than `rx` is refused, and so is an answer that is longer than `tx`.
-    ///
-    /// # Errors
-    /// A buffer is too small for what the machine itself has to read and write, or the catalogue is not valid.
-    pub fn new(
-        info: &'b ServerInfo<'b>,
-        rx: impl Into<Buffer<'b>>,
-        tx: impl Into<Buffer<'b>>,
-    ) -> Result<Server<'b>, Misuse> {
-        let (rx, tx) = (rx.into(), tx.into());
-        let limits = info.limits;
-        let mut core = Core::new(info, tx, limits.id);
-        core.line_limit = rx.limit();
-        let server = Server {
-            input: Input::new(rx, limits.depth, limits.id),
-            core,
-            plan: None,
-            handed_out: false,
-            grace_ends: None,
-            lost_at: None,
-        };
-        server.checked()
-    }
-
-    fn checked(mut self) -> Result<Server<'b>, Misuse> {
-        let needed = Input::needed(self.core.id_limit);
-        if self.input.limit() < needed {
-            return Err(Misuse::RxTooSmall { needed });
-        }
-        let needed = self.core.measure()?;
-        if self.core.output.reply_room() < needed {
-            return Err(Misuse::TxTooSmall { needed });
-        }
-        Ok(self)
-    }
-
-    /// Lends room for requests in flight: one that is answered later in each slot, with an equal part of `text` for its
-    /// id and its progress token, or one of the server's own. Without it, [`Call::defer`] hands every call back, and
-    /// nothing can be [asked](Server::ask).
-    ///
-    /// # Errors
-    /// [`Misuse::TextTooSmall`]: the part of a slot holds not even an id of 8 bytes.
-    pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, Misuse> {
-        let needed = slots.len().saturating_mul(SHORTEST_ID);
-        self.set_in_flight(InFlight::lent(slots, text));
-        self.limit_ids(needed)
-    }
-
-    /// The same on the heap: room for `limit` requests in flight. It grows as it is needed.
-    ///
-    /// # Errors
-    /// None today.
-    #[cfg(feature = "alloc")]
-    pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, Misuse> {
-        self.set_in_flight(InFlight::grown(limit, self.core.id_limit.saturating_mul(2)));
-        self.limit_ids(0)
-    }
-
-    /// The seed stays, whichever is set first.
-    fn set_in_flight(&mut self, mut table: InFlight<'b, Incoming>) {
-        table.set_seed(self.core.in_flight.seed());
-        self.core.in_flight = table;
-    }
-
-    /// Lends room for the URIs of the resources that clients watch, with [`Subscriptions`]: each takes its length and 11
-    /// bytes. A resource that finds no room is refused (`resources/subscribe`, -32603), or left out of what
-    /// `subscriptions/listen` acknowledges. Without it, none can be watched.
-    #[must_use]
-    pub fn watches(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
-        self.core.watches = Watches::new(uris.into());
-        self
-    }
-
-    /// Takes batches, several messages in one JSON array, in sessions of `2025-03-26`, the only revision that has them;
-    /// `answers` is room for the answers until they leave as one message. Servers that speak that revision should call
-    /// this: otherwise a batch gets one error (-32600), and nothing of it is done.
-    ///
-    /// The host hears of the members as of lines, one after the other. The line of their answers is no longer than any
-    /// answer may be, so a batch is refused as a whole (-32600, naming how many there may be) if not even the smallest
-    /// errors for its requests would fit into that or into `answers`: some 180 bytes for each, and those of the longest
-    /// id. A member's answer may use what those of the others leave.
-    ///
-    /// A member may be [deferred](crate::server::Call::defer): the array then stays open, and everything else is served.
-    /// Members of another batch that comes meanwhile cannot be deferred, so that at most one is open; for both to have
-    /// all the room, lend twice of what an answer may have. A member that is cancelled is left out. What else is sent
-    /// comes before the array, or behind it, and never waits for it.
-    ///
-    /// `initialize` cannot be in a batch (-32600), nor can requests of the stateless era.
-    ///
-    /// Specification: 2025-03-26, *Base protocol*, *Batching*.
-    #[must_use]
-    pub fn batches(mut self, answers: impl Into<Buffer<'b>>) -> Server<'b> {
-        self.core.batch = Batch::new(answers.into());
-        self
-    }
-
-    fn limit_ids(mut self, needed: usize) -> Result<Server<'b>, Misuse> {
-        let part = self.core.in_flight.text_limit();
-        if self.core.in_flight.limit() > 0 {
-            if part < SHORTEST_ID {
-                return Err(Misuse::TextTooSmall { needed });
-            }
-            self.core.id_limit = self.core.id_limit.min(part);
-            self.input.set_id_limit(self.core.id_limit);
-        }
-        Ok(self)
-    }
-
-    /// Hashes the ids of clients with this seed. Give a random one where a client may want to slow the server down.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Server<'b> {
-        self.core.in_flight.set_seed(seed);
-        self
-    }
-
-    /// Lets each answer use at most `bytes` of the transmit buffer, so that several can wait there and leave in one
-    /// write. If this is not called, an answer may use the whole of a lent buffer, which therefore drains first.
-    ///
-    /// # Errors
-    /// [`Misuse::TxTooSmall`]: the machine's own messages need more.
-    pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, Misuse> {
-        self.core.output.set_reply_room(bytes);
-        self.checked()
-    }
-
-    /// Takes and gives whole messages instead of lines: for WebSockets, HTTP bodies, queues.
-    ///
-    /// # Errors
-    /// [`Misuse::TxTooSmall`]: each message takes some bytes more in the transmit buffer.
-    pub fn frames(mut self) -> Result<Server<'b>, Misuse> {
-        self.input.use_frames();
-        self.core.output.use_frames();
-        self.checked()
-    }
-
-    /// Shows every message to `observer`.
-    #[must_use]
-    pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Server<'b> {
-        self.core.output.set_observer(observer);
-        self
-    }
-
-    /// Pings a client of the handshake era when nothing was heard of it for a while.
-    #[must_use]
-    pub fn keep_alive(mut self, pings: Pings) -> Server<'b> {
-        self.core.keep_alive.set(pings);
-        self.core.pinging = Some(&Pinger);
-        self
-    }
-
+impl Server<'_> {
     /// What is needed next: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
@@ -457,9 +322,6 @@ impl<'b> Server<'b> {
     }
 }
 
-/// No slot gives an id less than this many bytes.
-const SHORTEST_ID: usize = 8;
-
 impl Machine for Server<'_> {
     fn poll(&mut self, now: Millis) -> Action<'_> {
         Server::poll(self, now)
@@ -474,25 +336,5 @@ impl ::core::fmt::Debug for Server<'_> {
             .field("state", &self.state())
             .field("deferred", &self.deferred())
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_seed_is_kept_whichever_is_set_first() {
-        static INFO: ServerInfo<'_> = ServerInfo::new("s", "1");
-        for seed_first in [false, true] {
-            let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 64]);
-            let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
-            let server = if seed_first {
-                server.seed(7).in_flight(&mut slots, &mut text).unwrap()
-            } else {
-                server.in_flight(&mut slots, &mut text).unwrap().seed(7)
-            };
-            assert_eq!(server.core.in_flight.seed(), 7, "seed first: {seed_first}");
-        }
     }
 }

@@ -26,7 +26,7 @@ pub use people::{Icon, Implementation};
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use resource::{ReadResult, Resource, ResourceContents, ResourceTemplate};
 pub use sampling::{ModelPreferences, Sample, SampleMessage};
-pub use tool::{Hints, Tool, ToolResult};
+pub use tool::{Tool, ToolHints, ToolResult};
 
 use crate::json::{Decimal, Elements, Json, Kind, Str};
 

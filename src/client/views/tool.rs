@@ -56,8 +56,8 @@ impl<'a> Tool<'a> {
 
     /// What the server says about how it behaves.
     #[must_use]
-    pub fn hints(&self) -> Hints<'a> {
-        Hints::of(self.json.get("annotations").unwrap_or(Json::NULL))
+    pub fn hints(&self) -> ToolHints<'a> {
+        ToolHints::of(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 
     /// Its icons.
@@ -71,10 +71,10 @@ view! {
     /// the specification's defaults, which assume the worst.
     ///
     /// Specification: *Tools*, *ToolAnnotations*.
-    Hints
+    ToolHints
 }
 
-impl<'a> Hints<'a> {
+impl<'a> ToolHints<'a> {
     /// Its title.
     #[must_use]
     pub fn title(&self) -> Option<Str<'a>> {

@@ -5,6 +5,15 @@
 //! answers a request with what it needs, and the client sends the request again with the answers:
 //! [`Call::needs_input`](crate::server::Call::needs_input).
 //!
+//! | to ask for | write | the client must have declared | read the answer |
+//! |---|---|---|---|
+//! | the folders to work in | [`ListRoots`] | [`ROOTS`](ClientCapabilities::ROOTS) | [`Roots::of`] |
+//! | a form, filled in by the user | [`Form`], of [`Field`]s | [`ELICITATION_FORM`](ClientCapabilities::ELICITATION_FORM) | [`ElicitAnswer::of`] |
+//! | an address, opened by the user | [`OpenUrl`] | [`ELICITATION_URL`](ClientCapabilities::ELICITATION_URL) | [`ElicitAnswer::of`] |
+//! | something that a model says | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`Sampled::of`] |
+//!
+//! This is the server's side. What a client sees of it is an [`InputRequest`](crate::client::InputRequest).
+//!
 //! Specification: *Client features*; 2026-07-28, *Multi round-trip requests*.
 
 mod answers;

@@ -1,0 +1,190 @@
+//! A server as it is set up: what the host lends, and what it wants before the first poll.
+
+use super::batch::Batch;
+use super::core::Core;
+use super::pings::Pinger;
+use super::watch::Watches;
+use super::{Incoming, Server, ServerInfo, Slot};
+use crate::buffer::Buffer;
+use crate::fault::Misuse;
+use crate::inflight::InFlight;
+use crate::keepalive::Pings;
+use crate::line::Input;
+use crate::observe::Observer;
+
+/// No slot gives an id less than this many bytes.
+const SHORTEST_ID: usize = 8;
+
+impl<'b> Server<'b> {
+    /// A server that works on these buffers: slices of the host's, or `Buffer::grown` (with `alloc`).
+    ///
+    /// A line that is longer than `rx` is refused, and so is an answer that is longer than `tx`.
+    ///
+    /// # Errors
+    /// A buffer is too small for what the machine itself has to read and write, or the catalogue is not valid.
+    pub fn new(
+        info: &'b ServerInfo<'b>,
+        rx: impl Into<Buffer<'b>>,
+        tx: impl Into<Buffer<'b>>,
+    ) -> Result<Server<'b>, Misuse> {
+        let (rx, tx) = (rx.into(), tx.into());
+        let limits = info.limits;
+        let mut core = Core::new(info, tx, limits.id);
+        core.line_limit = rx.limit();
+        let server = Server {
+            input: Input::new(rx, limits.depth, limits.id),
+            core,
+            plan: None,
+            handed_out: false,
+            grace_ends: None,
+            lost_at: None,
+        };
+        server.checked()
+    }
+
+    fn checked(mut self) -> Result<Server<'b>, Misuse> {
+        let needed = Input::needed(self.core.id_limit);
+        if self.input.limit() < needed {
+            return Err(Misuse::RxTooSmall { needed });
+        }
+        let needed = self.core.measure()?;
+        if self.core.output.reply_room() < needed {
+            return Err(Misuse::TxTooSmall { needed });
+        }
+        Ok(self)
+    }
+
+    /// Lends room for requests in flight: one that is answered later in each slot, with an equal part of `text` for its
+    /// id and its progress token, or one of the server's own. Without it, [`Call::defer`](crate::server::Call::defer) hands every call back, and
+    /// nothing can be [asked](Server::ask).
+    ///
+    /// # Errors
+    /// [`Misuse::TextTooSmall`]: the part of a slot holds not even an id of 8 bytes.
+    pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, Misuse> {
+        let needed = slots.len().saturating_mul(SHORTEST_ID);
+        self.set_in_flight(InFlight::lent(slots, text));
+        self.limit_ids(needed)
+    }
+
+    /// The same on the heap: room for `limit` requests in flight. It grows as it is needed.
+    ///
+    /// # Errors
+    /// None today.
+    #[cfg(feature = "alloc")]
+    pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, Misuse> {
+        self.set_in_flight(InFlight::grown(limit, self.core.id_limit.saturating_mul(2)));
+        self.limit_ids(0)
+    }
+
+    /// The seed stays, whichever is set first.
+    fn set_in_flight(&mut self, mut table: InFlight<'b, Incoming>) {
+        table.set_seed(self.core.in_flight.seed());
+        self.core.in_flight = table;
+    }
+
+    /// Lends room for the URIs of the resources that clients watch, with [`Subscriptions`](crate::server::Subscriptions): each takes its length and 11
+    /// bytes. A resource that finds no room is refused (`resources/subscribe`, -32603), or left out of what
+    /// `subscriptions/listen` acknowledges. Without it, none can be watched.
+    #[must_use]
+    pub fn watches(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
+        self.core.watches = Watches::new(uris.into());
+        self
+    }
+
+    /// Takes batches, several messages in one JSON array, in sessions of `2025-03-26`, the only revision that has them;
+    /// `answers` is room for the answers until they leave as one message. Servers that speak that revision should call
+    /// this: otherwise a batch gets one error (-32600), and nothing of it is done.
+    ///
+    /// The host hears of the members as of lines, one after the other. The line of their answers is no longer than any
+    /// answer may be, so a batch is refused as a whole (-32600, naming how many there may be) if not even the smallest
+    /// errors for its requests would fit into that or into `answers`: some 180 bytes for each, and those of the longest
+    /// id. A member's answer may use what those of the others leave.
+    ///
+    /// A member may be [deferred](crate::server::Call::defer): the array then stays open, and everything else is served.
+    /// Members of another batch that comes meanwhile cannot be deferred, so that at most one is open; for both to have
+    /// all the room, lend twice of what an answer may have. A member that is cancelled is left out. What else is sent
+    /// comes before the array, or behind it, and never waits for it.
+    ///
+    /// `initialize` cannot be in a batch (-32600), nor can requests of the stateless era.
+    ///
+    /// Specification: 2025-03-26, *Base protocol*, *Batching*.
+    #[must_use]
+    pub fn batches(mut self, answers: impl Into<Buffer<'b>>) -> Server<'b> {
+        self.core.batch = Batch::new(answers.into());
+        self
+    }
+
+    fn limit_ids(mut self, needed: usize) -> Result<Server<'b>, Misuse> {
+        let part = self.core.in_flight.text_limit();
+        if self.core.in_flight.limit() > 0 {
+            if part < SHORTEST_ID {
+                return Err(Misuse::TextTooSmall { needed });
+            }
+            self.core.id_limit = self.core.id_limit.min(part);
+            self.input.set_id_limit(self.core.id_limit);
+        }
+        Ok(self)
+    }
+
+    /// Hashes the ids of clients with this seed. Give a random one where a client may want to slow the server down.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Server<'b> {
+        self.core.in_flight.set_seed(seed);
+        self
+    }
+
+    /// Lets each answer use at most `bytes` of the transmit buffer, so that several can wait there and leave in one
+    /// write. If this is not called, an answer may use the whole of a lent buffer, which therefore drains first.
+    ///
+    /// # Errors
+    /// [`Misuse::TxTooSmall`]: the machine's own messages need more.
+    pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, Misuse> {
+        self.core.output.set_reply_room(bytes);
+        self.checked()
+    }
+
+    /// Takes and gives whole messages instead of lines: for WebSockets, HTTP bodies, queues.
+    ///
+    /// # Errors
+    /// [`Misuse::TxTooSmall`]: each message takes some bytes more in the transmit buffer.
+    pub fn frames(mut self) -> Result<Server<'b>, Misuse> {
+        self.input.use_frames();
+        self.core.output.use_frames();
+        self.checked()
+    }
+
+    /// Shows every message to `observer`.
+    #[must_use]
+    pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Server<'b> {
+        self.core.output.set_observer(observer);
+        self
+    }
+
+    /// Pings a client of the handshake era when nothing was heard of it for a while.
+    #[must_use]
+    pub fn keep_alive(mut self, pings: Pings) -> Server<'b> {
+        self.core.keep_alive.set(pings);
+        self.core.pinging = Some(&Pinger);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_is_kept_whichever_is_set_first() {
+        static INFO: ServerInfo<'_> = ServerInfo::new("s", "1");
+        for seed_first in [false, true] {
+            let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 64]);
+            let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+            let server = if seed_first {
+                server.seed(7).in_flight(&mut slots, &mut text).unwrap()
+            } else {
+                server.in_flight(&mut slots, &mut text).unwrap().seed(7)
+            };
+            assert_eq!(server.core.in_flight.seed(), 7, "seed first: {seed_first}");
+        }
+    }
+}
