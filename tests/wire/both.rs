@@ -344,7 +344,9 @@ impl Both {
             }
             None => self.heard.push(text),
         }
-        end.map(|ticket| self.end(ticket));
+        if let Some(ticket) = end {
+            self.end(ticket);
+        }
         true
     }
 
