@@ -81,7 +81,7 @@ fn inspect_shows_a_server_of_either_era_and_its_exit_code_tells_success() {
             &["2026-07-28, no handshake", "|- 1 server/discover", "tools/list"],
         ),
         (&["--call", "add", "--args", r#"{"a":2,"b":40}"#], Some(0), &["the tool answers:", "42"]),
-        (&["--call", "subtract"], Some(1), &["the call was refused: Unknown tool: subtract (-32602)"]),
+        (&["--call", "subtract"], Some(1), &["subtract: Unknown tool: subtract (-32602)"]),
         (&["--call", "add", "--args", "{}"], Some(1), &["missing field `a`", "the tool failed"]),
         (&["--era", "middle"], Some(2), &["middle is no era", "usage: inspect"]),
     ];
@@ -90,6 +90,37 @@ fn inspect_shows_a_server_of_either_era_and_its_exit_code_tells_success() {
         assert_eq!(exit, code, "{arguments:?}\n{text}");
         for words in expected {
             assert!(text.contains(words), "{arguments:?}: {words} is missing in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn inspect_uses_what_a_server_offers_and_answers_what_it_asks() {
+    let server = example("everything_server").get_program().to_owned();
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&["--read", "test://template/7/data"], &["application/json", "Data for ID: 7"]),
+        (&["--prompt", "discuss_note", "--args", r#"{"name":"none"}"#, "--log-level", "info"], &["note"]),
+        (&["--complete", "test_prompt_with_arguments", "arg1", "par"], &["arg1 may be: paris, park, party"]),
+        (
+            &["--subscribe", "clock://ticks", "--call", "tick", "--listen", "0.2"],
+            &["heard: clock://ticks has changed"],
+        ),
+        (&["--call", "ask_form", "--answer", "name=Ada"], &[r#"answered {"name":"Ada","newsletter":false}"#]),
+        (&["--call", "ask_page"], &["https://modelcontextprotocol.io", "action=decline"]),
+        (
+            &["--call", "ask_model", "--sample", "canned"],
+            &["What is a state machine?", "LLM response: canned"],
+        ),
+    ];
+    for era in ["legacy", "modern"] {
+        for (arguments, expected) in cases {
+            let mut inspect = example("inspect");
+            let inspect = inspect.args(["--era", era]).args(arguments).arg("--").arg(&server);
+            let output = inspect.stdin(Stdio::null()).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            for words in expected {
+                assert!(text.contains(words), "{era} {arguments:?}: {words} is missing in\n{text}");
+            }
         }
     }
 }

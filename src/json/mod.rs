@@ -19,10 +19,10 @@ pub(crate) mod decimal;
 mod encode;
 mod path;
 pub(crate) mod scan;
-#[cfg(all(feature = "serde", feature = "alloc"))]
-mod string;
 mod swar;
 pub(crate) mod text;
+#[cfg(all(feature = "serde", feature = "alloc"))]
+mod to_string;
 #[cfg(feature = "serde")]
 mod typed;
 mod view;
@@ -35,10 +35,10 @@ pub(crate) use decimal::Digits;
 pub use encode::EncodeError;
 pub use path::{AccessError, At};
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-#[cfg(all(feature = "serde", feature = "alloc"))]
-pub use string::to_string;
 pub(crate) use text::decode_in_place as decode_text_in_place;
 pub use text::{Chars, Str, TooShort};
+#[cfg(all(feature = "serde", feature = "alloc"))]
+pub use to_string::to_string;
 #[cfg(feature = "serde")]
 pub(crate) use typed::decode_arguments;
 #[cfg(feature = "serde")]

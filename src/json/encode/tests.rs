@@ -122,13 +122,3 @@ fn what_has_no_json_form_leaves_nothing() {
     assert_eq!(writer.written(), b"[1,2]");
     assert_eq!(EncodeError::Invalid.to_string(), "the value has no JSON form");
 }
-
-#[cfg(feature = "alloc")]
-#[test]
-fn text_of_any_length_or_none_at_all() {
-    let long = "\u{fc}\n".repeat(10_000);
-    assert_eq!(crate::json::to_string(&long).unwrap(), serde_json::to_string(&long).unwrap());
-    assert_eq!(crate::json::to_string(&[(1, None::<u8>)]).as_deref(), Ok("[[1,null]]"));
-    let keys = std::collections::BTreeMap::from([((1, 2), 3)]);
-    assert_eq!(crate::json::to_string(&keys), Err(EncodeError::Invalid));
-}

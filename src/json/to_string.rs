@@ -1,9 +1,9 @@
-//! Typed values as text of their own, on the heap.
+//! Host values as text of their own, on the heap.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::ser::Serialize;
 
 use super::encode::EncodeError;
 use super::write::Writer;
@@ -27,4 +27,18 @@ pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError
     let length = writer.len();
     bytes.truncate(length);
     String::from_utf8(bytes).map_err(|_| EncodeError::Invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_any_length_or_none_at_all() {
+        let long = "\u{fc}\n".repeat(10_000);
+        assert_eq!(to_string(&long).unwrap(), serde_json::to_string(&long).unwrap());
+        assert_eq!(to_string(&[(1, None::<u8>)]).as_deref(), Ok("[[1,null]]"));
+        let keys = std::collections::BTreeMap::from([((1, 2), 3)]);
+        assert_eq!(to_string(&keys), Err(EncodeError::Invalid));
+    }
 }
