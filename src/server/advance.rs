@@ -141,7 +141,7 @@ impl Server<'_> {
                     (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
                 }
                 if !plan.holds_line() {
-                    self.input.release();
+                    self.release();
                 }
                 self.plan = Some(plan);
                 return;

@@ -178,7 +178,10 @@ impl Server<'_> {
         let open = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { .. });
         self.core.in_flight.get(ticket).filter(open).ok_or(NotNow::Gone)?;
         self.core.withdraw(ticket, reason);
-        self.core.write_queued();
+        // The room that there is may be promised to an answer.
+        if !self.owes() {
+            self.core.write_queued();
+        }
         Ok(())
     }
 

@@ -1,7 +1,6 @@
 //! What has changed and was not told yet: flags, written as room comes, so that saying it cannot fail.
 
 use crate::frame::About;
-use crate::lifecycle::State;
 use crate::output::Overflow;
 use crate::server::core::Core;
 use crate::server::feature::Change;
@@ -62,8 +61,8 @@ impl Core<'_> {
     /// Tells what has changed, as far as there is room: an open session by notifications that belong to nothing, and
     /// whoever else a feature knows of.
     pub(crate) fn write_changes(&mut self) {
-        let (info, state) = (self.info, self.life.state());
-        if state == State::Ready {
+        let info = self.info;
+        if self.session_hears() {
             for feature in info.features {
                 if let Some((change, method)) = feature.change_notice()
                     && self.changed.any(change.list())

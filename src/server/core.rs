@@ -33,6 +33,8 @@ pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) level: Option<Level>,
+    /// The handshake is complete: the client hears of changes, to the end.
+    pub(crate) complete: bool,
 }
 
 /// The kinds of answers.
@@ -127,7 +129,8 @@ impl<'b> Core<'b> {
         self.watches.clear();
         self.batch.clear();
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
-        (self.invalid_in_a_row, self.restarted, self.awaits_exit, self.ours) = (0, false, false, 0);
+        (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
+        (self.asking, self.ours) = (None, 0);
         self.keep_alive.reset();
     }
 }
@@ -312,6 +315,11 @@ impl Core<'_> {
             Some(asking) => asking.end(self, true),
             None => self.in_flight.clear(),
         }
+    }
+
+    /// Whether the client of the handshake era is told of changes.
+    pub(crate) fn session_hears(&self) -> bool {
+        self.session.is_some_and(|session| session.complete)
     }
 
     /// The least severe log message that the client of the handshake era wants.

@@ -292,10 +292,13 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
         return cancelled(core, line, params);
     }
     if method == methods::INITIALIZED.name {
-        return match core.life.step(Trigger::Initialized) {
-            true => Received::Host(Plan::Ready),
-            false => Received::Fault(Fault::UnknownNotification),
-        };
+        if !core.life.step(Trigger::Initialized) {
+            return Received::Fault(Fault::UnknownNotification);
+        }
+        if let Some(session) = &mut core.session {
+            session.complete = true;
+        }
+        return Received::Host(Plan::Ready);
     }
     if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params)) {
         return told;

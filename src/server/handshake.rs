@@ -51,8 +51,12 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Handled {
         request.core.start_over();
     }
     let revision = known.unwrap_or(latest);
-    let session = Session { revision, capabilities: ClientCapabilities::of(capabilities), level: None };
-    request.core.session = Some(session);
+    request.core.session = Some(Session {
+        revision,
+        capabilities: ClientCapabilities::of(capabilities),
+        level: None,
+        complete: false,
+    });
     request.context.revision = revision;
     let info = request.core.info;
     if let refused @ Handled::Refused(_) = request.result(&mut |out| write_initialize(info, revision, out)) {

@@ -157,7 +157,7 @@ fn write_lists(core: &mut Core<'_>) -> Option<()> {
 
 /// `true`: some wait for the handshake to be completed.
 fn write_resources(core: &mut Core<'_>) -> Option<bool> {
-    let state = core.life.state();
+    let ending = core.life.state() == State::Draining;
     let (mut at, mut waits) = (0, false);
     while let Some(watch) = core.watches.at(at) {
         let (here, next, owner) = (at, watch.next, watch.owner);
@@ -165,8 +165,8 @@ fn write_resources(core: &mut Core<'_>) -> Option<bool> {
         if !watch.changed {
             continue;
         }
-        if owner == Owner::Session && state != State::Ready {
-            waits |= state != State::Draining;
+        if owner == Owner::Session && !core.session_hears() {
+            waits |= !ending;
             continue;
         }
         if owner.lives(&core.in_flight) {

@@ -1,12 +1,17 @@
-//! Logging: the level that a client wants.
+//! Logging: the level that a client wants, and messages that belong to no request.
 //!
 //! Specification: *Server features*, *Utilities*, *Logging*.
 
-use crate::fault::{Fault, Misuse};
+use crate::fault::{Fault, Misuse, NotNow};
+use crate::frame::About;
 use crate::json::{Json, Writer};
+use crate::lifecycle::State;
 use crate::methods::{self, Method};
+use crate::server::Server;
 use crate::server::feature::{Feature, Handled, Measure, Request, Sealed};
 use crate::server::info::ServerInfo;
+use crate::server::reply::write_once;
+use crate::server::write::write_log;
 use crate::types::level::Level;
 use crate::version::Revision;
 
@@ -44,5 +49,60 @@ impl Sealed for Logging {
 
     fn check(&self, _: Revision, _: &ServerInfo<'_>, _: Measure<'_>) -> Result<(), Misuse> {
         Ok(())
+    }
+}
+
+impl Server<'_> {
+    /// Sends a log message that belongs to no request, to a client of the handshake era.
+    ///
+    /// # Errors
+    /// [`NotNow::Unsupported`]: [`Logging`] is not offered. [`NotNow::NotConnected`]: there is no session.
+    /// [`NotNow::NotWanted`]: the client wants only more severe ones. [`NotNow::Busy`]: there is no room yet.
+    pub fn log(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        text: impl core::fmt::Display,
+    ) -> Result<(), NotNow> {
+        self.write_log(level, logger, &mut |out| {
+            out.display(&text);
+            true
+        })
+    }
+
+    /// The same for the one JSON value that `data` writes.
+    ///
+    /// # Errors
+    /// As for [`log`](Server::log); and [`NotNow::Unwritable`]: it is no such value.
+    pub fn log_with(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<(), NotNow> {
+        let mut data = Some(data);
+        self.write_log(level, logger, &mut |out| write_once(out, &mut data))
+    }
+
+    fn write_log(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), NotNow> {
+        if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
+            return Err(NotNow::Unsupported);
+        }
+        let session = self.core.session.filter(|_| self.state() != State::Closed);
+        let session = session.ok_or(NotNow::NotConnected)?;
+        if session.level.is_some_and(|least| level < least) {
+            return Err(NotNow::NotWanted);
+        }
+        self.take_room()?;
+        let room = self.core.output.reply_room();
+        let output = &mut self.core.output;
+        output
+            .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, data))
+            .map_err(|_| NotNow::Unwritable)
     }
 }

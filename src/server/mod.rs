@@ -86,17 +86,13 @@ pub use crate::types::template::{Matches, Variable};
 
 use self::core::Core;
 use self::plan::Plan;
-use self::reply::{Source, Stage, write_once};
-use self::write::write_log;
+use self::reply::{Source, Stage};
 use crate::fault::NotNow;
-use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::Writer;
 use crate::lifecycle::{State, Trigger};
 use crate::line::Input;
 use crate::machine::{Action, Io, Machine, Receive, sealed};
 use crate::time::Millis;
-use crate::types::level::Level;
 use crate::version::Revision;
 
 /// Room for one request in flight: one that is answered later, or one of the server's own. Lend an array:
@@ -218,70 +214,21 @@ impl Server<'_> {
         self.core.end_subscription(ticket)
     }
 
-    /// Sends a log message that belongs to no request, to a client of the handshake era.
-    ///
-    /// # Errors
-    /// [`NotNow::Unsupported`]: [`Logging`] is not offered. [`NotNow::NotConnected`]: there is no session.
-    /// [`NotNow::NotWanted`]: the client wants only more severe ones. [`NotNow::Busy`]: there is no room yet.
-    pub fn log(
-        &mut self,
-        level: Level,
-        logger: Option<&str>,
-        text: impl ::core::fmt::Display,
-    ) -> Result<(), NotNow> {
-        self.write_log(level, logger, &mut |out| {
-            out.display(&text);
-            true
-        })
-    }
-
-    /// The same for the one JSON value that `data` writes.
-    ///
-    /// # Errors
-    /// As for [`log`](Server::log); and [`NotNow::Unwritable`]: it is no such value.
-    pub fn log_with(
-        &mut self,
-        level: Level,
-        logger: Option<&str>,
-        data: impl FnOnce(&mut Writer<'_>),
-    ) -> Result<(), NotNow> {
-        let mut data = Some(data);
-        self.write_log(level, logger, &mut |out| write_once(out, &mut data))
-    }
-
-    fn write_log(
-        &mut self,
-        level: Level,
-        logger: Option<&str>,
-        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Result<(), NotNow> {
-        if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
-            return Err(NotNow::Unsupported);
-        }
-        let session = self.core.session.filter(|_| self.state() != State::Closed);
-        let session = session.ok_or(NotNow::NotConnected)?;
-        if session.level.is_some_and(|least| level < least) {
-            return Err(NotNow::NotWanted);
-        }
-        self.take_room()?;
-        let room = self.core.output.reply_room();
-        let output = &mut self.core.output;
-        output
-            .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, data))
-            .map_err(|_| NotNow::Unwritable)
-    }
-
     /// Makes sure that a whole answer has room. A request that is handed out, or about to be, was promised it before;
     /// and what the machine itself has to answer or to report comes first.
     fn take_room(&mut self) -> Result<(), NotNow> {
-        let promised = self.core.owed || matches!(self.plan, Some(Plan::Request { .. }));
         let waits = self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
         let waits = waits || self.core.batch.in_line() || self.core.batch.is_complete();
-        if promised || waits || !self.core.has_room() {
+        if self.owes() || waits || !self.core.has_room() {
             self.core.wants_room = true;
             return Err(NotNow::Busy);
         }
         Ok(())
+    }
+
+    /// Whether a request waits for its answer that is handed out, or about to be.
+    fn owes(&self) -> bool {
+        self.core.owed || matches!(self.plan, Some(Plan::Request { .. }))
     }
 
     /// How many requests are in flight: those that are deferred, and subscriptions of the stateless era.
@@ -306,7 +253,6 @@ impl Server<'_> {
     /// new requests are refused.
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
-        self.core.write_changes();
         self.core.life.step(Trigger::Shutdown);
         self.core.awaits_exit = false;
     }

@@ -72,6 +72,21 @@ fn the_answers_to_a_batch_are_one_line() {
 }
 
 #[test]
+fn an_answer_in_a_batch_that_makes_no_sense_costs_nothing_else() {
+    for (answer, end) in [
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "{}"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}", "Invalid"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", "Invalid"),
+    ] {
+        session().check(&format!(
+            "* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}\n{}! answered 0 {end}\n! call echo {{}}\n{}{PING}",
+            sends(&[&ping("1"), answer, &tool("2", "echo"), &ping("3")]),
+            gets(&[&pong("1"), &text("2", "{}"), &pong("3")]),
+        ));
+    }
+}
+
+#[test]
 fn a_member_is_dealt_with_as_a_line_is() {
     // One member only, and white space.
     session().check(&format!(

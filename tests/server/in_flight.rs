@@ -326,7 +326,15 @@ fn a_changed_list_is_told_once_when_somebody_can_hear_it() {
     session().check(&format!(
         "> call 1 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 1 {DONE}\n{told}"
     ));
+    // Nor is it forgotten at the end, however long the client takes to read.
+    session().check(&format!("* block\n* changed\n* changed\n* shutdown\n* unblock\n{told}{told}! closed"));
+    session().check(&format!("* block\n* changed\n* changed\n* eof\n* unblock\n{told}{told}! closed"));
+    session().check(&format!("* changed\n{told}* shutdown\n! closed"));
     // Not before the handshake is complete.
+    Setup::new(INFO).check(&format!(
+        "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n* shutdown\n! closed",
+        crate::common::hello("2025-11-25")
+    ));
     Setup::new(INFO).check(&format!(
         "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          > call 2 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 2 {DONE}\n\

@@ -6,6 +6,7 @@ mod common;
 mod asking;
 mod bad_input;
 mod batches;
+mod between;
 mod compatibility;
 mod completion;
 mod content;

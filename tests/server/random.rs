@@ -73,6 +73,8 @@ fn request(random: &mut Random, id: &str) -> String {
         "prompts/get",
         "completion/complete",
         "subscriptions/listen",
+        "resources/subscribe",
+        "resources/unsubscribe",
     ]);
     let uri =
         random.pick(&["lib:log", "lib:book\\/7", "lib:book/defer", "lib:book/drop", "lib:a/%41?", "none:"]);
@@ -83,7 +85,7 @@ fn request(random: &mut Random, id: &str) -> String {
     ]);
     let argument = random.pick(&["style", "book", "id"]);
     let params = format!(
-        r#"{{"name":"{tool}","notifications":{{"toolsListChanged":true}},"uri":"{uri}","ref":{reference},"argument":{{"name":"{argument}","value":"10"}},"arguments":{arguments},"level":"info","_meta":{{{meta}}}}}"#
+        r#"{{"name":"{tool}","notifications":{{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["lib:log"]}},"uri":"{uri}","ref":{reference},"argument":{{"name":"{argument}","value":"10"}},"arguments":{arguments},"level":"info","_meta":{{{meta}}}}}"#
     );
     match random.below(3) {
         0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#),
@@ -92,11 +94,27 @@ fn request(random: &mut Random, id: &str) -> String {
     }
 }
 
+/// An answer to what the server may have asked, or what was meant as one.
+fn answer(random: &mut Random) -> String {
+    let id = random.below(16);
+    let id = if random.below(4) == 0 { format!("\"{id}\"") } else { id.to_string() };
+    match random.below(6) {
+        0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":1,"message":""}}}}"#),
+        1 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":[]}}"#),
+        2 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}},"error":7}}"#),
+        _ => {
+            let filler = "x".repeat(random.below(900));
+            format!(r#"{{"jsonrpc":"2.0","result":{{"x":"{filler}"}},"id":{id}}}"#)
+        }
+    }
+}
+
 /// Several messages in one line.
 fn batch(random: &mut Random, nth: usize) -> String {
     let members: Vec<String> = (0..1 + random.below(4))
-        .map(|member| match random.below(5) {
-            0 => random.pick(&["1", "[]", "{}", r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]).into(),
+        .map(|member| match random.below(6) {
+            0 => random.pick(&["1", "[]", "{}"]).into(),
+            2 => answer(random),
             1 => {
                 let target = random.below(nth + 1);
                 format!(
@@ -133,18 +151,10 @@ fn other(random: &mut Random, nth: usize) -> Vec<u8> {
     match random.below(9) {
         7 | 8 => batch(random, nth).into_bytes(),
         6 => {
-            // What the server may have asked.
-            let id = random.below(16);
-            let id = if random.below(4) == 0 { format!("\"{id}\"") } else { id.to_string() };
-            let progress = "\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"";
+            let (id, progress) = (random.below(16), r#""jsonrpc":"2.0","method":"notifications/progress""#);
             match random.below(5) {
                 0 => format!(r#"{{{progress},"params":{{"progressToken":{id},"progress":1}}}}"#),
-                1 => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":1,"message":""}}}}"#),
-                2 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":[]}}"#),
-                _ => format!(
-                    r#"{{"jsonrpc":"2.0","result":{{"x":"{}"}},"id":{id}}}"#,
-                    "x".repeat(random.below(900))
-                ),
+                _ => answer(random),
             }
             .into_bytes()
         }
@@ -210,8 +220,10 @@ fn steps(random: &mut Random) -> (Vec<Step>, usize) {
             }
             _ => {
                 time += random.below(100);
-                steps.push(Step::Command(match random.below(6) {
-                    0 => "changed".into(),
+                steps.push(Step::Command(match random.below(8) {
+                    0 => format!("changed {}", random.pick(&["", "resources", "prompts"])),
+                    6 => "updated lib:log".into(),
+                    7 => format!("end {}", random.below(6)),
                     1 => "log error x".into(),
                     2 | 3 => format!("ask ping {}", random.pick(&["progress", "ms 60", "ms 500"])),
                     4 => format!("cancel {} x", random.below(5)),
@@ -230,8 +242,8 @@ fn run(steps: &[Step], way: Way, tx: usize, room: usize) -> (String, Vec<String>
     let tx = if way.grown { Buffer::grown(tx) } else { lent.as_mut_slice().into() };
     let server = Server::new(&EVERYTHING, way.rx(&mut rx), tx).unwrap().reply_room(room).unwrap();
     let server = server.keep_alive(Pings { interval: Millis(70), timeout: Millis(30), close: false });
-    let mut batches = [0; 2500];
-    let server = server.batches(&mut batches);
+    let (mut batches, mut watched) = ([0; 2500], [0; 60]);
+    let server = server.batches(&mut batches).watches(&mut watched[..]);
     let mut host = Host::new(server.in_flight(&mut slots, &mut text).unwrap(), way);
     let mut cancelled = 0;
     for step in steps {

@@ -1,0 +1,77 @@
+//! What a host does between an event and the next poll, while the answer to a request is still owed.
+
+use mcp_proto::input::ListRoots;
+use mcp_proto::server::{Ask, Change, Event, Feature, Server, ServerInfo, Slot, Tools};
+use mcp_proto::{Action, Millis, Ticket};
+
+static TOOLS: Tools<'static> = Tools::listed_by_host().list_changed();
+static FEATURES: [&dyn Feature; 1] = [&TOOLS];
+
+/// Moves what there is to move until there is an event.
+fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
+    loop {
+        let Action::Io(io) = server.poll(Millis(0)) else { return true };
+        let (out, mut receive) = io.split();
+        let (n, took) = (out.bytes().len(), receive.space().len().min(input.len()));
+        output.extend(out.bytes());
+        out.sent(n);
+        receive.space()[..took].copy_from_slice(&input[..took]);
+        *input = &input[took..];
+        receive.filled(took);
+        if n + took == 0 {
+            return false;
+        }
+    }
+}
+
+/// A call that was let go, and what the host does then: in every size of the transmit buffer it gets its error.
+fn let_go(then: &dyn Fn(&mut Server<'_>, Ticket)) {
+    let hello =
+        crate::common::hello("2025-11-25").replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");
+    let id = "7".repeat(62);
+    let text = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{hello}}}
+{{"jsonrpc":"2.0","method":"notifications/initialized"}}
+{{"jsonrpc":"2.0","id":"{id}","method":"tools/call","params":{{"name":"drop"}}}}
+"#
+    );
+    let info = ServerInfo::new("s", "1").features(&FEATURES);
+    let mut sizes = 0;
+    for size in 0..2000 {
+        let (mut rx, mut tx, mut slots, mut ids) = ([0; 1024], vec![0; size], [Slot::EMPTY; 2], [0; 400]);
+        let Ok(server) = Server::new(&info, &mut rx, &mut tx[..]) else { continue };
+        let mut server = server.in_flight(&mut slots, &mut ids).unwrap();
+        let (mut input, mut output, mut asked) = (text.as_bytes(), Vec::new(), None);
+        while event(&mut server, &mut input, &mut output) {
+            match server.event() {
+                Some(Event::Ready | Event::Room) => {
+                    asked = asked.or_else(|| server.ask(&ListRoots, Ask::DEFAULT).ok());
+                }
+                Some(Event::Call(mut call)) => {
+                    call.changed(Change::Tools);
+                    drop(call);
+                    then(&mut server, asked.unwrap());
+                }
+                None => break,
+                _ => {}
+            }
+        }
+        let output = String::from_utf8(output).unwrap();
+        let answers = output.lines().filter(|line| line.contains(&id)).count();
+        assert_eq!(answers, 1, "{size} bytes: {output}");
+        sizes += 1;
+    }
+    assert!(sizes > 500, "{sizes}");
+}
+
+#[test]
+fn a_call_that_was_let_go_gets_its_error_whatever_the_host_does_next() {
+    let reason = "x".repeat(180);
+    let_go(&|_, _| {});
+    let_go(&|server, asked| server.cancel(asked, &reason).unwrap());
+    let_go(&|server, _| server.shutdown(Millis(0)));
+    let_go(&|server, asked| {
+        server.cancel(asked, &reason).unwrap();
+        server.shutdown(Millis(0));
+    });
+}
