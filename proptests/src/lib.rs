@@ -1,3 +1,4 @@
 //! Property, model and dialogue tests of `mcp-proto`: see `tests/`.
 
 pub mod schema;
+pub mod written;

@@ -1,14 +1,13 @@
 //! What a client declares, answers and listens to is, in every revision, what that revision's official schema asks for.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::{Asked, ClientInfo, Connect, Event, Filter, InputRequest, Options};
 use mcp_proto::{
-    Action, Buffer, Client, ClientCapabilities as C, Decimal, Direction, Fault, Millis, Observer, Revision,
-    Revisions, Ticket,
+    Action, Buffer, Client, ClientCapabilities as C, Decimal, Millis, Revision, Revisions, Ticket,
 };
-use mcp_proto_proptests::schema::{Schemas, spec_dir};
+use mcp_proto_proptests::schema::Schemas;
+use mcp_proto_proptests::written::Written;
 use serde_json::{Value, json};
 
 const EVERYTHING: C = C::ROOTS_LIST_CHANGED
@@ -16,18 +15,6 @@ const EVERYTHING: C = C::ROOTS_LIST_CHANGED
     .with(C::SAMPLING_CONTEXT)
     .with(C::ELICITATION_FORM)
     .with(C::ELICITATION_URL);
-
-/// What the client has written.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<String>>>);
-
-impl Observer for Written {
-    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
-        if direction == Direction::Out {
-            self.0.lock().unwrap().push(String::from_utf8(line.to_vec()).unwrap());
-        }
-    }
-}
 
 struct Host {
     client: Client<'static>,
@@ -181,16 +168,6 @@ fn answer(mut asked: Asked<'_>, turn: usize) -> Option<Ticket> {
     None
 }
 
-fn schemas() -> Option<Schemas> {
-    let schemas = Schemas::load();
-    if schemas.is_none() {
-        let reason = format!("NOT RUN: no schemas in {} (set MCP_SPEC_DIR)", spec_dir().display());
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{reason}");
-        eprintln!("{reason}");
-    }
-    schemas
-}
-
 /// What a server may ask: method and parameters.
 fn questions() -> [(&'static str, Value); 5] {
     let meta = json!({ "progressToken": "t" });
@@ -211,7 +188,7 @@ fn questions() -> [(&'static str, Value); 5] {
 
 #[test]
 fn the_answers_of_a_client_that_has_declared_everything() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     for revision in Revisions::HANDSHAKE.newest_first() {
         let mut host = Host::new(revision);
         let initialized = json!({ "protocolVersion": revision.as_str(), "capabilities": { "tools": {} }, "serverInfo": { "name": "s", "version": "1" } });
@@ -241,7 +218,7 @@ fn the_answers_of_a_client_that_has_declared_everything() {
 
 #[test]
 fn the_rounds_and_subscriptions_of_a_client_that_has_declared_everything() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     let mut host = Host::new(Revision::V2026_07_28);
     let discovered = json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } });
     host.server(&json!({ "jsonrpc": "2.0", "id": host.last("server/discover"), "result": discovered }));

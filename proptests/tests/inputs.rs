@@ -1,8 +1,6 @@
 //! Whatever a server asks of a client, in every revision and with every answer, is what that revision's official schema
 //! asks for.
 
-use std::sync::{Arc, Mutex};
-
 use mcp_proto::input::{
     Block, Choice, CreateMessage, Field, Form, IncludeContext, Input, ListRoots, ModelPreferences, OpenUrl,
     Role, SampleMessage, ToolChoice,
@@ -10,10 +8,9 @@ use mcp_proto::input::{
 use mcp_proto::server::{
     Ask, Call, Event, Experimental, Extensions, Feature, Limits, Server, ServerInfo, Tool, Tools,
 };
-use mcp_proto::{
-    Action, Buffer, ClientCapabilities, Decimal, Direction, Fault, Millis, Observer, Revision, Revisions,
-};
-use mcp_proto_proptests::schema::{Schemas, spec_dir};
+use mcp_proto::{Action, Buffer, ClientCapabilities, Decimal, Millis, Revision, Revisions};
+use mcp_proto_proptests::schema::Schemas;
+use mcp_proto_proptests::written::Written;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -22,28 +19,6 @@ static TOOLS: Tools = Tools::new(&[Tool::new("ask", "{}")]);
 static EXTENSIONS: Extensions = Extensions::new(&[("com.example/a", r#"{"x":1}"#)]);
 static EXPERIMENTAL: Experimental = Experimental::new(&[("odd", "{}")]);
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &EXTENSIONS, &EXPERIMENTAL];
-
-fn schemas() -> Option<Schemas> {
-    let schemas = Schemas::load();
-    if schemas.is_none() {
-        let reason = format!("NOT RUN: no schemas in {} (set MCP_SPEC_DIR)", spec_dir().display());
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{reason}");
-        eprintln!("{reason}");
-    }
-    schemas
-}
-
-/// What the server has written.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<String>>>);
-
-impl Observer for Written {
-    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
-        if direction == Direction::Out {
-            self.0.lock().unwrap().push(String::from_utf8(line.to_vec()).unwrap());
-        }
-    }
-}
 
 /// What a form may ask for, in random detail.
 #[derive(Debug, Clone)]
@@ -372,7 +347,7 @@ fn check(session: &Session, schemas: &Schemas, revision: Revision) -> usize {
 
 #[test]
 fn whatever_is_asked_is_what_the_schema_says() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     let cases = (prop::collection::vec(any_input(), 1..6), prop::option::of(".{0,5}"), 0u8..8);
     let mut runner = TestRunner::new(Config { cases: 150, ..Config::default() });
     let outcome = runner.run(&cases, |(inputs, state, bits)| {

@@ -5,17 +5,6 @@ use std::fs;
 use mcp_proto_proptests::schema::{REVISIONS, Schemas, spec_dir};
 use serde_json::Value;
 
-/// The schemas, or `None` and a line that says so. With `CI=true` they must be there.
-fn schemas() -> Option<Schemas> {
-    let schemas = Schemas::load();
-    if schemas.is_none() {
-        let reason = format!("NOT RUN: no schemas in {} (set MCP_SPEC_DIR)", spec_dir().display());
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{reason}");
-        eprintln!("{reason}");
-    }
-    schemas
-}
-
 /// The official examples: the definition each stands under, and its value.
 fn examples() -> Vec<(String, Value)> {
     let mut found = Vec::new();
@@ -32,7 +21,7 @@ fn examples() -> Vec<(String, Value)> {
 
 #[test]
 fn every_official_example_fits_the_definition_it_stands_under() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     for (definition, value) in examples() {
         schemas
             .check("2026-07-28", &definition, &value)
@@ -61,7 +50,7 @@ const AT_ODDS: &str = "read-resource-example";
 /// Examples that are whole messages: the line checks find the definition by themselves.
 #[test]
 fn the_official_messages_pass_as_lines() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     let (mut requests, mut notifications, mut results, mut errors) = (0, 0, 0, 0);
     for (definition, value) in examples().iter().filter(|(_, value)| value.get("jsonrpc").is_some()) {
         let line = format!("{value}\n");
@@ -189,7 +178,7 @@ const BROKEN: &[(&str, &str, &str, By, &str)] = &[
 
 #[test]
 fn good_lines_pass() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     for (revision, by, line) in GOLDEN {
         check(&schemas, revision, *by, line).unwrap_or_else(|error| panic!("{error}"));
     }
@@ -197,7 +186,7 @@ fn good_lines_pass() {
 
 #[test]
 fn broken_lines_fail_and_the_error_says_why() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     for (what, word, revision, by, line) in BROKEN {
         match check(&schemas, revision, *by, line) {
             Ok(()) => panic!("passed: {what}: {line}"),
@@ -211,7 +200,7 @@ fn broken_lines_fail_and_the_error_says_why() {
 
 #[test]
 fn what_does_not_exist_is_an_error_and_not_a_pass() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     for revision in REVISIONS {
         assert!(schemas.check(revision, "NoSuchResult", &Value::Null).unwrap_err().contains("no definition"));
     }

@@ -7,26 +7,15 @@ mod tools;
 use mcp_proto::client::Options;
 use mcp_proto::server::Change;
 use mcp_proto::{Decimal, Level, Millis, Revision, Revisions};
-use mcp_proto_proptests::schema::{Schemas, spec_dir};
+use mcp_proto_proptests::schema::Schemas;
 use serde_json::Value;
 
 use pair::Pair;
 use tools::server_info;
 
-/// The schemas, or `None` and a line that says so. With `CI=true` they must be there.
-fn schemas() -> Option<Schemas> {
-    let schemas = Schemas::load();
-    if schemas.is_none() {
-        let reason = format!("NOT RUN: no schemas in {} (set MCP_SPEC_DIR)", spec_dir().display());
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{reason}");
-        eprintln!("{reason}");
-    }
-    schemas
-}
-
 #[test]
 fn a_rich_dialogue_in_every_revision() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     for revision in Revision::ALL {
         let mut pair = Pair::new(revision, server_info(revision));
         pair.run();
@@ -94,7 +83,7 @@ fn a_rich_dialogue_in_every_revision() {
 /// Several subscriptions, and all that they hear, to their end.
 #[test]
 fn subscriptions() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     let revision = Revision::V2026_07_28;
     let mut pair = Pair::new(revision, server_info(revision));
     pair.run();
@@ -139,7 +128,7 @@ fn subscriptions() {
 /// Batches of all kinds, with what is sent meanwhile.
 #[test]
 fn batches() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     let revision = Revision::V2025_03_26;
     let mut pair = Pair::new(revision, server_info(revision));
     pair.run();
@@ -178,7 +167,7 @@ fn batches() {
 /// What other clients might write: every error of the server.
 #[test]
 fn every_error_in_every_revision() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     let lines = [
         "garbage",
         "[]",
@@ -224,7 +213,7 @@ fn every_error_in_every_revision() {
 /// What a client answers to a server that asks.
 #[test]
 fn the_answers_of_a_client() {
-    let Some(schemas) = schemas() else { return };
+    let Some(schemas) = Schemas::load_or_say() else { return };
     for revision in Revision::ALL {
         let mut pair = Pair::new(revision, server_info(revision));
         pair.run();

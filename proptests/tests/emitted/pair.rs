@@ -1,29 +1,15 @@
 //! A client and a server that talk to each other, and all that they write.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::{ClientInfo, Connect};
 use mcp_proto::server::{self, ServerInfo};
-use mcp_proto::{
-    Action, Buffer, Client, Direction, Fault, Millis, Observer, Pings, Revision, Revisions, Server, Ticket,
-};
+use mcp_proto::{Action, Buffer, Client, Millis, Pings, Revision, Revisions, Server, Ticket};
 use mcp_proto_proptests::schema::Schemas;
+use mcp_proto_proptests::written::Written;
 use serde_json::Value;
 
 use crate::tools::handle;
-
-/// What each of the two has written.
-#[derive(Clone, Default)]
-pub(crate) struct Written(pub(crate) Arc<Mutex<Vec<String>>>);
-
-impl Observer for Written {
-    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
-        if direction == Direction::Out {
-            self.0.lock().unwrap().push(String::from_utf8(line.to_vec()).unwrap());
-        }
-    }
-}
 
 fn leak<T>(value: T) -> &'static mut T {
     Box::leak(Box::new(value))

@@ -1,0 +1,17 @@
+//! What a machine has written, kept for the checks.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_proto::{Direction, Fault, Observer};
+
+/// Every message that went out, in order. Copies share them.
+#[derive(Debug, Clone, Default)]
+pub struct Written(pub Arc<Mutex<Vec<String>>>);
+
+impl Observer for Written {
+    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
+        if direction == Direction::Out {
+            self.0.lock().unwrap().push(String::from_utf8(line.to_vec()).unwrap());
+        }
+    }
+}
