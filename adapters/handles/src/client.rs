@@ -1,110 +1,32 @@
-//! The handle of a client: what any number of threads may do with one connection.
+//! The handle of a client: what anybody may do with one connection.
 
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_proto::client::Options;
-use mcp_proto::{Level, Millis, json};
+use mcp_proto::json;
 use serde::Serialize;
 
 use crate::error::CallError;
-use crate::hub::{Command, Hub};
-use crate::owned::{CallResult, Progress, ServerDetails};
-use crate::pending::{Pending, PendingCall};
+use crate::hub::Hub;
+use crate::options::CallOptions;
+use crate::owned::{CallResult, ServerDetails};
+use crate::pending::{Answer, Pending, PendingCall, PendingRequest};
 use crate::request::Request;
-use crate::sync::lock;
 
-/// How long a request may take, and whether to hear of its progress.
-///
-/// ```
-/// use mcp_proto_std::CallOptions;
-/// use std::time::Duration;
-/// let patient = CallOptions::new().timeout(Duration::from_secs(300)).with_progress();
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct CallOptions {
-    pub(crate) timeout: Duration,
-    maximum: Duration,
-    progress: bool,
-    level: Option<Level>,
-}
-
-impl CallOptions {
-    /// One minute without an answer or progress, ten minutes in all, and no progress.
-    #[must_use]
-    pub const fn new() -> CallOptions {
-        CallOptions {
-            timeout: Duration::from_secs(60),
-            maximum: Duration::from_secs(600),
-            progress: false,
-            level: None,
-        }
-    }
-
-    /// How long to wait for an answer. Progress starts the time anew.
-    #[must_use]
-    pub const fn timeout(mut self, time: Duration) -> Self {
-        self.timeout = time;
-        self
-    }
-
-    /// How long to wait in all, whatever progress is made.
-    #[must_use]
-    pub const fn maximum(mut self, time: Duration) -> Self {
-        self.maximum = time;
-        self
-    }
-
-    /// Asks for progress.
-    #[must_use]
-    pub const fn with_progress(mut self) -> Self {
-        self.progress = true;
-        self
-    }
-
-    /// Asks for log messages about the request, of this level and above (`2026-07-28`): [`Notice::Log`](crate::Notice::Log).
-    /// Before, [`ClientHandle::set_log_level`] is for all requests.
-    #[must_use]
-    pub const fn log_level(mut self, level: Level) -> Self {
-        self.level = Some(level);
-        self
-    }
-
-    pub(crate) fn machine(&self) -> Options<'static> {
-        let mut options = Options::DEFAULT.timeout(millis(self.timeout)).maximum(millis(self.maximum));
-        if let Some(level) = self.level {
-            options = options.log_level(level);
-        }
-        if self.progress { options.with_progress() } else { options }
-    }
-}
-
-impl Default for CallOptions {
-    fn default() -> Self {
-        CallOptions::new()
-    }
-}
-
-pub(crate) fn millis(time: Duration) -> Millis {
-    Millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
-}
-
-/// A client that is connected. Clones share the connection, and any number of threads may use it at once; it is
+/// A client that is connected. Clones share the connection, and any number of tasks may use it at once; it is
 /// closed when it is told to, or when the last clone is dropped.
 ///
-/// ```no_run
-/// use mcp_proto_std::Connector;
-/// use std::process::Command;
+/// Whatever it is asked for is a future. A future that is dropped is a request that is cancelled: the server is told so.
 ///
-/// let client = Connector::new("my-host", "1.0.0").spawn(Command::new("some-server"))?;
-/// for tool in client.list_tools()? {
+/// ```no_run
+/// # async fn example(client: &mcp_proto_handles::ClientHandle) -> Result<(), mcp_proto_handles::CallError> {
+/// for tool in client.list_tools().await? {
 ///     println!("{}: {}", tool.name, tool.description.unwrap_or_default());
 /// }
-/// let result = client.call_json("echo", r#"{"message":"hi"}"#)?;
+/// let result = client.call_json("echo", r#"{"message":"hi"}"#).await?;
 /// println!("{}", result.text().unwrap_or_default());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok(()) }
 /// ```
 #[derive(Clone)]
 pub struct ClientHandle {
@@ -115,57 +37,36 @@ pub struct ClientHandle {
 struct Inner {
     hub: Arc<Hub>,
     details: ServerDetails,
-    thread: Mutex<Ending>,
-}
-
-enum Ending {
-    Running(JoinHandle<Option<ExitStatus>>),
-    Ended(Option<ExitStatus>),
 }
 
 impl ClientHandle {
-    pub(crate) fn new(
-        hub: Arc<Hub>,
-        details: ServerDetails,
-        thread: JoinHandle<Option<ExitStatus>>,
-    ) -> ClientHandle {
-        let inner = Inner { hub, details, thread: Mutex::new(Ending::Running(thread)) };
-        ClientHandle { inner: Arc::new(inner), options: CallOptions::new() }
-    }
-
-    /// Calls a tool and waits for its result.
+    /// Calls a tool, and waits for its result.
     ///
     /// A tool that ran and failed has a result, too: see [`CallResult::is_error`].
     ///
     /// # Errors
     /// There is no result.
-    pub fn call(&self, tool: &str, arguments: &(impl Serialize + ?Sized)) -> Result<CallResult, CallError> {
-        self.begin(tool, arguments, self.options)?.wait()
-    }
-
-    /// The same with options; progress comes on this thread.
-    ///
-    /// # Errors
-    /// There is no result.
-    pub fn call_with(
+    pub fn call_tool<A: Serialize + ?Sized>(
         &self,
         tool: &str,
-        arguments: &(impl Serialize + ?Sized),
-        options: CallOptions,
-        on_progress: impl FnMut(Progress),
-    ) -> Result<CallResult, CallError> {
-        self.begin(tool, arguments, options)?.wait_with(on_progress)
+        arguments: &A,
+    ) -> impl Future<Output = Result<CallResult, CallError>> + use<A> {
+        // What is sent is written now, so that the future keeps nothing that may not go to another thread.
+        let call = json::to_string(arguments).map_err(|error| CallError::Invalid(error.to_string()));
+        let call = call.map(|arguments| Request::Call { tool: tool.into(), arguments });
+        let client = self.clone();
+        async move { client.start(call?, client.options, result)?.await }
     }
 
     /// Calls a tool with arguments that are JSON text: an object.
     ///
     /// # Errors
     /// There is no result.
-    pub fn call_json(&self, tool: &str, arguments: &str) -> Result<CallResult, CallError> {
-        self.begin_json(tool, arguments, self.options)?.wait()
+    pub async fn call_json(&self, tool: &str, arguments: &str) -> Result<CallResult, CallError> {
+        self.begin_json(tool, arguments, self.options)?.await
     }
 
-    /// Sends a call, to be waited for or cancelled later.
+    /// Sends a call now, to be waited for or cancelled later, and to hear of its progress.
     ///
     /// # Errors
     /// It cannot be sent.
@@ -190,14 +91,18 @@ impl ClientHandle {
         options: CallOptions,
     ) -> Result<PendingCall, CallError> {
         let request = Request::Call { tool: tool.into(), arguments: arguments.into() };
-        let pending = self.start(request, options)?;
-        Ok(PendingCall::new(pending, Arc::clone(&self.inner.hub)))
+        self.start(request, options, result)
     }
 
-    pub(crate) fn start(&self, request: Request, options: CallOptions) -> Result<Arc<Pending>, CallError> {
+    pub(crate) fn start<T>(
+        &self,
+        request: Request,
+        options: CallOptions,
+        read: fn(Answer) -> Option<T>,
+    ) -> Result<PendingRequest<T>, CallError> {
         let pending = Pending::new(request, options);
         self.inner.hub.start(Arc::clone(&pending))?;
-        Ok(pending)
+        Ok(PendingRequest::new(pending, Arc::clone(&self.inner.hub), read))
     }
 
     pub(crate) fn options(&self) -> CallOptions {
@@ -226,29 +131,40 @@ impl ClientHandle {
         self.inner.hub.is_over()
     }
 
-    /// Ends the connection and waits for that: every request ends as [`CallError::Closed`]. A child process gets its
-    /// stdin closed and some time to end; then it is told to end, then killed. How it ended comes back.
-    pub fn close(&self) -> Option<ExitStatus> {
-        self.inner.close()
+    /// Ends the connection and waits for that: every request ends as [`CallError::Closed`]. What is unsent is written for as
+    /// long as the grace lasts ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)). A child process gets its stdin closed
+    /// and some time to end; then it is told to end, then killed. How it ended comes back.
+    pub async fn close(&self) -> Option<ExitStatus> {
+        self.inner.hub.close(None);
+        self.inner.hub.ended().await
+    }
+
+    /// The same, with this time for what is unsent.
+    pub async fn close_within(&self, time: Duration) -> Option<ExitStatus> {
+        self.inner.hub.close(Some(time));
+        self.inner.hub.ended().await
     }
 }
 
-impl Inner {
-    fn close(&self) -> Option<ExitStatus> {
-        self.hub.send(Command::Close);
-        let mut ending = lock(&self.thread);
-        let status = match std::mem::replace(&mut *ending, Ending::Ended(None)) {
-            Ending::Running(thread) => thread.join().unwrap_or_default(),
-            Ending::Ended(status) => status,
-        };
-        *ending = Ending::Ended(status);
-        status
+pub(crate) fn result(answer: Answer) -> Option<CallResult> {
+    match answer {
+        Answer::Json(json) => Some(CallResult::trusted(json)),
+        _ => None,
+    }
+}
+
+impl Hub {
+    /// The handle of a client that has connected.
+    #[must_use]
+    pub fn handle(self: &Arc<Self>, details: ServerDetails) -> ClientHandle {
+        let inner = Inner { hub: Arc::clone(self), details };
+        ClientHandle { inner: Arc::new(inner), options: CallOptions::new() }
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.close();
+        self.hub.close(None);
     }
 }
 

@@ -1,27 +1,26 @@
-//! Notices that a thread waits for, instead of a callback that gets them; and subscriptions, which tell by notices.
+//! Notices that somebody waits for; and subscriptions, which tell by notices.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
+use std::mem;
+use std::sync::Arc;
 
 use mcp_proto::Ticket;
 use mcp_proto::json::Json;
 
 use crate::hub::Hub;
 use crate::owned::{Notice, view};
-use crate::sync::{lock, wait, wait_for};
+use crate::watched::Watched;
 
 /// So many notices may wait for somebody who is slow; more are dropped, and counted.
-pub(crate) const NOTICES: usize = 256;
+const NOTICES: usize = 256;
 
 /// Notices that wait to be taken.
-#[derive(Default)]
-pub(crate) struct Feed {
-    state: Mutex<State>,
-    changed: Condvar,
+#[derive(Debug, Default)]
+pub struct Feed {
+    state: Watched<State>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     notices: VecDeque<Notice>,
     missed: usize,
@@ -29,92 +28,66 @@ struct State {
 }
 
 impl Feed {
-    /// Adds a notice. That something has changed is not said twice before it is heard. It is always `true`.
-    pub(crate) fn push(&self, notice: Notice) -> bool {
-        let mut state = lock(&self.state);
-        let is_change = matches!(notice, Notice::Changed(_) | Notice::Updated(_));
-        if is_change && state.notices.contains(&notice) {
-            return true;
-        }
-        if state.notices.len() >= NOTICES || state.missed > 0 {
-            state.missed += 1;
-        } else {
-            state.notices.push_back(notice);
-        }
-        self.changed.notify_all();
-        true
+    /// Adds a notice. That something has changed is not said twice before it is heard.
+    pub(crate) fn push(&self, notice: Notice) {
+        self.state.change(|state| {
+            let is_change = matches!(notice, Notice::Changed(_) | Notice::Updated(_));
+            if is_change && state.notices.contains(&notice) {
+                return;
+            }
+            if state.notices.len() >= NOTICES || state.missed > 0 {
+                state.missed += 1;
+            } else {
+                state.notices.push_back(notice);
+            }
+        });
     }
 
     /// There will be no more.
     pub(crate) fn end(&self) {
-        lock(&self.state).over = true;
-        self.changed.notify_all();
+        self.state.change(|state| state.over = true);
     }
 
-    fn next(&self, until: Option<Instant>) -> Option<Notice> {
-        let mut state = lock(&self.state);
-        loop {
-            if let Some(notice) = state.notices.pop_front() {
-                return Some(notice);
-            }
-            if state.missed > 0 {
-                return Some(Notice::Missed(std::mem::take(&mut state.missed)));
-            }
-            if state.over {
-                return None;
-            }
-            state = match until.map(|until| until.saturating_duration_since(Instant::now())) {
-                None => wait(&self.changed, state),
-                Some(Duration::ZERO) => return None,
-                Some(left) => wait_for(&self.changed, state, left),
-            };
-        }
+    /// The next one. `None`: there will be no more.
+    pub async fn next(&self) -> Option<Notice> {
+        let next = |state: &mut State| match state.notices.pop_front() {
+            Some(notice) => Some(Some(notice)),
+            None if state.missed > 0 => Some(Some(Notice::Missed(mem::take(&mut state.missed)))),
+            None => state.over.then_some(None),
+        };
+        self.state.until(next).await
     }
 }
 
-/// What a server says by itself, for a thread that waits for it: see [`ClientHandle::notices`](crate::ClientHandle::notices).
-/// As an iterator it ends with the connection.
+/// What a server says by itself, for somebody who waits for it: see [`ClientHandle::notices`](crate::ClientHandle::notices).
 ///
 /// ```no_run
-/// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
+/// # async fn example(client: &mcp_proto_handles::ClientHandle) -> Result<(), mcp_proto_handles::CallError> {
 /// use mcp_proto::client::Listed;
-/// use mcp_proto_std::Notice;
+/// use mcp_proto_handles::Notice;
 ///
-/// for notice in client.notices() {
+/// let mut notices = client.notices();
+/// while let Some(notice) = notices.next().await {
 ///     if notice == Notice::Changed(Listed::Tools) {
-///         println!("{} tools now", client.list_tools()?.len());
+///         println!("{} tools now", client.list_tools().await?.len());
 ///     }
 /// }
 /// # Ok(()) }
 /// ```
+#[derive(Debug)]
 pub struct Notices {
     pub(crate) feed: Arc<Feed>,
 }
 
 impl Notices {
-    /// The next one, if it comes within this time. `None`: it does not, or the connection is over.
-    pub fn next_within(&mut self, time: Duration) -> Option<Notice> {
-        self.feed.next(Instant::now().checked_add(time))
-    }
-}
-
-impl Iterator for Notices {
-    type Item = Notice;
-
-    fn next(&mut self) -> Option<Notice> {
-        self.feed.next(None)
-    }
-}
-
-impl std::fmt::Debug for Notices {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Notices").finish_non_exhaustive()
+    /// The next one. `None`: the connection is over. Nothing is lost if this future is dropped.
+    pub async fn next(&mut self) -> Option<Notice> {
+        self.feed.next().await
     }
 }
 
 /// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen). What it tells is
-/// [`Notice::Changed`] and [`Notice::Updated`]. As an iterator it ends when the server ends it, or with the connection;
-/// dropping it ends it, too.
+/// [`Notice::Changed`] and [`Notice::Updated`]. Dropping it ends it.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) notices: Notices,
@@ -131,17 +104,10 @@ impl Subscription {
         view(&self.acknowledged)
     }
 
-    /// The next change, if it comes within this time. `None`: it does not, or the subscription is over.
-    pub fn next_within(&mut self, time: Duration) -> Option<Notice> {
-        self.notices.next_within(time)
-    }
-}
-
-impl Iterator for Subscription {
-    type Item = Notice;
-
-    fn next(&mut self) -> Option<Notice> {
-        self.notices.next()
+    /// The next change. `None`: the server has ended the subscription, or the connection is over. Nothing is lost if
+    /// this future is dropped.
+    pub async fn next(&mut self) -> Option<Notice> {
+        self.notices.next().await
     }
 }
 
@@ -154,6 +120,7 @@ impl Drop for Subscription {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::{block_on, block_on_until};
     use mcp_proto::client::Listed;
 
     #[test]
@@ -164,14 +131,15 @@ mod tests {
             feed.push(Notice::Changed(Listed::Tools));
             feed.push(log());
         }
-        let heard: Vec<_> = std::iter::from_fn(|| feed.next(Some(Instant::now()))).collect();
+        let now = std::time::Instant::now();
+        let heard: Vec<_> = std::iter::from_fn(|| block_on_until(Some(now), feed.next()).flatten()).collect();
         assert_eq!(heard.len(), NOTICES + 1);
         assert_eq!(heard[..2], [Notice::Changed(Listed::Tools), log()]);
         assert_eq!(heard.iter().filter(|notice| **notice == Notice::Changed(Listed::Tools)).count(), 1);
         assert_eq!(heard[NOTICES], Notice::Missed(301 - NOTICES));
         feed.push(Notice::Changed(Listed::Tools));
         feed.end();
-        assert_eq!(feed.next(None), Some(Notice::Changed(Listed::Tools)));
-        assert_eq!(feed.next(None), None);
+        assert_eq!(block_on(feed.next()), Some(Notice::Changed(Listed::Tools)));
+        assert_eq!(block_on(feed.next()), None);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use mcp_proto::Level;
 use mcp_proto::client::{Listed, Reference};
 use mcp_proto::json::{Json, Kind};
+use mcp_proto::{Level, Ticket};
 
 use crate::client::ClientHandle;
 use crate::error::CallError;
@@ -22,8 +22,8 @@ impl ClientHandle {
     ///
     /// # Errors
     /// There is no list.
-    pub fn list_tools(&self) -> Result<Vec<ToolDescription>, CallError> {
-        let entries = self.list(List::Tools)?;
+    pub async fn list_tools(&self) -> Result<Vec<ToolDescription>, CallError> {
+        let entries = self.list(List::Tools).await?;
         Ok(entries.iter().filter_map(|entry| ToolDescription::of(entry)).collect())
     }
 
@@ -31,49 +31,53 @@ impl ClientHandle {
     ///
     /// # Errors
     /// There is no list.
-    pub fn find_tool(&self, name: &str) -> Result<Option<ToolDescription>, CallError> {
-        Ok(self.list_tools()?.into_iter().find(|tool| tool.name == name))
+    pub async fn find_tool(&self, name: &str) -> Result<Option<ToolDescription>, CallError> {
+        Ok(self.list_tools().await?.into_iter().find(|tool| tool.name == name))
     }
 
     /// Lists the resources, all pages of them.
     ///
     /// # Errors
     /// There is no list.
-    pub fn list_resources(&self) -> Result<Vec<ResourceDescription>, CallError> {
-        Ok(self.list(List::Resources)?.into_iter().map(ResourceDescription::trusted).collect())
+    pub async fn list_resources(&self) -> Result<Vec<ResourceDescription>, CallError> {
+        Ok(self.list(List::Resources).await?.into_iter().map(ResourceDescription::trusted).collect())
     }
 
     /// Lists the resource templates, all pages of them.
     ///
     /// # Errors
     /// There is no list.
-    pub fn list_templates(&self) -> Result<Vec<TemplateDescription>, CallError> {
-        Ok(self.list(List::Templates)?.into_iter().map(TemplateDescription::trusted).collect())
+    pub async fn list_templates(&self) -> Result<Vec<TemplateDescription>, CallError> {
+        Ok(self.list(List::Templates).await?.into_iter().map(TemplateDescription::trusted).collect())
     }
 
     /// Lists the prompts, all pages of them.
     ///
     /// # Errors
     /// There is no list.
-    pub fn list_prompts(&self) -> Result<Vec<PromptDescription>, CallError> {
-        Ok(self.list(List::Prompts)?.into_iter().map(PromptDescription::trusted).collect())
+    pub async fn list_prompts(&self) -> Result<Vec<PromptDescription>, CallError> {
+        Ok(self.list(List::Prompts).await?.into_iter().map(PromptDescription::trusted).collect())
     }
 
     /// Reads a resource.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn read_resource(&self, uri: &str) -> Result<ReadResult, CallError> {
-        self.ask(Request::Read(uri.into())).map(ReadResult::trusted)
+    pub async fn read_resource(&self, uri: &str) -> Result<ReadResult, CallError> {
+        self.ask(Request::Read(uri.into())).await.map(ReadResult::trusted)
     }
 
     /// Gets what a prompt says, with these arguments, name and value.
     ///
     /// # Errors
     /// It says nothing.
-    pub fn get_prompt(&self, name: &str, arguments: &[(&str, &str)]) -> Result<PromptResult, CallError> {
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: &[(&str, &str)],
+    ) -> Result<PromptResult, CallError> {
         let request = Request::Prompt { name: name.into(), arguments: owned(arguments) };
-        self.ask(request).map(PromptResult::trusted)
+        self.ask(request).await.map(PromptResult::trusted)
     }
 
     /// Asks what the value of an argument may be, of which so much has been typed. `context` are the arguments that have
@@ -81,7 +85,7 @@ impl ClientHandle {
     ///
     /// # Errors
     /// There is no answer.
-    pub fn complete(
+    pub async fn complete(
         &self,
         reference: Reference<'_>,
         argument: &str,
@@ -95,7 +99,7 @@ impl ClientHandle {
         };
         let (name, argument, value) = (name.into(), argument.into(), value.into());
         let request = Request::Complete { prompt, name, argument, value, context: owned(context) };
-        self.ask(request).map(CompleteResult::trusted)
+        self.ask(request).await.map(CompleteResult::trusted)
     }
 
     /// Asks to be told when a resource changes: [`Notice::Updated`](crate::Notice::Updated). Only in the handshake era; in
@@ -103,16 +107,16 @@ impl ClientHandle {
     ///
     /// # Errors
     /// The server does not tell.
-    pub fn subscribe(&self, uri: &str) -> Result<(), CallError> {
-        self.ask(Request::Subscribe(uri.into())).map(drop)
+    pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
+        self.ask(Request::Subscribe(uri.into())).await.map(drop)
     }
 
     /// Does not want to be told any more.
     ///
     /// # Errors
     /// As [`subscribe`](ClientHandle::subscribe).
-    pub fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
-        self.ask(Request::Unsubscribe(uri.into())).map(drop)
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
+        self.ask(Request::Unsubscribe(uri.into())).await.map(drop)
     }
 
     /// Asks for log messages of this level and above: [`Notice::Log`](crate::Notice::Log). Only in the handshake era; in
@@ -120,8 +124,8 @@ impl ClientHandle {
     ///
     /// # Errors
     /// The server does not log.
-    pub fn set_log_level(&self, level: Level) -> Result<(), CallError> {
-        self.ask(Request::LogLevel(level)).map(drop)
+    pub async fn set_log_level(&self, level: Level) -> Result<(), CallError> {
+        self.ask(Request::LogLevel(level)).await.map(drop)
     }
 
     /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits until the server takes that up. In the
@@ -130,21 +134,16 @@ impl ClientHandle {
     ///
     /// # Errors
     /// The server does not take it up.
-    pub fn listen(&self, lists: &[Listed], uris: &[&str]) -> Result<Subscription, CallError> {
+    pub async fn listen(&self, lists: &[Listed], uris: &[&str]) -> Result<Subscription, CallError> {
         let uris = uris.iter().map(|uri| (*uri).into()).collect();
-        let pending = self.start(Request::Listen { lists: lists.into(), uris }, self.options())?;
-        let answer = pending.wait(|_| {})?;
-        match (answer, &pending.feed) {
-            (Answer::Listening(ticket, acknowledged), Some(feed)) => {
-                let notices = Notices { feed: Arc::clone(feed) };
-                Ok(Subscription { notices, acknowledged, ticket, hub: Arc::clone(self.hub()) })
-            }
-            _ => Err(CallError::Invalid("the server has ended the subscription at once".into())),
-        }
+        let pending = self.start(Request::Listen { lists: lists.into(), uris }, self.options(), listening)?;
+        let feed = pending.feed().cloned().unwrap_or_default();
+        let (ticket, acknowledged) = pending.await?;
+        Ok(Subscription { notices: Notices { feed }, acknowledged, ticket, hub: Arc::clone(self.hub()) })
     }
 
-    /// Everything that the server says by itself from now on, for a thread that waits for it.
-    /// [`on_notice`](crate::Connector::on_notice) gets it, too.
+    /// Everything that the server says by itself from now on, for somebody who waits for it.
+    /// `Connector::on_notice` gets it, too.
     #[must_use]
     pub fn notices(&self) -> Notices {
         let feed = Arc::<Feed>::default();
@@ -156,39 +155,54 @@ impl ClientHandle {
     ///
     /// # Errors
     /// There is no result.
-    pub fn request(&self, method: &str, params: &str) -> Result<String, CallError> {
+    pub async fn request(&self, method: &str, params: &str) -> Result<String, CallError> {
         match Json::parse(params.as_bytes()) {
             Ok(json) if json.kind() == Kind::Object => {}
             _ => return Err(CallError::Invalid("the parameters are no JSON object".into())),
         }
-        self.ask(Request::Other { method: method.into(), params: params.into() })
+        self.ask(Request::Other { method: method.into(), params: params.into() }).await
     }
 
     /// Asks whether the server is there.
     ///
     /// # Errors
     /// It does not say so.
-    pub fn ping(&self) -> Result<(), CallError> {
-        self.ask(Request::Ping).map(drop)
+    pub async fn ping(&self) -> Result<(), CallError> {
+        self.ask(Request::Ping).await.map(drop)
     }
 
     /// Says that the roots have changed, if the server can be told: `roots.listChanged` was
-    /// [declared](crate::Connector::on_asked), and the revision has it.
+    /// declared with `Connector::on_asked`, and the revision has it.
     pub fn roots_changed(&self) {
         self.hub().send(Command::RootsChanged);
     }
 
-    fn list(&self, list: List) -> Result<Vec<String>, CallError> {
-        match self.start(Request::List(list), self.options())?.wait(|_| {})? {
-            Answer::List(entries) => Ok(entries),
-            _ => Err(CallError::Invalid("the answer is no list".into())),
-        }
+    async fn list(&self, list: List) -> Result<Vec<String>, CallError> {
+        self.start(Request::List(list), self.options(), entries)?.await
     }
 
-    fn ask(&self, request: Request) -> Result<String, CallError> {
-        match self.start(request, self.options())?.wait(|_| {})? {
-            Answer::Json(json) => Ok(json),
-            _ => Err(CallError::Invalid("a list is no result".into())),
-        }
+    async fn ask(&self, request: Request) -> Result<String, CallError> {
+        self.start(request, self.options(), json)?.await
+    }
+}
+
+fn json(answer: Answer) -> Option<String> {
+    match answer {
+        Answer::Json(json) => Some(json),
+        _ => None,
+    }
+}
+
+fn entries(answer: Answer) -> Option<Vec<String>> {
+    match answer {
+        Answer::List(entries) => Some(entries),
+        _ => None,
+    }
+}
+
+fn listening(answer: Answer) -> Option<(Ticket, String)> {
+    match answer {
+        Answer::Listening(ticket, acknowledged) => Some((ticket, acknowledged)),
+        _ => None,
     }
 }

@@ -1,21 +1,22 @@
-//! A request that waits for its answer: what the thread that asked and the thread of the client share.
+//! A request that waits for its answer: what whoever asked and whoever owns the machine share.
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use mcp_proto::Ticket;
 
-use crate::client::CallOptions;
 use crate::error::CallError;
 use crate::hub::Hub;
 use crate::notices::Feed;
+use crate::options::CallOptions;
 use crate::owned::{CallResult, Progress};
 use crate::request::Request;
-use crate::sync::{lock, wait, wait_for};
+use crate::watched::Watched;
 
-/// So many reports of progress are kept for a thread that does not take them; then the oldest go.
+/// So many reports of progress are kept for somebody who does not take them; then the oldest go.
 const PROGRESS_KEPT: usize = 64;
 
 /// What comes back.
@@ -32,17 +33,19 @@ pub(crate) struct Pending {
     pub(crate) options: CallOptions,
     /// Where the notices of a subscription go.
     pub(crate) feed: Option<Arc<Feed>>,
-    state: Mutex<State>,
-    changed: Condvar,
+    state: Watched<State>,
 }
 
+#[derive(Default)]
 struct State {
     stage: Stage,
     progress: VecDeque<Progress>,
 }
 
+#[derive(Default)]
 enum Stage {
     /// It waits to be sent.
+    #[default]
     Queued,
     Sent(Ticket),
     Done(Result<Answer, CallError>),
@@ -52,147 +55,154 @@ enum Stage {
 
 impl Pending {
     pub(crate) fn new(request: Request, options: CallOptions) -> Arc<Pending> {
-        let state = State { stage: Stage::Queued, progress: VecDeque::new() };
         let feed = matches!(request, Request::Listen { .. }).then(Arc::default);
-        Arc::new(Pending { request, options, feed, state: Mutex::new(state), changed: Condvar::new() })
+        Arc::new(Pending { request, options, feed, state: Watched::default() })
     }
 
     /// Whether somebody still waits for it.
     pub(crate) fn is_wanted(&self) -> bool {
-        matches!(lock(&self.state).stage, Stage::Queued | Stage::Sent(_))
+        self.state.look(|state| matches!(state.stage, Stage::Queued | Stage::Sent(_)))
     }
 
     /// It was sent. `false`: nobody wants it any more.
     pub(crate) fn sent(&self, ticket: Ticket) -> bool {
-        let mut state = lock(&self.state);
-        let queued = matches!(state.stage, Stage::Queued);
-        if queued {
-            state.stage = Stage::Sent(ticket);
-        }
-        queued
+        self.state.look(|state| {
+            let queued = matches!(state.stage, Stage::Queued);
+            if queued {
+                state.stage = Stage::Sent(ticket);
+            }
+            queued
+        })
     }
 
     pub(crate) fn progress(&self, progress: Progress) {
-        let mut state = lock(&self.state);
-        if state.progress.len() >= PROGRESS_KEPT {
-            state.progress.pop_front();
-        }
-        state.progress.push_back(progress);
-        self.changed.notify_all();
+        self.state.change(|state| {
+            if state.progress.len() >= PROGRESS_KEPT {
+                state.progress.pop_front();
+            }
+            state.progress.push_back(progress);
+        });
     }
 
-    /// Ends it, unless it has ended. The ticket comes back if it was sent.
-    pub(crate) fn end(&self, answer: Result<Answer, CallError>) -> Option<Ticket> {
-        let mut state = lock(&self.state);
-        let ticket = match state.stage {
-            Stage::Queued => None,
-            Stage::Sent(ticket) => Some(ticket),
-            Stage::Done(_) | Stage::Over => return None,
+    /// Ends it, unless it has ended.
+    pub(crate) fn end(&self, answer: Result<Answer, CallError>) {
+        self.state.change(|state| {
+            if let Stage::Queued | Stage::Sent(_) = state.stage {
+                state.stage = Stage::Done(answer);
+            }
+        });
+    }
+
+    /// Nobody wants the answer any more. What has to be cancelled comes back: a request that was sent, or a subscription
+    /// that was taken up unheard.
+    fn give_up(&self) -> Option<Ticket> {
+        self.state.change(|state| match state.stage {
+            Stage::Queued => {
+                state.stage = Stage::Done(Err(CallError::Cancelled));
+                None
+            }
+            Stage::Sent(ticket) | Stage::Done(Ok(Answer::Listening(ticket, _))) => {
+                state.stage = Stage::Done(Err(CallError::Cancelled));
+                Some(ticket)
+            }
+            Stage::Done(_) | Stage::Over => None,
+        })
+    }
+
+    fn poll_answer(&self, context: &mut Context<'_>) -> Poll<Result<Answer, CallError>> {
+        self.state.poll(context, |state| match mem::replace(&mut state.stage, Stage::Over) {
+            Stage::Done(answer) => Some(answer),
+            Stage::Over => Some(Err(CallError::Closed)),
+            stage => {
+                state.stage = stage;
+                None
+            }
+        })
+    }
+
+    /// The next report of progress. `None`: it has ended.
+    async fn next_progress(&self) -> Option<Progress> {
+        let next = |state: &mut State| match state.progress.pop_front() {
+            Some(progress) => Some(Some(progress)),
+            None => matches!(state.stage, Stage::Done(_) | Stage::Over).then_some(None),
         };
-        state.stage = Stage::Done(answer);
-        self.changed.notify_all();
-        ticket
-    }
-
-    /// Waits for the end. What cannot even be sent in time has timed out: once sent, the machine keeps the time.
-    pub(crate) fn wait(&self, mut on_progress: impl FnMut(Progress)) -> Result<Answer, CallError> {
-        let start = Instant::now();
-        let mut state = lock(&self.state);
-        loop {
-            while let Some(progress) = state.progress.pop_front() {
-                drop(state);
-                on_progress(progress);
-                state = lock(&self.state);
-            }
-            if let Stage::Done(_) = state.stage {
-                return match mem::replace(&mut state.stage, Stage::Over) {
-                    Stage::Done(answer) => answer,
-                    _ => Err(CallError::Closed),
-                };
-            }
-            let left = self.options.timeout.saturating_sub(start.elapsed());
-            state = match state.stage {
-                Stage::Queued if left == Duration::ZERO => {
-                    state.stage = Stage::Over;
-                    return Err(CallError::TimedOut);
-                }
-                Stage::Queued => wait_for(&self.changed, state, left),
-                _ => wait(&self.changed, state),
-            };
-        }
+        self.state.until(next).await
     }
 }
 
-/// A call that was sent. Wait for its result, or cancel it, from this or another thread. Dropping it cancels it.
+/// A request that was sent. As a future it is its result; dropping it cancels it.
 ///
 /// ```no_run
-/// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
-/// use mcp_proto_std::CallOptions;
-/// use std::{thread, time::Duration};
+/// # async fn example(client: &mcp_proto_handles::ClientHandle) -> Result<(), mcp_proto_handles::CallError> {
+/// use mcp_proto_handles::CallOptions;
 ///
-/// let pending = client.begin_json("slow", r#"{"seconds":60}"#, CallOptions::new())?;
-/// let canceller = pending.canceller();
-/// thread::spawn(move || {
-///     thread::sleep(Duration::from_secs(1));
-///     canceller.cancel("not needed any more");
-/// });
-/// assert_eq!(pending.wait(), Err(mcp_proto_std::CallError::Cancelled));
+/// let mut call = client.begin_json("slow", r#"{"seconds":60}"#, CallOptions::new().with_progress())?;
+/// while let Some(step) = call.progress().await {
+///     println!("{} of {:?}", step.progress, step.total);
+/// }
+/// println!("{:?}", call.await?.text());
 /// # Ok(()) }
 /// ```
-#[must_use = "dropping it cancels the call"]
-pub struct PendingCall {
+#[must_use = "dropping it cancels the request"]
+pub struct PendingRequest<T> {
     canceller: Canceller,
+    /// What the answer is. `None`: it is something else.
+    read: fn(Answer) -> Option<T>,
 }
 
-impl PendingCall {
-    pub(crate) fn new(pending: Arc<Pending>, hub: Arc<Hub>) -> PendingCall {
-        PendingCall { canceller: Canceller { pending, hub } }
+/// A call that was sent: see [`PendingRequest`].
+pub type PendingCall = PendingRequest<CallResult>;
+
+impl<T> PendingRequest<T> {
+    pub(crate) fn new(pending: Arc<Pending>, hub: Arc<Hub>, read: fn(Answer) -> Option<T>) -> Self {
+        PendingRequest { canceller: Canceller { pending, hub }, read }
     }
 
-    /// Waits for the result.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn wait(self) -> Result<CallResult, CallError> {
-        self.wait_with(|_| {})
+    pub(crate) fn feed(&self) -> Option<&Arc<Feed>> {
+        self.canceller.pending.feed.as_ref()
     }
 
-    /// Waits for the result, and hears of progress on this thread meanwhile, if the options asked for it.
-    ///
-    /// # Errors
-    /// There is no result.
-    pub fn wait_with(self, on_progress: impl FnMut(Progress)) -> Result<CallResult, CallError> {
-        match self.canceller.pending.wait(on_progress)? {
-            Answer::Json(json) => Ok(CallResult::trusted(json)),
-            _ => Err(CallError::Invalid("that is no result of a call".into())),
-        }
+    /// The next report of progress, if the options asked for it. `None`: the request has ended. Nothing is lost if this
+    /// future is dropped.
+    pub async fn progress(&mut self) -> Option<Progress> {
+        self.canceller.pending.next_progress().await
     }
 
-    /// Cancels the call. Waiting for it then says so.
+    /// Cancels it. Waiting for it then says so.
     pub fn cancel(&self, reason: &str) {
         self.canceller.cancel(reason);
     }
 
-    /// The right to cancel it, for other threads.
+    /// The right to cancel it, for others.
     #[must_use]
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
     }
 }
 
-impl Drop for PendingCall {
+impl<T> Future for PendingRequest<T> {
+    type Output = Result<T, CallError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.canceller.pending.poll_answer(context).map(|answer| {
+            (self.read)(answer?).ok_or_else(|| CallError::Invalid("the answer is of another kind".into()))
+        })
+    }
+}
+
+impl<T> Drop for PendingRequest<T> {
     fn drop(&mut self) {
         self.cancel("");
     }
 }
 
-impl std::fmt::Debug for PendingCall {
+impl<T> std::fmt::Debug for PendingRequest<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PendingCall").finish_non_exhaustive()
+        f.debug_struct("PendingRequest").finish_non_exhaustive()
     }
 }
 
-/// The right to cancel a call.
+/// The right to cancel a request.
 #[derive(Clone)]
 pub struct Canceller {
     pending: Arc<Pending>,
@@ -200,9 +210,9 @@ pub struct Canceller {
 }
 
 impl Canceller {
-    /// Cancels the call. If it has ended, nothing happens.
+    /// Cancels the request. If it has ended, nothing happens.
     pub fn cancel(&self, reason: &str) {
-        if let Some(ticket) = self.pending.end(Err(CallError::Cancelled)) {
+        if let Some(ticket) = self.pending.give_up() {
             self.hub.cancel(ticket, reason);
         }
     }

@@ -1,18 +1,19 @@
-//! What a worker holds: the duty to answer one request, and the news that nobody waits for it any more.
+//! What somebody holds who deals with a request: the duty to answer it, and the news that nobody waits for it any more.
 
 use std::fmt::Display;
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Reply};
 use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, Ticket};
 
-use crate::ask::{AskError, ClientAnswer};
-use crate::desk::{Answer, Desk, Mail, Place};
-use crate::sync::{lock, wait_for};
+use crate::ask::{AskError, ClientAnswer, Question};
+use crate::desk::{Desk, Place};
+use crate::mail::{Answer, Mail};
+use crate::task::{Cancellation, Task};
 
-/// A request that a worker deals with: the duty to answer it.
+/// A request that somebody deals with: the duty to answer it.
 ///
 /// If it is dropped without an answer, be it by a panic, the request is answered with an error (-32603).
 #[must_use = "the request has to be answered"]
@@ -20,7 +21,7 @@ pub struct Responder {
     desk: Arc<Desk>,
     ticket: Ticket,
     client: (Revision, ClientCapabilities),
-    cancellation: Cancellation,
+    task: Arc<Task>,
     /// It is given up with the answer.
     place: Option<Place>,
 }
@@ -33,7 +34,7 @@ impl Responder {
         task: Arc<Task>,
         place: Place,
     ) -> Responder {
-        Responder { desk, ticket, client, cancellation: Cancellation { task }, place: Some(place) }
+        Responder { desk, ticket, client, task, place: Some(place) }
     }
 
     /// The revision in which the request was made.
@@ -72,7 +73,8 @@ impl Responder {
     }
 
     /// Answers with whatever a [`Reply`] can: with [messages](Reply::messages) to a request for a prompt, with
-    /// [contents](Reply::contents) to a read, with [values](Reply::values) to a completion. `answer` runs on the thread of the server, as soon as there is room.
+    /// [contents](Reply::contents) to a read, with [values](Reply::values) to a completion. `answer` is called where the
+    /// machine is, as soon as there is room.
     pub fn answer(mut self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.end(Box::new(answer));
     }
@@ -87,41 +89,47 @@ impl Responder {
 
     /// Reports progress, if the client asked for it. It must grow each time; `message` may be empty. Waits while the
     /// client does not read.
-    pub fn progress(&self, progress: impl Into<Decimal>, total: Option<Decimal>, message: impl Display) {
+    pub fn progress<P: Into<Decimal>, M: Display>(
+        &self,
+        progress: P,
+        total: Option<Decimal>,
+        message: M,
+    ) -> impl Future<Output = ()> + use<'_, P, M> {
         let (progress, message) = (progress.into(), message.to_string());
         let mail = Mail::Progress { ticket: self.ticket, progress, total, message };
-        self.desk.send(mail, Some(&self.cancellation.task));
+        self.desk.send(mail, Some(&self.task))
     }
 
     /// Asks a client of the handshake era for something that the answer depends on, and waits for what it says. The
     /// server's own limit says how long it may take ([`Limits::asked`]); but not longer than anybody waits for the answer
-    /// to the request, so people need one that [`run_within`] has more time for.
+    /// to the request. If this future is dropped, the client is told that the question is cancelled.
     ///
     /// In `2026-07-28` servers do not ask: there the request is answered with what it [needs], and made again.
     ///
-    /// ```no_run
-    /// # fn example(call: mcp_proto::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
+    /// ```
     /// use mcp_proto::input::{Field, Form};
+    /// use mcp_proto_handles::Responder;
     ///
-    /// server.run(call, |answer| {
-    ///     match answer.ask(&Form::new("Who are you?", &[Field::text("name").required()])) {
+    /// async fn greet(answer: Responder) {
+    ///     match answer.ask(&Form::new("Who are you?", &[Field::text("name").required()])).await {
     ///         Ok(said) => match said.elicited().and_then(|form| form.field("name")?.string()) {
     ///             Some(name) => answer.text(format_args!("Hello, {name}!")),
     ///             None => answer.text("Hello, whoever you are!"),
     ///         },
     ///         Err(why) => answer.fail(why),
     ///     }
-    /// });
-    /// # }
+    /// }
     /// ```
     ///
     /// # Errors
     /// There is no answer.
     ///
     /// [`Limits::asked`]: mcp_proto::server::Limits::asked
-    /// [`run_within`]: crate::ServerHandle::run_within
     /// [needs]: mcp_proto::server::Call::needs_input
-    pub fn ask(&self, input: &dyn Input) -> Result<ClientAnswer, AskError> {
+    pub fn ask<'r>(
+        &'r self,
+        input: &dyn Input,
+    ) -> impl Future<Output = Result<ClientAnswer, AskError>> + use<'r> {
         self.ask_client(input, None)
     }
 
@@ -129,43 +137,49 @@ impl Responder {
     ///
     /// # Errors
     /// There is no answer.
-    pub fn ask_within(&self, time: Duration, input: &dyn Input) -> Result<ClientAnswer, AskError> {
+    pub fn ask_within<'r>(
+        &'r self,
+        time: Duration,
+        input: &dyn Input,
+    ) -> impl Future<Output = Result<ClientAnswer, AskError>> + use<'r> {
         self.ask_client(input, Some(time))
     }
 
-    fn ask_client(&self, input: &dyn Input, time: Option<Duration>) -> Result<ClientAnswer, AskError> {
-        self.desk.ask(input, self.client, time, Some(self.ticket), Some(&self.cancellation.task))
+    fn ask_client<'r>(
+        &'r self,
+        input: &dyn Input,
+        time: Option<Duration>,
+    ) -> impl Future<Output = Result<ClientAnswer, AskError>> + use<'r> {
+        let question = Question::new(input, self.client, time, Some(self.ticket));
+        self.desk.put(question, Some(&self.task))
     }
 
     /// Says that a list or a resource has changed.
     pub fn changed(&self, change: Change<'_>) {
-        self.desk.send(Mail::changed(change), Some(&self.cancellation.task));
+        self.desk.changed(change);
     }
 
     /// Sends a log message that belongs to this request, if the client wants it. Waits while the client does not read.
-    pub fn log(&self, level: Level, text: impl Display) {
+    pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         let mail = Mail::LogOf { ticket: self.ticket, level, text: text.to_string() };
-        self.desk.send(mail, Some(&self.cancellation.task));
+        self.desk.send(mail, Some(&self.task))
     }
 
     /// Whether nobody waits for the answer any more: it is cancelled, took too long, or the connection is over.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.cancellation.is_cancelled()
+        self.task.is_cancelled()
     }
 
-    /// Sleeps, but not longer than anybody waits for the answer.
-    ///
-    /// # Errors
-    /// It is cancelled.
-    pub fn sleep_unless_cancelled(&self, time: Duration) -> Result<(), Cancelled> {
-        self.cancellation.sleep(time)
+    /// Waits until nobody waits for the answer any more: one of the two ends of a `select!`.
+    pub async fn cancelled(&self) {
+        self.cancellation().cancelled().await;
     }
 
-    /// The same question for other code and other threads.
+    /// The same question for other code.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
-        self.cancellation.clone()
+        Cancellation::of(&self.task)
     }
 }
 
@@ -179,71 +193,5 @@ impl Drop for Responder {
 impl std::fmt::Debug for Responder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Responder").field("ticket", &self.ticket).finish_non_exhaustive()
-    }
-}
-
-/// Nobody waits for the answer any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cancelled;
-
-impl Display for Cancelled {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the request was cancelled")
-    }
-}
-
-impl std::error::Error for Cancelled {}
-
-/// Whether a request is cancelled, for any thread to ask and to wait for.
-#[derive(Debug, Clone)]
-pub struct Cancellation {
-    task: Arc<Task>,
-}
-
-impl Cancellation {
-    pub(crate) fn of(task: &Arc<Task>) -> Cancellation {
-        Cancellation { task: Arc::clone(task) }
-    }
-
-    /// Whether it is cancelled.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.task.is_cancelled()
-    }
-
-    /// Sleeps, but not longer than until it is cancelled.
-    ///
-    /// # Errors
-    /// It is cancelled.
-    pub fn sleep(&self, time: Duration) -> Result<(), Cancelled> {
-        let start = Instant::now();
-        let mut cancelled = lock(&self.task.cancelled);
-        loop {
-            if *cancelled {
-                return Err(Cancelled);
-            }
-            let left = time.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return Ok(());
-            }
-            cancelled = wait_for(&self.task.changed, cancelled, left);
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Task {
-    cancelled: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Task {
-    pub(crate) fn is_cancelled(&self) -> bool {
-        *lock(&self.cancelled)
-    }
-
-    pub(crate) fn cancel(&self) {
-        *lock(&self.cancelled) = true;
-        self.changed.notify_all();
     }
 }

@@ -1,0 +1,137 @@
+//! The handle of a client: what any number of threads may do with one connection.
+
+use std::process::ExitStatus;
+use std::sync::Arc;
+
+use mcp_proto_handles::{
+    self as handles, CallError, CallOptions, CallResult, Hub, Progress, ServerDetails, block_on,
+};
+use serde::Serialize;
+
+use crate::pending::PendingCall;
+
+/// A client that is connected. Clones share the connection, and any number of threads may use it at once; it is
+/// closed when it is told to, or when the last clone is dropped.
+///
+/// ```no_run
+/// use mcp_proto_std::Connector;
+/// use std::process::Command;
+///
+/// let client = Connector::new("my-host", "1.0.0").spawn(Command::new("some-server"))?;
+/// for tool in client.list_tools()? {
+///     println!("{}: {}", tool.name, tool.description.unwrap_or_default());
+/// }
+/// let result = client.call_json("echo", r#"{"message":"hi"}"#)?;
+/// println!("{}", result.text().unwrap_or_default());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ClientHandle {
+    pub(crate) inner: handles::ClientHandle,
+    /// Waits for the end when the last clone is dropped.
+    last: Arc<Last>,
+}
+
+struct Last(Arc<Hub>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.0.close(None);
+        block_on(self.0.ended());
+    }
+}
+
+impl ClientHandle {
+    pub(crate) fn new(hub: Arc<Hub>, details: ServerDetails) -> ClientHandle {
+        let inner = hub.handle(details);
+        ClientHandle { inner, last: Arc::new(Last(hub)) }
+    }
+
+    /// Calls a tool and waits for its result.
+    ///
+    /// A tool that ran and failed has a result, too: see [`CallResult::is_error`].
+    ///
+    /// # Errors
+    /// There is no result.
+    pub fn call(&self, tool: &str, arguments: &(impl Serialize + ?Sized)) -> Result<CallResult, CallError> {
+        block_on(self.inner.call_tool(tool, arguments))
+    }
+
+    /// The same with options; progress comes on this thread.
+    ///
+    /// # Errors
+    /// There is no result.
+    pub fn call_with(
+        &self,
+        tool: &str,
+        arguments: &(impl Serialize + ?Sized),
+        options: CallOptions,
+        on_progress: impl FnMut(Progress),
+    ) -> Result<CallResult, CallError> {
+        self.begin(tool, arguments, options)?.wait_with(on_progress)
+    }
+
+    /// Calls a tool with arguments that are JSON text: an object.
+    ///
+    /// # Errors
+    /// There is no result.
+    pub fn call_json(&self, tool: &str, arguments: &str) -> Result<CallResult, CallError> {
+        block_on(self.inner.call_json(tool, arguments))
+    }
+
+    /// Sends a call, to be waited for or cancelled later.
+    ///
+    /// # Errors
+    /// It cannot be sent.
+    pub fn begin(
+        &self,
+        tool: &str,
+        arguments: &(impl Serialize + ?Sized),
+        options: CallOptions,
+    ) -> Result<PendingCall, CallError> {
+        Ok(PendingCall { inner: self.inner.begin(tool, arguments, options)? })
+    }
+
+    /// The same with arguments that are JSON text: an object.
+    ///
+    /// # Errors
+    /// It cannot be sent.
+    pub fn begin_json(
+        &self,
+        tool: &str,
+        arguments: &str,
+        options: CallOptions,
+    ) -> Result<PendingCall, CallError> {
+        Ok(PendingCall { inner: self.inner.begin_json(tool, arguments, options)? })
+    }
+
+    /// The same client, with these options for every request that is not given others.
+    #[must_use]
+    pub fn with_options(&self, options: CallOptions) -> ClientHandle {
+        ClientHandle { inner: self.inner.with_options(options), last: Arc::clone(&self.last) }
+    }
+
+    /// The server: its name, what it can do, and the revision that both speak.
+    #[must_use]
+    pub fn server(&self) -> &ServerDetails {
+        self.inner.server()
+    }
+
+    /// Whether the connection is over.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.inner.is_closed()
+    }
+
+    /// Ends the connection and waits for that: every request ends as [`CallError::Closed`]. A child process gets its
+    /// stdin closed and some time to end; then it is told to end, then killed. How it ended comes back.
+    pub fn close(&self) -> Option<ExitStatus> {
+        block_on(self.inner.close())
+    }
+}
+
+impl std::fmt::Debug for ClientHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.inner.fmt(f)
+    }
+}
