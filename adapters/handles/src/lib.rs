@@ -31,6 +31,8 @@ mod responder;
 mod server_settings;
 mod session;
 mod stderr;
+#[cfg(unix)]
+mod stdio;
 mod task;
 mod views;
 mod watched;
@@ -52,6 +54,8 @@ pub use responder::Responder;
 pub use server_settings::ServerSettings;
 pub use session::Session;
 pub use stderr::{Ending, Lines, Stderr, StderrTail};
+#[cfg(unix)]
+pub use stdio::Taken;
 pub use task::{Cancellation, Cancelled};
 pub use views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,

@@ -31,8 +31,6 @@ mod pump;
 mod responder;
 mod serve;
 mod source;
-#[cfg(unix)]
-mod stdio;
 mod stream;
 mod sync;
 mod worker;
