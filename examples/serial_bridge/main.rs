@@ -12,6 +12,7 @@
 //! A board has no idea that its client was replaced: there is no connection that could end. So the bridge ends the old
 //! session before it lets the new client speak (`session`), and again when the client has gone.
 
+mod answer;
 mod bridge;
 mod flight;
 mod lines;

@@ -8,8 +8,8 @@ usage: serial_bridge PORT [OPTION...]
 PORT is a serial port, such as /dev/ttyACM0 or COM3, or tcp:HOST:PORT.
 
   --baud RATE   bits per second of the serial port (115200)
-  --settle MS   throw away what the board sends until it has said nothing for so long (100; 0: throw away nothing).
-                A board that restarts when its port is opened needs as long as it takes to start
+  --settle MS   how long the board may take to answer a ping before the client may speak; what it sends until then is
+                thrown away (5000; 0: neither)
   --no-break    do not send a break to begin with
   --no-mark     send an empty line where a session begins and ends, instead of the byte 0x04 and a line break
   --grace MS    how long the board may take to answer what is in flight when the client has left (1500)
@@ -45,7 +45,7 @@ impl Options {
         let mut options = Options {
             address: Address::Serial(String::new()),
             baud: 115_200,
-            settle: Duration::from_millis(100),
+            settle: Duration::from_millis(5000),
             sends_break: true,
             mark: true,
             grace: Duration::from_millis(1500),

@@ -7,15 +7,22 @@
 //! 2. a break, which a UART reports whatever it is receiving, and which needs no understanding of the bytes;
 //! 3. the *session mark*: the byte 0x04 (end of transmission), which can stand nowhere in JSON, and a line break. It goes
 //!    through everything that carries bytes, where a break does not: USB, TCP, pseudo-terminals;
-//! 4. what the board sends until it is quiet belongs to the old session, and is thrown away.
+//! 4. a `ping`, with an id that nobody else uses. What comes before its answer belongs to the old session, and is thrown
+//!    away. A board that is only starting gets another one, until it answers.
 //!
-//! A board takes either as `Server::reset()`. One that knows neither sees a line that is no JSON, and what it says about
-//! that is thrown away, too; its old session then ends with the next `initialize`, if it is of the era that has one.
+//! A board takes either of 2 and 3 as `Server::reset()`. One that knows neither sees a line that is no JSON, and what it
+//! says about that comes before the answer to the ping; its old session then ends with the next `initialize`, if it is of
+//! the era that has one.
+//!
+//! The ping stands where a moment of silence could: but how long is silent enough? A slow board's last line comes late,
+//! and a fast one should not be waited for. Every server answers every request that has an id, if only with an error.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::answer::Answer;
 use crate::link::Link;
 use crate::options::Options;
 use crate::sort::Sort;
@@ -23,47 +30,55 @@ use crate::sort::Sort;
 const MARK: &[u8] = b"\x04\n";
 /// Longer than a character at any usual speed.
 const BREAK: Duration = Duration::from_millis(20);
-/// A board that is never quiet must not keep the client out.
-const LONGEST_SETTLE: Duration = Duration::from_secs(2);
+/// A board that is silent for so long has not heard the ping.
+const SILENCE: Duration = Duration::from_millis(500);
 /// A board that takes nothing must not keep the bridge from ending.
 const LONGEST_END: Duration = Duration::from_millis(300);
 
 /// Ends what was, whatever it was. What the board says from now on belongs to the new client.
 pub(crate) fn begin(link: &mut Link, options: &Options) -> io::Result<Sort> {
+    let until = Instant::now() + options.settle;
     if options.sends_break {
         link.send_break(|| sleep(BREAK));
     }
-    link.write_all(boundary(options), Some(LONGEST_SETTLE))?;
+    link.write_all(boundary(options), Some(options.settle))?;
     if options.settle.is_zero() {
         return Ok(Sort::new());
     }
-    link.set_read_timeout(Some(options.settle))?;
-    let sort = settle(link, options.settle)?;
+    link.set_read_timeout(Some(SILENCE.min(options.settle)))?;
+    let sort = settle(link, until)?;
     link.set_read_timeout(None)?;
     Ok(sort)
 }
 
-/// Reads until nothing comes for as long as a read may take.
-fn settle(link: &Link, quiet: Duration) -> io::Result<Sort> {
-    let until = Instant::now() + LONGEST_SETTLE.max(quiet * 2);
-    let mut bytes = [0; 4096];
-    let mut thrown_away = 0;
-    let sort = loop {
+/// Asks until there is an answer, and throws away everything up to it.
+fn settle(link: &Link, until: Instant) -> io::Result<Sort> {
+    let (mut bytes, mut answer) = ([0; 4096], Answer::to(&ping(link, until)?));
+    loop {
         match link.read(&mut bytes) {
-            Ok(n) => {
-                thrown_away += n;
-                if Instant::now() >= until {
-                    break if bytes[..n].ends_with(b"\n") { Sort::new() } else { Sort::in_a_line() };
-                }
+            Ok(n) => answer.feed(&bytes[..n]),
+            Err(error) if error.kind() == ErrorKind::TimedOut && Instant::now() < until => {
+                // Only the last one counts: an answer to any other comes before its own.
+                answer = Answer::to(&ping(link, until)?);
             }
-            Err(error) if error.kind() == ErrorKind::TimedOut => break Sort::new(),
+            Err(error) if error.kind() == ErrorKind::TimedOut => {}
             Err(error) => return Err(error),
         }
-    };
-    if thrown_away > 0 {
-        eprintln!("serial_bridge: threw away {thrown_away} bytes that the board sent before this session");
+        if !answer.is_there() && Instant::now() >= until {
+            eprintln!("serial_bridge: the board does not answer; the client may try it all the same");
+        } else if !answer.is_there() {
+            continue;
+        }
+        return Ok(if answer.ends_a_line() { Sort::new() } else { Sort::in_a_line() });
     }
-    Ok(sort)
+}
+
+/// Returns its id.
+fn ping(link: &Link, until: Instant) -> io::Result<String> {
+    let id = format!("b{:08x}", RandomState::new().build_hasher().finish() as u32);
+    let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\"}}\n");
+    link.write_all(line.as_bytes(), Some(until.saturating_duration_since(Instant::now())))?;
+    Ok(id)
 }
 
 /// The client has gone: the board need not work for it any more. It may have gone in the middle of a line.

@@ -31,6 +31,22 @@ fn read(port: &SerialPort, n: usize) -> Vec<u8> {
     read
 }
 
+/// What a session begins with, before its ping.
+const MARK: &str = "\x04\n";
+
+/// The id in the ping that comes next.
+fn pinged(wire: &Wire, before: &str) -> String {
+    let ping = before.len() + r#"{"jsonrpc":"2.0","id":"b01234567","method":"ping"}"#.len() + 1;
+    let text = String::from_utf8(read(&wire.board, ping)).unwrap();
+    let id = text.split('"').nth(7).unwrap().to_owned();
+    assert_eq!(text, format!("{before}{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\"}}\n"));
+    id
+}
+
+fn answer(id: &str) -> String {
+    format!("{{\"jsonrpc\": \"2.0\", \"id\": \"{id}\", \"result\": {{}}}}\r\n")
+}
+
 /// Writes all of it, as fast as the other end takes it.
 fn write(port: &SerialPort, mut bytes: &[u8]) {
     while !bytes.is_empty() {
@@ -76,14 +92,31 @@ fn a_board_that_does_not_read_is_still_heard() {
 }
 
 #[test]
-fn a_board_that_is_never_quiet_does_not_keep_the_client_out() {
+fn a_board_that_is_only_starting_is_asked_again() {
     let wire = Wire::new();
     let mut desk = Desk::new(&[&wire.path]);
-    assert_eq!(read(&wire.board, 2), b"\x04\n");
+    let missed = pinged(&wire, MARK);
+    write(&wire.board, b"rst:0x1 (POWERON)\n");
+    let heard = pinged(&wire, "");
+    assert_ne!(missed, heard);
+    // It has heard both, after all: what counts is the one that was asked last.
+    write(&wire.board, answer(&missed).as_bytes());
+    thread::sleep(Duration::from_millis(50));
+    write(&wire.board, format!("{{\"id\":0}}\n{}", answer(&heard)).as_bytes());
+    thread::sleep(Duration::from_millis(50));
+    write(&wire.board, b"{\"id\":1}\n");
+    desk.expects(r#"{"id":1}"#);
+}
+
+#[test]
+fn a_board_that_never_answers_does_not_keep_the_client_out() {
+    let wire = Wire::new();
+    let mut desk = Desk::new(&[&wire.path, "--settle", "300"]);
+    pinged(&wire, MARK);
     thread::scope(|scope| {
         let chatter = scope.spawn(|| {
             // It never says a whole line while the bridge waits, and what it says looks like a message.
-            for _ in 0..150 {
+            for _ in 0..50 {
                 write(&wire.board, b"{ half ");
                 thread::sleep(Duration::from_millis(20));
             }
@@ -92,6 +125,12 @@ fn a_board_that_is_never_quiet_does_not_keep_the_client_out() {
         desk.expects(r#"{"whole":1}"#);
         chatter.join().unwrap();
     });
+    assert!(desk.killed().contains("the board does not answer"));
+    let mut desk = Desk::new(&[&wire.path, "--settle", "300"]);
+    pinged(&wire, MARK);
+    thread::sleep(Duration::from_millis(600));
+    write(&wire.board, b"{\"silent\":1}\n");
+    desk.expects(r#"{"silent":1}"#);
 }
 
 #[test]
@@ -111,8 +150,8 @@ fn a_client_that_closes_its_end_of_stdout_has_left() {
     let wire = Wire::new();
     let mut command = bridge();
     let mut child = command.arg(&wire.path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    assert_eq!(read(&wire.board, 2), b"\x04\n");
-    thread::sleep(Duration::from_millis(200));
+    let id = pinged(&wire, MARK);
+    write(&wire.board, answer(&id).as_bytes());
     drop(child.stdout.take());
     write(&wire.board, b"{}\n");
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -123,13 +162,15 @@ fn a_client_that_closes_its_end_of_stdout_has_left() {
 fn a_connection_is_a_link_like_any_other() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp:{}", listener.local_addr().unwrap());
-    let mut desk = Desk::new(&[&address, "--settle", "200"]);
+    let mut desk = Desk::new(&[&address]);
     let (mut board, _) = listener.accept().unwrap();
-    let mut mark = [0; 2];
-    board.read_exact(&mut mark).unwrap();
-    assert_eq!(mark, *b"\x04\n");
-    board.write_all(b"sult\":{}}\n").unwrap();
-    thread::sleep(Duration::from_millis(500));
+    let mut ping = [0; 53];
+    board.read_exact(&mut ping).unwrap();
+    let ping = String::from_utf8(ping.into()).unwrap();
+    assert!(ping.starts_with(MARK) && ping.ends_with("\"method\":\"ping\"}\n"), "{ping}");
+    board.write_all(b"sult\":{}}\n{\"id\":0,\"resu").unwrap();
+    thread::sleep(Duration::from_millis(50));
+    board.write_all(answer(ping.split('"').nth(7).unwrap()).as_bytes()).unwrap();
     desk.writes(b"{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"ping\"}\n");
     board.read_exact(&mut [0; 41]).unwrap();
     desk.leaves();
@@ -140,7 +181,7 @@ fn a_connection_is_a_link_like_any_other() {
     board.read_to_end(&mut left).unwrap();
     assert_eq!(left, b"\x04\n");
 
-    let mut desk = Desk::new(&[&address, "--settle", "1"]);
+    let mut desk = Desk::new(&[&address]);
     drop(listener.accept().unwrap());
     let (status, errors) = desk.ended();
     assert_eq!(status.code(), Some(1));

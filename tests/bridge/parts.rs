@@ -1,6 +1,7 @@
 //! The parts of the bridge that need no port.
 
-#[allow(dead_code)]
+#[path = "../../examples/serial_bridge/answer.rs"]
+mod answer;
 #[path = "../../examples/serial_bridge/flight.rs"]
 mod flight;
 #[path = "../../examples/serial_bridge/lines.rs"]
@@ -12,6 +13,7 @@ mod sort;
 
 use std::time::Duration;
 
+use answer::Answer;
 use flight::Flight;
 use lines::Lines;
 use options::{Address, Options, Wanted};
@@ -66,6 +68,30 @@ fn a_line_comes_out_whole_or_not_at_all() {
 }
 
 #[test]
+fn an_answer_is_found_behind_half_a_line() {
+    let text = "{\"id\":\"b17\n{\"id\":7,\"resu{\"id\":\"b1b17a\",\"result\":{}}\nlog";
+    for cut in 1..=text.len() {
+        let mut answer = Answer::to("b17a");
+        let mut there = 0;
+        for piece in text.as_bytes().chunks(cut) {
+            if !answer.is_there() {
+                answer.feed(piece);
+                there += piece.len();
+            }
+        }
+        // All of it, and no more than the piece that it ends in.
+        assert!(answer.is_there(), "{cut}");
+        let end = text.len() - 3;
+        assert!((end..end + cut).contains(&there), "{cut}: {there}");
+        assert_eq!(answer.ends_a_line(), there == end, "{cut}");
+    }
+    let mut answer = Answer::to("b17a");
+    assert!(answer.ends_a_line());
+    answer.feed(b"b17 b17a");
+    assert!(!answer.is_there() && !answer.ends_a_line());
+}
+
+#[test]
 fn a_request_is_in_flight_until_it_is_answered_or_cancelled() {
     let mut flight = Flight::default();
     for (line, left) in [
@@ -100,7 +126,7 @@ fn options_have_sensible_values_if_they_are_not_given() {
     let usual = Options {
         address: Address::Serial("/dev/ttyACM0".into()),
         baud: 115_200,
-        settle: Duration::from_millis(100),
+        settle: Duration::from_millis(5000),
         sends_break: true,
         mark: true,
         grace: Duration::from_millis(1500),
