@@ -27,7 +27,7 @@ from python_client import (
     HANDSHAKE, SDK, STATELESS, WITNESS, Failed, Problems, Sdk1, Sdk2, expect, identity, ok, refused, text_of,
 )
 
-MACHINE = ["qemu-system-arm", "-machine", "lm3s6965evb", "-display", "none", "-monitor", "none", "-serial", "pty"]
+QEMU = pathlib.Path(__file__).parents[2] / "examples" / "firmware" / "boards" / "qemu"  # it knows the board of each image
 RUN_LIMIT = 60  # seconds for one whole run
 KILLS = 20
 META = {
@@ -39,7 +39,9 @@ META = {
 @contextlib.contextmanager
 def board(image):
     """Starts the board, and gives the path of its port."""
-    process = subprocess.Popen([*MACHINE, "-kernel", image], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        [QEMU, image, "-serial", "pty"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     try:
         said, path = "", None
         while path is None:
@@ -68,6 +70,7 @@ class Bridge:
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.heard = b""
 
     def write(self, text):
         self.process.stdin.write(text.encode())
@@ -77,14 +80,22 @@ class Bridge:
         self.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
 
     def hears(self):
-        if not select.select([self.process.stdout], [], [], 10)[0]:
-            raise Failed("the board does not answer")
-        return json.loads(self.process.stdout.readline())
+        while b"\n" not in self.heard:
+            if not select.select([self.process.stdout], [], [], 10)[0]:
+                raise Failed("the board does not answer")
+            piece = os.read(self.process.stdout.fileno(), 4096)
+            if not piece:
+                raise Failed("the bridge has ended")
+            self.heard += piece
+        line, self.heard = self.heard.split(b"\n", 1)
+        return json.loads(line)
 
     def answer_to(self, number):
-        """Nothing comes before it that could belong to anybody else."""
+        """It is the next message with an id; before the first one, nothing at all comes."""
         message = self.hears()
-        expect("id of the first message", message.get("id"), number)
+        while number > 0 and "method" in message:
+            message = self.hears()
+        expect(f"id of the answer in {message}", message.get("id"), number)
         if "result" not in message:
             raise Failed(f"an error instead of a result: {message}")
         return message["result"]
@@ -110,11 +121,12 @@ def killed(command, round):
         if not stateless:
             bridge.says(method="notifications/initialized")
         bridge.says(id=1, method="tools/call", params={"name": "led_set", "arguments": {"on": True}, "_meta": meta})
-        expect("content", bridge.answer_to(1)["content"][0]["text"], "ok")
+        expect("isError of led_set", bridge.answer_to(1).get("isError", False), False)
         params = {"name": "self_test", "arguments": {}, "_meta": {**meta, "progressToken": 2}}
         bridge.says(id=2, method="tools/call", params=params)
         if round % 4 < 2:
-            expect("progress", bridge.hears().get("method"), "notifications/progress")
+            while bridge.hears().get("method") != "notifications/progress":
+                pass
         bridge.write('{"jsonrpc":"2.0","id":3,"method":"tools/ca')
         time.sleep(round * 0.005)
     finally:
@@ -129,8 +141,8 @@ async def listing(peer):
 
 async def calls(peer):
     for number in range(50):
-        content, _, is_error = await peer.call("led_set", {"on": number % 2 == 0}, timeout=10)
-        expect("led_set", (text_of(content), bool(is_error)), ("ok", False))
+        _, _, is_error = await peer.call("led_set", {"on": number % 2 == 0}, timeout=10)
+        expect("isError of led_set", bool(is_error), False)
     ok("50 calls in a row")
     for name, arguments in (("led_set", {"on": "yes"}), ("led_set", {})):
         code = await refused(peer, name, arguments)

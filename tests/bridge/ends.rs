@@ -164,6 +164,7 @@ fn a_connection_is_a_link_like_any_other() {
     let address = format!("tcp:{}", listener.local_addr().unwrap());
     let mut desk = Desk::new(&[&address]);
     let (mut board, _) = listener.accept().unwrap();
+    board.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut ping = [0; 53];
     board.read_exact(&mut ping).unwrap();
     let ping = String::from_utf8(ping.into()).unwrap();
