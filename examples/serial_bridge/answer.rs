@@ -6,39 +6,30 @@
 /// An answer that is waited for.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    id: Vec<u8>,
+    id: String,
     /// What has come last, as much as may be the beginning of the id.
     last: Vec<u8>,
-    found: bool,
-    line_ends: bool,
-    whole: bool,
+    id_came: bool,
 }
 
 impl Answer {
-    /// The id is letters and digits only, and stands nowhere else.
-    pub(crate) fn to(id: &str) -> Answer {
-        Answer { id: id.into(), last: Vec::new(), found: false, line_ends: true, whole: false }
+    /// The id is plain letters and digits, and stands nowhere else.
+    pub(crate) fn to(id: String) -> Answer {
+        Answer { id, last: Vec::new(), id_came: false }
     }
 
-    pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.line_ends = byte == b'\n';
-            self.whole |= self.found && self.line_ends;
+    /// What of the next bytes stands behind the answer and its line break; `None` if that is not there yet.
+    pub(crate) fn behind<'b>(&mut self, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        for (at, &byte) in bytes.iter().enumerate() {
+            if self.id_came && byte == b'\n' {
+                return Some(&bytes[at + 1..]);
+            }
             self.last.push(byte);
-            self.found |= self.last == self.id;
-            if self.last.len() >= self.id.len() {
+            self.id_came |= self.last == self.id.as_bytes();
+            if self.last.len() == self.id.len() {
                 self.last.remove(0);
             }
         }
-    }
-
-    /// All of it, and its line break.
-    pub(crate) fn is_there(&self) -> bool {
-        self.whole
-    }
-
-    /// Nothing has come behind the last line break.
-    pub(crate) fn ends_a_line(&self) -> bool {
-        self.line_ends
+        None
     }
 }

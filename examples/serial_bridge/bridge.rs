@@ -10,7 +10,7 @@ use crate::flight::Flight;
 use crate::lines::Lines;
 use crate::link::Link;
 use crate::options::Options;
-use crate::session;
+use crate::session::{self, Beginning};
 use crate::sort::{Kind, Sort};
 
 /// What a direction tells about itself.
@@ -41,13 +41,13 @@ impl Shared {
 /// # Errors
 /// The board has gone. That the client has gone is how every session ends.
 pub(crate) fn run(mut link: Link, options: &Options) -> Result<(), String> {
-    let sort = session::begin(&mut link, options).map_err(gone)?;
+    let beginning = session::begin(&mut link, options).map_err(gone)?;
     let shared = Arc::new(Shared { link, flight: Mutex::default() });
     let (tell, news) = channel();
     let (to_board, told) = (Arc::clone(&shared), tell.clone());
     thread::spawn(move || told.send(client_to_board(&to_board)));
     let to_client = Arc::clone(&shared);
-    thread::spawn(move || tell.send(board_to_client(&to_client, sort, &tell)));
+    thread::spawn(move || tell.send(board_to_client(&to_client, &beginning, &tell)));
     carry(&news, &shared, options)?;
     // The threads may wait in a call that nothing interrupts but the end of the process.
     session::end(&shared.link, options);
@@ -100,32 +100,41 @@ fn client_to_board(shared: &Shared) -> News {
     }
 }
 
-fn board_to_client(shared: &Shared, mut sort: Sort, tell: &Sender<News>) -> News {
-    let (mut output, mut bytes, mut lines) = (stdout().lock(), [0; 4096], Lines::default());
+fn board_to_client(shared: &Shared, beginning: &Beginning, tell: &Sender<News>) -> News {
+    let mut sort = if beginning.in_a_line { Sort::in_a_line() } else { Sort::new() };
+    let mut lines = Lines::default();
+    let mut pass_on =
+        |bytes: &[u8]| sort.pieces(bytes, |kind, piece| pass(shared, &mut lines, kind, piece, tell));
+    let mut bytes = [0; 4096];
+    let mut passed = pass_on(&beginning.bytes);
     loop {
-        let n = match shared.link.read(&mut bytes) {
-            Ok(n) => n,
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
-            Err(error) => return News::BoardGone(error),
-        };
-        let mut written = Ok(());
-        sort.pieces(&bytes[..n], |kind, piece| match kind {
-            Kind::Message if written.is_ok() => {
-                written = output.write_all(piece).and_then(|()| output.flush());
-                lines.feed(piece, |line| {
-                    let mut flight = shared.flight();
-                    flight.received(line);
-                    if flight.len() == 0 {
-                        let _ = tell.send(News::AllAnswered);
-                    }
-                });
-            }
-            Kind::Message => {}
-            // Nobody need read it.
-            Kind::Other => drop(stderr().write_all(piece)),
-        });
-        if written.is_err() {
+        if passed.is_err() {
             return News::ClientGone;
         }
+        match shared.link.read(&mut bytes) {
+            Ok(n) => passed = pass_on(&bytes[..n]),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+            Err(error) => return News::BoardGone(error),
+        }
     }
+}
+
+/// Passes a piece on to where it belongs.
+fn pass(shared: &Shared, lines: &mut Lines, kind: Kind, piece: &[u8], tell: &Sender<News>) -> io::Result<()> {
+    if kind == Kind::Other {
+        // Nobody need read it.
+        let _ = stderr().write_all(piece);
+        return Ok(());
+    }
+    let mut output = stdout().lock();
+    output.write_all(piece)?;
+    output.flush()?;
+    lines.feed(piece, |line| {
+        let mut flight = shared.flight();
+        flight.received(line);
+        if flight.len() == 0 {
+            let _ = tell.send(News::AllAnswered);
+        }
+    });
+    Ok(())
 }

@@ -25,7 +25,6 @@ use std::time::{Duration, Instant};
 use crate::answer::Answer;
 use crate::link::Link;
 use crate::options::Options;
-use crate::sort::Sort;
 
 const MARK: &[u8] = b"\x04\n";
 /// Longer than a character at any usual speed.
@@ -35,41 +34,52 @@ const SILENCE: Duration = Duration::from_millis(500);
 /// A board that takes nothing must not keep the bridge from ending.
 const LONGEST_END: Duration = Duration::from_millis(300);
 
+/// What a session begins with.
+#[derive(Default)]
+pub(crate) struct Beginning {
+    /// What of the board's output has come already.
+    pub(crate) bytes: Vec<u8>,
+    /// It goes on in the middle of a line.
+    pub(crate) in_a_line: bool,
+}
+
 /// Ends what was, whatever it was. What the board says from now on belongs to the new client.
-pub(crate) fn begin(link: &mut Link, options: &Options) -> io::Result<Sort> {
+pub(crate) fn begin(link: &mut Link, options: &Options) -> io::Result<Beginning> {
     let until = Instant::now() + options.settle;
     if options.sends_break {
         link.send_break(|| sleep(BREAK));
     }
     link.write_all(boundary(options), Some(options.settle))?;
     if options.settle.is_zero() {
-        return Ok(Sort::new());
+        return Ok(Beginning::default());
     }
     link.set_read_timeout(Some(SILENCE.min(options.settle)))?;
-    let sort = settle(link, until)?;
+    let beginning = settle(link, until)?;
     link.set_read_timeout(None)?;
-    Ok(sort)
+    Ok(beginning)
 }
 
 /// Asks until there is an answer, and throws away everything up to it.
-fn settle(link: &Link, until: Instant) -> io::Result<Sort> {
-    let (mut bytes, mut answer) = ([0; 4096], Answer::to(&ping(link, until)?));
+fn settle(link: &Link, until: Instant) -> io::Result<Beginning> {
+    let mut answer = Answer::to(ping(link, until)?);
+    let (mut bytes, mut in_a_line) = ([0; 4096], false);
     loop {
         match link.read(&mut bytes) {
-            Ok(n) => answer.feed(&bytes[..n]),
-            Err(error) if error.kind() == ErrorKind::TimedOut && Instant::now() < until => {
-                // Only the last one counts: an answer to any other comes before its own.
-                answer = Answer::to(&ping(link, until)?);
+            Ok(n) => {
+                if let Some(rest) = answer.behind(&bytes[..n]) {
+                    return Ok(Beginning { bytes: rest.into(), in_a_line: false });
+                }
+                in_a_line = !bytes[..n].ends_with(b"\n");
             }
-            Err(error) if error.kind() == ErrorKind::TimedOut => {}
-            Err(error) => return Err(error),
+            Err(error) if error.kind() != ErrorKind::TimedOut => return Err(error),
+            // Only the last one counts: an answer to any other comes before its own.
+            Err(_) if Instant::now() < until => answer = Answer::to(ping(link, until)?),
+            Err(_) => {}
         }
-        if !answer.is_there() && Instant::now() >= until {
+        if Instant::now() >= until {
             eprintln!("serial_bridge: the board does not answer; the client may try it all the same");
-        } else if !answer.is_there() {
-            continue;
+            return Ok(Beginning { bytes: Vec::new(), in_a_line });
         }
-        return Ok(if answer.ends_a_line() { Sort::new() } else { Sort::in_a_line() });
     }
 }
 

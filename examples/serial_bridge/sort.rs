@@ -39,8 +39,12 @@ impl Sort {
         Sort { at: At::Inside(Kind::Other) }
     }
 
-    /// Gives each piece of `bytes` to `take`, in order, and none of them twice.
-    pub(crate) fn pieces(&mut self, mut bytes: &[u8], mut take: impl FnMut(Kind, &[u8])) {
+    /// Gives each piece of `bytes` to `take`, in order, and none of them twice; none behind one that `take` cannot take.
+    pub(crate) fn pieces<E>(
+        &mut self,
+        mut bytes: &[u8],
+        mut take: impl FnMut(Kind, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         while let Some(&first) = bytes.first() {
             match self.at {
                 At::Start if first == b'[' => {
@@ -48,19 +52,19 @@ impl Sort {
                 }
                 At::Start if first == b'{' => self.at = At::Inside(Kind::Message),
                 At::Start if first <= b' ' => {
-                    take(Kind::Other, &bytes[..1]);
+                    take(Kind::Other, &bytes[..1])?;
                     bytes = &bytes[1..];
                 }
                 At::Start => self.at = At::Inside(Kind::Other),
                 At::Bracket => {
                     let kind = if first == b'{' { Kind::Message } else { Kind::Other };
-                    take(kind, b"[");
+                    take(kind, b"[")?;
                     self.at = At::Inside(kind);
                 }
                 At::Inside(kind) => {
                     let end = bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
                     let (line, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
-                    take(kind, line);
+                    take(kind, line)?;
                     bytes = rest;
                     if end.is_some() {
                         self.at = At::Start;
@@ -68,5 +72,6 @@ impl Sort {
                 }
             }
         }
+        Ok(())
     }
 }

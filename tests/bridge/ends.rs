@@ -101,10 +101,7 @@ fn a_board_that_is_only_starting_is_asked_again() {
     assert_ne!(missed, heard);
     // It has heard both, after all: what counts is the one that was asked last.
     write(&wire.board, answer(&missed).as_bytes());
-    thread::sleep(Duration::from_millis(50));
-    write(&wire.board, format!("{{\"id\":0}}\n{}", answer(&heard)).as_bytes());
-    thread::sleep(Duration::from_millis(50));
-    write(&wire.board, b"{\"id\":1}\n");
+    write(&wire.board, format!("{{\"id\":0}}\n{}{{\"id\":1}}\n", answer(&heard)).as_bytes());
     desk.expects(r#"{"id":1}"#);
 }
 
@@ -116,7 +113,7 @@ fn a_board_that_never_answers_does_not_keep_the_client_out() {
     thread::scope(|scope| {
         let chatter = scope.spawn(|| {
             // It never says a whole line while the bridge waits, and what it says looks like a message.
-            for _ in 0..50 {
+            for _ in 0..100 {
                 write(&wire.board, b"{ half ");
                 thread::sleep(Duration::from_millis(20));
             }
@@ -128,8 +125,10 @@ fn a_board_that_never_answers_does_not_keep_the_client_out() {
     assert!(desk.killed().contains("the board does not answer"));
     let mut desk = Desk::new(&[&wire.path, "--settle", "300"]);
     pinged(&wire, MARK);
-    thread::sleep(Duration::from_millis(600));
-    write(&wire.board, b"{\"silent\":1}\n");
+    // Half a line, and then silence: what comes next is the rest of it.
+    write(&wire.board, b"{\"half\":");
+    thread::sleep(Duration::from_millis(1500));
+    write(&wire.board, b"{}}\n{\"silent\":1}\n");
     desk.expects(r#"{"silent":1}"#);
 }
 

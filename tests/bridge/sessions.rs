@@ -112,9 +112,10 @@ fn what_is_in_flight_when_the_client_leaves_is_answered() {
     assert_eq!(desk.ended().0.code(), Some(0));
     assert!(left.elapsed().as_secs() < 10, "a cancelled request is not waited for");
     // At the end there is a mark, too: nothing of this session is left on the board.
-    let mut next = Desk::new(&[&board.path]);
-    next.connects(Era::Stateless);
-    assert_eq!(board.resets(), 3);
+    while board.resets() < 2 {
+        assert!(left.elapsed().as_secs() < 20);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
 }
 
 #[test]
