@@ -66,6 +66,8 @@ fn no_byte_is_lost_or_changed_in_either_direction() {
     let mut input = desk.input();
     let sent = bytes.clone();
     let writer = thread::spawn(move || input.write_all(&sent).map(|()| input).unwrap());
+    // Until everything on the way is full, so that writes are taken in part.
+    thread::sleep(Duration::from_millis(300));
     assert!(read(&wire.board, bytes.len()) == bytes);
     let text: String = (0..20_000).map(|n| format!("{{{n} päivää \t{{}} ")).collect();
     thread::scope(|scope| {
@@ -151,6 +153,8 @@ fn a_client_that_closes_its_end_of_stdout_has_left() {
     let mut child = command.arg(&wire.path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let id = pinged(&wire, MARK);
     write(&wire.board, answer(&id).as_bytes());
+    // It is not the end of its input that it hears of.
+    let _kept = child.stdin.take();
     drop(child.stdout.take());
     write(&wire.board, b"{}\n");
     assert_eq!(child.wait().unwrap().code(), Some(0));
