@@ -161,6 +161,7 @@ impl Connector {
         let unwanted = CloseOnDrop(&hub);
         // Without a report it has panicked, in an observer maybe.
         let details = connected.await.unwrap_or(Err(ConnectError::Closed(None)))?;
+        // From here on it is the handle that closes.
         std::mem::forget(unwanted);
         Ok(hub.handle(details))
     }
@@ -210,7 +211,9 @@ impl Connector {
                 Step::Woken => {}
                 Step::Event => match session.event(&mut client) {
                     Some(Ok(details)) => {
-                        report.take().map(|report| report.send(Ok(details)));
+                        if let Some(report) = report.take() {
+                            let _ = report.send(Ok(details));
+                        }
                         outcome = Ok(());
                     }
                     Some(Err(error)) => outcome = Err(error),
