@@ -306,7 +306,8 @@ async fn refusals_and_ends_while_connecting_are_told_apart() {
     let connector = Connector::new("test", "1").connect(Connect::Handshake).stream(here);
     assert!(timeout(Duration::from_millis(20), connector).await.is_err());
     assert!(server.line().await.contains("initialize"));
-    assert_eq!(timeout(SOON, server.lines.next_line()).await.unwrap().unwrap(), None);
+    let end = timeout(Duration::from_secs(10), server.lines.next_line()).await;
+    assert_eq!(end.expect("sooner than a server may take to answer").unwrap(), None);
 }
 
 #[tokio::test]
