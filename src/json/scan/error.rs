@@ -22,7 +22,8 @@ pub enum ScanErrorKind {
     TooDeep,
     /// The text ends too early.
     Incomplete,
-    /// Said of lines only: whoever sent or carried it has lost a part of it, and put the byte `CAN` (0x18) there.
+    /// Said of lines only: whoever sent or carried it has lost a part of it, and put the byte `CAN` (0x18) there. See
+    /// [`Receive::filled`](crate::Receive::filled).
     GivenUp,
 }
 
