@@ -133,7 +133,9 @@ fn shorten(text: &str, names: &Names) -> String {
     while let Some(first) = rest.chars().next() {
         let run = rest.len() - rest.trim_start_matches(first).len();
         let times = run / first.len_utf8();
-        if times >= 48 {
+        if first.is_ascii_control() {
+            short.push_str(&format!("\\x{:02x}", u32::from(first)).repeat(times));
+        } else if times >= 48 {
             short.push_str(&format!("${{{first}*{times}}}"));
         } else {
             short.push_str(&rest[..run]);

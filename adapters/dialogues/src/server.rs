@@ -38,7 +38,7 @@ static ONE_FEATURE: [&dyn Feature; 1] = [&FEW];
 static ALWAYS: Tools = Tools::new(&[
     Tool::new("echo", "{}"),
     Tool::new("add", "{}").output_schema(r#"{"type":"object"}"#),
-    Tool::new("mixed", "{}"),
+    Tool::new("mixed", "{\"type\":\n\"object\",\r\n\"$defs\":{\"b\":1,\"a\":1.50}}"),
 ])
 .always_structured_content();
 static ALWAYS_FEATURES: [&dyn Feature; 1] = [&ALWAYS];
