@@ -117,6 +117,10 @@ fn say(dialogue: &Dialogue, waits: bool) -> Vec<(usize, String)> {
     }
     wire.finish().unwrap_or_else(end);
     note(&wire, last);
+    let has_ended = steps.iter().any(|(_, step)| matches!(step, Step::End | Step::Gone));
+    if let Some((_, text)) = said.last_mut().filter(|(_, text)| !text.is_empty() && !has_ended) {
+        text.insert_str(0, "~ end\n");
+    }
     said
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn ways(dialogue: &Dialogue) -> Vec<Way> {
     let fits = Way { grown: false, ..plain };
     ways.extend([fits, Way { ahead: true, ..fits }, Way { spare: 1, ahead: true, ..fits }]);
     let is_large = dialogue.longest() > 10_000;
-    let widths: &[usize] = if is_large { &[1, 4096] } else { &[1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 31, 64] };
+    let widths: &[usize] = if is_large { &[60_000] } else { &[1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 31, 64] };
     for &width in widths {
         ways.push(Way { read: width, write: width, ..fits });
         ways.push(Way { read: width, write: width, ahead: true, reads_first: true, ..plain });

@@ -4,12 +4,14 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::direct::compare;
-use crate::format::{Dialogue, Step};
+use crate::format::{Dialogue, Step, all};
 use crate::subject::Subject;
 
 /// How a partner behaves. Only one that leaves may make a difference.
@@ -88,6 +90,36 @@ pub fn over(
     compare(&written, &lines, &heard, &events).map_err(named)
 }
 
+/// Where a partner speaks. Dropping it ends what the machine reads.
+pub trait Speak: Write {
+    /// From now on nobody reads what the machine writes, either.
+    fn hang_up(&mut self);
+}
+
+/// Runs every dialogue over an adapter, in every manner, many at a time.
+///
+/// # Panics
+/// One fails: with all that have failed.
+pub fn all_over(adapter: impl Fn(&mut Subject<'static>, UnixStream) + Clone + Send + Sync + 'static) {
+    let dialogues = all();
+    let next = AtomicUsize::new(0);
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while let Some(dialogue) = dialogues.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    for manner in Manner::ALL {
+                        let outcome = over(dialogue, manner, adapter.clone());
+                        failed.lock().expect("no thread has panicked").extend(outcome.err());
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().expect("no thread has panicked");
+    assert!(failed.is_empty(), "{} have failed:\n\n{}", failed.len(), failed.join("\n\n"));
+}
+
 /// A side of a socket that ends when it is dropped, whoever still holds the other one.
 #[derive(Debug)]
 pub struct Half(pub UnixStream);
@@ -102,6 +134,12 @@ impl Write for Half {
     }
 }
 
+impl Speak for Half {
+    fn hang_up(&mut self) {
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
+}
+
 impl Drop for Half {
     fn drop(&mut self) {
         let _ = self.0.shutdown(Shutdown::Write);
@@ -109,7 +147,6 @@ impl Drop for Half {
 }
 
 /// Says the part of the peer on any two streams, and gives back the lines that the machine has written until its end.
-/// Dropping `output` has to end it.
 ///
 /// # Errors
 /// The machine does not write what the peer waits for, or does not end.
@@ -117,7 +154,7 @@ pub fn play(
     dialogue: &Dialogue,
     manner: Manner,
     input: impl Read + Send + 'static,
-    output: impl Write,
+    output: impl Speak,
 ) -> Result<Vec<Vec<u8>>, String> {
     let (sender, lines) = channel();
     let pause = if manner == Manner::Stalls { Duration::from_millis(15) } else { Duration::ZERO };
@@ -177,7 +214,7 @@ impl Partner {
         Ok(())
     }
 
-    fn speak(&mut self, dialogue: &Dialogue, manner: Manner, output: impl Write) -> Result<(), String> {
+    fn speak(&mut self, dialogue: &Dialogue, manner: Manner, output: impl Speak) -> Result<(), String> {
         let mut output = Some(output);
         let mut lines = 0;
         let mut left = match manner {
@@ -200,10 +237,16 @@ impl Partner {
                         say(&bytes[..most], manner, output);
                     }
                     if left == 0 {
+                        output.iter_mut().for_each(Speak::hang_up);
                         return Ok(());
                     }
                 }
-                Step::End | Step::Gone => output = None,
+                Step::End => output = None,
+                Step::Gone => {
+                    self.wait_for(lines)?;
+                    output.iter_mut().for_each(Speak::hang_up);
+                    output = None;
+                }
                 Step::Closed => {}
                 Step::Time(_) if matches!(manner, Manner::Leaves(_)) => {}
                 Step::Time(time) => {

@@ -18,6 +18,8 @@ pub struct Subject<'b> {
     host: Host<'b>,
     /// What the host does after how many events.
     commands: VecDeque<(usize, String)>,
+    /// The events that it waits for: after others it does nothing any more.
+    expected: Vec<String>,
     begun: bool,
     heard: Vec<String>,
     /// What it has heard and done, in order, as it is written.
@@ -73,17 +75,15 @@ impl<'b> Subject<'b> {
                 Host::Client(client::Host::new(client, setup.word("asked").unwrap_or_default()))
             }
         };
-        let (commands, heard, log) = Default::default();
-        let mut subject = Subject { host, commands, begun: false, heard, log };
-        let mut events = 0;
+        let (mut commands, mut expected) = (VecDeque::new(), Vec::new());
         for (_, step) in &dialogue.steps {
             match step {
-                Step::Event(_) => events += 1,
-                Step::Host(command) => subject.commands.push_back((events, command.clone())),
+                Step::Event(event) => expected.push(event.clone()),
+                Step::Host(command) => commands.push_back((expected.len(), command.clone())),
                 _ => {}
             }
         }
-        subject
+        Subject { host, commands, expected, begun: false, heard: Vec::new(), log: Vec::new() }
     }
 
     /// The machine, for whoever moves its bytes.
@@ -123,7 +123,8 @@ impl<'b> Subject<'b> {
     /// Does what is due.
     fn act(&mut self) {
         while let Some((after, command)) = self.commands.pop_front() {
-            if after > self.heard.len() || self.command(&command) == Err(NotNow::Busy) {
+            let is_time = self.heard.get(..after).is_some_and(|heard| self.expected.starts_with(heard));
+            if !is_time || self.command(&command) == Err(NotNow::Busy) {
                 // There will be an event: that there is room.
                 self.commands.push_front((after, command));
                 return;
