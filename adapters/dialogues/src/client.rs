@@ -38,7 +38,12 @@ impl<'b> Host<'b> {
         let Host { client, manner, asked, needed, deferred, .. } = self;
         let event = client.event()?;
         let name = |ticket| asked.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str());
-        let text = text::describe(&event, &name).0;
+        let mut text = text::describe(&event, &name).0;
+        if let Event::Connected(connected) = &event
+            && let Some(name) = connected.server().name()
+        {
+            text.push_str(&format!(" to {name}"));
+        }
         match event {
             Event::Room => return None,
             Event::Asked(asked) => deferred.extend(answer(asked, manner)),

@@ -143,6 +143,10 @@ impl<'b> Wire<'b> {
             Step::Time(time) => self.now = self.now.plus(Millis(*time)),
             Step::End => self.ended = true,
             Step::Gone => (self.ended, self.gone) = (true, true),
+            Step::Again => {
+                self.subject.connect_again();
+                (self.ended, self.told_end, self.gone, self.closed) = (false, false, false, false);
+            }
             Step::Closed if !self.closed => return Err("the machine has not closed the connection".into()),
             _ => {}
         }

@@ -48,6 +48,8 @@ pub enum Step {
     Gone,
     /// The machine has ended the connection.
     Closed,
+    /// There is a new connection, for the same machine.
+    Again,
 }
 
 impl Step {
@@ -70,6 +72,12 @@ impl Dialogue {
     #[must_use]
     pub fn time(&self) -> u64 {
         self.steps.iter().map(|(_, step)| if let Step::Time(time) = step { *time } else { 0 }).sum()
+    }
+
+    /// Whether all of it happens on one connection.
+    #[must_use]
+    pub fn is_one_connection(&self) -> bool {
+        !self.steps.iter().any(|(_, step)| *step == Step::Again)
     }
 
     /// Whether this is about a server.
@@ -207,6 +215,7 @@ fn step(text: &str, names: &Names, at: &str) -> Step {
         ("~", "end") => Step::End,
         ("~", "gone") => Step::Gone,
         ("~", "closed") => Step::Closed,
+        ("~", "again") => Step::Again,
         ("~", _) => {
             let time = rest.strip_suffix(" ms").and_then(|time| time.parse().ok());
             Step::Time(time.unwrap_or_else(|| panic!("{at}: what is {text:?}?")))

@@ -101,7 +101,8 @@ pub trait Speak: Write {
 /// # Panics
 /// One fails: with all that have failed.
 pub fn all_over(adapter: impl Fn(&mut Subject<'static>, UnixStream) + Clone + Send + Sync + 'static) {
-    let dialogues = all();
+    let mut dialogues = all();
+    dialogues.retain(Dialogue::is_one_connection);
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -247,7 +248,7 @@ impl Partner {
                     output.iter_mut().for_each(Speak::hang_up);
                     output = None;
                 }
-                Step::Closed => {}
+                Step::Closed | Step::Again => {}
                 Step::Time(_) if matches!(manner, Manner::Leaves(_)) => {}
                 Step::Time(time) => {
                     self.wait_for(lines)?;

@@ -190,7 +190,7 @@ impl Setup {
         } else {
             format!(
                 "< …\n> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"{revision}\",\"capabilities\":{capabilities},\
-                 \"serverInfo\":{{\"name\":\"s\",\"version\":\"1\"}}}}}}\n< …\n! connected {revision}\n"
+                 \"serverInfo\":{{\"name\":\"s\",\"version\":\"1\"}}}}}}\n< …\n! connected {revision} to s\n"
             )
         }
     }

@@ -148,6 +148,14 @@ impl<'b> Subject<'b> {
         outcome
     }
 
+    /// There is a new connection.
+    pub(crate) fn connect_again(&mut self) {
+        match &mut self.host {
+            Host::Server(host) => host.server.reset(),
+            Host::Client(host) => host.client.reconnect(),
+        }
+    }
+
     /// Does nothing by itself.
     pub(crate) fn wait_for_commands(&mut self) {
         self.commands.clear();
