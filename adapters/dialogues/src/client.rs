@@ -62,7 +62,12 @@ impl<'b> Host<'b> {
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let Host { client, asked, deferred, calls, needed, .. } = self;
         let known = |name: &str| {
-            asked.iter().rev().find(|it| it.1 == name).unwrap_or_else(|| panic!("{text}: {name} was never asked")).0
+            asked
+                .iter()
+                .rev()
+                .find(|it| it.1 == name)
+                .unwrap_or_else(|| panic!("{text}: {name} was never asked"))
+                .0
         };
         let ticket = match word {
             "call" => {
@@ -80,7 +85,9 @@ impl<'b> Host<'b> {
             },
             "read" => client.read_resource(rest, options)?,
             "get" => client.get_prompt(first, &[("who", last)], options)?,
-            "complete" => client.complete(Reference::Prompt(first), "how", last, &[("who", "Ada")], options)?,
+            "complete" => {
+                client.complete(Reference::Prompt(first), "how", last, &[("who", "Ada")], options)?
+            }
             "subscribe" => client.subscribe(rest, options)?,
             "unsubscribe" => client.unsubscribe(rest, options)?,
             "level" => client.set_log_level(level(rest), options)?,

@@ -64,7 +64,8 @@ pub fn check(dialogue: &Dialogue) -> Result<(), String> {
 /// # Errors
 /// What was said, and what should have been.
 pub fn run(dialogue: &Dialogue, way: Way) -> Result<(), String> {
-    let smallest = if dialogue.setup.word("line").is_some() { rx(dialogue) } else { dialogue.longest().max(160) };
+    let smallest =
+        if dialogue.setup.word("line").is_some() { rx(dialogue) } else { dialogue.longest().max(160) };
     let (mut lent_rx, mut lent_tx) = (vec![0; smallest + way.spare], vec![0; tx(dialogue)]);
     let (rx, tx): (Buffer<'_>, Buffer<'_>) = if way.grown {
         (Buffer::grown(rx(dialogue) + way.spare), Buffer::grown(tx(dialogue)))

@@ -74,10 +74,10 @@ impl Dialogue {
         self.steps.iter().map(|(_, step)| if let Step::Time(time) = step { *time } else { 0 }).sum()
     }
 
-    /// Whether all of it happens on one connection.
+    /// Whether it can take place over an adapter: it has one connection, and time that cannot be made up.
     #[must_use]
-    pub fn is_one_connection(&self) -> bool {
-        !self.steps.iter().any(|(_, step)| *step == Step::Again)
+    pub fn is_for_adapters(&self) -> bool {
+        self.setup.word("exact").is_none() && !self.steps.iter().any(|(_, step)| *step == Step::Again)
     }
 
     /// Whether this is about a server.
@@ -168,8 +168,7 @@ pub fn parse(file: &str, text: &str) -> Vec<Dialogue> {
             }
         } else if let Some((line, title, cited)) = title.take() {
             let setup = Setup::parse(text, &at);
-            let steps: Vec<_> =
-                setup.prelude().lines().map(|text| (line, step(text, &names, &at))).collect();
+            let steps: Vec<_> = setup.prelude().lines().map(|text| (line, step(text, &names, &at))).collect();
             let (file, prelude, names) = (file.to_owned(), steps.len(), names.clone());
             found.push(Dialogue { file, line, title, setup, prelude, steps, cited, names });
         } else if !text.trim().is_empty() {

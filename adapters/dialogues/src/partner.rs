@@ -10,6 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mcp_proto::json::Json;
+
 use crate::direct::compare;
 use crate::format::{Dialogue, Step, all};
 use crate::subject::Subject;
@@ -66,6 +68,19 @@ pub fn over(
     manner: Manner,
     adapter: impl FnOnce(&mut Subject<'static>, UnixStream) + Send + 'static,
 ) -> Result<(), String> {
+    over_within(LIMIT, dialogue, manner, adapter)
+}
+
+/// The same within this time.
+///
+/// # Errors
+/// As [`over`].
+pub fn over_within(
+    limit: Duration,
+    dialogue: &Dialogue,
+    manner: Manner,
+    adapter: impl FnOnce(&mut Subject<'static>, UnixStream) + Send + 'static,
+) -> Result<(), String> {
     let named = |why: String| format!("{}\n{manner:?}\n{why}", dialogue.name());
     let (here, there) = UnixStream::pair().map_err(|error| error.to_string())?;
     let (done, is_done) = channel();
@@ -76,15 +91,19 @@ pub fn over(
         let _ = done.send(subject.heard().to_vec());
     });
     let input = here.try_clone().map_err(|error| error.to_string())?;
-    let written = play(dialogue, manner, input, Half(here)).map_err(named)?;
-    let heard = match is_done.recv_timeout(LIMIT) {
+    let written = play(limit, dialogue, manner, input, Half(here)).map_err(named)?;
+    let heard = match is_done.recv_timeout(limit) {
         Ok(heard) => heard,
         Err(RecvTimeoutError::Timeout) => return Err(named("the adapter does not come back".into())),
         Err(RecvTimeoutError::Disconnected) => return Err(named("the adapter has panicked".into())),
     };
     let (lines, events) = dialogue.expected();
     if matches!(manner, Manner::Leaves(_)) {
-        return Ok(());
+        // When it noticed is for the adapter to say. But no line is cut off, and none is damaged.
+        let is_whole = |line: &&Vec<u8>| line.ends_with(b"\n") && Json::parse(line).is_ok();
+        let broken = written.iter().find(|line| !is_whole(line));
+        return broken
+            .map_or(Ok(()), |line| Err(named(format!("written: {}", String::from_utf8_lossy(line)))));
     }
     let written: Vec<&[u8]> = written.iter().map(Vec::as_slice).collect();
     compare(&written, &lines, &heard, &events).map_err(named)
@@ -102,7 +121,7 @@ pub trait Speak: Write {
 /// One fails: with all that have failed.
 pub fn all_over(adapter: impl Fn(&mut Subject<'static>, UnixStream) + Clone + Send + Sync + 'static) {
     let mut dialogues = all();
-    dialogues.retain(Dialogue::is_one_connection);
+    dialogues.retain(Dialogue::is_for_adapters);
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -152,6 +171,7 @@ impl Drop for Half {
 /// # Errors
 /// The machine does not write what the peer waits for, or does not end.
 pub fn play(
+    limit: Duration,
     dialogue: &Dialogue,
     manner: Manner,
     input: impl Read + Send + 'static,
@@ -164,7 +184,7 @@ pub fn play(
         thread::sleep(pause);
         listen(input, chunk, &|line| sender.send(line).is_ok());
     });
-    let mut partner = Partner { lines, written: Vec::new(), ends: Instant::now() + LIMIT };
+    let mut partner = Partner { lines, written: Vec::new(), ends: Instant::now() + limit };
     partner.speak(dialogue, manner, output)?;
     partner.wait_for(usize::MAX)?;
     Ok(partner.written)
@@ -248,6 +268,8 @@ impl Partner {
                     output.iter_mut().for_each(Speak::hang_up);
                     output = None;
                 }
+                // It closes by itself: nothing that is said here may be what makes it do so.
+                Step::Closed if !matches!(manner, Manner::Leaves(_)) => self.wait_for(usize::MAX)?,
                 Step::Closed | Step::Again => {}
                 Step::Time(_) if matches!(manner, Manner::Leaves(_)) => {}
                 Step::Time(time) => {

@@ -27,7 +27,7 @@ static RESOURCES: Resources = Resources::new(&[Resource::new("note:one", "one")]
     .list_changed()
     .subscribe();
 static PROMPTS: Prompts = Prompts::new(&[
-    Prompt::new("greet").arguments(&[Argument::new("who").required(), Argument::new("how").values(&HOW)]),
+    Prompt::new("greet").arguments(&[Argument::new("who").required(), Argument::new("how").values(&HOW)])
 ])
 .list_changed();
 static HOW: [&str; 3] = ["kindly", "kindlier", "loudly"];
@@ -107,7 +107,9 @@ impl<'b> Host<'b> {
                         Ok(ticket) => kept.push(ticket),
                         Err(read) => read.busy(),
                     },
-                    "note:ask" if read.input("k").is_none() => read.needs_input(&[("k", input("roots"))], None),
+                    "note:ask" if read.input("k").is_none() => {
+                        read.needs_input(&[("k", input("roots"))], None)
+                    }
                     "note:ask" => read.text("asked"),
                     _ => read.not_found(),
                 }
@@ -141,7 +143,9 @@ impl<'b> Host<'b> {
                 let number = number(asked, answered.ticket());
                 match answered.outcome() {
                     Outcome::Result(result) => match ElicitAnswer::of(result) {
-                        Some(answer) => format!("answered {number} {:?} {}", answer.action(), answer.content()),
+                        Some(answer) => {
+                            format!("answered {number} {:?} {}", answer.action(), answer.content())
+                        }
                         None => format!("answered {number} {result}"),
                     },
                     Outcome::Error(error) => format!("answered {number} error {error}"),
@@ -158,7 +162,8 @@ impl<'b> Host<'b> {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let Host { server, kept, asked } = self;
-        let ticket = |all: &[Ticket]| all[first.parse::<usize>().unwrap_or_else(|_| panic!("what is {text}?"))];
+        let ticket =
+            |all: &[Ticket]| all[first.parse::<usize>().unwrap_or_else(|_| panic!("what is {text}?"))];
         match word {
             "answer" => server.reply(ticket(kept))?.text(last),
             "error" => server.reply(ticket(kept))?.error(7, last),
@@ -276,7 +281,9 @@ fn ask(call: Call<'_>) {
         (Some(answer), state, _) => call.text(format_args!("{answer} {}", state.unwrap_or_default())),
         (None, Some(state), _) => call.text(state),
         (None, None, Some("everything")) => call.needs_capability(ClientCapabilities::SAMPLING),
-        (None, None, Some("page")) => call.needs_urls(&[OpenUrl::new("Log in", "https://example.com/", "e1")]),
+        (None, None, Some("page")) => {
+            call.needs_urls(&[OpenUrl::new("Log in", "https://example.com/", "e1")])
+        }
         (None, None, Some(name)) => call.needs_input(&[("k", input(name))], text("state").as_deref()),
         (None, None, None) => call.needs_input(&[], text("state").as_deref()),
     }

@@ -21,13 +21,44 @@ pub(crate) enum Role {
 
 /// What may be said about both, about a server and about a client.
 const WORDS: [&[&str]; 3] = [
-    &["session", "line", "answer", "depth", "slots", "text", "revisions", "grace", "ping", "tolerant"],
     &[
-        "client", "batches", "watches", "strict", "reject", "restart", "offers", "deferred", "asked", "id", "lsp",
+        "session",
+        "line",
+        "answer",
+        "depth",
+        "slots",
+        "text",
+        "revisions",
+        "grace",
+        "ping",
+        "tolerant",
+        "exact",
+    ],
+    &[
+        "client",
+        "batches",
+        "watches",
+        "strict",
+        "reject",
+        "restart",
+        "offers",
+        "deferred",
+        "asked",
+        "id",
+        "lsp",
         "structured",
     ],
     &[
-        "server", "connect", "declares", "probe", "initialize", "request", "maximum", "rounds", "pages", "cursors",
+        "server",
+        "connect",
+        "declares",
+        "probe",
+        "initialize",
+        "request",
+        "maximum",
+        "rounds",
+        "pages",
+        "cursors",
         "asked",
     ],
 ];
@@ -95,7 +126,7 @@ impl Setup {
             .with_id(self.number("id").unwrap_or(64))
             .with_deferred(self.time("deferred", Millis::seconds(60)))
             .with_asked(self.time("asked", Millis::seconds(60)))
-            .with_grace(self.time("grace", Millis(100)));
+            .with_grace(self.time("grace", Millis(300)));
         let mut info = match self.word("offers") {
             None => server::EVERYTHING,
             Some("tools") => server::ONLY_TOOLS,
@@ -128,7 +159,7 @@ impl Setup {
             initialize: self.time("initialize", Timeouts::DEFAULT.initialize),
             request: self.time("request", Timeouts::DEFAULT.request),
             maximum: self.time("maximum", Timeouts::DEFAULT.maximum),
-            grace: self.time("grace", Millis(100)),
+            grace: self.time("grace", Millis(300)),
         };
         let connect = match (self.word("connect"), self.word("session")) {
             (Some("automatic"), _) | (None, None | Some("2026-07-28")) => Connect::Automatic,

@@ -87,7 +87,7 @@ impl<'b> Subject<'b> {
     }
 
     /// The machine, for whoever moves its bytes.
-    pub fn machine(&mut self) -> &mut dyn Machine {
+    pub fn machine(&mut self) -> &mut (dyn Machine + Send) {
         if !std::mem::replace(&mut self.begun, true) {
             self.act();
         }
