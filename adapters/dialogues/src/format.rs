@@ -1,4 +1,4 @@
-//! Dialogues as they are written: see `dialogues/README.md`.
+//! Dialogues as they are written: see `README.md`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -145,7 +145,7 @@ pub(crate) fn files() -> Vec<String> {
 /// The dialogues of one file.
 ///
 /// # Panics
-/// It is not what `dialogues/README.md` says.
+/// It is not what `README.md` says.
 #[must_use]
 pub fn parse(file: &str, text: &str) -> Vec<Dialogue> {
     let mut found: Vec<Dialogue> = Vec::new();

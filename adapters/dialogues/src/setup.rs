@@ -21,32 +21,10 @@ pub(crate) enum Role {
 
 /// What may be said about both, about a server and about a client.
 const WORDS: [&[&str]; 3] = [
+    &["session", "line", "answer", "depth", "slots", "revisions", "grace", "ping", "tolerant", "exact"],
     &[
-        "session",
-        "line",
-        "answer",
-        "depth",
-        "slots",
-        "text",
-        "revisions",
-        "grace",
-        "ping",
-        "tolerant",
-        "exact",
-    ],
-    &[
-        "client",
-        "batches",
-        "watches",
-        "strict",
-        "reject",
-        "restart",
-        "offers",
-        "deferred",
-        "asked",
-        "id",
+        "client", "batches", "watches", "strict", "reject", "restart", "offers", "deferred", "asked", "id",
         "lsp",
-        "structured",
     ],
     &[
         "server",
@@ -223,6 +201,19 @@ impl Setup {
                 "< …\n> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"{revision}\",\"capabilities\":{capabilities},\
                  \"serverInfo\":{{\"name\":\"s\",\"version\":\"1\"}}}}}}\n< …\n! connected {revision} to s\n"
             )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WORDS;
+
+    #[test]
+    fn every_word_is_explained() {
+        let readme = include_str!("../README.md");
+        for word in WORDS.concat() {
+            assert!(readme.contains(&format!("`{word}")), "README.md says nothing about {word}");
         }
     }
 }
