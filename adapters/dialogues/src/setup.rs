@@ -70,7 +70,9 @@ impl Setup {
         matches!(self.role, Role::Server(_))
     }
 
-    pub(crate) fn word(&self, name: &str) -> Option<&str> {
+    /// What the second line says after this word: nothing where the word stands alone.
+    #[must_use]
+    pub fn word(&self, name: &str) -> Option<&str> {
         self.words.iter().find(|(word, _)| word == name).map(|(_, value)| value.as_str())
     }
 
