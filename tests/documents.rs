@@ -11,7 +11,12 @@ fn text(path: &str) -> String {
 #[test]
 fn the_loops_in_the_readme_are_the_files_that_are_built() {
     let readme = text("README.md");
-    for (path, limit) in [("examples/firmware/src/run.rs", 60), ("examples/event_loop/serve.rs", 50)] {
+    for (path, limit) in [
+        ("examples/firmware/src/run.rs", 60),
+        ("examples/event_loop/serve.rs", 50),
+        ("examples/tokio_server.rs", 50),
+        ("examples/tokio_client.rs", 30),
+    ] {
         let file = text(path);
         let shown = format!("<!-- {path} -->\n```rust,ignore\n{file}```\n");
         assert!(readme.contains(&shown), "README.md does not show {path} as it is");
