@@ -2,7 +2,7 @@
 use std::env::var;
 
 /// Which image is for which board. `boards` has the memory of each.
-const IMAGES: &[(&str, &str)] = &[("blinky", "lm3s6965")];
+const IMAGES: &[(&str, &str)] = &[("blinky", "lm3s6965"), ("everything", "lm3s6965")];
 
 fn main() {
     println!("cargo::rerun-if-changed=boards");

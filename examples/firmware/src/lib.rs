@@ -1,7 +1,15 @@
-//! A board that speaks MCP over a UART: what it needs of the board, and its main loop.
+//! Boards that speak MCP over a UART. `run` is the whole main loop of one that has tools, on the core alone; `device` is
+//! one with everything that a server can have.
 #![no_std]
 
+#[cfg(test)]
+extern crate std;
+
 mod board;
+#[cfg(feature = "device")]
+pub mod device;
+#[cfg(all(target_arch = "arm", target_os = "none"))]
+pub mod lm3s6965;
 // The documents show it as it stands.
 #[rustfmt::skip]
 mod run;

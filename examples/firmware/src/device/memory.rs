@@ -1,0 +1,51 @@
+//! The memory of a server with everything, in one place. It can be a static: it is all zeros, so it takes no flash.
+
+use mcp_proto::server::Slot;
+use mcp_proto::{Misuse, Server};
+
+use super::INFO;
+
+/// How many requests can be in flight, of the client's and of the board's own.
+pub const IN_FLIGHT: usize = 4;
+
+/// Buffers. Their sizes are the limits of the server.
+pub struct Memory {
+    /// The longest line: all settings at once, if hardly anything in them has to be escaped.
+    rx: [u8; 1536],
+    /// The longest answer: all settings, even if each byte has to be escaped.
+    tx: [u8; 2560],
+    /// The id and the progress token of each request in flight.
+    text: [u8; 64 * IN_FLIGHT],
+    /// The URIs that are watched.
+    watches: [u8; 128],
+    /// The answers to a batch.
+    answers: [u8; 1024],
+}
+
+impl Memory {
+    /// All of it empty.
+    pub const fn new() -> Memory {
+        Memory {
+            rx: [0; 1536],
+            tx: [0; 2560],
+            text: [0; 64 * IN_FLIGHT],
+            watches: [0; 128],
+            answers: [0; 1024],
+        }
+    }
+
+    /// A server that works on it, and on `[Slot::EMPTY; IN_FLIGHT]`.
+    ///
+    /// # Errors
+    /// None that a test would not find: it only depends on the tables and the sizes.
+    pub fn server<'m>(&'m mut self, slots: &'m mut [Slot; IN_FLIGHT]) -> Result<Server<'m>, Misuse> {
+        let server = Server::new(&INFO, &mut self.rx, &mut self.tx)?.in_flight(slots, &mut self.text)?;
+        Ok(server.watches(&mut self.watches).batches(&mut self.answers))
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Memory::new()
+    }
+}
