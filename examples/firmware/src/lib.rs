@@ -6,10 +6,10 @@
 extern crate std;
 
 mod board;
+#[cfg(target_os = "none")]
+pub mod chips;
 #[cfg(feature = "device")]
 pub mod device;
-#[cfg(all(target_arch = "arm", target_os = "none"))]
-pub mod lm3s6965;
 // The documents show it as it stands.
 #[rustfmt::skip]
 mod run;

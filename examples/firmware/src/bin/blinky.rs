@@ -10,7 +10,7 @@ fn main() {
 mod image {
     use mcp_proto::{Fault, Millis};
     use mcp_proto_firmware::Board;
-    use mcp_proto_firmware::lm3s6965::Polled;
+    use mcp_proto_firmware::chips::lm3s6965::Polled;
 
     struct Evaluation {
         chip: Polled,

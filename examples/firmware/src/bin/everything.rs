@@ -3,33 +3,14 @@
 #![no_main]
 
 use mcp_proto::server::Slot;
-use mcp_proto::{Action, Fault, Misuse, Next};
-use mcp_proto_firmware::device::{Device, Hardware, IN_FLIGHT, Memory};
-use mcp_proto_firmware::lm3s6965::Polled;
-
-struct Evaluation {
-    led: bool,
-    faults: u32,
-}
-
-impl Hardware for Evaluation {
-    fn set_led(&mut self, on: bool) {
-        self.led = on;
-    }
-
-    fn test(&mut self, _: u8) -> bool {
-        true
-    }
-
-    fn report(&mut self, _: Fault) {
-        self.faults = self.faults.saturating_add(1);
-    }
-}
+use mcp_proto::{Action, Misuse, Next};
+use mcp_proto_firmware::chips::lm3s6965::Polled;
+use mcp_proto_firmware::device::{Device, IN_FLIGHT, Memory, Simulated};
 
 fn serve(memory: &mut Memory) -> Result<(), Misuse> {
     let mut chip = Polled::start();
-    let mut evaluation = Evaluation { led: false, faults: 0 };
-    let mut device = Device::new(&mut evaluation);
+    let mut board = Simulated::default();
+    let mut device = Device::new(&mut board);
     let mut slots = [Slot::EMPTY; IN_FLIGHT];
     let mut server = memory.server(&mut slots)?;
     loop {

@@ -7,7 +7,9 @@ mod memory;
 mod questions;
 mod self_test;
 mod sensor;
+mod serve;
 mod settings;
+mod simulated;
 
 use mcp_proto::server::{Call, Change, Complete, Event, GetPrompt, ReadResource};
 use mcp_proto::{Decimal, Fault, Level, Millis, Server, Ticket};
@@ -20,6 +22,8 @@ use settings::Settings;
 
 pub use catalogue::{INFO, PINS, SETTINGS, TEMPERATURE};
 pub use memory::{IN_FLIGHT, Memory};
+pub use serve::{Chip, serve};
+pub use simulated::Simulated;
 
 /// What the device needs of the board.
 pub trait Hardware {

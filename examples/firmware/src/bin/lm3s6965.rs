@@ -1,0 +1,39 @@
+//! The device on an LM3S6965 board board (Cortex-M3): interrupts receive, and the processor sleeps in between.
+#![no_std]
+#![no_main]
+
+use cortex_m_rt::{entry, exception};
+use mcp_proto::server::Slot;
+use mcp_proto_firmware::chips::lm3s6965_interrupts::{Interrupting, uart};
+use mcp_proto_firmware::chips::ticks::tick;
+use mcp_proto_firmware::device::{Device, IN_FLIGHT, Memory, Simulated, serve};
+
+#[exception]
+fn SysTick() {
+    tick();
+}
+
+/// Every interrupt that has no name: the UART's is the only one that is enabled.
+#[exception]
+unsafe fn DefaultHandler(_: i16) {
+    uart();
+}
+
+#[entry]
+fn main() -> ! {
+    static mut MEMORY: Memory = Memory::new();
+    let (mut slots, mut board) = ([Slot::EMPTY; IN_FLIGHT], Simulated::default());
+    let mut device = Device::new(&mut board);
+    let mut chip = Interrupting::start();
+    match MEMORY.server(&mut slots) {
+        Ok(mut server) => serve(&mut device, &mut server, &mut chip),
+        // A test on the PC has made sure that it does not come to this.
+        Err(_) => loop {},
+    }
+}
+
+/// Never linked, as long as nothing can panic: the build is checked for that.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}
