@@ -4,6 +4,7 @@ use std::env::var;
 /// Which image is for which board. `boards` has the memory of each.
 const IMAGES: &[(&str, &str)] = &[
     ("blinky", "lm3s6965"),
+    ("embassy", "lm3s6965"),
     ("everything", "lm3s6965"),
     ("lm3s6965", "lm3s6965"),
     ("microbit", "microbit"),

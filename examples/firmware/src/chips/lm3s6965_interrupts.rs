@@ -48,23 +48,28 @@ pub struct Interrupting {
 }
 
 impl Interrupting {
-    /// Starts the UART, the clock and their interrupts.
+    /// Starts the chip.
     pub fn start() -> Interrupting {
-        UART_CLOCKS.write(1);
-        PORT_CLOCKS.write(1);
-        PORT_A_FUNCTION.write(0b11);
-        PORT_A_DIGITAL.write(0b11);
-        // 12 MHz / 16 / 115,200 = 6 + 33/64.
-        UART_BAUD_WHOLE.write(6);
-        UART_BAUD_64THS.write(33);
-        UART_LINE.write(EIGHT_BITS_AND_FIFOS);
-        UART_CONTROL.write(ENABLED_BOTH_WAYS);
-        UART_INTERRUPTS.write(RECEIVED_SOME);
-        ENABLE_INTERRUPTS.write(UART_INTERRUPT);
-        TICK_RELOAD.write(CYCLES_PER_MILLISECOND - 1);
-        TICK_CONTROL.write(0b111);
+        start();
         Interrupting { ticks: Ticks::default() }
     }
+}
+
+/// Starts the UART, the clock and their interrupts.
+pub(super) fn start() {
+    UART_CLOCKS.write(1);
+    PORT_CLOCKS.write(1);
+    PORT_A_FUNCTION.write(0b11);
+    PORT_A_DIGITAL.write(0b11);
+    // 12 MHz / 16 / 115,200 = 6 + 33/64.
+    UART_BAUD_WHOLE.write(6);
+    UART_BAUD_64THS.write(33);
+    UART_LINE.write(EIGHT_BITS_AND_FIFOS);
+    UART_CONTROL.write(ENABLED_BOTH_WAYS);
+    UART_INTERRUPTS.write(RECEIVED_SOME);
+    ENABLE_INTERRUPTS.write(UART_INTERRUPT);
+    TICK_RELOAD.write(CYCLES_PER_MILLISECOND - 1);
+    TICK_CONTROL.write(0b111);
 }
 
 /// The interrupt of the UART.
@@ -100,26 +105,36 @@ fn enable(interrupts: u32) {
 }
 
 /// Whether something has arrived.
-pub fn has_received() -> bool {
+fn has_received() -> bool {
     (&RECEIVED).read_ready() != Ok(false)
+}
+
+/// Takes what has arrived, if anything has.
+pub(super) fn receive(space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+    if !has_received() {
+        return Ok(None);
+    }
+    let count = (&RECEIVED).read(space).map_err(|_| ErrorKind::Other);
+    enable(RECEIVED_SOME);
+    count.map(Some)
+}
+
+/// Sends what can be sent at once. If that is not all, the interrupt comes when more can be.
+pub(super) fn transmit(bytes: &[u8]) -> usize {
+    let sent = bytes.iter().take_while(|byte| send(**byte)).count();
+    if sent < bytes.len() {
+        enable(SENT_SOME);
+    }
+    sent
 }
 
 impl Link for Interrupting {
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
-        if !has_received() {
-            return Ok(None);
-        }
-        let count = (&RECEIVED).read(space).map_err(|_| ErrorKind::Other);
-        enable(RECEIVED_SOME);
-        count.map(Some)
+        receive(space)
     }
 
     fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
-        let sent = bytes.iter().take_while(|byte| send(**byte)).count();
-        if sent < bytes.len() {
-            enable(SENT_SOME);
-        }
-        Ok(sent)
+        Ok(transmit(bytes))
     }
 }
 

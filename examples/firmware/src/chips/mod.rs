@@ -4,7 +4,9 @@ use core::ptr::{read_volatile, write_volatile};
 
 #[cfg(target_arch = "arm")]
 pub mod lm3s6965;
-#[cfg(all(target_arch = "arm", feature = "lm3s6965"))]
+#[cfg(feature = "embassy")]
+pub mod lm3s6965_async;
+#[cfg(feature = "lm3s6965")]
 pub mod lm3s6965_interrupts;
 #[cfg(feature = "microbit")]
 pub mod nrf51;
