@@ -11,12 +11,12 @@ use mcp_proto_firmware::chips::lm3s6965_async::{start, tick, uart};
 use mcp_proto_firmware::device::{Device, IN_FLIGHT, Memory, Simulated};
 
 #[embassy_executor::task]
-async fn serve(memory: &'static mut Memory) {
+async fn serve(memory: &'static mut Memory) -> ! {
     let (mut input, mut output, mut clock) = start();
     let (mut slots, mut board) = ([Slot::EMPTY; IN_FLIGHT], Simulated::default());
     let mut device = Device::new(&mut board);
     // A test on the PC has made sure that there is one.
-    let Ok(mut server) = memory.server(&mut slots) else { return };
+    let Ok(mut server) = memory.server(&mut slots) else { loop {} };
     let mut pump = Pump::new().session_mark(SESSION_MARK);
     loop {
         device.work(&mut server, clock.now());
