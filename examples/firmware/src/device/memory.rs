@@ -10,8 +10,9 @@ pub const IN_FLIGHT: usize = 4;
 
 /// Buffers. Their sizes are the limits of the server.
 pub struct Memory {
-    /// The longest line: all settings at once, if hardly anything in them has to be escaped.
-    rx: [u8; 1536],
+    /// The longest line: all settings at once, if hardly anything in them has to be escaped, and what clients of
+    /// 2026-07-28 say of themselves.
+    rx: [u8; 2048],
     /// The longest answer: all settings, even if each byte has to be escaped.
     tx: [u8; 2560],
     /// The id and the progress token of each request in flight.
@@ -26,7 +27,7 @@ impl Memory {
     /// All of it empty.
     pub const fn new() -> Memory {
         Memory {
-            rx: [0; 1536],
+            rx: [0; 2048],
             tx: [0; 2560],
             text: [0; 64 * IN_FLIGHT],
             watches: [0; 128],
