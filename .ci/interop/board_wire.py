@@ -1,84 +1,11 @@
 """What a board makes of its line, byte for byte: garbage, lines that are too long, breaks, and clients that are gone."""
 
-import contextlib
 import json
-import socket
 import threading
 import time
 
-from python_client import STATELESS, Failed, expect, ok
-
-META = {
-    "io.modelcontextprotocol/protocolVersion": STATELESS,
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-MARK = b"\x04\n"
-
-
-class Line:
-    """The UART of a board that runs."""
-
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(path)
-        self.socket.settimeout(10)
-        self.rest = b""
-
-    def sends(self, data):
-        self.socket.sendall(data)
-
-    def says(self, **message):
-        self.sends(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-
-    def hears(self):
-        while b"\n" not in self.rest:
-            data = self.socket.recv(4096)
-            if not data:
-                raise Failed("the board has gone")
-            self.rest += data
-        line, self.rest = self.rest.split(b"\n", 1)
-        return json.loads(line)
-
-    def is_silent(self, seconds):
-        """What comes meanwhile, as it is."""
-        end, heard = time.monotonic() + seconds, self.rest
-        self.rest = b""
-        while (left := end - time.monotonic()) > 0:
-            self.socket.settimeout(left)
-            with contextlib.suppress(TimeoutError):
-                heard += self.socket.recv(4096)
-        self.socket.settimeout(10)
-        return heard
-
-    def asks(self, number, method, **params):
-        self.says(id=number, method=method, params=params)
-        return self.answer(number)
-
-    def answer(self, number):
-        while True:
-            message = self.hears()
-            if message.get("id") == number:
-                return message
-
-    def calls(self, number, name, arguments=None, meta=META):
-        return self.asks(number, "tools/call", name=name, arguments=arguments or {}, _meta=meta)
-
-    def begins(self):
-        """A new session, with the mark. What comes before the answer is of the old one."""
-        self.sends(MARK)
-        self.asks("new", "ping")
-        return self
-
-    def connects(self, number=0):
-        client = {"name": "c", "version": "1"}
-        answer = self.asks(number, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
-        expect("revision", answer["result"]["protocolVersion"], "2025-11-25")
-        self.says(method="notifications/initialized")
-
-
-def text(answer):
-    return answer["result"]["content"][0]["text"]
-
+from board_line import META, Line, text
+from python_client import expect, ok
 
 def garbage(path):
     line = Line(path).begins()
@@ -114,8 +41,7 @@ def full_speed(path):
 
 def batches(path):
     line = Line(path).begins()
-    client = {"name": "c", "version": "1"}
-    line.asks(0, "initialize", protocolVersion="2025-03-26", capabilities={}, clientInfo=client)
+    line.connects(revision="2025-03-26")
     call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "temperature"}}
     line.sends(json.dumps([{**call, "id": 1}, {**call, "id": 2}]).encode() + b"\n")
     expect("a batch", [answer["id"] for answer in line.hears()], [1, 2])
@@ -128,7 +54,7 @@ def without_a_mark(path):
         old = Line(path).begins()
         old.connects()
         old.says(id=1, method="tools/call", params={"name": "self_test", "_meta": {"progressToken": 1}})
-        old.hears()
+        old.notice("notifications/progress")
         old.sends(b'{"jsonrpc":"2.0","id":7,"method":"tools/ca')
         old.socket.close()
         time.sleep(0.01 * (number % 4))
@@ -164,7 +90,7 @@ def breaks(path):
     line.is_silent(0.5)  # what Telnet servers say first
     for _ in range(20):
         line.says(id=1, method="tools/call", params={"name": "self_test", "_meta": {**META, "progressToken": 1}})
-        expect("progress", line.hears()["method"], "notifications/progress")
+        line.notice("notifications/progress")
         line.sends(b'{"jsonrpc":"2.0","id":2,"method":"tools/ca' + b"\xff\xf3")
         line.connects(1)
         expect("the new client's test", text(line.calls(2, "self_test", {}, {})), "all is well")

@@ -11,8 +11,14 @@ pub mod chips;
 #[cfg(feature = "device")]
 pub mod device;
 // The documents show it as it stands.
+#[cfg(not(feature = "float"))]
 #[rustfmt::skip]
 mod run;
+/// The same with a float among its arguments.
+#[cfg(feature = "float")]
+mod run {
+    include!(concat!(env!("OUT_DIR"), "/run.rs"));
+}
 
 pub use board::Board;
 pub use run::run;

@@ -1,9 +1,8 @@
 //! The device on the PC: what its client says, and what it hears.
 #![cfg(feature = "device")]
 
-use mcp_proto::server::Slot;
 use mcp_proto::{Action, Fault, Millis, Server};
-use mcp_proto_firmware::device::{Device, Hardware, IN_FLIGHT, Memory};
+use mcp_proto_firmware::device::{Device, Hardware, Memory, Place, Settings};
 
 const MODERN: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}}"#;
 
@@ -32,7 +31,7 @@ impl Hardware for Board {
 /// A device, its server, and how late it is.
 struct World<'a> {
     device: Device<'a>,
-    server: Server<'a>,
+    server: &'a mut Server<'a>,
     now: Millis,
 }
 
@@ -62,10 +61,10 @@ impl World<'_> {
                         self.now = next;
                     }
                 }
-                Action::Event => self.device.hear(&mut self.server, self.now),
+                Action::Event => self.device.hear(self.server, self.now),
                 Action::Closed => panic!("it never ends"),
             }
-            self.device.work(&mut self.server, self.now);
+            self.device.work(self.server, self.now);
         }
         String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
     }
@@ -80,9 +79,9 @@ impl World<'_> {
 }
 
 fn with(board: &mut Board, then: impl FnOnce(&mut World<'_>)) {
-    let (mut memory, mut slots) = (Memory::new(), [Slot::EMPTY; IN_FLIGHT]);
-    let server = memory.server(&mut slots).unwrap();
-    then(&mut World { device: Device::new(board), server, now: Millis::ZERO });
+    let (mut memory, mut place, mut settings) = (Memory::new(), Place::new(), Settings::new());
+    let server = memory.server(&mut place).unwrap();
+    then(&mut World { device: Device::new(board, &mut settings), server, now: Millis::ZERO });
 }
 
 fn call(id: u32, name: &str, arguments: &str) -> String {

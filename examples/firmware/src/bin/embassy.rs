@@ -5,26 +5,24 @@
 use cortex_m_rt::{entry, exception};
 use embassy_executor::Executor;
 use embassy_futures::select::{Either, select};
-use mcp_proto::server::Slot;
+use mcp_proto::Server;
 use mcp_proto_embedded::{Pump, SESSION_MARK, Timer};
 use mcp_proto_firmware::chips::lm3s6965_async::{start, tick, uart};
-use mcp_proto_firmware::device::{Device, IN_FLIGHT, Memory, Simulated};
+use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated};
 
 #[embassy_executor::task]
-async fn serve(memory: &'static mut Memory) -> ! {
+async fn serve(server: &'static mut Server<'static>, settings: &'static mut Settings) -> ! {
     let (mut input, mut output, mut clock) = start();
-    let (mut slots, mut board) = ([Slot::EMPTY; IN_FLIGHT], Simulated::default());
-    let mut device = Device::new(&mut board);
-    // A test on the PC has made sure that there is one.
-    let Ok(mut server) = memory.server(&mut slots) else { loop {} };
+    let mut board = Simulated::default();
+    let mut device = Device::new(&mut board, settings);
     let mut pump = Pump::new().session_mark(SESSION_MARK);
     loop {
-        device.work(&mut server, clock.now());
+        device.work(server, clock.now());
         let mut alarm = clock;
-        let step = pump.wait(&mut server, &mut input, &mut output, &mut clock);
+        let step = pump.wait(server, &mut input, &mut output, &mut clock);
         // Nothing is lost when the pump has waited in vain.
         if let Either::First(step) = select(step, alarm.until(device.deadline())).await {
-            device.react(step, &mut server, &mut pump, alarm.now());
+            device.react(step, server, &mut pump, alarm.now());
         }
     }
 }
@@ -43,9 +41,14 @@ unsafe fn DefaultHandler(_: i16) {
 #[entry]
 fn main() -> ! {
     static mut MEMORY: Memory = Memory::new();
+    static mut PLACE: Place<'static> = Place::new();
+    static mut SETTINGS: Settings = Settings::new();
     static mut EXECUTOR: Option<Executor> = None;
     EXECUTOR.insert(Executor::new()).run(|spawner| {
-        if let Ok(task) = serve(MEMORY) {
+        // A test on the PC has made sure that there is room, and there is one such task.
+        if let Ok(server) = MEMORY.server(PLACE)
+            && let Ok(task) = serve(server, SETTINGS)
+        {
             spawner.spawn(task);
         }
     })

@@ -2,17 +2,19 @@
 #![no_std]
 #![no_main]
 
-use mcp_proto::server::Slot;
 use mcp_proto::{Action, Misuse, Next};
 use mcp_proto_firmware::chips::lm3s6965::Polled;
-use mcp_proto_firmware::device::{Device, IN_FLIGHT, Memory, Simulated};
+use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated};
 
-fn serve(memory: &mut Memory) -> Result<(), Misuse> {
-    let mut chip = Polled::start();
+fn serve(
+    memory: &'static mut Memory,
+    place: &'static mut Place<'static>,
+    settings: &mut Settings,
+    chip: &mut Polled,
+) -> Result<(), Misuse> {
     let mut board = Simulated::default();
-    let mut device = Device::new(&mut board);
-    let mut slots = [Slot::EMPTY; IN_FLIGHT];
-    let mut server = memory.server(&mut slots)?;
+    let mut device = Device::new(&mut board, settings);
+    let server = memory.server(place)?;
     loop {
         let now = chip.now();
         match server.poll(now) {
@@ -27,18 +29,26 @@ fn serve(memory: &mut Memory) -> Result<(), Misuse> {
                 }
                 Next::Wait => {}
             },
-            Action::Event => device.hear(&mut server, now),
-            Action::Closed => return Ok(()),
+            Action::Event => device.hear(server, now),
+            Action::Closed => {
+                server.reset();
+                device.forget();
+            }
         }
-        device.work(&mut server, now);
+        device.work(server, now);
     }
 }
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
     static mut MEMORY: Memory = Memory::new();
+    static mut PLACE: Place<'static> = Place::new();
+    static mut SETTINGS: Settings = Settings::new();
+    let mut chip = Polled::start();
+    // It only ends if the memory is too small, which a test on the PC would find.
+    _ = serve(MEMORY, PLACE, SETTINGS, &mut chip);
     loop {
-        _ = serve(MEMORY);
+        chip.now();
     }
 }
 

@@ -3,9 +3,8 @@
 #![no_main]
 
 use cortex_m_rt::{entry, exception};
-use mcp_proto::server::Slot;
 use mcp_proto_firmware::chips::nrf51::{Nrf51, timer, uart};
-use mcp_proto_firmware::device::{Device, IN_FLIGHT, Memory, Simulated, serve};
+use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve};
 
 /// Every interrupt that has no name: those of the UART and of the timer are enabled.
 #[exception]
@@ -17,14 +16,11 @@ unsafe fn DefaultHandler(_: i16) {
 #[entry]
 fn main() -> ! {
     static mut MEMORY: Memory = Memory::new();
-    let (mut slots, mut board) = ([Slot::EMPTY; IN_FLIGHT], Simulated::default());
-    let mut device = Device::new(&mut board);
+    static mut PLACE: Place<'static> = Place::new();
+    static mut SETTINGS: Settings = Settings::new();
+    let mut board = Simulated::default();
     let mut chip = Nrf51::start();
-    match MEMORY.server(&mut slots) {
-        Ok(mut server) => serve(&mut device, &mut server, &mut chip),
-        // A test on the PC has made sure that it does not come to this.
-        Err(_) => loop {},
-    }
+    serve(&mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
 }
 
 /// Never linked, as long as nothing can panic: the build is checked for that.

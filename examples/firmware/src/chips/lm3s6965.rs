@@ -11,6 +11,7 @@ pub(super) const TRANSMIT_FULL: u32 = 1 << 5;
 
 pub(super) const TICK_CONTROL: Register = Register(0xE000_E010);
 pub(super) const TICK_RELOAD: Register = Register(0xE000_E014);
+const TICK_CURRENT: Register = Register(0xE000_E018);
 const TICK_PASSED: u32 = 1 << 16;
 pub(super) const CYCLES_PER_MILLISECOND: u32 = 12_000;
 
@@ -44,6 +45,24 @@ impl Polled {
     /// Sends bytes, as many as can be sent at once: maybe none.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         bytes.iter().take_while(|byte| send(**byte)).count()
+    }
+}
+
+/// Counts ticks of the processor's clock, up to 2^24 of them. It takes the clock away from [`Polled`].
+pub struct Stopwatch(());
+
+impl Stopwatch {
+    /// Starts it.
+    pub fn start() -> Stopwatch {
+        TICK_RELOAD.write(0x00FF_FFFF);
+        TICK_CURRENT.write(0);
+        TICK_CONTROL.write(0b101);
+        Stopwatch(())
+    }
+
+    /// What has passed since.
+    pub fn ticks(self) -> usize {
+        0x00FF_FFFFusize.saturating_sub(TICK_CURRENT.read() as usize)
     }
 }
 

@@ -145,7 +145,8 @@ impl Chip for Interrupting {
 
     fn sleep(&mut self, until: Millis) {
         let waits_to_send = UART_INTERRUPTS.has(SENT_SOME);
-        while self.now() < until && !(waits_to_send && !UART_INTERRUPTS.has(SENT_SOME)) {
+        // The interrupt takes that back when it comes.
+        while self.now() < until && waits_to_send == UART_INTERRUPTS.has(SENT_SOME) {
             // Interrupts are held back so that none comes between the question and the sleep. It ends it all the same.
             let sleeps = cortex_m::interrupt::free(|_| {
                 let nothing = !has_received();

@@ -162,11 +162,11 @@ impl Chip for Nrf51 {
         while self.now() < until {
             // Interrupts are held back so that none comes between the question and the sleep. It ends it all the same.
             let sleeps = interrupt::free(|_| {
-                let nothing = !has_received() && !(waits && TO_SEND.is_empty());
-                if nothing {
+                let ready = has_received() || waits && TO_SEND.is_empty();
+                if !ready {
                     wfi();
                 }
-                nothing
+                !ready
             });
             if !sleeps {
                 return;

@@ -1,12 +1,14 @@
 //! The memory of a server with everything, in one place. It can be a static: it is all zeros, so it takes no flash.
 
+use core::mem::MaybeUninit;
+
 use mcp_proto::server::Slot;
 use mcp_proto::{Misuse, Server};
 
 use super::INFO;
 
 /// How many requests can be in flight, of the client's and of the board's own.
-pub const IN_FLIGHT: usize = 4;
+const IN_FLIGHT: usize = 4;
 
 /// Buffers. Their sizes are the limits of the server.
 pub struct Memory {
@@ -35,13 +37,36 @@ impl Memory {
         }
     }
 
-    /// A server that works on it, and on `[Slot::EMPTY; IN_FLIGHT]`.
+    /// A server that works on it, put into `place`, with `slots` for what is in flight.
     ///
     /// # Errors
     /// None that a test would not find: it only depends on the tables and the sizes.
-    pub fn server<'m>(&'m mut self, slots: &'m mut [Slot; IN_FLIGHT]) -> Result<Server<'m>, Misuse> {
+    // By itself, because it moves the server around, and nobody needs that part of the stack afterwards.
+    #[inline(never)]
+    pub fn server<'m>(&'m mut self, place: &'m mut Place<'m>) -> Result<&'m mut Server<'m>, Misuse> {
+        let slots = place.slots.write([Slot::EMPTY; IN_FLIGHT]);
         let server = Server::new(&INFO, &mut self.rx, &mut self.tx)?.in_flight(slots, &mut self.text)?;
-        Ok(server.watches(&mut self.watches).batches(&mut self.answers))
+        Ok(place.server.write(server.watches(&mut self.watches).batches(&mut self.answers)))
+    }
+}
+
+/// Where the server will stand, and what it keeps of requests in flight. Neither is all zeros, so as parts of a static
+/// they would take flash if they were there from the beginning.
+pub struct Place<'m> {
+    server: MaybeUninit<Server<'m>>,
+    slots: MaybeUninit<[Slot; IN_FLIGHT]>,
+}
+
+impl Place<'_> {
+    /// Nothing is there yet.
+    pub const fn new() -> Self {
+        Place { server: MaybeUninit::uninit(), slots: MaybeUninit::uninit() }
+    }
+}
+
+impl Default for Place<'_> {
+    fn default() -> Self {
+        Place::new()
     }
 }
 

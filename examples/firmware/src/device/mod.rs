@@ -18,11 +18,11 @@ use catalogue::{LedSet, SettingsWrite};
 use questions::Question;
 use self_test::SelfTest;
 use sensor::Sensor;
-use settings::Settings;
 
 pub use catalogue::{INFO, PINS, SETTINGS, TEMPERATURE};
-pub use memory::{IN_FLIGHT, Memory};
+pub use memory::{Memory, Place};
 pub use serve::{Chip, serve};
+pub use settings::Settings;
 pub use simulated::Simulated;
 
 /// What the device needs of the board.
@@ -40,19 +40,20 @@ pub struct Device<'h> {
     hardware: &'h mut dyn Hardware,
     led: bool,
     sensor: Sensor,
-    settings: Settings,
+    settings: &'h mut Settings,
     test: Option<SelfTest>,
     question: Option<Question>,
 }
 
 impl<'h> Device<'h> {
     /// A device that was just turned on.
-    pub fn new(hardware: &'h mut dyn Hardware) -> Device<'h> {
-        let (sensor, settings) = (Sensor::new(), Settings::new());
-        Device { hardware, led: false, sensor, settings, test: None, question: None }
+    pub fn new(hardware: &'h mut dyn Hardware, settings: &'h mut Settings) -> Device<'h> {
+        Device { hardware, led: false, sensor: Sensor::new(), settings, test: None, question: None }
     }
 
     /// Something has happened: the last poll said [`Action::Event`](mcp_proto::Action::Event).
+    // By itself, so that its part of the stack is not taken while the server is polled.
+    #[inline(never)]
     pub fn hear(&mut self, server: &mut Server<'_>, now: Millis) {
         match server.event() {
             Some(Event::Call(call)) => self.call(call, now),
@@ -72,6 +73,7 @@ impl<'h> Device<'h> {
     }
 
     /// Goes on with what takes longer. Call it after each event, and when [`deadline`](Device::deadline) has come.
+    #[inline(never)]
     pub fn work(&mut self, server: &mut Server<'_>, now: Millis) {
         if self.sensor.pass(now, self.led) {
             server.changed(Change::Resource(TEMPERATURE));
@@ -98,14 +100,10 @@ impl<'h> Device<'h> {
         }
     }
 
-    fn call(&mut self, mut call: Call<'_>, now: Millis) {
+    #[inline(never)]
+    fn call(&mut self, call: Call<'_>, now: Millis) {
         match call.name() {
-            "led_set" => call.with(|mut call, LedSet { on }| {
-                self.led = on;
-                self.hardware.set_led(on);
-                _ = call.log(Level::Info, Some("led"), if on { "on" } else { "off" });
-                call.text(if on { "the LED is on" } else { "the LED is off" });
-            }),
+            "led_set" => self.set_led(call),
             "temperature" => {
                 let celsius = self.celsius();
                 call.structured_with(|out| {
@@ -115,19 +113,7 @@ impl<'h> Device<'h> {
                     out.end_object();
                 });
             }
-            "settings_write" => {
-                let written = match call.arguments() {
-                    Ok(SettingsWrite { text, at }) => self.settings.write(at.into(), text),
-                    Err(error) => return call.invalid(error),
-                };
-                match written {
-                    Ok(()) => {
-                        call.changed(Change::Resource(SETTINGS));
-                        call.text("written");
-                    }
-                    Err(why) => call.fail(why),
-                }
-            }
+            "settings_write" => self.write_settings(call),
             "self_test" if self.test.is_some() => call.fail("a test is running"),
             "self_test" => match call.defer(None) {
                 Ok(ticket) => self.test = Some(SelfTest::of(ticket, now)),
@@ -142,6 +128,32 @@ impl<'h> Device<'h> {
         }
     }
 
+    #[inline(never)]
+    fn set_led(&mut self, call: Call<'_>) {
+        call.with(|mut call, LedSet { on }| {
+            self.led = on;
+            self.hardware.set_led(on);
+            _ = call.log(Level::Info, Some("led"), if on { "on" } else { "off" });
+            call.text(if on { "the LED is on" } else { "the LED is off" });
+        });
+    }
+
+    #[inline(never)]
+    fn write_settings(&mut self, mut call: Call<'_>) {
+        let written = match call.arguments() {
+            Ok(SettingsWrite { text, at }) => self.settings.write(at.into(), text),
+            Err(error) => return call.invalid(error),
+        };
+        match written {
+            Ok(()) => {
+                call.changed(Change::Resource(SETTINGS));
+                call.text("written");
+            }
+            Err(why) => call.fail(why),
+        }
+    }
+
+    #[inline(never)]
     fn read(&self, read: ReadResource<'_>) {
         let pin = read.variable("name").and_then(|name| name.as_str());
         match (read.uri(), pin) {
@@ -154,6 +166,7 @@ impl<'h> Device<'h> {
         }
     }
 
+    #[inline(never)]
     fn prompt(&self, prompt: GetPrompt<'_>) {
         // The machine has made sure that it is there.
         let Some(symptom) = prompt.argument("symptom") else { return prompt.invalid("`symptom` is missing") };

@@ -93,6 +93,7 @@ enum Stage {
 
 impl Question {
     /// The question of a call, if it cannot be answered now. There is one at a time.
+    #[inline(never)]
     pub(super) fn of(mut call: Call<'_>, one_is_open: bool) -> Option<Question> {
         let whom = match call.arguments() {
             Ok(AskSomebody { of }) => of,

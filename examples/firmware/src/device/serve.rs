@@ -1,9 +1,11 @@
 //! The main loop of a device: work, a step of the pump, and what has come of it.
 
-use mcp_proto::{Millis, Server};
+use mcp_proto::{Millis, Misuse, Server};
 use mcp_proto_embedded::{Link, Pump, SESSION_MARK, Step};
 
 use super::Device;
+
+const NEVER: Millis = Millis(u64::MAX);
 
 /// What the main loop needs of a chip: its UART, a clock, and a way to wait.
 pub trait Chip: Link {
@@ -14,18 +16,28 @@ pub trait Chip: Link {
 }
 
 /// Serves for as long as there is power.
-pub fn serve(device: &mut Device<'_>, server: &mut Server<'_>, chip: &mut dyn Chip) -> ! {
+pub fn serve(device: &mut Device<'_>, server: Result<&mut Server<'_>, Misuse>, chip: &mut dyn Chip) -> ! {
+    let Ok(server) = server else {
+        // A test on the PC has made sure that it does not come to this.
+        loop {
+            chip.sleep(NEVER);
+        }
+    };
     let mut pump = Pump::new().session_mark(SESSION_MARK);
     loop {
         let now = chip.now();
         device.work(server, now);
-        match pump.step(server, chip, now) {
-            Step::Idle(machine) => {
-                chip.sleep(machine.map_or(device.deadline(), |at| at.min(device.deadline())))
-            }
+        match step(&mut pump, server, chip, now) {
+            Step::Idle(at) => chip.sleep(at.unwrap_or(NEVER).min(device.deadline())),
             step => device.react(step, server, &mut pump, now),
         }
     }
+}
+
+/// By itself, so that its part of the stack is not taken while the device hears of something.
+#[inline(never)]
+fn step(pump: &mut Pump, server: &mut Server<'_>, chip: &mut dyn Chip, now: Millis) -> Step {
+    pump.step(server, chip, now)
 }
 
 impl Device<'_> {

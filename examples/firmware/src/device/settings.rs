@@ -6,7 +6,7 @@ use core::fmt;
 const SIZE: usize = 1024;
 
 /// Up to 1 KiB of UTF-8.
-pub(super) struct Settings {
+pub struct Settings {
     text: [u8; SIZE],
     length: usize,
 }
@@ -30,7 +30,8 @@ impl fmt::Display for Refused {
 }
 
 impl Settings {
-    pub(super) const fn new() -> Settings {
+    /// None yet.
+    pub const fn new() -> Settings {
         Settings { text: [0; SIZE], length: 0 }
     }
 
@@ -53,6 +54,12 @@ impl Settings {
         space.iter_mut().zip(text.bytes()).for_each(|(place, byte)| *place = byte);
         self.length = end;
         Ok(())
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings::new()
     }
 }
 
