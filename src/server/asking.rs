@@ -6,7 +6,7 @@ use crate::client::Progress;
 use crate::fault::Fault;
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Kind, ScanErrorKind, Str};
+use crate::json::{Decimal, Json, Kind, Str};
 use crate::line::Content;
 use crate::methods;
 use crate::outcome::Lost;
@@ -97,7 +97,7 @@ impl Asking for Asker {
                 (bytes, Lost::TooLong)
             }
             Content::Broken(error, envelope)
-                if error.kind == ScanErrorKind::TooDeep && envelope.looks_like_response() =>
+                if error.kind.leaves_members() && envelope.looks_like_response() =>
             {
                 (bytes.get(envelope.id?.range())?, Lost::Invalid)
             }

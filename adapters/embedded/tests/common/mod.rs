@@ -30,6 +30,8 @@ pub(crate) struct Uart {
     /// The next writes fail.
     pub(crate) write_errors: VecDeque<ErrorKind>,
     pub(crate) flushed: usize,
+    /// The most that was handed over at once.
+    pub(crate) largest: usize,
 }
 
 impl Uart {
@@ -43,6 +45,7 @@ impl Uart {
             refuses: false,
             write_errors: VecDeque::new(),
             flushed: 0,
+            largest: 0,
         }
     }
 
@@ -113,6 +116,7 @@ impl Write for Uart {
         if let Some(kind) = self.write_errors.pop_front() {
             return Err(kind);
         }
+        self.largest = self.largest.max(bytes.len());
         let n = bytes.len().min(self.writes);
         self.sent.extend_from_slice(&bytes[..n]);
         Ok(n)
