@@ -265,8 +265,8 @@ def main():
             if SDK.startswith("2."):
                 fine &= attempt(f"{name}, the line itself", lambda: board_wire.check(path))
         if SDK.startswith("2."):
-            # As slow as the chip, with a line that is faster than it.
-            with powered(qemu, first, folder, "-icount", "shift=6") as path:
+            # Slower than the chip, with a line that is faster than it.
+            with powered(qemu, first, folder, "-icount", "shift=8") as path:
                 fine &= attempt(f"{name}, full speed", lambda: board_wire.full_speed(path))
             with powered(qemu, first, folder, line=",telnet=on") as path:
                 fine &= attempt(f"{name}, breaks", lambda: board_wire.breaks(path))
