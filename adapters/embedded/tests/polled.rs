@@ -246,6 +246,21 @@ fn a_break_begins_a_new_session_wherever_the_old_one_is() {
 }
 
 #[test]
+fn a_break_drops_what_the_pump_still_holds_of_the_old_session() {
+    with_server(256, 512, |server| {
+        let (mut pump, mut host) = (Pump::new(), Host::default());
+        let mut uart = Uart::text(&[INITIALIZE, &ping(1).repeat(60)].concat());
+        while host.hear(pump.step(server, &mut Closed(&mut uart), host.now()), server) {}
+        assert!(!uart.script.is_empty(), "the server takes no more, so the pump holds some bytes");
+        pump.new_session();
+        server.reset();
+        uart.script = [On::Bytes([INITIALIZE, &ping(7)].concat().into())].into();
+        while host.hear(pump.step(server, &mut uart, host.now()), server) {}
+        assert_eq!(uart.sent(), [WELCOME, &pong(7)].concat());
+    });
+}
+
+#[test]
 fn an_idle_step_says_when_the_next_thing_is_due() {
     with_server(512, 1024, |server| {
         let mut pump = Pump::new();
@@ -305,4 +320,20 @@ fn a_client_and_a_server_speak_with_each_other_through_queues() {
             assert!(host.steps.is_empty());
         });
     }
+}
+
+#[test]
+fn a_pump_takes_another_connection_when_one_is_over() {
+    with_server(512, 1024, |server| {
+        let (mut pump, mut host) = (Pump::new(), Host::default());
+        for end in [On::End, On::Error(ErrorKind::ConnectionReset), On::Quiet] {
+            let mut uart = Uart::new([On::Bytes([INITIALIZE, &ping(1)].concat().into()), end]);
+            while host.hear(pump.step(server, &mut uart, host.now()), server) {}
+            assert_eq!(uart.sent(), [WELCOME, &pong(1)].concat());
+            pump.new_session();
+            server.reset();
+        }
+        let lost = Step::LinkLost(ErrorKind::ConnectionReset);
+        assert_eq!(host.steps, [Step::Closed, lost, Step::Closed]);
+    });
 }

@@ -179,9 +179,14 @@ fn what_comes_in_is_heard_while_nothing_goes_out_and_time_passes_meanwhile() {
     }
     // Both calls came in, and the first was cancelled: nothing had gone out.
     assert_eq!((host.calls.len(), server.deferred(), uart.borrow().sent.len()), (2, 1, 0));
-    time.set(1_000_000);
-    let step = poll(pump.wait(server, &mut rx, &mut tx, &mut Hand(&time)), 1);
-    assert_eq!(step, Some(Step::Event), "the second call has taken too long");
+    {
+        // The time comes while it waits.
+        let mut clock = Hand(&time);
+        let mut wait = pin!(pump.wait(server, &mut rx, &mut tx, &mut clock));
+        assert_eq!(poll(wait.as_mut(), 3), None);
+        time.set(1_000_000);
+        assert_eq!(poll(wait, 1), Some(Step::Event), "the second call has taken too long");
+    }
     host.hear(Step::Event, server);
     stuck.set(false);
     while let Some(step) = poll(pump.wait(server, &mut rx, &mut tx, &mut Hand(&time)), 3) {
