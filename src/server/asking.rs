@@ -226,8 +226,8 @@ impl Core<'_> {
     /// The request with this id, in flight or not. Some clients answer with the digits in a string.
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
         let digits = match id.string() {
-            // A plus would be read as a number, too.
-            Some(text) => text.as_str().filter(|text| !text.starts_with('+'))?,
+            // No id of ours begins like that, and it would be read as one.
+            Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?,
             None => id.raw(),
         };
         let place = digits.parse::<u64>().ok()?.checked_sub(1)?;

@@ -69,7 +69,7 @@
 //! ```
 //!
 //! Features: `defmt` and `log` tell one of these of faults of the link and changes of its state. Without them there is
-//! nothing of it in the image.
+//! nothing of it in the image. `heapless` makes a link of the queues of that crate.
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
 // A peer decides what these lines see, so none of them may be able to panic.
@@ -88,6 +88,8 @@
 )]
 
 mod blocking;
+#[cfg(feature = "heapless")]
+mod ends;
 mod link;
 mod note;
 mod polled;
@@ -96,6 +98,8 @@ mod queue;
 mod step;
 mod waiting;
 
+#[cfg(feature = "heapless")]
+pub use ends::Ends;
 pub use link::{Halves, Link, WriteBlocks};
 pub use pump::{Pump, SESSION_MARK};
 pub use queue::{BytesLost, Queue};
