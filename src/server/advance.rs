@@ -38,6 +38,7 @@ impl Server<'_> {
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    #[inline(never)]
     pub(super) fn advance(&mut self) -> bool {
         if let Some(fault) = self.core.fault.take() {
             self.plan = Some(Plan::Fault(fault));
@@ -92,6 +93,7 @@ impl Server<'_> {
     }
 
     /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
+    #[inline(never)]
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();

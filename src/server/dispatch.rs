@@ -63,6 +63,7 @@ fn is_notification(envelope: &Envelope) -> bool {
 }
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
+#[inline(never)]
 pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Received {
     let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit;
     match class {
@@ -120,6 +121,7 @@ impl Core<'_> {
 }
 
 /// Deals with a line that is no valid JSON text, or was thrown away.
+#[inline(never)]
 pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Received {
     if let Some(plan) = core.asking.and_then(|asking| asking.unreadable(core, bytes, &content)) {
         return Received::Host(plan);
@@ -150,6 +152,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
     })
 }
 
+#[inline(never)]
 fn request(
     core: &mut Core<'_>,
     line: &[u8],
@@ -194,6 +197,7 @@ fn request(
 }
 
 /// A request that says in its `_meta` what it needs.
+#[inline(never)]
 fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Handled {
     let (Some(version), Some(capabilities)) = (about.version, about.capabilities) else {
         let what =
@@ -221,6 +225,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
 }
 
 /// A request of the era with a handshake.
+#[inline(never)]
 fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
     if method == methods::INITIALIZE.name {
         return handshake::initialize(request);
@@ -285,6 +290,7 @@ fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b d
         .find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
 }
 
+#[inline(never)]
 fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let params = params.map(|params| rpc::view(line, params));

@@ -15,6 +15,7 @@ use crate::server::write::write_unsupported;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::{Revision, Revisions};
 
+#[inline(never)]
 pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Handled {
     let offer = request.core.info.revisions.and(Revisions::HANDSHAKE);
     let params = request.params.unwrap_or(Json::NULL);

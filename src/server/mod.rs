@@ -151,6 +151,7 @@ pub struct Server<'b> {
 
 impl Server<'_> {
     /// What is needed next: see [`Machine::poll`].
+    #[inline(never)]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         self.finish_event();

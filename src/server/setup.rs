@@ -42,6 +42,7 @@ impl<'b> Server<'b> {
         server.checked()
     }
 
+    #[inline(never)]
     fn checked(mut self) -> Result<Server<'b>, Misuse> {
         let needed = Input::needed(self.core.id_limit);
         if self.input.limit() < needed {
