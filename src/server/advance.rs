@@ -15,6 +15,7 @@ use crate::time::Millis;
 
 impl Server<'_> {
     /// Answers what the host let go, and releases the line of the last event.
+    #[inline(never)]
     pub(super) fn finish_event(&mut self) {
         if !mem::take(&mut self.handed_out) {
             return;

@@ -163,12 +163,27 @@ impl Server<'_> {
             return Action::Closed;
         }
         self.input.make_room();
-        let lost_at = self.lost_at.map(|(at, _)| at);
-        let ping = self.core.pinging.and_then(|pinging| pinging.deadline(&self.core));
-        let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, lost_at, ping];
-        // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
-        let deadline = deadline.into_iter().flatten().filter(|at| *at > self.core.now).min();
+        let deadline = self.deadline();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
+    }
+
+    /// When to poll again even if nothing has moved.
+    fn deadline(&self) -> Option<Millis> {
+        let (core, mut next) = (&self.core, None);
+        // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
+        let mut sooner = |at: Option<Millis>| {
+            if let Some(at) = at
+                && at > core.now
+                && next.is_none_or(|next| at < next)
+            {
+                next = Some(at);
+            }
+        };
+        sooner(core.in_flight.next_deadline());
+        sooner(self.grace_ends);
+        sooner(self.lost_at.map(|(at, _)| at));
+        sooner(core.pinging.and_then(|pinging| pinging.deadline(core)));
+        next
     }
 
     /// The right to answer a deferred request, now.
