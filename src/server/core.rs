@@ -17,6 +17,7 @@ use crate::server::change::Changes;
 use crate::server::dispatch::Received;
 use crate::server::info::ServerInfo;
 use crate::server::pings::Pinging;
+use crate::server::plan::Plan;
 use crate::server::reply::{Context, Incoming, Source, Stage};
 use crate::server::watch::Watches;
 use crate::server::write::{COMPLETE, INPUT_REQUIRED, write_error, write_fault, write_log, write_result};
@@ -66,6 +67,8 @@ pub(crate) struct Core<'b> {
     /// Where in the line its id stands, and which stream it came from.
     pub(crate) owed_id: Option<Span>,
     pub(crate) owed_stream: StreamId,
+    /// What `event` will hand out.
+    pub(crate) plan: Option<Plan>,
     /// What went wrong while the host answered; reported at the next poll.
     pub(crate) fault: Option<Fault>,
     /// What has changed and was not told yet.
@@ -105,6 +108,7 @@ impl<'b> Core<'b> {
             owed: false,
             owed_id: None,
             owed_stream: StreamId::NONE,
+            plan: None,
             fault: None,
             changed: Changes::NONE,
             watches: Watches::new((&mut []).into()),
@@ -129,12 +133,18 @@ impl<'b> Core<'b> {
         self.batch.clear();
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
         (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
-        (self.asking, self.ours) = (None, 0);
+        (self.plan, self.asking, self.ours) = (None, None, 0);
         self.keep_alive.reset();
     }
 }
 
 impl Core<'_> {
+    /// The host hears of this next.
+    pub(crate) fn tell(&mut self, plan: Plan) -> Received {
+        self.plan = Some(plan);
+        Received::Host
+    }
+
     /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
     pub(crate) fn has_room(&mut self) -> bool {
         let has = self.output.has_room();

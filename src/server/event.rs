@@ -83,7 +83,7 @@ impl Server<'_> {
         if mem::take(&mut self.core.restarted) {
             return Some(Event::Restarted);
         }
-        let plan = self.plan.take()?;
+        let plan = self.core.plan.take()?;
         self.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
         let line = input.bytes_mut();

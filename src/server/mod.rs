@@ -139,8 +139,6 @@ pub type Slot = crate::inflight::Slot<Incoming>;
 pub struct Server<'b> {
     input: Input<'b>,
     core: Core<'b>,
-    /// What `event` will hand out.
-    plan: Option<Plan>,
     /// It was handed out with the line that it is about, which may go at the next poll.
     handed_out: bool,
     /// When the grace of a connection that ends is over.
@@ -155,8 +153,8 @@ impl Server<'_> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         self.finish_event();
-        while self.plan.is_none() && self.advance() {}
-        if self.plan.is_some() {
+        while self.core.plan.is_none() && self.advance() {}
+        if self.core.plan.is_some() {
             return Action::Event;
         }
         if self.core.life.state() == State::Closed {
@@ -244,7 +242,7 @@ impl Server<'_> {
 
     /// Whether a request waits for its answer that is handed out, or about to be.
     fn owes(&self) -> bool {
-        self.core.owed || matches!(self.plan, Some(Plan::Request { .. }))
+        self.core.owed || matches!(self.core.plan, Some(Plan::Request { .. }))
     }
 
     /// How many requests are in flight: those that are deferred, and subscriptions of the stateless era.
@@ -278,7 +276,6 @@ impl Server<'_> {
     pub fn reset(&mut self) {
         self.input.reset();
         self.core.reset();
-        self.plan = None;
         self.handed_out = false;
         (self.grace_ends, self.lost_at) = (None, None);
     }

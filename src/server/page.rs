@@ -5,7 +5,7 @@
 use crate::fault::{Fault, Misuse};
 use crate::json::{Digits, Json, Kind, ScanError, Str, Writer};
 use crate::server::event::MakeEvent;
-use crate::server::feature::{Handled, Measure, Request};
+use crate::server::feature::{Received, Measure, Request};
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
 use crate::version::Revision;
@@ -14,7 +14,7 @@ use crate::version::Revision;
 const TAIL: usize = 48;
 
 /// Which entry a request for a list wants first; or the request refused.
-pub(crate) fn first_of(request: &mut Request<'_, '_>) -> Result<u32, Handled> {
+pub(crate) fn first_of(request: &mut Request<'_, '_>) -> Result<u32, Received> {
     let Some(cursor) = request.param("cursor") else { return Ok(0) };
     match cursor.string() {
         Some(text) => {
@@ -83,7 +83,7 @@ pub(crate) fn answer(
     length: Option<usize>,
     event: MakeEvent,
     entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
-) -> Handled {
+) -> Received {
     let first = match first_of(request) {
         Ok(first) => first,
         Err(refused) => return refused,

@@ -34,7 +34,6 @@ impl<'b> Server<'b> {
         let server = Server {
             input: Input::new(rx, limits.depth, limits.id),
             core,
-            plan: None,
             handed_out: false,
             grace_ends: None,
             lost_at: None,
