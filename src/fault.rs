@@ -92,8 +92,8 @@ pub enum Fault {
     MalformedResponse,
     /// An error that belongs to no request: the peer could not read something that was sent.
     ErrorWithoutId {
-        /// The code of that error; 0 if it was not an integer.
-        code: i64,
+        /// The code of that error; 0 if it was not an integer, or none that fits.
+        code: i32,
     },
     /// A cancellation of a request that is not in flight.
     UnknownCancel,
@@ -244,7 +244,7 @@ impl fmt::Display for Fault {
             Fault::TooManyWatched { limit } => {
                 write!(f, " (their URIs have at most {} bytes)", Digits::of(*limit))
             }
-            Fault::ErrorWithoutId { code } => write!(f, " (code {})", Decimal::from(*code)),
+            Fault::ErrorWithoutId { code } => write!(f, " (code {})", Decimal::from(i64::from(*code))),
             Fault::EntriesLeftOut { count } => write!(f, " ({})", Digits::of(*count)),
             _ => Ok(()),
         }

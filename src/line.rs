@@ -339,6 +339,7 @@ impl<'b> Input<'b> {
 
     /// Makes room for more bytes: moves what there is to the front, grows, or starts to throw the line away.
     /// Called when no line waits, or one waits that cannot be dealt with yet.
+    #[inline(never)]
     pub(crate) fn make_room(&mut self) {
         let too_long_waits = matches!(self.line, Some((Line { content: Content::TooLong { .. }, .. }, _, _)));
         if self.framing.is_some() || self.eof || too_long_waits {

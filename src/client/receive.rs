@@ -46,7 +46,8 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
                 core.connect_answered(line, Outcome::Error(error)).into()
             }
             _ => {
-                let code = rpc::view(line, error).get("code").and_then(Json::integer).unwrap_or(0);
+                let code = rpc::view(line, error).get("code").and_then(Json::integer);
+                let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
                 Received::Fault(Fault::ErrorWithoutId { code })
             }
         },

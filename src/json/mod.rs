@@ -43,6 +43,7 @@ pub use to_string::to_string;
 pub(crate) use typed::decode_arguments;
 #[cfg(feature = "serde")]
 pub use typed::{TypedError, decode_in_place};
+pub(crate) use view::magnitude;
 pub use view::{Elements, Json, Kind, Members};
 pub(crate) use walk::next_value;
 pub use write::{Mark, Writer};

@@ -15,6 +15,7 @@ use crate::time::Millis;
 
 impl Server<'_> {
     /// Answers what the host let go, and releases the line of the last event.
+    #[inline(never)]
     pub(super) fn finish_event(&mut self) {
         if !mem::take(&mut self.handed_out) {
             return;
@@ -38,9 +39,10 @@ impl Server<'_> {
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    #[inline(never)]
     pub(super) fn advance(&mut self) -> bool {
         if let Some(fault) = self.core.fault.take() {
-            self.plan = Some(Plan::Fault(fault));
+            self.core.plan = Some(Plan::Fault(fault));
             return true;
         }
         if self.core.output.is_broken() {
@@ -56,7 +58,7 @@ impl Server<'_> {
         self.core.write_batch();
         if self.core.wants_room && !self.core.batch.in_line() && self.core.has_room() {
             self.core.wants_room = false;
-            self.plan = Some(Plan::Room);
+            self.core.plan = Some(Plan::Room);
             return true;
         }
         self.core.write_changes();
@@ -83,15 +85,16 @@ impl Server<'_> {
         let Some(ticket) = self.core.in_flight.due(by) else { return false };
         let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage.is_ours());
         if let Some(asking) = self.core.asking.filter(|_| is_ours) {
-            self.plan = asking.due(&mut self.core, ticket);
+            asking.due(&mut self.core, ticket);
             return true;
         }
         self.core.expire(ticket);
-        self.plan = Some(Plan::Expired(ticket));
+        self.core.plan = Some(Plan::Expired(ticket));
         true
     }
 
     /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
+    #[inline(never)]
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
@@ -132,33 +135,28 @@ impl Server<'_> {
     }
 
     fn settle(&mut self, outcome: Received) {
-        self.plan = match outcome {
-            Received::Host(mut plan) => {
-                if let Plan::Request { subject: text, .. } | Plan::Watched { uri: text, .. } = &mut plan {
-                    decode_subject(self.input.bytes_mut(), text);
-                }
-                if let Plan::Request { id, context, .. } = &plan {
-                    (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
-                }
-                if !plan.holds_line() {
-                    self.release();
-                }
-                self.plan = Some(plan);
-                return;
-            }
-            Received::Fault(fault) => Some(Plan::Fault(fault)),
-            Received::Done | Received::Begun => None,
-            Received::Exit if self.core.batch.in_line() => {
-                // What the batch has asked is still answered.
-                self.input.end();
-                None
-            }
-            Received::Exit => {
-                self.input.close();
-                return;
-            }
-        };
+        match outcome {
+            Received::Host => return self.settle_plan(),
+            Received::Fault(fault) => self.core.plan = Some(Plan::Fault(fault)),
+            Received::Done | Received::Begun => {}
+            // What the batch has asked is still answered.
+            Received::Exit if self.core.batch.in_line() => self.input.end(),
+            Received::Exit => return self.input.close(),
+        }
         self.release();
+    }
+
+    fn settle_plan(&mut self) {
+        let Some(plan) = &mut self.core.plan else { return };
+        if let Plan::Request { subject: text, .. } | Plan::Watched { uri: text, .. } = plan {
+            decode_subject(self.input.bytes_mut(), text);
+        }
+        if let Plan::Request { id, context, .. } = plan {
+            (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
+        }
+        if !plan.holds_line() {
+            self.release();
+        }
     }
 
     /// Ends the connection when its input has, and nothing is left to do.

@@ -33,7 +33,7 @@ pub(crate) trait Asking: Sync {
     ) -> Option<Received>;
 
     /// A line that cannot be read has come. The end of a request, if the line was the answer to one.
-    fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Plan>;
+    fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Received>;
 
     /// A notification has come. `None`: it is not about what was asked.
     fn notified(
@@ -48,7 +48,7 @@ pub(crate) trait Asking: Sync {
     fn event<'a>(&self, told: Told, line: &'a [u8]) -> Event<'a>;
 
     /// A request is due: its clock starts, or it ends.
-    fn due(&self, core: &mut Core<'_>, ticket: Ticket) -> Option<Plan>;
+    fn due(&self, core: &mut Core<'_>, ticket: Ticket);
 
     /// A request that nobody waits for is next in the queue, and there is room: tells the client.
     fn write_cancelled(&self, core: &mut Core<'_>, ticket: Ticket);
@@ -88,10 +88,10 @@ impl Asking for Asker {
                 _ => Answer::Lost(Lost::Invalid),
             },
         };
-        Some(Received::Host(core.finish(ticket, answer)))
+        Some(core.finish(ticket, answer))
     }
 
-    fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Plan> {
+    fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Received> {
         let (id, lost) = match content {
             Content::TooLong { envelope, id_fits: true } if envelope.looks_like_response() => {
                 (bytes, Lost::TooLong)
@@ -121,7 +121,7 @@ impl Asking for Asker {
         }
         let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
         let changed = method == methods::ROOTS_LIST_CHANGED.name && core.session.is_some_and(has_roots);
-        changed.then_some(Received::Host(Plan::Told(Told::RootsChanged)))
+        changed.then(|| core.tell(Plan::Told(Told::RootsChanged)))
     }
 
     fn event<'a>(&self, told: Told, line: &'a [u8]) -> Event<'a> {
@@ -134,19 +134,19 @@ impl Asking for Asker {
         }
     }
 
-    fn due(&self, core: &mut Core<'_>, ticket: Ticket) -> Option<Plan> {
-        match core.in_flight.get(ticket)?.stage {
-            Stage::Asked { timeout, running: false, progress } => {
+    fn due(&self, core: &mut Core<'_>, ticket: Ticket) {
+        match core.in_flight.get(ticket).map(|incoming| incoming.stage) {
+            Some(Stage::Asked { timeout, running: false, progress }) => {
                 core.set_stage(ticket, Stage::Asked { timeout, running: true, progress });
                 let deadline = core.now.plus(Millis(timeout.into()));
                 core.in_flight.set_deadline(ticket, Some(deadline));
-                None
             }
-            Stage::Asked { .. } => {
+            Some(Stage::Asked { .. }) => {
                 core.withdraw(ticket, "");
-                Some(Plan::Told(Told::Answered { ticket, answer: Answer::Lost(Lost::TimedOut) }))
+                core.tell(Plan::Told(Told::Answered { ticket, answer: Answer::Lost(Lost::TimedOut) }));
             }
-            _ => Some(core.finish(ticket, Answer::Lost(Lost::Closed))),
+            Some(_) => _ = core.finish(ticket, Answer::Lost(Lost::Closed)),
+            None => {}
         }
     }
 
@@ -209,7 +209,7 @@ fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rec
     let ticket = core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
     match ticket {
         Some(ticket) => {
-            Received::Host(Plan::Told(Told::Progress { ticket, params: place(line, params.bytes()) }))
+            core.tell(Plan::Told(Told::Progress { ticket, params: place(line, params.bytes()) }))
         }
         None => Received::Fault(Fault::UnknownProgress),
     }
@@ -244,10 +244,10 @@ impl Core<'_> {
     }
 
     /// A request of ours has ended, and its slot is free.
-    fn finish(&mut self, ticket: Ticket, answer: Answer) -> Plan {
+    fn finish(&mut self, ticket: Ticket, answer: Answer) -> Received {
         self.ours = self.ours.saturating_sub(1);
         self.in_flight.release(ticket);
-        Plan::Told(Told::Answered { ticket, answer })
+        self.tell(Plan::Told(Told::Answered { ticket, answer }))
     }
 
     /// Nobody waits for the answer any more. The client is told when there is room, with the reason if the slot's text

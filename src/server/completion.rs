@@ -10,7 +10,7 @@ use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, find};
 use crate::server::core::Shape;
 use crate::server::event::{Event, Parts};
-use crate::server::feature::{Feature, Handled, Measure, Request, Sealed};
+use crate::server::feature::{Feature, Received, Measure, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
 use crate::server::reply::{Reply, Source};
@@ -45,7 +45,7 @@ impl Sealed for Completion {
         &[methods::COMPLETION_COMPLETE]
     }
 
-    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Received {
         let Some(reference) = request.params.and_then(Reference::of) else {
             let what = "`ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
             return request.refuse(Fault::InvalidParams, &what);
@@ -87,7 +87,7 @@ impl Sealed for Completion {
 }
 
 /// Refuses to complete for what does not exist.
-fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Handled {
+fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Received {
     match reference {
         Reference::Prompt(name) => request.refuse(Fault::UnknownPrompt, &name),
         Reference::Resource(uri) => {
@@ -97,7 +97,7 @@ fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Ha
 }
 
 /// Answers with those values that begin with what was typed.
-fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Handled {
+fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Received {
     let begins = |value: &&&str| {
         let mut value = value.chars();
         typed.chars().all(|typed| value.next() == Some(typed))
@@ -115,7 +115,7 @@ fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Han
         });
         true
     });
-    written.map_or_else(Handled::Refused, |()| Handled::Answered)
+    written.map_or_else(Received::Fault, |()| Received::Done)
 }
 
 /// What an argument belongs to.

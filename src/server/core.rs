@@ -15,10 +15,10 @@ use crate::server::asking::Asking;
 use crate::server::batch::{Batch, Batching};
 use crate::server::change::Changes;
 use crate::server::dispatch::Received;
-use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
 use crate::server::pings::Pinging;
-use crate::server::reply::{Answering, Context, Incoming, Source, Stage};
+use crate::server::plan::Plan;
+use crate::server::reply::{Context, Incoming, Source, Stage};
 use crate::server::watch::Watches;
 use crate::server::write::{COMPLETE, INPUT_REQUIRED, write_error, write_fault, write_log, write_result};
 use crate::time::Millis;
@@ -67,6 +67,8 @@ pub(crate) struct Core<'b> {
     /// Where in the line its id stands, and which stream it came from.
     pub(crate) owed_id: Option<Span>,
     pub(crate) owed_stream: StreamId,
+    /// What `event` will hand out.
+    pub(crate) plan: Option<Plan>,
     /// What went wrong while the host answered; reported at the next poll.
     pub(crate) fault: Option<Fault>,
     /// What has changed and was not told yet.
@@ -106,6 +108,7 @@ impl<'b> Core<'b> {
             owed: false,
             owed_id: None,
             owed_stream: StreamId::NONE,
+            plan: None,
             fault: None,
             changed: Changes::NONE,
             watches: Watches::new((&mut []).into()),
@@ -130,12 +133,18 @@ impl<'b> Core<'b> {
         self.batch.clear();
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
         (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
-        (self.asking, self.ours) = (None, 0);
+        (self.plan, self.asking, self.ours) = (None, None, 0);
         self.keep_alive.reset();
     }
 }
 
 impl Core<'_> {
+    /// The host hears of this next.
+    pub(crate) fn tell(&mut self, plan: Plan) -> Received {
+        self.plan = Some(plan);
+        Received::Host
+    }
+
     /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
     pub(crate) fn has_room(&mut self) -> bool {
         let has = self.output.has_room();
@@ -372,8 +381,9 @@ impl Core<'_> {
     }
 }
 
-impl Answering for Core<'_> {
-    fn answer(
+/// What is done with tokens.
+impl Core<'_> {
+    pub(crate) fn answer(
         &mut self,
         source: &Source<'_>,
         context: Context,
@@ -384,17 +394,18 @@ impl Answering for Core<'_> {
         self.close(source, outcome);
     }
 
-    fn refuse_fault(&mut self, source: &Source<'_>, context: Context, fault: Fault) {
+    pub(crate) fn refuse_with(&mut self, source: &Source<'_>, context: Context, fault: Fault) {
         self.send_fault(source, context, fault);
         self.close(source, Ok(()));
     }
 
-    fn progress(
+    pub(crate) fn progress(
         &mut self,
         source: &mut Source<'_>,
         context: Context,
         progress: Decimal,
-        body: &mut dyn FnMut(&mut Writer<'_>),
+        total: Option<Decimal>,
+        message: &str,
     ) -> Result<(), NotNow> {
         if self.progress_of(source)?.is_some_and(|last| progress <= last) {
             return Err(NotNow::NotWanted);
@@ -412,7 +423,13 @@ impl Answering for Core<'_> {
             out.json_bytes(token);
             out.key("progress");
             out.decimal(progress);
-            body(out);
+            if let Some(total) = total {
+                out.key("total");
+                out.decimal(total);
+            }
+            if context.revision >= Revision::V2025_03_26 && !message.is_empty() {
+                out.field_string("message", message);
+            }
             out.token("}}");
         });
         written.map_err(|Overflow| NotNow::Unwritable)?;
@@ -427,7 +444,7 @@ impl Answering for Core<'_> {
         Ok(())
     }
 
-    fn log(
+    pub(crate) fn log(
         &mut self,
         context: Context,
         level: Level,
@@ -450,7 +467,7 @@ impl Answering for Core<'_> {
             .map_err(|Overflow| NotNow::Unwritable)
     }
 
-    fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket> {
+    pub(crate) fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket> {
         let Source::Line { id, meta, last } = source else { return None };
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
@@ -468,17 +485,5 @@ impl Answering for Core<'_> {
         self.batch.deferred = self.batch.deferred.wrapping_add(context.batched.into());
         self.owed = false;
         Some(ticket)
-    }
-
-    fn changed(&mut self, change: Change<'_>) {
-        self.set_changed(change);
-    }
-
-    fn report(&mut self, fault: Fault) {
-        self.fault = Some(fault);
-    }
-
-    fn in_flight_limit(&self) -> usize {
-        self.in_flight.limit()
     }
 }

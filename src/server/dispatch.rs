@@ -9,7 +9,7 @@ use crate::line::Content;
 use crate::methods::{self, Method};
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
-use crate::server::feature::{Feature, Handled, Request, place};
+use crate::server::feature::{Feature, Request, place};
 use crate::server::handshake;
 use crate::server::plan::{Plan, RequestKind};
 use crate::server::reply::{Context, Stage};
@@ -19,28 +19,19 @@ use crate::types::capabilities::ClientCapabilities;
 use crate::types::meta::{self, RequestMeta};
 use crate::version::{Revision, Revisions};
 
-/// What became of a line.
+/// What became of a line, or of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Dealt with, nothing to tell.
+    /// Dealt with, nothing to tell. A request was answered with a result.
     Done,
-    /// Refused or dropped.
+    /// Refused or dropped. A request was answered with an error.
     Fault(Fault),
-    /// The host hears of it.
-    Host(Plan),
+    /// The host hears of it: of `Core::plan`.
+    Host,
     /// The client wants no more: its input has ended.
     Exit,
     /// A batch, whose members come next.
     Begun,
-}
-
-impl From<Handled> for Received {
-    fn from(handled: Handled) -> Received {
-        match handled {
-            Handled::Answered => Received::Done,
-            Handled::Refused(fault) => Received::Fault(fault),
-            Handled::Host(plan) => Received::Host(plan),
-        }
-    }
 }
 
 /// Whether a line needs room for an answer: requests, and what may have been meant as one.
@@ -63,6 +54,7 @@ fn is_notification(envelope: &Envelope) -> bool {
 }
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
+#[inline(never)]
 pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Received {
     let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit;
     match class {
@@ -79,7 +71,8 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
         Class::Notification { method, params } => notification(core, line, method, params),
         Class::Response { id, outcome } => response(core, line, id, outcome),
         Class::ErrorWithoutId { error } => {
-            let code = rpc::view(line, error).get("code").and_then(Json::integer).unwrap_or(0);
+            let code = rpc::view(line, error).get("code").and_then(Json::integer);
+            let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
             Received::Fault(Fault::ErrorWithoutId { code })
         }
         Class::Invalid { why: Invalid::Batch, .. } if let Some(batching) = core.batching() => {
@@ -120,9 +113,10 @@ impl Core<'_> {
 }
 
 /// Deals with a line that is no valid JSON text, or was thrown away.
+#[inline(never)]
 pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Received {
-    if let Some(plan) = core.asking.and_then(|asking| asking.unreadable(core, bytes, &content)) {
-        return Received::Host(plan);
+    if let Some(ended) = core.asking.and_then(|asking| asking.unreadable(core, bytes, &content)) {
+        return ended;
     }
     Received::Fault(match content {
         Content::Message(_) | Content::Truncated => Fault::Truncated,
@@ -150,6 +144,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
     })
 }
 
+#[inline(never)]
 fn request(
     core: &mut Core<'_>,
     line: &[u8],
@@ -179,22 +174,23 @@ fn request(
     let may_restart =
         about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
     if !may_restart && request.is_duplicate() {
-        return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id").into();
+        return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id");
     }
     if request.core.life.state() == State::Draining {
-        return request.refuse(Fault::ShuttingDown, &"reconnect").into();
+        return request.refuse(Fault::ShuttingDown, &"reconnect");
     }
     if !well_formed {
-        return request.refuse(Fault::InvalidParams, &"`params` must be an object").into();
+        return request.refuse(Fault::InvalidParams, &"`params` must be an object");
     }
     match about {
-        Some(about) => stateless(&mut request, method, about).into(),
-        None => handshake_era(&mut request, method).into(),
+        Some(about) => stateless(&mut request, method, about),
+        None => handshake_era(&mut request, method),
     }
 }
 
 /// A request that says in its `_meta` what it needs.
-fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Handled {
+#[inline(never)]
+fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Received {
     let (Some(version), Some(capabilities)) = (about.version, about.capabilities) else {
         let what =
             format_args!("`_meta` needs `{}` and `{}`", meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
@@ -221,7 +217,8 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
 }
 
 /// A request of the era with a handshake.
-fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
+#[inline(never)]
+fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     if method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
@@ -264,7 +261,7 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
 }
 
 /// A request that belongs to no era: it names no revision, and there is no session.
-fn needs_meta(request: &mut Request<'_, '_>) -> Handled {
+fn needs_meta(request: &mut Request<'_, '_>) -> Received {
     let how = if request.core.info.revisions.and(Revisions::HANDSHAKE).is_empty() {
         ""
     } else {
@@ -285,6 +282,7 @@ fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b d
         .find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
 }
 
+#[inline(never)]
 fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let params = params.map(|params| rpc::view(line, params));
@@ -298,7 +296,7 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
         if let Some(session) = &mut core.session {
             session.complete = true;
         }
-        return Received::Host(Plan::Ready);
+        return core.tell(Plan::Ready);
     }
     if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params)) {
         return told;
@@ -322,7 +320,7 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rece
     core.end_in_flight(ticket);
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
     let reason = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
-    Received::Host(Plan::Cancelled { ticket, reason })
+    core.tell(Plan::Cancelled { ticket, reason })
 }
 
 fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {

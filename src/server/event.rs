@@ -77,12 +77,13 @@ pub enum Event<'a> {
 
 impl Server<'_> {
     /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
+    #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
         // The plan is the new client. The host hears of the end of the old one first.
         if mem::take(&mut self.core.restarted) {
             return Some(Event::Restarted);
         }
-        let plan = self.plan.take()?;
+        let plan = self.core.plan.take()?;
         self.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
         let line = input.bytes_mut();

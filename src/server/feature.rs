@@ -6,6 +6,7 @@ use crate::methods::Method;
 pub(crate) use crate::rpc::place;
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::{Core, Shape};
+pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
 use crate::server::info::ServerInfo;
 use crate::server::plan::{Plan, RequestKind};
@@ -32,8 +33,8 @@ pub(crate) trait Sealed {
     }
 
     /// Deals with a request for the method at this place among them.
-    fn handle(&self, _method: usize, _: &mut Request<'_, '_>) -> Handled {
-        Handled::Answered
+    fn handle(&self, _method: usize, _: &mut Request<'_, '_>) -> Received {
+        Received::Done
     }
 
     /// An entry of one of its catalogues: the first whose key `is` accepts.
@@ -89,16 +90,6 @@ pub enum Change<'a> {
     Resource(&'a str),
 }
 
-/// What became of a request.
-pub(crate) enum Handled {
-    /// It was answered with a result.
-    Answered,
-    /// It was answered with an error.
-    Refused(Fault),
-    /// The host has to answer it.
-    Host(Plan),
-}
-
 /// A request that the machine looks at: its parts, and the way to answer it.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) core: &'r mut Core<'b>,
@@ -125,32 +116,32 @@ impl<'r> Request<'r, '_> {
     }
 
     /// Answers with a result.
-    pub(crate) fn result(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Handled {
+    pub(crate) fn result(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
         self.respond(Shape::Result, body)
     }
 
     /// Answers with a result that clients may keep.
-    pub(crate) fn list(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Handled {
+    pub(crate) fn list(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
         self.respond(Shape::List, body)
     }
 
-    fn respond(&mut self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)) -> Handled {
+    fn respond(&mut self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
         let source = Source::of_line(self.id());
         let mut body = |out: &mut Writer<'_>| {
             body(out);
             true
         };
         match self.core.respond(&source, self.context, shape, &mut body) {
-            Ok(()) => Handled::Answered,
-            Err(fault) => Handled::Refused(fault),
+            Ok(()) => Received::Done,
+            Err(fault) => Received::Fault(fault),
         }
     }
 
     /// Answers with an error that says what it is about.
-    pub(crate) fn refuse(&mut self, fault: Fault, detail: &dyn core::fmt::Display) -> Handled {
+    pub(crate) fn refuse(&mut self, fault: Fault, detail: &dyn core::fmt::Display) -> Received {
         let id = self.id();
         self.core.write_fault(Some(id), self.context.stream, fault, Some(detail));
-        Handled::Refused(fault)
+        Received::Fault(fault)
     }
 
     /// Leaves the answer to the host, unless it has too much to do already.
@@ -160,7 +151,7 @@ impl<'r> Request<'r, '_> {
         event: MakeEvent,
         subject: Option<Json<'_>>,
         arguments: Option<Json<'_>>,
-    ) -> Handled {
+    ) -> Received {
         let limit = self.core.in_flight.limit();
         if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
             return self
@@ -177,7 +168,7 @@ impl<'r> Request<'r, '_> {
         }
         let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
         let context = Context { kind, ..self.context };
-        Handled::Host(Plan::Request {
+        self.core.tell(Plan::Request {
             id: self.id,
             subject: place(subject),
             arguments: place(arguments),

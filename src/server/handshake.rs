@@ -7,7 +7,7 @@ use crate::json::{Json, Kind, Str, Writer};
 use crate::lifecycle::Trigger;
 use crate::rpc::code;
 use crate::server::core::{Core, Session, Shape};
-use crate::server::feature::{Handled, Request, place};
+use crate::server::feature::{Received, Request, place};
 use crate::server::info::{SecondInitialize, ServerInfo, UnknownVersion};
 use crate::server::plan::Plan;
 use crate::server::reply::Source;
@@ -15,7 +15,8 @@ use crate::server::write::write_unsupported;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::{Revision, Revisions};
 
-pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Handled {
+#[inline(never)]
+pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     let offer = request.core.info.revisions.and(Revisions::HANDSHAKE);
     let params = request.params.unwrap_or(Json::NULL);
     let [version, capabilities, client] = params.pick(["protocolVersion", "capabilities", "clientInfo"]);
@@ -59,10 +60,10 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Handled {
     });
     request.context.revision = revision;
     let info = request.core.info;
-    if let refused @ Handled::Refused(_) = request.result(&mut |out| write_initialize(info, revision, out)) {
+    if let refused @ Received::Fault(_) = request.result(&mut |out| write_initialize(info, revision, out)) {
         return refused;
     }
-    Handled::Host(Plan::Connected {
+    request.core.tell(Plan::Connected {
         revision,
         info: place(request.line, client.bytes()),
         capabilities: place(request.line, capabilities.bytes()),
@@ -83,15 +84,15 @@ pub(crate) fn write_initialize(info: &ServerInfo<'_>, revision: Revision, out: &
     info.write_instructions(out);
 }
 
-pub(crate) fn discover(request: &mut Request<'_, '_>) -> Handled {
+pub(crate) fn discover(request: &mut Request<'_, '_>) -> Received {
     let (info, context) = (request.core.info, request.context);
     let source = Source::of_line(request.id());
     match request
         .core
         .respond_identified(&source, context, &mut |out| write_discover(info, context.revision, out))
     {
-        Ok(()) => Handled::Answered,
-        Err(fault) => Handled::Refused(fault),
+        Ok(()) => Received::Done,
+        Err(fault) => Received::Fault(fault),
     }
 }
 
@@ -109,15 +110,15 @@ pub(crate) fn write_discover(info: &ServerInfo<'_>, revision: Revision, out: &mu
 }
 
 /// The request is in a revision of the stateless era that is not spoken here.
-pub(crate) fn unsupported(request: &mut Request<'_, '_>, asked: Str<'_>, offer: Revisions) -> Handled {
+pub(crate) fn unsupported(request: &mut Request<'_, '_>, asked: Str<'_>, offer: Revisions) -> Received {
     unsupported_with(request, code::UNSUPPORTED_PROTOCOL_VERSION, asked, offer)
 }
 
-fn unsupported_with(request: &mut Request<'_, '_>, code: i32, asked: Str<'_>, offer: Revisions) -> Handled {
+fn unsupported_with(request: &mut Request<'_, '_>, code: i32, asked: Str<'_>, offer: Revisions) -> Received {
     let source = Source::of_line(request.id());
     let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
         write_unsupported(out, code, asked, offer);
         true
     });
-    Handled::Refused(written.err().unwrap_or(Fault::UnsupportedRevision))
+    Received::Fault(written.err().unwrap_or(Fault::UnsupportedRevision))
 }

@@ -19,22 +19,22 @@ use crate::version::Revision;
 impl Reply<'_> {
     /// Answers with as many entries as fit, from `first` on.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
-        let Reply { machine, source, context, .. } = self;
-        let RequestKind::List { first } = context.kind else { return };
+        let RequestKind::List { first } = self.context.kind else { return };
         let first = first as usize;
         if first > 0 && entry(first, &mut Writer::measure()).is_none() {
-            machine.refuse_fault(&source, context, Fault::BadCursor);
-            machine.report(Fault::BadCursor);
-            return;
+            return self.refuse_and_report(Fault::BadCursor);
         }
-        let mut left_out = 0;
-        machine.answer(&source, context, Shape::List, &mut |out| {
-            left_out = page::write(out, key, first, entry).left_out;
-            true
+        let Reply { machine, source, context, .. } = self;
+        machine.with(&mut |core| {
+            let mut left_out = 0;
+            core.answer(&source, context, Shape::List, &mut |out| {
+                left_out = page::write(out, key, first, entry).left_out;
+                true
+            });
+            if left_out > 0 {
+                core.fault = Some(Fault::EntriesLeftOut { count: left_out });
+            }
         });
-        if left_out > 0 {
-            machine.report(Fault::EntriesLeftOut { count: left_out });
-        }
     }
 }
 

@@ -139,8 +139,6 @@ pub type Slot = crate::inflight::Slot<Incoming>;
 pub struct Server<'b> {
     input: Input<'b>,
     core: Core<'b>,
-    /// What `event` will hand out.
-    plan: Option<Plan>,
     /// It was handed out with the line that it is about, which may go at the next poll.
     handed_out: bool,
     /// When the grace of a connection that ends is over.
@@ -151,23 +149,39 @@ pub struct Server<'b> {
 
 impl Server<'_> {
     /// What is needed next: see [`Machine::poll`].
+    #[inline(never)]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         self.finish_event();
-        while self.plan.is_none() && self.advance() {}
-        if self.plan.is_some() {
+        while self.core.plan.is_none() && self.advance() {}
+        if self.core.plan.is_some() {
             return Action::Event;
         }
         if self.core.life.state() == State::Closed {
             return Action::Closed;
         }
         self.input.make_room();
-        let lost_at = self.lost_at.map(|(at, _)| at);
-        let ping = self.core.pinging.and_then(|pinging| pinging.deadline(&self.core));
-        let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, lost_at, ping];
-        // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
-        let deadline = deadline.into_iter().flatten().filter(|at| *at > self.core.now).min();
+        let deadline = self.deadline();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
+    }
+
+    /// When to poll again even if nothing has moved.
+    fn deadline(&self) -> Option<Millis> {
+        let (core, mut next) = (&self.core, None);
+        // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
+        let mut sooner = |at: Option<Millis>| {
+            if let Some(at) = at
+                && at > core.now
+                && next.is_none_or(|next| at < next)
+            {
+                next = Some(at);
+            }
+        };
+        sooner(core.in_flight.next_deadline());
+        sooner(self.grace_ends);
+        sooner(self.lost_at.map(|(at, _)| at));
+        sooner(core.pinging.and_then(|pinging| pinging.deadline(core)));
+        next
     }
 
     /// The right to answer a deferred request, now.
@@ -228,7 +242,7 @@ impl Server<'_> {
 
     /// Whether a request waits for its answer that is handed out, or about to be.
     fn owes(&self) -> bool {
-        self.core.owed || matches!(self.plan, Some(Plan::Request { .. }))
+        self.core.owed || matches!(self.core.plan, Some(Plan::Request { .. }))
     }
 
     /// How many requests are in flight: those that are deferred, and subscriptions of the stateless era.
@@ -262,7 +276,6 @@ impl Server<'_> {
     pub fn reset(&mut self) {
         self.input.reset();
         self.core.reset();
-        self.plan = None;
         self.handed_out = false;
         (self.grace_ends, self.lost_at) = (None, None);
     }

@@ -3,9 +3,9 @@
 //! Specification: *Utilities*, *Pagination*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Digits, Json, Kind, ScanError, Str, Writer};
+use crate::json::{Digits, Json, Kind, ScanError, Writer, magnitude};
 use crate::server::event::MakeEvent;
-use crate::server::feature::{Handled, Measure, Request};
+use crate::server::feature::{Received, Measure, Request};
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
 use crate::version::Revision;
@@ -14,21 +14,20 @@ use crate::version::Revision;
 const TAIL: usize = 48;
 
 /// Which entry a request for a list wants first; or the request refused.
-pub(crate) fn first_of(request: &mut Request<'_, '_>) -> Result<u32, Handled> {
+pub(crate) fn first_of(request: &mut Request<'_, '_>) -> Result<u32, Received> {
     let Some(cursor) = request.param("cursor") else { return Ok(0) };
-    match cursor.string() {
-        Some(text) => {
-            parse(text).ok_or_else(|| request.refuse(Fault::BadCursor, &"it is not one of this list"))
-        }
-        None => Err(request.refuse(Fault::InvalidParams, &"`cursor` must be a string")),
+    if cursor.kind() != Kind::String {
+        return Err(request.refuse(Fault::InvalidParams, &"`cursor` must be a string"));
     }
+    parse(cursor).ok_or_else(|| request.refuse(Fault::BadCursor, &"it is not one of this list"))
 }
 
 /// A cursor is the number of the entry that it begins with, behind a letter, so that nobody takes it for one.
-fn parse(text: Str<'_>) -> Option<u32> {
-    let digits = text.as_str()?.strip_prefix('p')?;
-    let first = digits.parse().ok()?;
-    (first > 0 && !digits.starts_with(['0', '+'])).then_some(first)
+fn parse(cursor: Json<'_>) -> Option<u32> {
+    match cursor.bytes() {
+        [b'"', b'p', digits @ .., b'"'] if !digits.starts_with(b"0") => magnitude(digits)?.try_into().ok(),
+        _ => None,
+    }
 }
 
 /// What became of the entries of a list.
@@ -83,7 +82,7 @@ pub(crate) fn answer(
     length: Option<usize>,
     event: MakeEvent,
     entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
-) -> Handled {
+) -> Received {
     let first = match first_of(request) {
         Ok(first) => first,
         Err(refused) => return refused,
@@ -163,7 +162,7 @@ mod tests {
             (r#""""#, None),
         ];
         for (text, expected) in cases {
-            assert_eq!(parse(Json::parse(text.as_bytes()).unwrap().string().unwrap()), expected, "{text}");
+            assert_eq!(parse(Json::parse(text.as_bytes()).unwrap()), expected, "{text}");
         }
     }
 }

@@ -49,7 +49,7 @@ impl Pinging for Pinger {
                 if close {
                     server.lose();
                 }
-                server.plan = Some(Plan::Silent);
+                server.core.plan = Some(Plan::Silent);
                 true
             }
         }

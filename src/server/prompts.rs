@@ -6,7 +6,7 @@ use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Kind, ScanError, Writer};
 use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
-use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed};
+use crate::server::feature::{Change, Feature, Received, Measure, Request, Sealed};
 use crate::server::get::GetPrompt;
 use crate::server::info::ServerInfo;
 use crate::server::list::ListPrompts;
@@ -222,7 +222,7 @@ impl Sealed for Prompts<'_> {
         &[methods::PROMPTS_LIST, methods::PROMPTS_GET]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
         if method == LIST { self.list(request) } else { self.get(request) }
     }
 
@@ -250,7 +250,7 @@ impl Sealed for Prompts<'_> {
 }
 
 impl Prompts<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn list(&self, request: &mut Request<'_, '_>) -> Received {
         page::answer(
             request,
             "prompts",
@@ -263,7 +263,7 @@ impl Prompts<'_> {
         )
     }
 
-    fn get(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn get(&self, request: &mut Request<'_, '_>) -> Received {
         let Some(name) = request.param("name").and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`name` must be the name of a prompt");
         };

@@ -8,7 +8,7 @@ use crate::inflight::{Data, Ticket};
 use crate::json::{Decimal, Json, Writer};
 use crate::rpc::code;
 use crate::server::catalogue::{Catalogue, Found, find};
-use crate::server::core::Shape;
+use crate::server::core::{Core, Shape};
 use crate::server::feature::Change;
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
@@ -93,34 +93,16 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What a token needs of the machine. It hides the machine's own lifetime, so that a token has only one.
-pub(crate) trait Answering: Send {
-    fn answer(
-        &mut self,
-        source: &Source<'_>,
-        context: Context,
-        shape: Shape,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    );
-    fn refuse_fault(&mut self, source: &Source<'_>, context: Context, fault: Fault);
-    fn progress(
-        &mut self,
-        source: &mut Source<'_>,
-        context: Context,
-        progress: Decimal,
-        body: &mut dyn FnMut(&mut Writer<'_>),
-    ) -> Result<(), NotNow>;
-    fn log(
-        &mut self,
-        context: Context,
-        level: Level,
-        logger: Option<&str>,
-        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Result<(), NotNow>;
-    fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket>;
-    fn changed(&mut self, change: Change<'_>);
-    fn report(&mut self, fault: Fault);
-    fn in_flight_limit(&self) -> usize;
+/// The machine behind a token, which hides the machine's own lifetime, so that a token has only one. There is one way
+/// in, so that only what is done with tokens is linked.
+pub(crate) trait Machine: Send {
+    fn with(&mut self, act: &mut dyn FnMut(&mut Core<'_>));
+}
+
+impl Machine for Core<'_> {
+    fn with(&mut self, act: &mut dyn FnMut(&mut Core<'_>)) {
+        act(self);
+    }
 }
 
 /// The right to answer one request, now or later. Every answer consumes it, and none can fail: one that does not fit
@@ -130,7 +112,7 @@ pub(crate) trait Answering: Send {
 /// one that was [deferred](crate::server::Call::defer) stays in flight.
 #[must_use = "a request has to be answered"]
 pub struct Reply<'a> {
-    pub(crate) machine: &'a mut (dyn Answering + 'a),
+    pub(crate) machine: &'a mut (dyn Machine + 'a),
     pub(crate) info: &'a ServerInfo<'a>,
     pub(crate) source: Source<'a>,
     pub(crate) context: Context,
@@ -209,8 +191,7 @@ impl<'a> Reply<'a> {
 
     /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl Display) {
-        let Reply { machine, source, context, .. } = self;
-        machine.answer(&source, context, Shape::Error, &mut |out| {
+        self.answer(Shape::Error, &mut |out| {
             write_code(out, code, &message);
             true
         });
@@ -218,9 +199,8 @@ impl<'a> Reply<'a> {
 
     /// Answers with a JSON-RPC error with `data`: a value that `data` writes.
     pub fn error_with(self, code: i32, message: impl Display, data: impl FnOnce(&mut Writer<'_>)) {
-        let Reply { machine, source, context, .. } = self;
         let mut data = Some(data);
-        machine.answer(&source, context, Shape::Error, &mut |out| {
+        self.answer(Shape::Error, &mut |out| {
             write_code(out, code, &message);
             out.key("data");
             write_once(out, &mut data)
@@ -239,9 +219,11 @@ impl<'a> Reply<'a> {
 
     /// Says that too much is going on (-32603), naming how many requests can be in flight.
     pub fn busy(self) {
-        let limit = self.machine.in_flight_limit();
         let Reply { machine, source, context, .. } = self;
-        machine.refuse_fault(&source, context, Fault::TooManyInFlight { limit });
+        machine.with(&mut |core| {
+            let limit = core.in_flight.limit();
+            core.refuse_with(&source, context, Fault::TooManyInFlight { limit });
+        });
     }
 
     /// Reports progress, if the request asked for it. It must grow each time.
@@ -255,17 +237,11 @@ impl<'a> Reply<'a> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), NotNow> {
-        let messages = self.context.revision >= Revision::V2025_03_26;
-        self.machine.progress(&mut self.source, self.context, progress.into(), &mut |out| {
-            if let Some(total) = total {
-                out.key("total");
-                out.decimal(total);
-            }
-            if messages && !message.is_empty() {
-                out.key("message");
-                out.string(message);
-            }
-        })
+        let Reply { machine, source, context, .. } = self;
+        let progress = progress.into();
+        let mut outcome = Ok(());
+        machine.with(&mut |core| outcome = core.progress(source, *context, progress, total, message));
+        outcome
     }
 
     /// Sends a log message that belongs to this request: text.
@@ -275,7 +251,7 @@ impl<'a> Reply<'a> {
     /// [`NotNow::NotWanted`]: the client wants only more severe ones. [`NotNow::Unwritable`]: it does not fit beside
     /// the answer that is still to come.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl Display) -> Result<(), NotNow> {
-        self.machine.log(self.context, level, logger, &mut |out| {
+        self.write_log(level, logger, &mut |out| {
             out.display(&text);
             true
         })
@@ -292,12 +268,32 @@ impl<'a> Reply<'a> {
         data: impl FnOnce(&mut Writer<'_>),
     ) -> Result<(), NotNow> {
         let mut data = Some(data);
-        self.machine.log(self.context, level, logger, &mut |out| write_once(out, &mut data))
+        self.write_log(level, logger, &mut |out| write_once(out, &mut data))
+    }
+
+    fn write_log(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), NotNow> {
+        let context = self.context;
+        let mut outcome = Ok(());
+        self.machine.with(&mut |core| outcome = core.log(context, level, logger, data));
+        outcome
     }
 
     /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
     pub fn changed(&mut self, change: Change<'_>) {
-        self.machine.changed(change);
+        self.machine.with(&mut |core| core.set_changed(change));
+    }
+
+    /// Leaves the answer for later.
+    pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {
+        let Reply { machine, source, context, .. } = self;
+        let mut ticket = None;
+        machine.with(&mut |core| ticket = core.defer(source, *context, time));
+        ticket
     }
 
     fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {
@@ -309,12 +305,27 @@ impl<'a> Reply<'a> {
 
     /// Answers with a result, if it is one for a request of this kind.
     pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+        if fits { self.answer(shape, body) } else { self.refuse(Fault::InvalidReply) }
+    }
+
+    pub(crate) fn answer(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         let Reply { machine, source, context, .. } = self;
-        if fits {
-            machine.answer(&source, context, shape, body);
-        } else {
-            machine.refuse_fault(&source, context, Fault::InvalidReply);
-        }
+        machine.with(&mut |core| core.answer(&source, context, shape, body));
+    }
+
+    /// Answers with the error of a fault.
+    pub(crate) fn refuse(self, fault: Fault) {
+        let Reply { machine, source, context, .. } = self;
+        machine.with(&mut |core| core.refuse_with(&source, context, fault));
+    }
+
+    /// The same for what the host has done: it hears of it.
+    pub(crate) fn refuse_and_report(self, fault: Fault) {
+        let Reply { machine, source, context, .. } = self;
+        machine.with(&mut |core| {
+            core.refuse_with(&source, context, fault);
+            core.fault = Some(fault);
+        });
     }
 }
 

@@ -7,7 +7,7 @@ use crate::json::{Json, Str, Writer};
 use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
 use crate::server::core::Shape;
-use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed};
+use crate::server::feature::{Change, Feature, Received, Measure, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::list::{ListResources, ListTemplates};
 use crate::server::page;
@@ -170,7 +170,7 @@ impl Sealed for Resources<'_> {
         &[methods::RESOURCES_READ, methods::RESOURCES_LIST, methods::RESOURCES_TEMPLATES_LIST]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
         match method {
             READ => self.read(request),
             LIST => self.list(request),
@@ -229,7 +229,7 @@ impl Sealed for Resources<'_> {
 }
 
 impl Resources<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn list(&self, request: &mut Request<'_, '_>) -> Received {
         page::answer(
             request,
             "resources",
@@ -242,7 +242,7 @@ impl Resources<'_> {
         )
     }
 
-    fn list_templates(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn list_templates(&self, request: &mut Request<'_, '_>) -> Received {
         page::answer(
             request,
             "resourceTemplates",
@@ -255,7 +255,7 @@ impl Resources<'_> {
         )
     }
 
-    fn read(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn read(&self, request: &mut Request<'_, '_>) -> Received {
         let Some(uri) = request.param("uri").and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`uri` must be the URI of a resource");
         };
@@ -267,14 +267,14 @@ impl Resources<'_> {
 }
 
 /// Refuses to read or to watch what does not exist.
-pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Handled {
+pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
     let fault = Fault::UnknownResource { code: unknown_resource_code(request.context.revision) };
     let source = Source::of_line(request.id());
     let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
         write_not_found(out, fault, &mut |out| out.text(uri));
         true
     });
-    Handled::Refused(written.err().unwrap_or(fault))
+    Received::Fault(written.err().unwrap_or(fault))
 }
 
 /// The code for a resource that does not exist.

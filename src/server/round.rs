@@ -142,10 +142,7 @@ impl Reply<'_> {
             |(at, (key, _)): (usize, (&str, &dyn Input))| all().take(at).any(|(known, _)| known == key);
         let nothing = state.is_none() && all().next().is_none();
         if !self.can_round_trip() || nothing || all().enumerate().any(repeated) {
-            let Reply { machine, source, context, .. } = self;
-            machine.refuse_fault(&source, context, Fault::NoRoundTrip);
-            machine.report(Fault::NoRoundTrip);
-            return;
+            return self.refuse_and_report(Fault::NoRoundTrip);
         }
         let client = self.context.capabilities;
         let missing = all().map(|(_, input)| input.needs()).filter(|needs| !client.has(*needs));
@@ -153,9 +150,8 @@ impl Reply<'_> {
         if missing != ClientCapabilities::NONE {
             return self.needs_capability(missing);
         }
-        let Reply { machine, source, context, .. } = self;
-        let to = To { revision: context.revision, client };
-        machine.answer(&source, context, Shape::InputRequired, &mut |out| {
+        let to = To { revision: self.context.revision, client };
+        self.answer(Shape::InputRequired, &mut |out| {
             let valid = write_requests(&mut all(), to, out);
             if let Some(state) = state {
                 out.field_string("requestState", state);

@@ -34,7 +34,6 @@ impl<'b> Server<'b> {
         let server = Server {
             input: Input::new(rx, limits.depth, limits.id),
             core,
-            plan: None,
             handed_out: false,
             grace_ends: None,
             lost_at: None,
@@ -42,6 +41,7 @@ impl<'b> Server<'b> {
         server.checked()
     }
 
+    #[inline(never)]
     fn checked(mut self) -> Result<Server<'b>, Misuse> {
         let needed = Input::needed(self.core.id_limit);
         if self.input.limit() < needed {

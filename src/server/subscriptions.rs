@@ -13,7 +13,7 @@ use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::change::Changes;
 use crate::server::core::{Core, Shape};
-use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed, place};
+use crate::server::feature::{Change, Feature, Received, Measure, Request, Sealed, place};
 use crate::server::info::ServerInfo;
 use crate::server::listen::{self, write_acknowledged, write_ended, write_updated};
 use crate::server::plan::{Plan, RequestKind};
@@ -54,7 +54,7 @@ impl Sealed for Subscriptions {
         &[methods::SUBSCRIPTIONS_LISTEN, methods::RESOURCES_SUBSCRIBE, methods::RESOURCES_UNSUBSCRIBE]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
         match method {
             LISTEN => listen(request),
             _ if !can_watch(request.core.info) => {
@@ -107,7 +107,7 @@ fn may_exist(info: &ServerInfo<'_>, uri: Str<'_>) -> bool {
     said.next().is_none_or(|first| first || said.any(|known| known))
 }
 
-fn subscribe(request: &mut Request<'_, '_>) -> Handled {
+fn subscribe(request: &mut Request<'_, '_>) -> Received {
     let Some((uri, place)) = uri_of(request) else { return no_uri(request) };
     if !may_exist(request.core.info, uri) {
         return not_found(request, uri);
@@ -128,7 +128,7 @@ fn subscribe(request: &mut Request<'_, '_>) -> Handled {
     }
 }
 
-fn unsubscribe(request: &mut Request<'_, '_>) -> Handled {
+fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     let Some((uri, place)) = uri_of(request) else { return no_uri(request) };
     let was = request.core.watches.remove(Owner::Session, uri);
     settle(request, was.then_some(Plan::Watched { uri: place, on: false }))
@@ -140,14 +140,14 @@ fn uri_of<'r>(request: &Request<'r, '_>) -> Option<(Str<'r>, crate::json::Span)>
     Some((uri.string()?, place(request.line, uri.bytes())))
 }
 
-fn no_uri(request: &mut Request<'_, '_>) -> Handled {
+fn no_uri(request: &mut Request<'_, '_>) -> Received {
     request.refuse(Fault::InvalidParams, &"`uri` must be a string")
 }
 
-fn settle(request: &mut Request<'_, '_>, plan: Option<Plan>) -> Handled {
+fn settle(request: &mut Request<'_, '_>, plan: Option<Plan>) -> Received {
     match (request.result(&mut |_| {}), plan) {
-        (Handled::Answered, Some(plan)) => Handled::Host(plan),
-        (handled, _) => handled,
+        (Received::Done, Some(plan)) => request.core.tell(plan),
+        (refused, _) => refused,
     }
 }
 
@@ -159,7 +159,7 @@ fn fits(id: Option<&[u8]>, uri: &str, room: usize) -> bool {
 }
 
 /// `subscriptions/listen`: from now on the request is in flight, and its answer is the end.
-fn listen(request: &mut Request<'_, '_>) -> Handled {
+fn listen(request: &mut Request<'_, '_>) -> Received {
     let Some(wanted) = request.param("notifications").filter(|wanted| wanted.kind() == Kind::Object) else {
         return request.refuse(Fault::InvalidParams, &"`notifications` must be an object");
     };
@@ -194,7 +194,7 @@ fn listen(request: &mut Request<'_, '_>) -> Handled {
         return request.refuse(Fault::ReplyTooLarge { limit }, &"the acknowledgment");
     }
     request.core.changed.add(Changes::LISTENED);
-    Handled::Host(Plan::Listening { ticket })
+    request.core.tell(Plan::Listening { ticket })
 }
 
 /// Takes a slot for the request.
@@ -254,7 +254,7 @@ fn declares_tasks(request: &Request<'_, '_>) -> bool {
     declared.is_some_and(|declared| declared.kind() == Kind::Object)
 }
 
-fn needs_tasks(request: &mut Request<'_, '_>) -> Handled {
+fn needs_tasks(request: &mut Request<'_, '_>) -> Received {
     let source = Source::of_line(request.id());
     let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
         out.field_integer("code", code::MISSING_CLIENT_CAPABILITY.into());
@@ -264,7 +264,7 @@ fn needs_tasks(request: &mut Request<'_, '_>) -> Handled {
         out.token("{}}}}");
         true
     });
-    Handled::Refused(written.err().unwrap_or(Fault::MissingClientCapability))
+    Received::Fault(written.err().unwrap_or(Fault::MissingClientCapability))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::call::Call;
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
-use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed};
+use crate::server::feature::{Change, Feature, Received, Measure, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::list::ListTools;
 use crate::server::page;
@@ -230,7 +230,7 @@ impl Sealed for Tools<'_> {
         &[methods::TOOLS_LIST, methods::TOOLS_CALL]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
         if method == LIST { self.list(request) } else { self.call(request) }
     }
 
@@ -257,7 +257,7 @@ impl Sealed for Tools<'_> {
 }
 
 impl Tools<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn list(&self, request: &mut Request<'_, '_>) -> Received {
         page::answer(
             request,
             "tools",
@@ -270,7 +270,7 @@ impl Tools<'_> {
         )
     }
 
-    fn call(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn call(&self, request: &mut Request<'_, '_>) -> Received {
         let Some(name) = request.param("name").and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`name` must be the name of a tool");
         };
