@@ -208,8 +208,8 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Span) -> Received {
     let Some(ticket) = core.find_token(token) else { return Received::Fault(Fault::UnknownProgress) };
     let Some(outgoing) = core.in_flight.get_mut(ticket) else { return Received::Done };
     // Progress that does not grow is shown, but buys no time.
-    if outgoing.last_progress.is_none_or(|last| progress > last) {
-        outgoing.last_progress = Some(progress);
+    if progress.rank() > outgoing.last_progress {
+        outgoing.last_progress = progress.rank();
         if outgoing.progress_resets && outgoing.clock == Clock::Running {
             let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
             core.in_flight.set_deadline(ticket, Some(deadline));

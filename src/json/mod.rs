@@ -30,7 +30,7 @@ mod walk;
 pub(crate) mod write;
 
 pub use decimal::Decimal;
-pub(crate) use decimal::Digits;
+pub(crate) use decimal::{Digits, Rank};
 #[cfg(feature = "serde")]
 pub use encode::EncodeError;
 pub use path::{AccessError, At};

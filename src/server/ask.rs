@@ -7,7 +7,7 @@
 
 use crate::fault::NotNow;
 use crate::frame::About;
-use crate::inflight::{Data, Ticket};
+use crate::inflight::Ticket;
 use crate::json::{Json, Writer};
 use crate::lifecycle::State;
 use crate::methods;
@@ -16,8 +16,8 @@ use crate::rpc;
 use crate::server::Server;
 use crate::server::asking::Asker;
 use crate::server::core::Session;
+use crate::server::incoming::{Incoming, Stage};
 use crate::server::plan::Answer;
-use crate::server::reply::{Incoming, Stage};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::input::{self, Input, To};
@@ -223,15 +223,14 @@ impl Server<'_> {
             Some(during) => {
                 let deferred = |incoming: &&Incoming| incoming.stage == Stage::Deferred;
                 let during = self.core.in_flight.get(during).filter(deferred).ok_or(NotNow::Gone)?;
-                About::asked(during.context.stream)
+                About::asked(during.stream)
             }
         };
         self.take_room()?;
         let core = &mut self.core;
         let timeout = ask.timeout.unwrap_or(core.info.limits.asked);
         let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
-        let stage = Stage::Asked { timeout, running: false, progress: ask.progress };
-        let ticket = core.in_flight.take(Incoming { stage, ..Incoming::EMPTY }).ok_or(NotNow::Full)?;
+        let ticket = core.in_flight.take(Incoming::asked(timeout, ask.progress)).ok_or(NotNow::Full)?;
         let (id, room) = (core.id_of(ticket), core.output.reply_room());
         let written = core.output.write(about, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);

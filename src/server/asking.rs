@@ -16,8 +16,8 @@ use crate::server::core::{Core, Session};
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::feature::place;
+use crate::server::incoming::{Incoming, Stage};
 use crate::server::plan::{Answer, Plan, Told};
-use crate::server::reply::{Incoming, Stage};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 
@@ -136,15 +136,16 @@ impl Asking for Asker {
 
     fn due(&self, core: &mut Core<'_>, ticket: Ticket) {
         match core.in_flight.get(ticket).map(|incoming| incoming.stage) {
-            Some(Stage::Asked { timeout, running: false, progress }) => {
-                core.set_stage(ticket, Stage::Asked { timeout, running: true, progress });
-                let deadline = core.now.plus(Millis(timeout.into()));
-                core.in_flight.set_deadline(ticket, Some(deadline));
-            }
-            Some(Stage::Asked { .. }) => {
-                core.withdraw(ticket, "");
-                core.tell(Plan::Told(Told::Answered { ticket, answer: Answer::Lost(Lost::TimedOut) }));
-            }
+            Some(Stage::Asked { .. }) => match core.in_flight.get_mut(ticket).and_then(Incoming::begin) {
+                Some(timeout) => {
+                    let deadline = core.now.plus(Millis(timeout.into()));
+                    core.in_flight.set_deadline(ticket, Some(deadline));
+                }
+                None => {
+                    core.withdraw(ticket, "");
+                    core.tell(Plan::Told(Told::Answered { ticket, answer: Answer::Lost(Lost::TimedOut) }));
+                }
+            },
             Some(_) => _ = core.finish(ticket, Answer::Lost(Lost::Closed)),
             None => {}
         }
@@ -205,12 +206,10 @@ fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rec
     let (Some(token), Some(_)) = (token, progress) else {
         return Received::Fault(Fault::InvalidParams);
     };
-    let wanted = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { progress: true, .. });
+    let wanted = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { progress: true });
     let ticket = core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
     match ticket {
-        Some(ticket) => {
-            core.tell(Plan::Told(Told::Progress { ticket, params: place(line, params.bytes()) }))
-        }
+        Some(ticket) => core.tell(Plan::Told(Told::Progress { ticket, params: place(line, params.bytes()) })),
         None => Received::Fault(Fault::UnknownProgress),
     }
 }

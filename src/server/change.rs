@@ -21,6 +21,14 @@ impl Changes {
 
     pub(crate) const TO_FEATURES: Changes = Changes(64 | 128);
 
+    pub(crate) fn of_bits(bits: u8) -> Changes {
+        Changes(bits)
+    }
+
+    pub(crate) fn bits(self) -> u8 {
+        self.0
+    }
+
     pub(crate) fn any(self, of: Changes) -> bool {
         self.0 & of.0 != 0
     }

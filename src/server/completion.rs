@@ -10,7 +10,7 @@ use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, find};
 use crate::server::core::Shape;
 use crate::server::event::{Event, Parts};
-use crate::server::feature::{Feature, Received, Measure, Request, Sealed};
+use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
 use crate::server::reply::{Reply, Source};

@@ -7,7 +7,7 @@ use crate::buffer::Buffer;
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Span, Writer};
+use crate::json::{Decimal, Json, Rank, Span, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::Lifecycle;
 use crate::output::{Output, Overflow};
@@ -15,10 +15,11 @@ use crate::server::asking::Asking;
 use crate::server::batch::{Batch, Batching};
 use crate::server::change::Changes;
 use crate::server::dispatch::Received;
+use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::pings::Pinging;
 use crate::server::plan::Plan;
-use crate::server::reply::{Context, Incoming, Source, Stage};
+use crate::server::reply::{Context, Source};
 use crate::server::watch::Watches;
 use crate::server::write::{COMPLETE, INPUT_REQUIRED, write_error, write_fault, write_log, write_result};
 use crate::time::Millis;
@@ -194,7 +195,7 @@ impl Core<'_> {
 
     /// A request is in flight no more.
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
-        if self.in_flight.get(ticket).is_some_and(|incoming| incoming.context.batched) {
+        if self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched()) {
             self.batch.deferred = self.batch.deferred.wrapping_sub(1);
         }
         self.in_flight.release(ticket);
@@ -337,7 +338,7 @@ impl Core<'_> {
     }
 
     /// The id of a request and the token of its progress, wherever they stand, and what was reported last.
-    fn progress_of(&self, source: &Source<'_>) -> Result<Option<Decimal>, NotNow> {
+    fn progress_of(&self, source: &Source<'_>) -> Result<Rank, NotNow> {
         match source {
             Source::Line { meta, last, .. } => {
                 let token = meta::progress_token(Json::trusted(meta)).is_some();
@@ -346,7 +347,7 @@ impl Core<'_> {
             Source::Slot(ticket) => match self.in_flight.get(*ticket) {
                 None => Err(NotNow::Gone),
                 Some(_) if self.in_flight.behind_id(*ticket).is_empty() => Err(NotNow::NotWanted),
-                Some(incoming) => Ok(incoming.last_progress),
+                Some(incoming) => Ok(incoming.last),
             },
         }
     }
@@ -407,7 +408,8 @@ impl Core<'_> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), NotNow> {
-        if self.progress_of(source)?.is_some_and(|last| progress <= last) {
+        let rank = progress.rank();
+        if rank <= self.progress_of(source)? {
             return Err(NotNow::NotWanted);
         }
         let room = self.room().saturating_sub(self.small);
@@ -434,10 +436,10 @@ impl Core<'_> {
         });
         written.map_err(|Overflow| NotNow::Unwritable)?;
         match source {
-            Source::Line { last, .. } => *last = Some(progress),
+            Source::Line { last, .. } => *last = rank,
             Source::Slot(ticket) => {
                 if let Some(incoming) = self.in_flight.get_mut(*ticket) {
-                    incoming.last_progress = Some(progress);
+                    incoming.last = rank;
                 }
             }
         }
@@ -467,13 +469,17 @@ impl Core<'_> {
             .map_err(|Overflow| NotNow::Unwritable)
     }
 
-    pub(crate) fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket> {
+    pub(crate) fn defer(
+        &mut self,
+        source: &Source<'_>,
+        context: Context,
+        time: Option<Millis>,
+    ) -> Option<Ticket> {
         let Source::Line { id, meta, last } = source else { return None };
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
             if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
-        let incoming = Incoming { context, last_progress: *last, stage: Stage::Deferred };
-        let ticket = self.in_flight.take(incoming)?;
+        let ticket = self.in_flight.take(Incoming::deferred(context, *last))?;
         // At most one batch stays open.
         let waits = context.batched && self.batch.open;
         if waits || !self.in_flight.set_id(ticket, id, token) {

@@ -11,8 +11,9 @@ use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
 use crate::server::feature::{Feature, Request, place};
 use crate::server::handshake;
+use crate::server::incoming::Stage;
 use crate::server::plan::{Plan, RequestKind};
-use crate::server::reply::{Context, Stage};
+use crate::server::reply::Context;
 use crate::server::tolerance;
 use crate::server::write::{write_error, write_fault};
 use crate::types::capabilities::ClientCapabilities;
@@ -164,6 +165,7 @@ fn request(
         kind: RequestKind::Machine,
         capabilities: ClientCapabilities::NONE,
         level: None,
+        first: 0,
         stream,
         batched: core.batch.in_line(),
     };
@@ -359,7 +361,7 @@ impl Core<'_> {
             if let Some(asking) = self.asking.filter(|_| stage.is_some_and(Stage::is_ours)) {
                 asking.write_cancelled(self, ticket);
             } else if let Some(incoming) = self.in_flight.get(ticket) {
-                let Context { stream, batched, .. } = incoming.context;
+                let (stream, batched) = (incoming.stream, incoming.is_batched());
                 let (room, before) = (self.room(), self.output.written());
                 let id = self.in_flight.text(ticket);
                 let _ = self.output.write(About::response(stream), room, &mut |out| {

@@ -5,7 +5,7 @@ use core::mem;
 use crate::client::Progress;
 use crate::fault::Fault;
 use crate::inflight::Ticket;
-use crate::json::{Span, Str};
+use crate::json::{Rank, Span, Str};
 use crate::rpc;
 use crate::server::Server;
 use crate::server::ask::Answered;
@@ -116,7 +116,7 @@ impl Server<'_> {
                 let [id, subject, arguments, meta, responses, state] =
                     line.get_disjoint_mut(parts).unwrap_or_default();
                 let name = ::core::str::from_utf8(subject).unwrap_or_default();
-                let source = Source::Line { id, meta, last: None };
+                let source = Source::Line { id, meta, last: Rank::NONE };
                 let (info, returned) = (core.info, Returned { responses, state });
                 let reply = Reply { machine: core, info, source, context };
                 event(Parts { subject: name, arguments, returned }, reply)

@@ -19,8 +19,10 @@ use crate::version::Revision;
 impl Reply<'_> {
     /// Answers with as many entries as fit, from `first` on.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
-        let RequestKind::List { first } = self.context.kind else { return };
-        let first = first as usize;
+        if self.context.kind != RequestKind::List {
+            return;
+        }
+        let first = self.context.first as usize;
         if first > 0 && entry(first, &mut Writer::measure()).is_none() {
             return self.refuse_and_report(Fault::BadCursor);
         }

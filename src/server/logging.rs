@@ -8,7 +8,7 @@ use crate::json::{Json, Writer};
 use crate::lifecycle::State;
 use crate::methods::{self, Method};
 use crate::server::Server;
-use crate::server::feature::{Feature, Received, Measure, Request, Sealed};
+use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::reply::write_once;
 use crate::server::write::write_log;

@@ -39,6 +39,7 @@ mod extensions;
 mod feature;
 mod get;
 mod handshake;
+mod incoming;
 mod info;
 mod list;
 mod listen;
@@ -69,13 +70,14 @@ pub use self::event::Event;
 pub use self::extensions::{Experimental, Extensions};
 pub use self::feature::{Change, Feature};
 pub use self::get::{GetPrompt, Messages};
+pub use self::incoming::Incoming;
 pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
 pub use self::list::{ListPrompts, ListResources, ListTemplates, ListTools};
 pub use self::listen::Listening;
 pub use self::logging::Logging;
 pub use self::prompts::{Argument, Prompt, Prompts};
 pub use self::read::{Contents, ReadResource};
-pub use self::reply::{Incoming, Reply};
+pub use self::reply::Reply;
 pub use self::resources::Resources;
 pub use self::subscriptions::Subscriptions;
 pub use self::tool_result::ToolResult;
@@ -86,7 +88,7 @@ pub use crate::types::template::{Matches, Variable};
 
 use self::core::Core;
 use self::plan::Plan;
-use self::reply::{Source, Stage};
+use self::reply::Source;
 use crate::fault::NotNow;
 use crate::inflight::Ticket;
 use crate::lifecycle::{State, Trigger};
@@ -190,12 +192,8 @@ impl Server<'_> {
     /// [`NotNow::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`NotNow::Busy`]: there
     /// is no room for an answer yet; [`Event::Room`] says when there is.
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
-        let open = |incoming: &&Incoming| {
-            let listens = matches!(incoming.context.kind, plan::RequestKind::Listen { .. });
-            incoming.stage == Stage::Deferred && !listens
-        };
-        let incoming = self.core.in_flight.get(ticket).filter(open);
-        let context = incoming.ok_or(NotNow::Gone)?.context;
+        let incoming = self.core.in_flight.get(ticket).filter(|incoming| incoming.is_open());
+        let context = incoming.ok_or(NotNow::Gone)?.context();
         self.take_room()?;
         self.core.limit_to_batch(context.batched);
         let info = self.core.info;

@@ -5,7 +5,7 @@
 use crate::fault::{Fault, Misuse};
 use crate::json::{Digits, Json, Kind, ScanError, Writer, magnitude};
 use crate::server::event::MakeEvent;
-use crate::server::feature::{Received, Measure, Request};
+use crate::server::feature::{Measure, Received, Request};
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
 use crate::version::Revision;
@@ -88,7 +88,8 @@ pub(crate) fn answer(
         Err(refused) => return refused,
     };
     let Some(length) = length else {
-        return request.hand_out(RequestKind::List { first }, event, None, None);
+        request.context.first = first;
+        return request.hand_out(RequestKind::List, event, None, None);
     };
     if first > 0 && first as usize >= length {
         return request.refuse(Fault::BadCursor, &"it is not one of this list");

@@ -4,7 +4,6 @@ use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::Span;
 use crate::outcome::Lost;
-use crate::server::change::Changes;
 use crate::server::event::MakeEvent;
 use crate::server::reply::Context;
 use crate::version::Revision;
@@ -91,15 +90,10 @@ pub(crate) enum RequestKind {
     ReadResource,
     GetPrompt,
     Complete,
-    /// `subscriptions/listen`: what it hears of, and what of that was not told yet.
-    Listen {
-        filter: Changes,
-        pending: Changes,
-    },
-    /// The next page of a list of the host's own, from this entry on.
-    List {
-        first: u32,
-    },
+    /// `subscriptions/listen`.
+    Listen,
+    /// The next page of a list of the host's own.
+    List,
 }
 
 impl RequestKind {

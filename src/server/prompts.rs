@@ -6,7 +6,7 @@ use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Kind, ScanError, Writer};
 use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
-use crate::server::feature::{Change, Feature, Received, Measure, Request, Sealed};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::get::GetPrompt;
 use crate::server::info::ServerInfo;
 use crate::server::list::ListPrompts;

@@ -4,8 +4,8 @@ use core::fmt::Display;
 
 use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
-use crate::inflight::{Data, Ticket};
-use crate::json::{Decimal, Json, Writer};
+use crate::inflight::Ticket;
+use crate::json::{Decimal, Json, Rank, Writer};
 use crate::rpc::code;
 use crate::server::catalogue::{Catalogue, Found, find};
 use crate::server::core::{Core, Shape};
@@ -19,77 +19,32 @@ use crate::types::level::Level;
 use crate::version::Revision;
 
 /// What an answer depends on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Context {
     pub(crate) revision: Revision,
     pub(crate) kind: RequestKind,
     pub(crate) capabilities: ClientCapabilities,
     /// Stateless era: the least severe log message that the request wants.
     pub(crate) level: Option<Level>,
+    /// Of the next page of a list: the entry that it begins with.
+    pub(crate) first: u32,
     pub(crate) stream: StreamId,
     /// It is a member of a batch: its answer waits for those of the others.
     pub(crate) batched: bool,
-}
-
-/// A request that the server has in flight: a deferred one of the client's, or one of its own.
-#[derive(Debug, Clone, Copy)]
-pub struct Incoming {
-    pub(crate) context: Context,
-    pub(crate) last_progress: Option<Decimal>,
-    pub(crate) stage: Stage,
-}
-
-/// Whose request it is, and how far it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// The client's: the host answers it later.
-    Deferred,
-    /// The client's: its time is over, and the host has heard so. Its text is its id; the error for it waits for room.
-    Expired,
-    /// Ours: its answer is awaited, for so many milliseconds from the next poll on.
-    Asked { timeout: u32, running: bool, progress: bool },
-    /// Ours: there will be no answer, and the host is to hear so.
-    Lost,
-    /// Ours: the host has heard its end. Its text is why; the cancellation waits for room.
-    Withdrawn,
-    /// Ours: the host has heard its end, and the client does not have to.
-    Over,
-}
-
-impl Stage {
-    /// Whether it is a request of ours.
-    pub(crate) fn is_ours(self) -> bool {
-        !matches!(self, Stage::Deferred | Stage::Expired)
-    }
-}
-
-impl Data for Incoming {
-    const EMPTY: Incoming = Incoming {
-        context: Context {
-            revision: Revision::V2024_11_05,
-            kind: RequestKind::Machine,
-            capabilities: ClientCapabilities::NONE,
-            level: None,
-            stream: StreamId::NONE,
-            batched: false,
-        },
-        last_progress: None,
-        stage: Stage::Deferred,
-    };
 }
 
 /// Where a request's id and progress token stand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// In the line that is being dealt with.
-    Line { id: &'a [u8], meta: &'a [u8], last: Option<Decimal> },
+    Line { id: &'a [u8], meta: &'a [u8], last: Rank },
     /// In the slot of a deferred request.
     Slot(Ticket),
 }
 
 impl<'a> Source<'a> {
     pub(crate) fn of_line(id: &'a [u8]) -> Source<'a> {
-        Source::Line { id, meta: &[], last: None }
+        Source::Line { id, meta: &[], last: Rank::NONE }
     }
 }
 

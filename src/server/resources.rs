@@ -7,7 +7,7 @@ use crate::json::{Json, Str, Writer};
 use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
 use crate::server::core::Shape;
-use crate::server::feature::{Change, Feature, Received, Measure, Request, Sealed};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::list::{ListResources, ListTemplates};
 use crate::server::page;

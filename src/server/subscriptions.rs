@@ -8,16 +8,17 @@
 use crate::fault::{Fault, Misuse};
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Digits, Json, Kind, Str, Writer};
+use crate::json::{Digits, Json, Kind, Rank, Str, Writer};
 use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::change::Changes;
 use crate::server::core::{Core, Shape};
-use crate::server::feature::{Change, Feature, Received, Measure, Request, Sealed, place};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, place};
+use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::listen::{self, write_acknowledged, write_ended, write_updated};
-use crate::server::plan::{Plan, RequestKind};
-use crate::server::reply::{Incoming, Source, Stage};
+use crate::server::plan::Plan;
+use crate::server::reply::Source;
 use crate::server::resources::not_found;
 use crate::server::watch::{NotWatched, Owner, Watches};
 use crate::types::meta;
@@ -199,11 +200,11 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
 
 /// Takes a slot for the request.
 fn take(request: &mut Request<'_, '_>, filter: Changes) -> Option<Ticket> {
-    let kind = RequestKind::Listen { filter, pending: Changes::NONE };
     let id = request.id();
-    let context = crate::server::reply::Context { kind, ..request.context };
+    let mut incoming = Incoming::deferred(request.context, Rank::NONE);
+    incoming.set_listens(filter, Changes::NONE);
     let in_flight = &mut request.core.in_flight;
-    let ticket = in_flight.take(Incoming { context, last_progress: None, stage: Stage::Deferred })?;
+    let ticket = in_flight.take(incoming)?;
     if !in_flight.set_id(ticket, id, &[]) {
         in_flight.release(ticket);
         return None;

@@ -8,7 +8,7 @@ use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::call::Call;
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
-use crate::server::feature::{Change, Feature, Received, Measure, Request, Sealed};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::list::ListTools;
 use crate::server::page;

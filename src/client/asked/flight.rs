@@ -7,7 +7,7 @@ use crate::client::request::{Outgoing, Stage};
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Span, Str, Writer};
+use crate::json::{Decimal, Json, Rank, Span, Str, Writer};
 use crate::methods;
 use crate::output::Overflow;
 use crate::rpc;
@@ -56,7 +56,7 @@ impl Core<'_> {
     ) -> Asked<'a> {
         let params = params.unwrap_or(Json::EMPTY_OBJECT);
         let meta = params.get("_meta").unwrap_or(Json::EMPTY_OBJECT);
-        let source = Source::Line { id, meta, last: None };
+        let source = Source::Line { id, meta, last: Rank::NONE };
         Asked { params, reply: AskedReply { machine: self, source, context } }
     }
 
@@ -141,7 +141,7 @@ impl Core<'_> {
     }
 
     /// What was reported last, if the request wants to hear of progress.
-    fn progress_of(&self, source: &Source<'_>) -> Result<Option<Decimal>, NotNow> {
+    fn progress_of(&self, source: &Source<'_>) -> Result<Rank, NotNow> {
         match source {
             Source::Line { meta, last, .. } => {
                 meta::progress_token(*meta).map(|_| *last).ok_or(NotNow::NotWanted)
@@ -215,7 +215,8 @@ impl Answering for Core<'_> {
         progress: Decimal,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), NotNow> {
-        if self.progress_of(source)?.is_some_and(|last| progress <= last) {
+        let rank = progress.rank();
+        if rank <= self.progress_of(source)? {
             return Err(NotNow::NotWanted);
         }
         let room = self.reply_budget().saturating_sub(self.small());
@@ -235,10 +236,10 @@ impl Answering for Core<'_> {
         });
         written.map_err(|Overflow| NotNow::Unwritable)?;
         match source {
-            Source::Line { last, .. } => *last = Some(progress),
+            Source::Line { last, .. } => *last = rank,
             Source::Slot(ticket) => {
                 if let Some(outgoing) = self.in_flight.get_mut(*ticket) {
-                    outgoing.last_progress = Some(progress);
+                    outgoing.last_progress = rank;
                 }
             }
         }

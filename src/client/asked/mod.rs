@@ -12,7 +12,7 @@ use core::fmt::Display;
 use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Writer};
+use crate::json::{Decimal, Json, Rank, Writer};
 use crate::rpc::code;
 use crate::time::Millis;
 use crate::version::Revision;
@@ -34,7 +34,7 @@ pub(crate) struct Context {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// In the line that is being dealt with.
-    Line { id: &'a [u8], meta: Json<'a>, last: Option<Decimal> },
+    Line { id: &'a [u8], meta: Json<'a>, last: Rank },
     /// In the slot of a deferred request.
     Slot(Ticket),
 }
