@@ -78,6 +78,9 @@ const RETIRED: u32 = u32::MAX;
 /// The deadline of what has none.
 const NEVER: Millis = Millis(u64::MAX);
 
+/// Stands for the end of time, which is a deadline, too: it comes when the grace is over.
+const LAST: Millis = Millis(u64::MAX - 1);
+
 enum Slots<'b, D> {
     Lent(&'b mut [Slot<D>]),
     #[cfg(feature = "alloc")]

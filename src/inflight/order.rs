@@ -4,14 +4,17 @@
 //! A tree whose nodes are the slots. Each one knows both of all that hang below it, itself included, so the first slot
 //! knows them of all.
 
-use super::{Data, InFlight, NEVER, NONE, RETIRED, Slot, Ticket};
+use super::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket};
 use crate::time::Millis;
 
 impl<D: Data> InFlight<'_, D> {
     /// When the next deadline is.
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
-        let slot = self.slot(self.slot(0)?.earliest.into())?;
-        Some(slot.deadline()).filter(|deadline| *deadline != NEVER)
+        match self.slot(self.slot(0)?.earliest.into())?.deadline() {
+            NEVER => None,
+            LAST => Some(Millis(u64::MAX)),
+            deadline => Some(deadline),
+        }
     }
 
     /// The request whose deadline has come. It keeps its deadline until that is set anew or the request ends.
@@ -24,10 +27,8 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Sets, moves or (with `None`) removes the deadline of a request.
     pub(crate) fn set_deadline(&mut self, ticket: Ticket, deadline: Option<Millis>) {
-        // The end of time is a deadline, too: it comes when the grace is over.
-        let last = Millis(NEVER.0.wrapping_sub(1));
         if let Some(slot) = self.taken_mut(ticket) {
-            slot.set_deadline(deadline.map_or(NEVER, |deadline| deadline.min(last)));
+            slot.set_deadline(deadline.map_or(NEVER, |deadline| deadline.min(LAST)));
             self.settle(ticket.slot);
         }
     }

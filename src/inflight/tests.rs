@@ -59,7 +59,8 @@ fn the_end_of_time_is_a_deadline() {
     let ticket = take(&mut table, "1").unwrap();
     assert_eq!((table.next_deadline(), table.due(Millis(u64::MAX))), (None, None));
     table.set_deadline(ticket, Some(Millis(u64::MAX)));
-    assert_eq!(table.due(Millis(u64::MAX)), Some(ticket));
+    assert_eq!((table.due(Millis(u64::MAX - 1)), table.due(Millis(u64::MAX))), (None, Some(ticket)));
+    assert_eq!(table.next_deadline(), Some(Millis(u64::MAX)));
 }
 
 #[test]
