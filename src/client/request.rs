@@ -34,9 +34,8 @@ pub struct Outgoing {
     /// What goes into `_meta` when it is sent again, too: a level, and so many bytes at the start of the text.
     pub(crate) level: Option<Level>,
     pub(crate) meta_length: u16,
-    /// A request of the server's: what its answer depends on, and how much of the slot's text is its id.
+    /// A request of the server's: what its answer depends on.
     pub(crate) asked: Option<Context>,
-    pub(crate) id_length: u16,
 }
 
 /// Whether the time of a request runs: it starts at the first poll after it was sent.
@@ -91,12 +90,7 @@ impl Data for Outgoing {
         level: None,
         meta_length: 0,
         asked: None,
-        id_length: 0,
     };
-
-    fn id_length(&self) -> usize {
-        self.id_length.into()
-    }
 }
 
 impl Core<'_> {

@@ -345,7 +345,7 @@ impl Core<'_> {
             }
             Source::Slot(ticket) => match self.in_flight.get(*ticket) {
                 None => Err(NotNow::Gone),
-                Some(_) if token_of(&self.in_flight, *ticket).is_empty() => Err(NotNow::NotWanted),
+                Some(_) if self.in_flight.behind_id(*ticket).is_empty() => Err(NotNow::NotWanted),
                 Some(incoming) => Ok(incoming.last_progress),
             },
         }
@@ -416,7 +416,7 @@ impl Core<'_> {
             Source::Line { meta, .. } => {
                 meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes())
             }
-            Source::Slot(ticket) => token_of(&self.in_flight, *ticket),
+            Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
         };
         let written = self.output.write(about, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
@@ -472,30 +472,18 @@ impl Core<'_> {
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
             if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
-        let id_length = u16::try_from(id.len()).ok()?;
-        let ticket = self.in_flight.take(Incoming {
-            id_length,
-            context,
-            last_progress: *last,
-            stage: Stage::Deferred,
-        })?;
+        let incoming = Incoming { context, last_progress: *last, stage: Stage::Deferred };
+        let ticket = self.in_flight.take(incoming)?;
         // At most one batch stays open.
         let waits = context.batched && self.batch.open;
-        if waits || !self.in_flight.set_text(ticket, [id, token]) {
+        if waits || !self.in_flight.set_id(ticket, id, token) {
             self.in_flight.release(ticket);
             return None;
         }
-        self.in_flight.link_id(ticket);
         let time = time.unwrap_or(self.info.limits.deferred);
         self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
         self.batch.deferred = self.batch.deferred.wrapping_add(context.batched.into());
         self.owed = false;
         Some(ticket)
     }
-}
-
-/// The progress token of a deferred request; empty if there is none.
-fn token_of<'t>(in_flight: &'t InFlight<'_, Incoming>, ticket: Ticket) -> &'t [u8] {
-    let id = in_flight.id(ticket).len();
-    in_flight.text(ticket).get(id..).unwrap_or_default()
 }

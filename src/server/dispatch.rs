@@ -344,7 +344,7 @@ impl Core<'_> {
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
         if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            (incoming.id_length, incoming.stage) = (0, Stage::Expired);
+            incoming.stage = Stage::Expired;
         }
     }
 

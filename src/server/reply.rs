@@ -34,7 +34,6 @@ pub(crate) struct Context {
 /// A request that the server has in flight: a deferred one of the client's, or one of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Incoming {
-    pub(crate) id_length: u16,
     pub(crate) context: Context,
     pub(crate) last_progress: Option<Decimal>,
     pub(crate) stage: Stage,
@@ -66,7 +65,6 @@ impl Stage {
 
 impl Data for Incoming {
     const EMPTY: Incoming = Incoming {
-        id_length: 0,
         context: Context {
             revision: Revision::V2024_11_05,
             kind: RequestKind::Machine,
@@ -78,10 +76,6 @@ impl Data for Incoming {
         last_progress: None,
         stage: Stage::Deferred,
     };
-
-    fn id_length(&self) -> usize {
-        self.id_length.into()
-    }
 }
 
 /// Where a request's id and progress token stand.

@@ -202,15 +202,12 @@ fn take(request: &mut Request<'_, '_>, filter: Changes) -> Option<Ticket> {
     let kind = RequestKind::Listen { filter, pending: Changes::NONE };
     let id = request.id();
     let context = crate::server::reply::Context { kind, ..request.context };
-    let id_length = u16::try_from(id.len()).ok()?;
     let in_flight = &mut request.core.in_flight;
-    let ticket =
-        in_flight.take(Incoming { id_length, context, last_progress: None, stage: Stage::Deferred })?;
-    if !in_flight.set_text(ticket, [id, &[]]) {
+    let ticket = in_flight.take(Incoming { context, last_progress: None, stage: Stage::Deferred })?;
+    if !in_flight.set_id(ticket, id, &[]) {
         in_flight.release(ticket);
         return None;
     }
-    in_flight.link_id(ticket);
     Some(ticket)
 }
 

@@ -119,7 +119,7 @@ impl Core<'_> {
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            (outgoing.id_length, outgoing.stage) = (0, Stage::Expired);
+            outgoing.stage = Stage::Expired;
         }
     }
 
@@ -148,7 +148,7 @@ impl Core<'_> {
             }
             Source::Slot(ticket) => {
                 let outgoing = self.in_flight.get(*ticket).ok_or(NotNow::Gone)?;
-                let wanted = self.in_flight.text(*ticket).len() > usize::from(outgoing.id_length);
+                let wanted = !self.in_flight.behind_id(*ticket).is_empty();
                 if wanted { Ok(outgoing.last_progress) } else { Err(NotNow::NotWanted) }
             }
         }
@@ -221,10 +221,7 @@ impl Answering for Core<'_> {
         let room = self.reply_budget().saturating_sub(self.small());
         let token = match source {
             Source::Line { meta, .. } => meta::progress_token(*meta).map_or(&b""[..], Json::bytes),
-            Source::Slot(ticket) => {
-                let id = self.in_flight.id(*ticket).len();
-                self.in_flight.text(*ticket).get(id..).unwrap_or_default()
-            }
+            Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
         };
         let written = self.output.write(About::related(stream), room, &mut |out| {
             write_notification(out, methods::PROGRESS.name, &mut |out| {
@@ -256,17 +253,15 @@ impl Answering for Core<'_> {
             // No answer is ever for this.
             sequence: u64::MAX,
             stage: Stage::Asked,
-            id_length: u16::try_from(id.len()).ok()?,
             asked: Some(context),
             last_progress: *last,
             ..crate::inflight::Data::EMPTY
         };
         let ticket = self.in_flight.take(outgoing)?;
-        if !self.in_flight.set_text(ticket, [id, if fits { token } else { b"" }]) {
+        if !self.in_flight.set_id(ticket, id, if fits { token } else { b"" }) {
             self.in_flight.release(ticket);
             return None;
         }
-        self.in_flight.link_id(ticket);
         let time = time.unwrap_or(self.info.timeouts.maximum);
         self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
         self.owed = None;
