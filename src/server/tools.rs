@@ -101,7 +101,10 @@ impl<'t> Tool<'t> {
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         self.details.write(revision, out);
-        let schema = if self.input_schema.trim_ascii() == "{}" { r#"{"type":"object"}"# } else { self.input_schema };
+        let schema = match Json::trusted(self.input_schema.as_bytes()).bytes() {
+            b"{}" => r#"{"type":"object"}"#,
+            _ => self.input_schema,
+        };
         write_raw("inputSchema", Some(schema), out);
         if revision >= Revision::V2025_06_18 {
             write_raw("outputSchema", self.output_schema, out);
