@@ -9,6 +9,8 @@
 mod batch;
 mod frames;
 
+use core::ops::Range;
+
 use frames::{Frames, Framing};
 use memchr::memchr;
 
@@ -25,23 +27,42 @@ pub(crate) trait Door {
     fn eof(&mut self);
 }
 
-/// A line that waits to be dealt with. Its bytes are [`Input::bytes`] until it is released.
+/// A line that waits to be dealt with. Until it is released, its bytes are [`Input::bytes`], and what was found of the
+/// envelope is [`Input::envelope`]; its spans count from the start of the line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
     pub(crate) content: Content,
     pub(crate) stream: StreamId,
+    length: usize,
+    /// The number of bytes to release with it.
+    whole: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content {
-    /// A valid message; its spans count from the start of the line.
-    Message(Envelope),
-    /// Not valid JSON, or too deep. What was found of the envelope stands beside the error.
-    Broken(ScanError, Envelope),
+    /// A valid message.
+    Message,
+    /// Not valid JSON, or too deep.
+    Broken(ScanError),
     /// Thrown away. [`Input::bytes`] is the text of the id, empty if there was none.
-    TooLong { envelope: Envelope, id_fits: bool },
+    TooLong { id_fits: bool },
     /// The input ended before the message did.
     Truncated,
+}
+
+impl Content {
+    fn is_blank(&self) -> bool {
+        matches!(self, Content::Broken(ScanError { kind: ScanErrorKind::Empty, .. }))
+    }
+
+    /// Whether it is a line that was thrown away, or a text that was only too deep.
+    fn is_beyond_a_limit(&self) -> bool {
+        match self {
+            Content::TooLong { .. } => true,
+            Content::Broken(error) => error.kind == ScanErrorKind::TooDeep,
+            _ => false,
+        }
+    }
 }
 
 pub(crate) struct Input<'b> {
@@ -55,8 +76,8 @@ pub(crate) struct Input<'b> {
     scanner: Scanner,
     /// Set while a line is thrown away.
     discard: Option<Capture>,
-    /// The line that waits, with its length and the number of bytes to release with it.
-    line: Option<(Line, usize, usize)>,
+    /// The line that waits.
+    line: Option<Line>,
     /// Who takes whole messages, in frame mode.
     framing: Option<&'static dyn Framing>,
     /// Frame mode: a whole message is in the buffer, from this stream.
@@ -156,32 +177,34 @@ impl<'b> Input<'b> {
                 None => self.find_line(),
             };
         }
-        self.line.map(|(line, _, _)| line)
+        self.line
+    }
+
+    /// What was found of the envelope of the line that waits.
+    pub(crate) fn envelope(&self) -> Envelope {
+        self.scanner.envelope()
     }
 
     /// The bytes of the line that waits; of one that was too long, its id.
     pub(crate) fn bytes(&self) -> &[u8] {
-        let (from, length) = self.place();
-        self.buffer.bytes().get(from..from.saturating_add(length)).unwrap_or_default()
+        self.buffer.bytes().get(self.place()).unwrap_or_default()
     }
 
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        let (from, length) = self.place();
-        self.buffer.bytes_mut().get_mut(from..from.saturating_add(length)).unwrap_or_default()
+        let place = self.place();
+        self.buffer.bytes_mut().get_mut(place).unwrap_or_default()
     }
 
-    fn place(&self) -> (usize, usize) {
-        match self.line {
-            Some((Line { content: Content::TooLong { .. }, .. }, length, _)) => (0, length),
-            Some((_, length, _)) => (self.start, length),
-            None => (0, 0),
-        }
+    fn place(&self) -> Range<usize> {
+        let Some(Line { content, length, .. }) = self.line else { return 0..0 };
+        let from = if matches!(content, Content::TooLong { .. }) { 0 } else { self.start };
+        from..from.saturating_add(length)
     }
 
     /// Lets the line go: its bytes may be overwritten.
     pub(crate) fn release(&mut self) {
-        if let Some((_, _, bytes)) = self.line.take() {
-            self.start = self.start.saturating_add(bytes).min(self.end);
+        if let Some(line) = self.line.take() {
+            self.start = self.start.saturating_add(line.whole).min(self.end);
             self.begin();
         }
     }
@@ -200,60 +223,44 @@ impl<'b> Input<'b> {
         self.marked = false;
     }
 
-    fn find_line(&mut self) -> Option<(Line, usize, usize)> {
+    fn find_line(&mut self) -> Option<Line> {
         loop {
-            if self.discard.is_some() {
-                match self.find_end_of_discarded()? {
-                    (Line { content: Content::Broken(error, _), .. }, _, _)
-                        if error.kind == ScanErrorKind::Empty =>
-                    {
-                        self.begin();
-                        continue;
-                    }
-                    found => return Some(found),
-                }
-            }
-            if self.waits_for_byte_order_mark() {
-                return None;
-            }
-            let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
-            let newline = memchr(b'\n', fresh);
-            let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
-            self.scanner.feed(text);
-            self.scanned = self.scanned.saturating_add(text.len());
-            let length = self.scanned.saturating_sub(self.start);
-            if newline.is_none() {
-                if self.eof && length > 0 {
-                    match self.finish() {
-                        Content::Broken(error, _) if error.kind == ScanErrorKind::Empty => {
-                            self.start = self.end;
-                            self.begin();
-                            return None;
-                        }
-                        Content::Broken(error, _) if error.kind != ScanErrorKind::TooDeep => {
-                            return Some((line(Content::Truncated), 0, length));
-                        }
-                        content => return Some((line(content), length, length)),
-                    }
-                }
-                return None;
-            }
-            let whole = length.saturating_add(1);
-            match self.finish() {
-                Content::Broken(error, _) if error.kind == ScanErrorKind::Empty => {
-                    self.start = self.start.saturating_add(whole);
-                    self.begin();
-                }
-                content => return Some((line(content), length, whole)),
+            let (line, ended) = match self.discard {
+                Some(capture) => self.find_end_of_discarded(capture)?,
+                None => self.find_end()?,
+            };
+            if line.content.is_blank() {
+                self.start = self.start.saturating_add(line.whole);
+                self.begin();
+            } else if ended && matches!(line.content, Content::Broken(_)) && !line.content.is_beyond_a_limit() {
+                return Some(Line { content: Content::Truncated, length: 0, ..line });
+            } else {
+                return Some(line);
             }
         }
     }
 
-    fn finish(&mut self) -> Content {
-        match self.scanner.finish() {
-            Ok(envelope) => Content::Message(envelope),
-            Err(error) => Content::Broken(error, self.scanner.envelope()),
+    /// The end of the line in the buffer, and whether the input ended there.
+    fn find_end(&mut self) -> Option<(Line, bool)> {
+        if self.waits_for_byte_order_mark() {
+            return None;
         }
+        let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
+        let newline = memchr(b'\n', fresh);
+        let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
+        self.scanner.feed(text);
+        self.scanned = self.scanned.saturating_add(text.len());
+        let length = self.scanned.saturating_sub(self.start);
+        let ended = newline.is_none();
+        if ended && (!self.eof || length == 0) {
+            return None;
+        }
+        let whole = length.saturating_add((!ended).into());
+        Some((Line { content: self.finish(), stream: StreamId::NONE, length, whole }, ended))
+    }
+
+    fn finish(&mut self) -> Content {
+        self.scanner.finish().map_or_else(Content::Broken, |_| Content::Message)
     }
 
     /// Steps over a byte order mark at the start of a line. `true`: it may be one, more bytes will tell.
@@ -292,8 +299,8 @@ impl<'b> Input<'b> {
         self.id_limit.saturating_add(1)
     }
 
-    fn find_end_of_discarded(&mut self) -> Option<(Line, usize, usize)> {
-        let mut capture = self.discard?;
+    /// The end of the line that is thrown away, and whether the input ended there.
+    fn find_end_of_discarded(&mut self, mut capture: Capture) -> Option<(Line, bool)> {
         let room = self.capture_room();
         let (kept, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(room)?;
         let newline = memchr(b'\n', fresh);
@@ -301,47 +308,30 @@ impl<'b> Input<'b> {
         keep_id(&mut self.scanner, &mut capture, text, kept);
         self.discard = Some(capture);
         match newline {
-            Some(at) => {
-                self.start = room.saturating_add(at).saturating_add(1);
-                Some(self.discarded(capture, 0))
-            }
-            None if self.eof => {
-                self.start = self.end;
-                match self.discarded(capture, 0) {
-                    (Line { content: Content::Broken(error, _), .. }, _, _)
-                        if error.kind != ScanErrorKind::Empty =>
-                    {
-                        Some((line(Content::Truncated), 0, 0))
-                    }
-                    found => Some(found),
-                }
-            }
+            Some(at) => self.start = room.saturating_add(at).saturating_add(1),
+            None if self.eof => self.start = self.end,
             None => {
-                self.end = room;
-                self.scanned = room;
-                None
+                (self.end, self.scanned) = (room, room);
+                return None;
             }
         }
+        Some((self.discarded(capture), newline.is_none()))
     }
 
-    fn discarded(&mut self, capture: Capture, release: usize) -> (Line, usize, usize) {
-        let content = match self.scanner.finish() {
-            Ok(envelope) => Content::TooLong { envelope, id_fits: capture.length <= self.id_limit },
-            Err(error) if error.kind == ScanErrorKind::TooDeep => Content::TooLong {
-                envelope: self.scanner.envelope(),
-                id_fits: capture.length <= self.id_limit,
-            },
-            Err(error) => Content::Broken(error, self.scanner.envelope()),
+    fn discarded(&mut self, capture: Capture) -> Line {
+        let content = match self.finish() {
+            content @ Content::Broken(_) if !content.is_beyond_a_limit() => content,
+            _ => Content::TooLong { id_fits: capture.length <= self.id_limit },
         };
         let length = if matches!(content, Content::TooLong { .. }) { capture.length } else { 0 };
-        (Line { content, stream: capture.stream }, length, release)
+        Line { content, stream: capture.stream, length, whole: 0 }
     }
 
     /// Makes room for more bytes: moves what there is to the front, grows, or starts to throw the line away.
     /// Called when no line waits, or one waits that cannot be dealt with yet.
     #[inline(never)]
     pub(crate) fn make_room(&mut self) {
-        let too_long_waits = matches!(self.line, Some((Line { content: Content::TooLong { .. }, .. }, _, _)));
+        let too_long_waits = matches!(self.line, Some(Line { content: Content::TooLong { .. }, .. }));
         if self.framing.is_some() || self.eof || too_long_waits {
             self.reserve();
             return;
@@ -378,10 +368,6 @@ impl<'b> Input<'b> {
     fn is_open(&self) -> bool {
         !self.eof && self.frame.is_none()
     }
-}
-
-fn line(content: Content) -> Line {
-    Line { content, stream: StreamId::NONE }
 }
 
 /// Scans `text`, which is thrown away afterwards, and keeps what it has of the `id` in `kept`.

@@ -3,8 +3,8 @@
 use crate::fault::Fault;
 use crate::frame::StreamId;
 use crate::inflight::{Data, Ticket};
-use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
-use crate::line::Content;
+use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Span};
+use crate::line::{Content, Line};
 use crate::methods;
 use crate::outcome::Lost;
 use crate::rpc::{self, Class, Invalid, Outcome, place};
@@ -69,22 +69,22 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
 
 /// Deals with a line that is no valid JSON text, or was thrown away. A client never answers noise; a request that was
 /// only too long is none.
-pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Received {
-    let (envelope, id, fault, lost) = match content {
-        Content::Message(_) | Content::Truncated => return Received::Fault(Fault::Truncated),
-        Content::Broken(error, envelope) if error.kind == ScanErrorKind::TooDeep => {
+pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope: &Envelope) -> Received {
+    let (id, fault, lost) = match line.content {
+        Content::Message | Content::Truncated => return Received::Fault(Fault::Truncated),
+        Content::Broken(error) if error.kind == ScanErrorKind::TooDeep => {
             let id = envelope.id.and_then(|id| bytes.get(id.range()));
-            (envelope, id, Fault::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) }, Lost::Invalid)
+            (id, Fault::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) }, Lost::Invalid)
         }
-        Content::Broken(error, _) => return Received::Fault(Fault::NotJson(error)),
-        Content::TooLong { envelope, id_fits } => {
-            (envelope, id_fits.then_some(bytes), Fault::LineTooLong { limit: core.line_limit }, Lost::TooLong)
+        Content::Broken(error) => return Received::Fault(Fault::NotJson(error)),
+        Content::TooLong { id_fits } => {
+            (id_fits.then_some(bytes), Fault::LineTooLong { limit: core.line_limit }, Lost::TooLong)
         }
     };
     let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else { return Received::Fault(fault) };
     if envelope.method.is_some() {
         if core.answers() && id.len() <= ID_LIMIT {
-            core.answer(id, stream, Some(fault));
+            core.answer(id, line.stream, Some(fault));
         }
         return Received::Fault(fault);
     }

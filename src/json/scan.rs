@@ -219,6 +219,16 @@ impl Scanner {
         }
     }
 
+    /// As if it had scanned the text in which this was found.
+    pub(crate) fn adopt(&mut self, envelope: &Envelope) {
+        let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
+        for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
+            let Span { start, end } = span.unwrap_or(Span { start: NOWHERE, end: NOWHERE });
+            *slot = Slot { start, end };
+        }
+        (self.shape, self.state) = (shape, State::After);
+    }
+
     /// Takes token after token until the piece is used up.
     fn tokens(&mut self, mut rest: &[u8]) -> Result<(), Fault> {
         while let [byte, tail @ ..] = rest {

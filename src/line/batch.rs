@@ -5,20 +5,13 @@
 //! Specification: 2025-03-26, *Base protocol*, *Batching*.
 
 use super::{Content, Input, Line};
-use crate::json::{Envelope, Shape, next_value};
-
-impl Content {
-    /// Whether it is a valid array: a batch.
-    pub(crate) fn is_array(&self) -> bool {
-        matches!(self, Content::Message(Envelope { shape: Shape::Array, .. }))
-    }
-}
+use crate::json::next_value;
 
 impl Input<'_> {
     /// Takes the line apart, which is an array: its first element is the line now. `false`: it has none, or is an
     /// element itself.
     pub(crate) fn open_batch(&mut self) -> bool {
-        let Some((_, length, bytes)) = self.line else { return false };
+        let Some(Line { length, whole: bytes, .. }) = self.line else { return false };
         let is_element = !self.behind(length, bytes).iter().all(u8::is_ascii_whitespace);
         let bracket = self.bytes().iter().position(|byte| *byte == b'[');
         match bracket.filter(|_| !is_element) {
@@ -30,7 +23,7 @@ impl Input<'_> {
     /// Lets the line go, or only the element that it is of a batch: then the next one is the line.
     pub(crate) fn release_element(&mut self) {
         let next = match self.line {
-            Some((Line { content: Content::Message(_), .. }, length, bytes)) => {
+            Some(Line { content: Content::Message, length, whole: bytes, .. }) => {
                 let behind = self.behind(length, bytes);
                 let comma = behind.iter().position(|byte| !byte.is_ascii_whitespace());
                 comma
@@ -52,7 +45,7 @@ impl Input<'_> {
 
     /// The value behind the first `skipped` bytes of the line, if there is one, is the line now.
     fn enter(&mut self, skipped: usize) -> bool {
-        let Some((Line { stream, .. }, _, bytes)) = self.line else { return false };
+        let Some(Line { stream, whole: bytes, .. }) = self.line else { return false };
         let from = self.start.saturating_add(skipped);
         let rest = self.buffer.bytes().get(from..self.start.saturating_add(bytes)).unwrap_or_default();
         let Some((before, length)) = next_value(rest) else { return false };
@@ -64,7 +57,7 @@ impl Input<'_> {
         // It was valid as a part of the whole, so it is.
         let content = self.finish();
         self.start = from;
-        self.line = Some((Line { content, stream }, length, bytes.saturating_sub(skipped)));
+        self.line = Some(Line { content, stream, length, whole: bytes.saturating_sub(skipped) });
         true
     }
 }

@@ -3,14 +3,14 @@
 use super::{BYTE_ORDER_MARK, Capture, Content, Input, Line, keep_id};
 use crate::buffer::copy;
 use crate::frame::StreamId;
-use crate::json::{Envelope, ScanErrorKind};
+use crate::json::Envelope;
 
 /// What takes messages.
 pub(super) trait Framing: Sync {
     /// Takes a whole message, parsed before or not.
     fn take(&self, input: &mut Input<'_>, message: &[u8], envelope: Option<Envelope>, stream: StreamId);
-    /// The message that waits, as a line with its length and the number of bytes to release with it.
-    fn find(&self, input: &mut Input<'_>) -> Option<(Line, usize, usize)>;
+    /// The message that waits, as a line.
+    fn find(&self, input: &mut Input<'_>) -> Option<Line>;
 }
 
 pub(super) struct Frames;
@@ -23,8 +23,10 @@ impl Framing for Frames {
             copy(room, message);
             input.end = length;
             // What others have parsed is scanned again if they know nothing of a lower limit of nesting.
-            let content = envelope.filter(|_| !input.rescans).map(Content::Message);
-            input.line = content.map(|content| (Line { content, stream }, length, length));
+            if let Some(envelope) = envelope.filter(|_| !input.rescans) {
+                input.scanner.adopt(&envelope);
+                input.line = Some(Line { content: Content::Message, stream, length, whole: length });
+            }
             return;
         }
         let room = input.capture_room();
@@ -35,10 +37,10 @@ impl Framing for Frames {
         input.discard = Some(capture);
     }
 
-    fn find(&self, input: &mut Input<'_>) -> Option<(Line, usize, usize)> {
+    fn find(&self, input: &mut Input<'_>) -> Option<Line> {
         let stream = input.frame?;
         if let Some(capture) = input.discard {
-            return Some(input.discarded(capture, 0));
+            return Some(input.discarded(capture));
         }
         let bytes = input.buffer.bytes().get(..input.end).unwrap_or_default();
         if bytes.starts_with(&BYTE_ORDER_MARK) {
@@ -46,13 +48,12 @@ impl Framing for Frames {
         }
         input.scanner.feed(bytes.get(input.start..).unwrap_or_default());
         let length = input.end.saturating_sub(input.start);
-        match input.finish() {
-            Content::Broken(error, _) if error.kind == ScanErrorKind::Empty => {
-                input.start = input.end;
-                input.begin();
-                None
-            }
-            content => Some((Line { content, stream }, length, length)),
+        let content = input.finish();
+        if content.is_blank() {
+            input.start = input.end;
+            input.begin();
+            return None;
         }
+        Some(Line { content, stream, length, whole: length })
     }
 }

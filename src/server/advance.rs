@@ -97,10 +97,10 @@ impl Server<'_> {
     #[inline(never)]
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
-        let bytes = self.input.bytes();
+        let (bytes, envelope) = (self.input.bytes(), self.input.envelope());
         let in_line = self.core.batch.in_line();
         let class = match line.content {
-            Content::Message(envelope) if !in_line => {
+            Content::Message if !in_line => {
                 let tolerant = self.core.info.tolerance.missing_jsonrpc;
                 Some(rpc::classify_with(&envelope, bytes, tolerant))
             }
@@ -109,7 +109,7 @@ impl Server<'_> {
         // What a cancellation would take back was said before it came: it is told first.
         let told_first =
             self.core.changed.any(Changes::NOTICES) && matches!(class, Some(Class::Notification { .. }));
-        let needs_room = told_first || dispatch::may_be_answered(&line.content, class.as_ref());
+        let needs_room = told_first || dispatch::may_be_answered(line.content, &envelope, class.as_ref());
         if needs_room && !self.core.has_room() {
             return false;
         }
@@ -120,7 +120,7 @@ impl Server<'_> {
                 self.core.output.show();
                 let outcome = match class {
                     Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
-                    None => dispatch::no_message(&mut self.core, bytes, line.content, line.stream),
+                    None => dispatch::no_message(&mut self.core, bytes, line, &envelope),
                 };
                 let fault = match &outcome {
                     Received::Fault(fault) => Err(*fault),

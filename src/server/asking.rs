@@ -6,7 +6,7 @@ use crate::client::Progress;
 use crate::fault::Fault;
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Kind, ScanErrorKind, Str};
+use crate::json::{Decimal, Envelope, Json, Kind, ScanErrorKind, Str};
 use crate::line::Content;
 use crate::methods;
 use crate::outcome::Lost;
@@ -33,7 +33,13 @@ pub(crate) trait Asking: Sync {
     ) -> Option<Received>;
 
     /// A line that cannot be read has come. The end of a request, if the line was the answer to one.
-    fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Received>;
+    fn unreadable(
+        &self,
+        core: &mut Core<'_>,
+        bytes: &[u8],
+        content: Content,
+        envelope: &Envelope,
+    ) -> Option<Received>;
 
     /// A notification has come. `None`: it is not about what was asked.
     fn notified(
@@ -91,14 +97,19 @@ impl Asking for Asker {
         Some(core.finish(ticket, answer))
     }
 
-    fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Received> {
+    fn unreadable(
+        &self,
+        core: &mut Core<'_>,
+        bytes: &[u8],
+        content: Content,
+        envelope: &Envelope,
+    ) -> Option<Received> {
+        if !envelope.looks_like_response() {
+            return None;
+        }
         let (id, lost) = match content {
-            Content::TooLong { envelope, id_fits: true } if envelope.looks_like_response() => {
-                (bytes, Lost::TooLong)
-            }
-            Content::Broken(error, envelope)
-                if error.kind == ScanErrorKind::TooDeep && envelope.looks_like_response() =>
-            {
+            Content::TooLong { id_fits: true } => (bytes, Lost::TooLong),
+            Content::Broken(error) if error.kind == ScanErrorKind::TooDeep => {
                 (bytes.get(envelope.id?.range())?, Lost::Invalid)
             }
             _ => return None,

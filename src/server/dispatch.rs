@@ -5,7 +5,7 @@ use crate::frame::{About, StreamId};
 use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
-use crate::line::Content;
+use crate::line::{Content, Line};
 use crate::methods::{self, Method};
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
@@ -36,16 +36,14 @@ pub(crate) enum Received {
 }
 
 /// Whether a line needs room for an answer: requests, and what may have been meant as one.
-pub(crate) fn may_be_answered(content: &Content, class: Option<&Class>) -> bool {
+pub(crate) fn may_be_answered(content: Content, envelope: &Envelope, class: Option<&Class>) -> bool {
     match (class, content) {
         (Some(Class::Request { .. }), _) => true,
         (Some(Class::Invalid { answerable, .. }), _) => *answerable,
         (Some(_), _) | (None, Content::Truncated) => false,
-        (None, Content::Broken(_, envelope)) => !envelope.looks_like_response(),
-        (None, Content::TooLong { envelope, .. }) => {
-            !envelope.looks_like_response() && !is_notification(envelope)
-        }
-        (None, Content::Message(_)) => true,
+        (None, Content::Broken(_)) => !envelope.looks_like_response(),
+        (None, Content::TooLong { .. }) => !envelope.looks_like_response() && !is_notification(envelope),
+        (None, Content::Message) => true,
     }
 }
 
@@ -115,15 +113,16 @@ impl Core<'_> {
 
 /// Deals with a line that is no valid JSON text, or was thrown away.
 #[inline(never)]
-pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Received {
-    if let Some(ended) = core.asking.and_then(|asking| asking.unreadable(core, bytes, &content)) {
+pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope: &Envelope) -> Received {
+    let Line { content, stream, .. } = line;
+    if let Some(ended) = core.asking.and_then(|asking| asking.unreadable(core, bytes, content, envelope)) {
         return ended;
     }
     Received::Fault(match content {
-        Content::Message(_) | Content::Truncated => Fault::Truncated,
-        Content::Broken(error, envelope) if error.kind == ScanErrorKind::TooDeep => {
+        Content::Message | Content::Truncated => Fault::Truncated,
+        Content::Broken(error) if error.kind == ScanErrorKind::TooDeep => {
             let fault = Fault::TooDeep { limit: core.info.limits.depth.min(DEPTH_LIMIT) };
-            match rpc::classify(&envelope, bytes) {
+            match rpc::classify(envelope, bytes) {
                 Class::Request { id, .. } | Class::Invalid { id: Some(id), answerable: true, .. } => {
                     core.refuse(bytes.get(id.range()), stream, fault)
                 }
@@ -132,11 +131,11 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
             }
         }
         // What looks like a response is never answered, or two that answer each other's errors never end.
-        Content::Broken(error, envelope) if envelope.looks_like_response() => Fault::NotJson(error),
-        Content::Broken(error, _) => core.refuse(None, stream, Fault::NotJson(error)),
-        Content::TooLong { envelope, id_fits } => {
+        Content::Broken(error) if envelope.looks_like_response() => Fault::NotJson(error),
+        Content::Broken(error) => core.refuse(None, stream, Fault::NotJson(error)),
+        Content::TooLong { id_fits } => {
             let fault = Fault::LineTooLong { limit: core.line_limit };
-            if envelope.looks_like_response() || is_notification(&envelope) {
+            if envelope.looks_like_response() || is_notification(envelope) {
                 return Received::Fault(fault);
             }
             let id = Some(bytes).filter(|id| id_fits && rpc::is_id(Json::trusted(id)));

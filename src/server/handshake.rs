@@ -80,7 +80,7 @@ pub(crate) fn write_initialize(info: &ServerInfo<'_>, revision: Revision, out: &
     out.field_string("protocolVersion", revision.as_str());
     info.write_capabilities(revision, out);
     out.key("serverInfo");
-    info.write(revision, out);
+    info.identity.write(revision, out);
     info.write_instructions(out);
 }
 

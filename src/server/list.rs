@@ -14,6 +14,7 @@ use crate::server::prompts::Prompt;
 use crate::server::reply::Reply;
 use crate::server::tools::Tool;
 use crate::types::resource::{Resource, Template};
+use crate::types::details::not_an_object;
 use crate::version::Revision;
 
 impl Reply<'_> {
@@ -63,12 +64,14 @@ macro_rules! list {
             /// Answers with as many entries as fit into one message, and with a cursor if there are more. `entry` gives
             /// the one with an index, counted from 0, or `None` behind the last one.
             ///
-            /// An entry that fits into no page, or whose raw JSON is not valid, is left out, and the next event is a
+            /// An entry that fits into no page, or whose raw JSON is no object, is left out, and the next event is a
             /// [`Fault`].
             pub fn $method<'t>(self, mut entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 let revision = self.reply.revision();
                 self.reply.list($key, &mut |index, out| {
-                    entry(index).map(|entry| entry.write(revision, out).is_ok())
+                    let entry = entry(index)?;
+                    entry.write(revision, out);
+                    Some(not_an_object(entry.objects()).is_none())
                 });
             }
 

@@ -295,7 +295,7 @@ pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], info: &ServerInfo<'_>
     out.json_bytes(id);
     if info.identify {
         out.key(meta::SERVER_INFO);
-        info.write(revision, out);
+        info.identity.write(revision, out);
     }
     out.token("}}}");
 }

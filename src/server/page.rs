@@ -3,15 +3,16 @@
 //! Specification: *Utilities*, *Pagination*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Digits, Json, Kind, ScanError, Writer, magnitude};
+use crate::json::{Digits, Json, Kind, Writer, magnitude};
 use crate::server::event::MakeEvent;
 use crate::server::feature::{Measure, Received, Request};
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
+use crate::types::details::{Objects, not_an_object};
 use crate::version::Revision;
 
-/// The longest end of a page: `],"nextCursor":"p4294967295"` and the brackets that close the answer.
-const TAIL: usize = 48;
+/// The longest end of a page, and the brackets that close the answer, with some room to spare.
+const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
 /// Which entry a request for a list wants first; or the request refused.
 pub(crate) fn first_of(request: &mut Request<'_, '_>) -> Result<u32, Received> {
@@ -55,7 +56,7 @@ pub(crate) fn write(
         let before = out.mark();
         match entry(index, out) {
             None => break None,
-            Some(true) if !out.overflowed() && out.remaining() >= TAIL => empty = false,
+            Some(true) if !out.overflowed() && out.remaining() >= TAIL.len() => empty = false,
             Some(true) if !empty => {
                 out.rollback(before);
                 break Some(index);
@@ -106,7 +107,7 @@ pub(crate) struct Entry<'e> {
     pub(crate) key: &'static str,
     pub(crate) index: usize,
     /// What has to be an object, as JSON text.
-    pub(crate) objects: [Option<&'e str>; 3],
+    pub(crate) objects: Objects<'e>,
 }
 
 /// Checks an entry, and measures the page that has only this one.
@@ -115,33 +116,22 @@ pub(crate) fn check(
     revision: Revision,
     info: &ServerInfo<'_>,
     measure: Measure<'_>,
-    write: &mut dyn FnMut(&mut Writer<'_>) -> Result<(), ScanError>,
+    write: &mut dyn FnMut(&mut Writer<'_>),
 ) -> Result<(), Misuse> {
     let Entry { key, index: entry, objects } = entry;
-    for object in objects.into_iter().flatten() {
-        let object = Json::parse(object.as_bytes()).map_err(|error| Misuse::InvalidJson { entry, error })?;
-        if object.kind() != Kind::Object {
-            return Err(Misuse::NotAnObject { entry });
-        }
+    match not_an_object(objects) {
+        Some(Some(error)) => return Err(Misuse::InvalidJson { entry, error }),
+        Some(None) => return Err(Misuse::NotAnObject { entry }),
+        None => {}
     }
     measure(&mut |out| {
         info.write_cache(revision, out);
-        measure_one(out, key, &mut |out| {
-            // What it can complain of was looked at above.
-            let _ = write(out);
-        });
+        out.key(key);
+        out.begin_array();
+        write(out);
+        out.token(TAIL);
     });
     Ok(())
-}
-
-/// What a page needs that has only this entry.
-fn measure_one(out: &mut Writer<'_>, key: &str, entry: &mut dyn FnMut(&mut Writer<'_>)) {
-    out.key(key);
-    out.begin_array();
-    entry(out);
-    for _ in 0..TAIL {
-        out.token(" ");
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Prompts*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, ScanError, Writer};
+use crate::json::{Json, Kind, Writer};
 use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
@@ -12,7 +12,7 @@ use crate::server::info::ServerInfo;
 use crate::server::list::ListPrompts;
 use crate::server::page;
 use crate::server::plan::RequestKind;
-use crate::types::details::{Details, details};
+use crate::types::details::{Details, Objects, details};
 use crate::version::Revision;
 
 /// A prompt: messages for the model, made from arguments that a person chose.
@@ -45,10 +45,15 @@ impl<'t> Prompt<'t> {
         self
     }
 
-    /// The entry of the list. An error: `_meta` is not valid JSON.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) -> Result<(), ScanError> {
+    /// What has to be an object, as JSON text.
+    pub(crate) fn objects(&self) -> Objects<'t> {
+        [self.details.meta, None, None]
+    }
+
+    /// The entry of the list.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
-        self.details.write(revision, out)?;
+        self.details.write(revision, out);
         if !self.arguments.is_empty() {
             out.key("arguments");
             out.begin_array();
@@ -56,7 +61,6 @@ impl<'t> Prompt<'t> {
             out.end_array();
         }
         out.end_object();
-        Ok(())
     }
 }
 
@@ -133,7 +137,7 @@ pub struct Prompts<'t> {
     stringify: bool,
 }
 
-duplicate_of!(duplicate, Prompt, details.name);
+duplicate_of!(duplicate, Prompt, name());
 duplicate_of!(duplicate_argument, Argument, name);
 
 /// The first prompt two of whose arguments have the same name.
@@ -242,7 +246,7 @@ impl Sealed for Prompts<'_> {
 
     fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         for (index, prompt) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let entry = page::Entry { key: "prompts", index, objects: [prompt.details.meta, None, None] };
+            let entry = page::Entry { key: "prompts", index, objects: prompt.objects() };
             page::check(entry, revision, info, measure, &mut |out| prompt.write(revision, out))?;
         }
         Ok(())
@@ -258,7 +262,8 @@ impl Prompts<'_> {
             ListPrompts::event,
             &mut |index, revision, out| {
                 let prompt = self.catalogue.unwrap_or_default().get(index)?;
-                Some(prompt.write(revision, out).is_ok())
+                prompt.write(revision, out);
+                Some(true)
             },
         )
     }

@@ -216,11 +216,11 @@ impl Sealed for Resources<'_> {
 
     fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         for (index, resource) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let entry = page::Entry { key: "resources", index, objects: [resource.details.meta, None, None] };
+            let entry = page::Entry { key: "resources", index, objects: resource.objects() };
             page::check(entry, revision, info, measure, &mut |out| resource.write(revision, out))?;
         }
         for (index, template) in self.templates.unwrap_or_default().iter().enumerate() {
-            let objects = [template.details.meta, None, None];
+            let objects = template.objects();
             let entry = page::Entry { key: "resourceTemplates", index, objects };
             page::check(entry, revision, info, measure, &mut |out| template.write(revision, out))?;
         }
@@ -237,7 +237,8 @@ impl Resources<'_> {
             ListResources::event,
             &mut |index, revision, out| {
                 let resource = self.catalogue.unwrap_or_default().get(index)?;
-                Some(resource.write(revision, out).is_ok())
+                resource.write(revision, out);
+                Some(true)
             },
         )
     }
@@ -250,7 +251,8 @@ impl Resources<'_> {
             ListTemplates::event,
             &mut |index, revision, out| {
                 let template = self.templates.unwrap_or_default().get(index)?;
-                Some(template.write(revision, out).is_ok())
+                template.write(revision, out);
+                Some(true)
             },
         )
     }

@@ -6,6 +6,7 @@ use core::fmt::Display;
 
 use crate::json::{Digits, Writer};
 use crate::types::annotations::{Annotations, Role};
+use crate::types::details::not_an_object;
 use crate::types::resource::Resource;
 use crate::version::Revision;
 
@@ -174,12 +175,12 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
             return self.text(format_args!("{}: {}", resource.shown_name(), resource.uri));
         }
         (self.annotations, self.meta) = (Annotations::new(), None);
-        let (revision, mut valid) = (self.revision, true);
-        let items_valid = self.write(&mut |out| {
+        let revision = self.revision;
+        let valid = self.write(&mut |out| {
             out.field_string("type", "resource_link");
-            valid = resource.write_members(revision, out).is_ok();
+            resource.write_members(revision, out);
         });
-        *items_valid &= valid;
+        *valid &= not_an_object(resource.objects()).is_none();
     }
 
     /// Writes the block, and returns whether all is valid so far.
