@@ -189,13 +189,26 @@ impl<'b> Output<'b> {
         room: usize,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
+        let mut writer = self.begin(room);
+        body(&mut writer);
+        let to = writer.finish().ok();
+        self.end_message(about, to)
+    }
+
+    /// Where one message can be written, of at most `room` bytes (its overhead included). What it has become is handed to
+    /// [`end_message`](Output::end_message).
+    pub(crate) fn begin(&mut self, room: usize) -> Writer<'_> {
         self.rewind();
         let (before, after) = self.around();
         let from = self.end.saturating_add(before);
         let limit = self.end.saturating_add(room).saturating_sub(after);
-        let mut writer = Writer::new(self.buffer.room(), from, limit);
-        body(&mut writer);
-        let to = writer.finish().map_err(|_| Overflow)?;
+        Writer::new(self.buffer.room(), from, limit)
+    }
+
+    /// The message that was begun ends here, if it fitted: now it is written.
+    pub(crate) fn end_message(&mut self, about: About, to: Option<usize>) -> Result<(), Overflow> {
+        let to = to.ok_or(Overflow)?;
+        let (_, after) = self.around();
         let end = to.saturating_add(after);
         let bytes = self.buffer.room().into_grown(end).ok_or(Overflow)?;
         match self.marking {

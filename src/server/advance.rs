@@ -11,6 +11,7 @@ use crate::server::Server;
 use crate::server::change::Changes;
 use crate::server::dispatch::{self, Received};
 use crate::server::plan::Plan;
+use crate::server::reply::Pending;
 use crate::time::Millis;
 
 impl Server<'_> {
@@ -25,7 +26,8 @@ impl Server<'_> {
         {
             let stream = self.core.owed_stream;
             let id = self.input.bytes().get(id.range()).unwrap_or_default();
-            self.core.write_fault(Some(id), stream, Fault::Unanswered, None);
+            let pending = Pending::of_line(id, stream, self.core.batch.in_line());
+            self.core.write_fault(&pending, Fault::Unanswered, None);
             self.core.fault = Some(Fault::Unanswered);
         }
         self.release();

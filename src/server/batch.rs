@@ -14,6 +14,7 @@ use crate::rpc::{self, Class, Invalid};
 use crate::server::core::Core;
 use crate::server::dispatch::{self, Received};
 use crate::server::feature::place;
+use crate::server::reply::Pending;
 use crate::types::meta::RequestMeta;
 
 /// The answers to batches, and how far the present one is.
@@ -197,7 +198,7 @@ fn too_large(core: &mut Core<'_>, stream: StreamId, limit: usize) -> Fault {
     }
     core.invalid_in_a_row = core.invalid_in_a_row.saturating_add(1);
     let fault = Fault::BatchTooLarge { limit };
-    core.write_fault(None, stream, fault, Some(&format_args!("at most {} requests", Digits::of(limit))));
+    core.write_fault(&Pending::of_line(b"", stream, false), fault, Some(&format_args!("at most {} requests", Digits::of(limit))));
     fault
 }
 

@@ -19,9 +19,9 @@ use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::pings::Pinging;
 use crate::server::plan::Plan;
-use crate::server::reply::{Context, Source};
+use crate::server::reply::{Context, Pending, Source};
 use crate::server::watch::Watches;
-use crate::server::write::{COMPLETE, INPUT_REQUIRED, write_error, write_fault, write_log, write_result};
+use crate::server::write::{END, begin_error, begin_result, write_fault, write_log};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::level::Level;
@@ -46,6 +46,8 @@ pub(crate) enum Shape {
     List,
     /// What the client has to send the request with, again (`2026-07-28`).
     InputRequired,
+    /// The answer to `server/discover`, which may be kept, and always says who the server is.
+    Discovery,
     Error,
 }
 
@@ -208,104 +210,68 @@ impl Core<'_> {
     }
 
     /// What is said of an answer that does not fit.
-    fn too_large(&self, context: Context) -> Fault {
-        let limit = if context.batched { self.answer_room(true) } else { self.output.reply_room() };
+    fn too_large(&self, batched: bool) -> Fault {
+        let limit = if batched { self.answer_room(true) } else { self.output.reply_room() };
         Fault::ReplyTooLarge { limit }
     }
 
     /// Answers a request; an answer that does not fit, or is not valid, becomes a small error.
     pub(crate) fn respond(
         &mut self,
-        source: &Source<'_>,
-        context: Context,
+        pending: &Pending<'_>,
         shape: Shape,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), Fault> {
-        let info = self.info;
-        let mut valid = true;
-        let sent = self.send_answer(source, context, &mut |out, id| {
-            let revision = context.revision;
-            let kind = if shape == Shape::InputRequired { INPUT_REQUIRED } else { COMPLETE };
-            match shape {
-                Shape::Error => write_error(out, Some(id), &mut |out| valid = body(out)),
-                _ => write_result(kind, out, id, info, revision, info.identify, &mut |out| {
-                    if shape == Shape::List {
-                        info.write_cache(revision, out);
-                    }
-                    valid = body(out);
-                }),
-            }
-            if !valid {
-                out.fail();
-            }
-        });
-        let fault = match sent {
-            Ok(()) => return Ok(()),
-            Err(Overflow) if valid => self.too_large(context),
-            Err(Overflow) => Fault::InvalidReply,
-        };
-        self.send_fault(source, context, fault);
+        let Context { revision, stream, batched, .. } = pending.context;
+        let (room, before) = (self.answer_room(batched), self.output.written());
+        let id = pending.source.id(&self.in_flight);
+        let mut out = self.output.begin(room);
+        match shape {
+            Shape::Error => begin_error(&mut out, id),
+            _ => begin_result(&mut out, id, self.info, revision, shape),
+        }
+        let valid = body(&mut out);
+        out.token(END);
+        let written = out.finish().ok().filter(|_| valid);
+        if self.output.end_message(About::response(stream), written).is_ok() {
+            self.collect(batched, before);
+            return Ok(());
+        }
+        let fault = if valid { self.too_large(batched) } else { Fault::InvalidReply };
+        self.write_fault(pending, fault, None);
         Err(fault)
-    }
-
-    /// Answers with a result that names the server, whether or not all results do.
-    pub(crate) fn respond_identified(
-        &mut self,
-        source: &Source<'_>,
-        context: Context,
-        body: &mut dyn FnMut(&mut Writer<'_>),
-    ) -> Result<(), Fault> {
-        let info = self.info;
-        let sent = self.send_answer(source, context, &mut |out, id| {
-            write_result(COMPLETE, out, id, info, context.revision, true, body);
-        });
-        sent.map_err(|Overflow| self.too_large(context))
-    }
-
-    /// Answers a request with the error of a fault.
-    pub(crate) fn send_fault(&mut self, source: &Source<'_>, context: Context, fault: Fault) {
-        let _ = self.send_answer(source, context, &mut |out, id| {
-            write_error(out, Some(id), &mut |out| write_fault(out, fault));
-        });
     }
 
     /// Answers with the error of a fault. `new` has proved that it fits, except for the detail, which is left out if
     /// it does not. Without an id it is left to the revision how that is said.
     pub(crate) fn write_fault(
         &mut self,
-        id: Option<&[u8]>,
-        stream: StreamId,
+        pending: &Pending<'_>,
         fault: Fault,
         detail: Option<&dyn fmt::Display>,
     ) {
-        let Some(code) = fault.code() else { return };
-        let id = id.or(self.null_id());
-        let batched = self.batch.in_line();
+        let Context { stream, batched, .. } = pending.context;
         let (room, before) = (self.answer_room(batched), self.output.written());
+        let no_id = self.no_id();
         for detail in [detail, None] {
-            let sent = self.output.write(About::response(stream), room, &mut |out| {
-                write_error(out, id, &mut |out| {
-                    out.key("code");
-                    out.integer(code.into());
-                    out.key("message");
-                    match detail {
-                        Some(detail) => out.display(&format_args!("{}: {detail}", fault.message())),
-                        None => out.string(fault.message()),
-                    }
-                });
-            });
-            if sent.is_ok() {
+            let id = pending.source.id(&self.in_flight);
+            let mut out = self.output.begin(room);
+            begin_error(&mut out, if id.is_empty() { no_id } else { id });
+            write_fault(&mut out, fault, detail);
+            out.token(END);
+            let written = out.finish().ok();
+            if self.output.end_message(About::response(stream), written).is_ok() {
                 return self.collect(batched, before);
             }
         }
     }
 
     /// How an error says that it has no id: `null` up to `2025-06-18` and before any revision is known, nothing after.
-    fn null_id(&self) -> Option<&'static [u8]> {
+    fn no_id(&self) -> &'static [u8] {
         let known = self.session.map(|session| session.revision);
         let only_stateless = self.info.revisions.and(Revisions::HANDSHAKE).is_empty();
         let omitted = known.map_or(only_stateless, |revision| revision >= Revision::V2025_11_25);
-        (!omitted).then_some(b"null")
+        if omitted { b"" } else { b"null" }
     }
 
     /// Forgets the session and what it had in flight: a new client has begun.
@@ -353,32 +319,11 @@ impl Core<'_> {
     }
 
     /// The request is answered: it is no longer in flight.
-    fn close(&mut self, source: &Source<'_>, outcome: Result<(), Fault>) {
+    fn close(&mut self, source: &Source<'_>) {
         match source {
             Source::Line { .. } => self.owed = false,
             Source::Slot(ticket) => self.end_in_flight(*ticket),
         }
-        if let Err(fault) = outcome {
-            self.fault = Some(fault);
-        }
-    }
-
-    /// Runs `write` with the id of a request, wherever it stands.
-    fn send_answer(
-        &mut self,
-        source: &Source<'_>,
-        context: Context,
-        body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
-    ) -> Result<(), Overflow> {
-        let (room, before) = (self.answer_room(context.batched), self.output.written());
-        let about = About::response(context.stream);
-        let id = match source {
-            Source::Line { id, .. } => id,
-            Source::Slot(ticket) => self.in_flight.id(*ticket),
-        };
-        self.output.write(about, room, &mut |out| body(out, id))?;
-        self.collect(context.batched, before);
-        Ok(())
     }
 }
 
@@ -386,28 +331,29 @@ impl Core<'_> {
 impl Core<'_> {
     pub(crate) fn answer(
         &mut self,
-        source: &Source<'_>,
-        context: Context,
+        pending: &Pending<'_>,
         shape: Shape,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
-        let outcome = self.respond(source, context, shape, body);
-        self.close(source, outcome);
+        if let Err(fault) = self.respond(pending, shape, body) {
+            self.fault = Some(fault);
+        }
+        self.close(&pending.source);
     }
 
-    pub(crate) fn refuse_with(&mut self, source: &Source<'_>, context: Context, fault: Fault) {
-        self.send_fault(source, context, fault);
-        self.close(source, Ok(()));
+    pub(crate) fn refuse_with(&mut self, pending: &Pending<'_>, fault: Fault) {
+        self.write_fault(pending, fault, None);
+        self.close(&pending.source);
     }
 
     pub(crate) fn progress(
         &mut self,
-        source: &mut Source<'_>,
-        context: Context,
+        pending: &mut Pending<'_>,
         progress: Decimal,
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), NotNow> {
+        let Pending { source, context } = pending;
         let rank = progress.rank();
         if rank <= self.progress_of(source)? {
             return Err(NotNow::NotWanted);
@@ -420,21 +366,21 @@ impl Core<'_> {
             }
             Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
         };
-        let written = self.output.write(about, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
-            out.json_bytes(token);
-            out.key("progress");
-            out.decimal(progress);
-            if let Some(total) = total {
-                out.key("total");
-                out.decimal(total);
-            }
-            if context.revision >= Revision::V2025_03_26 && !message.is_empty() {
-                out.field_string("message", message);
-            }
-            out.token("}}");
-        });
-        written.map_err(|Overflow| NotNow::Unwritable)?;
+        let mut out = self.output.begin(room);
+        out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
+        out.json_bytes(token);
+        out.key("progress");
+        out.decimal(progress);
+        if let Some(total) = total {
+            out.key("total");
+            out.decimal(total);
+        }
+        if context.revision >= Revision::V2025_03_26 && !message.is_empty() {
+            out.field_string("message", message);
+        }
+        out.token(END);
+        let written = out.finish().ok();
+        self.output.end_message(about, written).map_err(|Overflow| NotNow::Unwritable)?;
         match source {
             Source::Line { last, .. } => *last = rank,
             Source::Slot(ticket) => {
@@ -448,7 +394,7 @@ impl Core<'_> {
 
     pub(crate) fn log(
         &mut self,
-        context: Context,
+        context: &Context,
         level: Level,
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
@@ -469,17 +415,12 @@ impl Core<'_> {
             .map_err(|Overflow| NotNow::Unwritable)
     }
 
-    pub(crate) fn defer(
-        &mut self,
-        source: &Source<'_>,
-        context: Context,
-        time: Option<Millis>,
-    ) -> Option<Ticket> {
-        let Source::Line { id, meta, last } = source else { return None };
+    pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
+        let Pending { source: Source::Line { id, meta, last }, context } = *pending else { return None };
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
             if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
-        let ticket = self.in_flight.take(Incoming::deferred(context, *last))?;
+        let ticket = self.in_flight.take(Incoming::deferred(context, last))?;
         // At most one batch stays open.
         let waits = context.batched && self.batch.open;
         if waits || !self.in_flight.set_id(ticket, id, token) {

@@ -197,7 +197,8 @@ impl Server<'_> {
         self.take_room()?;
         self.core.limit_to_batch(context.batched);
         let info = self.core.info;
-        Ok(Reply { machine: &mut self.core, info, source: Source::Slot(ticket), context })
+        let pending = reply::Pending { source: Source::Slot(ticket), context };
+        Ok(Reply { machine: &mut self.core, info, pending })
     }
 
     /// Says that a list or a resource has changed. This cannot fail: whoever wants to hear of it is told as soon as there
