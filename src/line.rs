@@ -16,7 +16,7 @@ use memchr::memchr;
 
 use crate::buffer::{Buffer, copy, shift};
 use crate::frame::StreamId;
-use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner};
+use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
 
 /// The input as a pump sees it.
 pub(crate) trait Door {
@@ -185,6 +185,20 @@ impl<'b> Input<'b> {
         self.scanner.envelope()
     }
 
+    /// Keeps the places of the parts of an event instead of the envelope, until the line is released.
+    pub(crate) fn set_places(&mut self, places: [Span; 6]) {
+        self.scanner.set_places(places);
+    }
+
+    pub(crate) fn places(&self) -> [Span; 6] {
+        self.scanner.places()
+    }
+
+    /// The stream that the line came from.
+    pub(crate) fn stream(&self) -> StreamId {
+        self.line.map_or(StreamId::NONE, |line| line.stream)
+    }
+
     /// The bytes of the line that waits; of one that was too long, its id.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.buffer.bytes().get(self.place()).unwrap_or_default()
@@ -232,7 +246,8 @@ impl<'b> Input<'b> {
             if line.content.is_blank() {
                 self.start = self.start.saturating_add(line.whole);
                 self.begin();
-            } else if ended && matches!(line.content, Content::Broken(_)) && !line.content.is_beyond_a_limit() {
+            } else if ended && matches!(line.content, Content::Broken(_)) && !line.content.is_beyond_a_limit()
+            {
                 return Some(Line { content: Content::Truncated, length: 0, ..line });
             } else {
                 return Some(line);

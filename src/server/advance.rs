@@ -10,7 +10,7 @@ use crate::rpc::{self, Class};
 use crate::server::Server;
 use crate::server::change::Changes;
 use crate::server::dispatch::{self, Received};
-use crate::server::plan::Plan;
+use crate::server::plan::{Places, Plan};
 use crate::time::Millis;
 
 impl Server<'_> {
@@ -20,10 +20,8 @@ impl Server<'_> {
         if !mem::take(&mut self.handed_out) {
             return;
         }
-        if mem::take(&mut self.core.owed)
-            && let Some(id) = self.core.owed_id
-        {
-            let stream = self.core.owed_stream;
+        if mem::take(&mut self.core.owed) {
+            let (id, stream) = (Places::of(self.input.places()).id, self.input.stream());
             let id = self.input.bytes().get(id.range()).unwrap_or_default();
             self.core.write_fault(Some(id), stream, Fault::Unanswered, None);
             self.core.fault = Some(Fault::Unanswered);
@@ -113,13 +111,14 @@ impl Server<'_> {
         if needs_room && !self.core.has_room() {
             return false;
         }
+        let mut places = Places::NONE;
         let outcome = match class {
-            _ if in_line => self.core.next_member(bytes, line.stream),
+            _ if in_line => self.core.next_member(bytes, line.stream, &mut places),
             class => {
                 self.core.keep_alive.heard();
                 self.core.output.show();
                 let outcome = match class {
-                    Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
+                    Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream, &mut places),
                     None => dispatch::no_message(&mut self.core, bytes, line, &envelope),
                 };
                 let fault = match &outcome {
@@ -130,13 +129,13 @@ impl Server<'_> {
                 outcome
             }
         };
-        self.settle(outcome);
+        self.settle(outcome, places);
         true
     }
 
-    fn settle(&mut self, outcome: Received) {
+    fn settle(&mut self, outcome: Received, places: Places) {
         match outcome {
-            Received::Host => return self.settle_plan(),
+            Received::Host => return self.settle_plan(places),
             Received::Fault(fault) => self.core.plan = Some(Plan::Fault(fault)),
             Received::Done | Received::Begun => {}
             // What the batch has asked is still answered.
@@ -146,15 +145,11 @@ impl Server<'_> {
         self.release();
     }
 
-    fn settle_plan(&mut self) {
-        let Some(plan) = &mut self.core.plan else { return };
-        if let Plan::Request { subject: text, .. } | Plan::Watched { uri: text, .. } = plan {
-            decode_subject(self.input.bytes_mut(), text);
-        }
-        if let Plan::Request { id, context, .. } = plan {
-            (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
-        }
-        if !plan.holds_line() {
+    fn settle_plan(&mut self, mut places: Places) {
+        if self.core.plan.is_some_and(|plan| plan.holds_line()) {
+            decode_subject(self.input.bytes_mut(), &mut places.subject);
+            self.input.set_places(places.spans());
+        } else {
             self.release();
         }
     }

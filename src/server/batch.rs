@@ -14,6 +14,7 @@ use crate::rpc::{self, Class, Invalid};
 use crate::server::core::Core;
 use crate::server::dispatch::{self, Received};
 use crate::server::feature::place;
+use crate::server::plan::Places;
 use crate::types::meta::RequestMeta;
 
 /// The answers to batches, and how far the present one is.
@@ -86,7 +87,7 @@ pub(crate) trait Batching: Sync {
     /// A line is a batch.
     fn begin(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received;
     /// Deals with its next member, or with its end. There is room for an answer.
-    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received;
+    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId, places: &mut Places) -> Received;
     /// Sets the bound of the next answer.
     fn limit(&self, core: &mut Core<'_>);
     /// Takes the answer that was just written, of so many bytes.
@@ -121,7 +122,7 @@ impl Batching for Members {
         Received::Begun
     }
 
-    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received {
+    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId, places: &mut Places) -> Received {
         let rest = line.get(core.batch.next..).unwrap_or_default();
         let Some(element) = Elements::behind(rest).next() else {
             end(core, stream);
@@ -141,7 +142,7 @@ impl Batching for Members {
                 return Received::Fault(core.refuse(id, stream, Fault::Batch));
             }
         }
-        dispatch::message(core, line, class, stream)
+        dispatch::message(core, line, class, stream, places)
     }
 
     fn limit(&self, core: &mut Core<'_>) {

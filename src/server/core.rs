@@ -7,7 +7,7 @@ use crate::buffer::Buffer;
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Rank, Span, Writer};
+use crate::json::{Decimal, Json, Rank, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::Lifecycle;
 use crate::output::{Output, Overflow};
@@ -18,7 +18,7 @@ use crate::server::dispatch::Received;
 use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::pings::Pinging;
-use crate::server::plan::Plan;
+use crate::server::plan::{Places, Plan};
 use crate::server::reply::{Context, Source};
 use crate::server::watch::Watches;
 use crate::server::write::{COMPLETE, INPUT_REQUIRED, write_error, write_fault, write_log, write_result};
@@ -65,9 +65,6 @@ pub(crate) struct Core<'b> {
     pub(crate) budget: usize,
     /// A request was handed out and has not been answered.
     pub(crate) owed: bool,
-    /// Where in the line its id stands, and which stream it came from.
-    pub(crate) owed_id: Option<Span>,
-    pub(crate) owed_stream: StreamId,
     /// What `event` will hand out.
     pub(crate) plan: Option<Plan>,
     /// What went wrong while the host answered; reported at the next poll.
@@ -107,8 +104,6 @@ impl<'b> Core<'b> {
             small: 0,
             budget: 0,
             owed: false,
-            owed_id: None,
-            owed_stream: StreamId::NONE,
             plan: None,
             fault: None,
             changed: Changes::NONE,
@@ -182,8 +177,8 @@ impl Core<'_> {
     }
 
     /// Deals with the next member of the line.
-    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId) -> Received {
-        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream))
+    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, places: &mut Places) -> Received {
+        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream, places))
     }
 
     /// Writes the answers to the open batch, if they are all there.

@@ -12,7 +12,7 @@ use crate::server::core::Core;
 use crate::server::feature::{Feature, Request, place};
 use crate::server::handshake;
 use crate::server::incoming::Stage;
-use crate::server::plan::{Plan, RequestKind};
+use crate::server::plan::{Places, Plan, RequestKind};
 use crate::server::reply::Context;
 use crate::server::tolerance;
 use crate::server::write::{write_error, write_fault};
@@ -54,7 +54,13 @@ fn is_notification(envelope: &Envelope) -> bool {
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
 #[inline(never)]
-pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Received {
+pub(crate) fn message(
+    core: &mut Core<'_>,
+    line: &[u8],
+    class: Class,
+    stream: StreamId,
+    places: &mut Places,
+) -> Received {
     let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit;
     match class {
         // It gets an error without an id, too: it must not be a way around the limit of those.
@@ -66,9 +72,12 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
         _ => core.invalid_in_a_row = 0,
     }
     match class {
-        Class::Request { id, method, params } => request(core, line, id, method, params, stream),
-        Class::Notification { method, params } => notification(core, line, method, params),
-        Class::Response { id, outcome } => response(core, line, id, outcome),
+        Class::Request { id, method, params } => {
+            places.id = id;
+            request(core, line, method, params, stream, places)
+        }
+        Class::Notification { method, params } => notification(core, line, method, params, places),
+        Class::Response { id, outcome } => response(core, line, id, outcome, places),
         Class::ErrorWithoutId { error } => {
             let code = rpc::view(line, error).get("code").and_then(Json::integer);
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
@@ -148,10 +157,10 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
 fn request(
     core: &mut Core<'_>,
     line: &[u8],
-    id: Span,
     method: Span,
     params: Option<Span>,
     stream: StreamId,
+    places: &mut Places,
 ) -> Received {
     let params = params.map(|params| rpc::view(line, params));
     let well_formed = params.is_none_or(|params| params.kind() == Kind::Object);
@@ -169,7 +178,7 @@ fn request(
         batched: core.batch.in_line(),
     };
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
-    let mut request = Request { core, line, id, params, meta, context };
+    let mut request = Request { core, line, places, params, meta, context };
     let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
     let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
     let may_restart =
@@ -284,11 +293,17 @@ fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b d
 }
 
 #[inline(never)]
-fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
+fn notification(
+    core: &mut Core<'_>,
+    line: &[u8],
+    method: Span,
+    params: Option<Span>,
+    places: &mut Places,
+) -> Received {
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let params = params.map(|params| rpc::view(line, params));
     if method == methods::CANCELLED.name {
-        return cancelled(core, line, params);
+        return cancelled(core, line, params, places);
     }
     if method == methods::INITIALIZED.name {
         if !core.life.step(Trigger::Initialized) {
@@ -299,7 +314,7 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
         }
         return core.tell(Plan::Ready);
     }
-    if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params)) {
+    if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params, places)) {
         return told;
     }
     if method == methods::PROGRESS.name {
@@ -311,7 +326,7 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
     Received::Fault(Fault::UnknownNotification)
 }
 
-fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
+fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>, places: &mut Places) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
         return Received::Fault(Fault::InvalidParams);
     };
@@ -320,11 +335,11 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rece
     let Some(ticket) = core.in_flight.find(id) else { return Received::Fault(Fault::UnknownCancel) };
     core.end_in_flight(ticket);
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
-    let reason = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
-    core.tell(Plan::Cancelled { ticket, reason })
+    places.arguments = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
+    core.tell(Plan::Cancelled(ticket))
 }
 
-fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
+fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome, places: &mut Places) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
     let id = rpc::view(line, id);
     if !malformed && core.pinging.is_some_and(|pinging| pinging.answered(core, id)) {
@@ -332,7 +347,7 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
     }
     let fault = if malformed { Fault::MalformedResponse } else { Fault::UnknownResponse };
     match core.asking {
-        Some(asking) => asking.answered(core, line, id, outcome).unwrap_or(Received::Fault(fault)),
+        Some(asking) => asking.answered(core, line, id, outcome, places).unwrap_or(Received::Fault(fault)),
         None => Received::Fault(fault),
     }
 }
