@@ -11,7 +11,7 @@ mod frames;
 
 use core::ops::Range;
 
-use frames::{Frames, Framing};
+use frames::{FRAMES, Framing};
 use memchr::memchr;
 
 use crate::buffer::{Buffer, copy, shift};
@@ -45,7 +45,7 @@ pub(crate) enum Content {
     /// Not valid JSON, or too deep.
     Broken(ScanError),
     /// Thrown away. [`Input::bytes`] is the text of the id, empty if there was none.
-    TooLong { id_fits: bool },
+    TooLong { id_fits: bool, limit: usize },
     /// The input ended before the message did.
     Truncated,
 }
@@ -79,7 +79,7 @@ pub(crate) struct Input<'b> {
     /// The line that waits.
     line: Option<Line>,
     /// Who takes whole messages, in frame mode.
-    framing: Option<&'static dyn Framing>,
+    framing: Option<&'static &'static dyn Framing>,
     /// Frame mode: a whole message is in the buffer, from this stream.
     frame: Option<StreamId>,
     id_limit: usize,
@@ -133,7 +133,7 @@ impl<'b> Input<'b> {
     }
 
     pub(crate) fn use_frames(&mut self) {
-        self.framing = Some(&Frames);
+        self.framing = Some(&FRAMES);
     }
 
     pub(crate) fn set_id_limit(&mut self, limit: usize) {
@@ -336,7 +336,7 @@ impl<'b> Input<'b> {
     fn discarded(&mut self, capture: Capture) -> Line {
         let content = match self.finish() {
             content @ Content::Broken(_) if !content.is_beyond_a_limit() => content,
-            _ => Content::TooLong { id_fits: capture.length <= self.id_limit },
+            _ => Content::TooLong { id_fits: capture.length <= self.id_limit, limit: self.buffer.limit() },
         };
         let length = if matches!(content, Content::TooLong { .. }) { capture.length } else { 0 };
         Line { content, stream: capture.stream, length, whole: 0 }

@@ -13,7 +13,7 @@ use crate::lifecycle::State;
 use crate::methods;
 use crate::outcome::{Outcome, RpcError};
 use crate::server::Server;
-use crate::server::asking::Asker;
+use crate::server::asking::ASKER;
 use crate::server::core::Session;
 use crate::server::incoming::{Incoming, Stage};
 use crate::server::plan::Answer;
@@ -248,7 +248,7 @@ impl Server<'_> {
             core.in_flight.release(ticket);
             return Err(NotNow::Unwritable);
         }
-        core.asking = Some(&Asker);
+        core.asking = Some(&ASKER);
         core.ours = core.ours.saturating_add(1);
         // Due at once: the next poll starts its clock.
         core.in_flight.set_deadline(ticket, Some(Millis::ZERO));

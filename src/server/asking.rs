@@ -65,7 +65,10 @@ pub(crate) trait Asking: Sync {
     fn end(&self, core: &mut Core<'_>, deferred: bool);
 }
 
-pub(crate) struct Asker;
+struct Asker;
+
+/// A thin reference to it takes one word.
+pub(crate) static ASKER: &dyn Asking = &Asker;
 
 impl Asking for Asker {
     fn answered(
@@ -117,7 +120,7 @@ impl Asking for Asker {
             return None;
         }
         let (id, lost) = match content {
-            Content::TooLong { id_fits: true } => (bytes, Lost::TooLong),
+            Content::TooLong { id_fits: true, .. } => (bytes, Lost::TooLong),
             Content::Broken(error) if error.kind == ScanErrorKind::TooDeep => {
                 (bytes.get(envelope.id?.range())?, Lost::Invalid)
             }

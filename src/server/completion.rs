@@ -81,7 +81,7 @@ impl Sealed for Completion {
 
     fn check(&self, _: Revision, _: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         // What it writes by itself has at least room for no values.
-        measure(&mut |out| write_completion(out, Some(u64::MAX), &mut |_| false));
+        measure(Shape::Result, &mut |out| write_completion(out, Some(u64::MAX), &mut |_| false));
         Ok(())
     }
 }
@@ -102,10 +102,9 @@ fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Rec
         let mut value = value.chars();
         typed.chars().all(|typed| value.next() == Some(typed))
     };
-    let source = Source::of_line(request.id());
     let total = values.iter().filter(begins).count() as u64;
     let mut fitting = values.iter().filter(begins);
-    let written = request.core.respond(&source, request.context, Shape::Result, &mut |out| {
+    request.result(&mut |out| {
         write_completion(out, Some(total), &mut |out| match fitting.next() {
             Some(value) => {
                 out.string(value);
@@ -113,9 +112,7 @@ fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Rec
             }
             None => false,
         });
-        true
-    });
-    written.map_or_else(Received::Fault, |()| Received::Done)
+    })
 }
 
 /// What an argument belongs to.
@@ -166,7 +163,7 @@ pub struct Complete<'a> {
 impl<'a> Complete<'a> {
     fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Event<'e> {
         let params = Json::trusted(parts.arguments);
-        if let (Source::Line { meta, .. }, Some(found)) = (&mut reply.source, params.get("_meta"))
+        if let (Source::Line { meta, .. }, Some(found)) = (&mut reply.pending.source, params.get("_meta"))
             && found.kind() == Kind::Object
         {
             *meta = found.bytes();
@@ -221,7 +218,7 @@ impl Reply<'_> {
     /// Answers [a request for values](Complete) with values, the best first: as many as fit into one answer, and no
     /// more than 100. If there are more, the client is told so, and how many in all, if `total` says that.
     pub fn values<V: Display>(self, total: Option<u64>, values: impl IntoIterator<Item = V>) {
-        let fits = self.context.kind == RequestKind::Complete;
+        let fits = self.pending.context.kind == RequestKind::Complete;
         let mut values = values.into_iter();
         self.result(fits, Shape::Result, &mut |out| {
             write_completion(out, total, &mut |out| match values.next() {

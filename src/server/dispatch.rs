@@ -1,7 +1,7 @@
 //! Which request goes where: the two eras, told apart message by message, and the checks before a method runs.
 
 use crate::fault::Fault;
-use crate::frame::{About, StreamId};
+use crate::frame::StreamId;
 use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
@@ -12,11 +12,9 @@ use crate::server::core::Core;
 use crate::server::feature::{Feature, Request, place};
 use crate::server::handshake;
 use crate::server::incoming::Stage;
-use crate::server::plan::{Places, Plan, RequestKind};
-use crate::server::reply::Context;
+use crate::server::plan::{Places, Plan};
+use crate::server::reply::{Context, Pending, Source};
 use crate::server::tolerance;
-use crate::server::write::{write_error, write_fault};
-use crate::types::capabilities::ClientCapabilities;
 use crate::types::meta::{self, RequestMeta};
 use crate::version::{Revision, Revisions};
 
@@ -61,11 +59,11 @@ pub(crate) fn message(
     stream: StreamId,
     places: &mut Places,
 ) -> Received {
-    let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit;
+    let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit();
     match class {
         // It gets an error without an id, too: it must not be a way around the limit of those.
         Class::Request { id, .. } if too_long(id) => {
-            let fault = Fault::IdTooLong { limit: core.id_limit };
+            let fault = Fault::IdTooLong { limit: core.id_limit() };
             return Received::Fault(core.refuse(None, stream, fault));
         }
         Class::Invalid { .. } => {}
@@ -104,7 +102,7 @@ impl Core<'_> {
     /// Answers something that is no request: by its id, if it has one that fits; else without one, as long as not
     /// too many such came in a row.
     pub(crate) fn refuse(&mut self, id: Option<&[u8]>, stream: StreamId, fault: Fault) -> Fault {
-        let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit);
+        let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit());
         // In a batch they all share one line.
         if id.is_none() && !self.batch.in_line() {
             if self.invalid_in_a_row >= self.info.limits.invalid_in_a_row {
@@ -112,9 +110,10 @@ impl Core<'_> {
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
+        let pending = Pending::of_line(id.unwrap_or_default(), stream, self.batch.in_line());
         match &fault {
-            Fault::NotJson(error) => self.write_fault(id, stream, fault, Some(error)),
-            _ => self.write_fault(id, stream, fault, None),
+            Fault::NotJson(error) => self.write_fault(&pending, fault, Some(error)),
+            _ => self.write_fault(&pending, fault, None),
         }
         fault
     }
@@ -142,8 +141,8 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
         // What looks like a response is never answered, or two that answer each other's errors never end.
         Content::Broken(error) if envelope.looks_like_response() => Fault::NotJson(error),
         Content::Broken(error) => core.refuse(None, stream, Fault::NotJson(error)),
-        Content::TooLong { id_fits } => {
-            let fault = Fault::LineTooLong { limit: core.line_limit };
+        Content::TooLong { id_fits, limit } => {
+            let fault = Fault::LineTooLong { limit };
             if envelope.looks_like_response() || is_notification(envelope) {
                 return Received::Fault(fault);
             }
@@ -168,17 +167,10 @@ fn request(
         .filter(|_| well_formed)
         .and_then(|params| params.get("_meta"))
         .filter(|meta| meta.kind() == Kind::Object);
-    let context = Context {
-        revision: Revision::V2024_11_05,
-        kind: RequestKind::Machine,
-        capabilities: ClientCapabilities::NONE,
-        level: None,
-        first: 0,
-        stream,
-        batched: core.batch.in_line(),
-    };
+    let pending =
+        Pending::of_line(line.get(places.id.range()).unwrap_or_default(), stream, core.batch.in_line());
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
-    let mut request = Request { core, line, places, params, meta, context };
+    let mut request = Request { core, line, places, params, meta, pending };
     let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
     let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
     let may_restart =
@@ -210,14 +202,14 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
     let Some(revision) = about.revision().filter(|revision| offer.contains(*revision)) else {
         return handshake::unsupported(request, version, offer);
     };
-    request.context = Context { revision, capabilities, ..request.context };
+    request.pending.context = Context { revision, capabilities, ..request.pending.context };
     let called = feature_method(request, method);
     if called.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(Fault::UnknownMethod, &method);
     }
     // Whether the method exists is said first: the specification gives the order.
     match about.level.transpose() {
-        Ok(level) => request.context.level = level,
+        Ok(level) => request.pending.context.level = level,
         Err(()) => return request.refuse(Fault::InvalidParams, &"unknown log level in `_meta`"),
     }
     match called {
@@ -235,10 +227,10 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let session = request.core.session;
     let revisions = request.core.info.revisions;
     if let Some(session) = session {
-        request.context.revision = session.revision;
-        request.context.capabilities = session.capabilities;
+        request.pending.context.revision = session.revision;
+        request.pending.context.capabilities = session.capabilities;
     } else if let Some(revision) = revisions.and(Revisions::HANDSHAKE).latest() {
-        request.context.revision = revision;
+        request.pending.context.revision = revision;
     } else {
         return needs_meta(request);
     }
@@ -283,7 +275,8 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Received {
 
 /// The feature that has this method in the revision of the request.
 fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
-    let called = |method: &Method| name == method.name && method.by_client.contains(request.context.revision);
+    let called =
+        |method: &Method| name == method.name && method.by_client.contains(request.pending.context.revision);
     request
         .core
         .info
@@ -375,13 +368,9 @@ impl Core<'_> {
             if let Some(asking) = self.asking.filter(|_| stage.is_some_and(Stage::is_ours)) {
                 asking.write_cancelled(self, ticket);
             } else if let Some(incoming) = self.in_flight.get(ticket) {
-                let (stream, batched) = (incoming.stream, incoming.is_batched());
-                let (room, before) = (self.room(), self.output.written());
-                let id = self.in_flight.text(ticket);
-                let _ = self.output.write(About::response(stream), room, &mut |out| {
-                    write_error(out, Some(id), &mut |out| write_fault(out, Fault::TookTooLong));
-                });
-                self.collect(batched, before);
+                let pending = Pending { source: Source::Slot(ticket), context: incoming.context() };
+                self.limit_to_batch(pending.context.batched);
+                self.write_fault(&pending, Fault::TookTooLong, None);
             }
             self.in_flight.unqueue_first();
             self.end_in_flight(ticket);

@@ -16,7 +16,7 @@ use crate::server::list::{ListPrompts, ListResources, ListTemplates, ListTools};
 use crate::server::listen::Listening;
 use crate::server::plan::{Places, Plan};
 use crate::server::read::ReadResource;
-use crate::server::reply::{Reply, Source};
+use crate::server::reply::{Pending, Reply, Source};
 use crate::server::round::Returned;
 
 /// What happened. It borrows the machine until the next poll.
@@ -122,7 +122,7 @@ impl Server<'_> {
                 let name = ::core::str::from_utf8(subject).unwrap_or_default();
                 let source = Source::Line { id, meta, last: Rank::NONE };
                 let (info, returned) = (core.info, Returned { responses, state });
-                let reply = Reply { machine: core, info, source, context };
+                let reply = Reply { machine: core, info, pending: Pending { source, context } };
                 event(Parts { subject: name, arguments, returned }, reply)
             }
         })

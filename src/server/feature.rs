@@ -10,7 +10,7 @@ pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
 use crate::server::info::ServerInfo;
 use crate::server::plan::{Places, Plan, RequestKind};
-use crate::server::reply::{Context, Source};
+use crate::server::reply::{Context, Pending, Source};
 use crate::version::Revision;
 
 /// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools),
@@ -74,7 +74,7 @@ pub(crate) trait Sealed {
 }
 
 /// Takes the members of a result, and finds out how long the whole answer would be.
-pub(crate) type Measure<'m> = &'m mut dyn FnMut(&mut dyn FnMut(&mut Writer<'_>));
+pub(crate) type Measure<'m> = &'m mut dyn FnMut(Shape, &mut dyn FnMut(&mut Writer<'_>));
 
 /// What the host can say has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,12 +97,15 @@ pub(crate) struct Request<'r, 'b> {
     pub(crate) places: &'r mut Places,
     pub(crate) params: Option<Json<'r>>,
     pub(crate) meta: Option<Json<'r>>,
-    pub(crate) context: Context,
+    pub(crate) pending: Pending<'r>,
 }
 
 impl<'r> Request<'r, '_> {
     pub(crate) fn id(&self) -> &'r [u8] {
-        self.line.get(self.places.id.range()).unwrap_or_default()
+        match self.pending.source {
+            Source::Line { id, .. } => id,
+            Source::Slot(_) => b"",
+        }
     }
 
     /// Whether a request with its id is in flight.
@@ -125,22 +128,28 @@ impl<'r> Request<'r, '_> {
         self.respond(Shape::List, body)
     }
 
-    fn respond(&mut self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
-        let source = Source::of_line(self.id());
+    pub(crate) fn respond(&mut self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
         let mut body = |out: &mut Writer<'_>| {
             body(out);
             true
         };
-        match self.core.respond(&source, self.context, shape, &mut body) {
+        match self.core.respond(&self.pending, shape, &mut body) {
             Ok(()) => Received::Done,
             Err(fault) => Received::Fault(fault),
         }
     }
 
+    /// Answers with an error of which `body` writes the members.
+    pub(crate) fn refuse_with(&mut self, fault: Fault, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
+        match self.respond(Shape::Error, body) {
+            Received::Done => Received::Fault(fault),
+            worse => worse,
+        }
+    }
+
     /// Answers with an error that says what it is about.
     pub(crate) fn refuse(&mut self, fault: Fault, detail: &dyn core::fmt::Display) -> Received {
-        let id = self.id();
-        self.core.write_fault(Some(id), self.context.stream, fault, Some(detail));
+        self.core.write_fault(&self.pending, fault, Some(detail));
         Received::Fault(fault)
     }
 
@@ -158,7 +167,7 @@ impl<'r> Request<'r, '_> {
                 .refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {}", Digits::of(limit)));
         }
         let (mut responses, mut state) = (None, None);
-        if kind.can_round_trip(self.context.revision) {
+        if kind.can_round_trip(self.pending.context.revision) {
             (responses, state) = (self.param("inputResponses"), self.param("requestState"));
         }
         let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
@@ -175,7 +184,7 @@ impl<'r> Request<'r, '_> {
             responses: place(responses),
             state: place(state),
         };
-        let context = Context { kind, ..self.context };
+        let context = Context { kind, ..self.pending.context };
         self.core.tell(Plan::Request { context, event })
     }
 }

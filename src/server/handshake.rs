@@ -10,7 +10,6 @@ use crate::server::core::{Core, Session, Shape};
 use crate::server::feature::{Received, Request, place};
 use crate::server::info::{SecondInitialize, ServerInfo, UnknownVersion};
 use crate::server::plan::Plan;
-use crate::server::reply::Source;
 use crate::server::write::write_unsupported;
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::{Revision, Revisions};
@@ -58,7 +57,7 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
         level: None,
         complete: false,
     });
-    request.context.revision = revision;
+    request.pending.context.revision = revision;
     let info = request.core.info;
     if let refused @ Received::Fault(_) = request.result(&mut |out| write_initialize(info, revision, out)) {
         return refused;
@@ -83,15 +82,8 @@ pub(crate) fn write_initialize(info: &ServerInfo<'_>, revision: Revision, out: &
 }
 
 pub(crate) fn discover(request: &mut Request<'_, '_>) -> Received {
-    let (info, context) = (request.core.info, request.context);
-    let source = Source::of_line(request.id());
-    match request
-        .core
-        .respond_identified(&source, context, &mut |out| write_discover(info, context.revision, out))
-    {
-        Ok(()) => Received::Done,
-        Err(fault) => Received::Fault(fault),
-    }
+    let (info, revision) = (request.core.info, request.pending.context.revision);
+    request.respond(Shape::Discovery, &mut |out| write_discover(info, revision, out))
 }
 
 /// The members of the answer to `server/discover`.
@@ -104,7 +96,6 @@ pub(crate) fn write_discover(info: &ServerInfo<'_>, revision: Revision, out: &mu
     out.end_array();
     info.write_capabilities(revision, out);
     info.write_instructions(out);
-    info.write_cache(revision, out);
 }
 
 /// The request is in a revision of the stateless era that is not spoken here.
@@ -113,10 +104,6 @@ pub(crate) fn unsupported(request: &mut Request<'_, '_>, asked: Str<'_>, offer: 
 }
 
 fn unsupported_with(request: &mut Request<'_, '_>, code: i32, asked: Str<'_>, offer: Revisions) -> Received {
-    let source = Source::of_line(request.id());
-    let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
-        write_unsupported(out, code, asked, offer);
-        true
-    });
-    Received::Fault(written.err().unwrap_or(Fault::UnsupportedRevision))
+    let mut write = |out: &mut Writer<'_>| write_unsupported(out, code, asked, offer);
+    request.refuse_with(Fault::UnsupportedRevision, &mut write)
 }

@@ -1,6 +1,7 @@
 //! Who the server is, what it offers, and its limits.
 
 use crate::json::{DEPTH_LIMIT, Writer};
+use crate::server::core::Shape;
 use crate::server::feature::Feature;
 use crate::server::tolerance::Tolerance;
 use crate::time::Millis;
@@ -261,35 +262,21 @@ impl<'i> ServerInfo<'i> {
         self
     }
 
-    /// The members that every result of the stateless era begins with.
-    pub(crate) fn write_result_head(
-        &self,
-        kind: &str,
-        revision: Revision,
-        identify: bool,
-        out: &mut Writer<'_>,
-    ) {
-        if revision < Revision::V2026_07_28 {
-            return;
-        }
-        out.key("resultType");
-        out.string(kind);
-        if identify {
+    /// The members that every result of the stateless era begins with, and how long one may be kept.
+    pub(crate) fn write_head(&self, shape: Shape, out: &mut Writer<'_>) {
+        let kind = if shape == Shape::InputRequired { "input_required" } else { "complete" };
+        out.field_string("resultType", kind);
+        if self.identify || shape == Shape::Discovery {
             out.key("_meta");
             out.begin_object();
             out.key(meta::SERVER_INFO);
-            self.identity.write(revision, out);
+            self.identity.write(Revision::V2026_07_28, out);
             out.end_object();
         }
-    }
-
-    /// How long a list may be cached (`2026-07-28`).
-    pub(crate) fn write_cache(&self, revision: Revision, out: &mut Writer<'_>) {
-        if revision >= Revision::V2026_07_28 {
+        if matches!(shape, Shape::List | Shape::Discovery) {
             out.key("ttlMs");
             out.unsigned(self.fresh_for.0);
-            out.key("cacheScope");
-            out.string(if self.shared_cache { "public" } else { "private" });
+            out.field_string("cacheScope", if self.shared_cache { "public" } else { "private" });
         }
     }
 

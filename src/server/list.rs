@@ -20,17 +20,17 @@ use crate::version::Revision;
 impl Reply<'_> {
     /// Answers with as many entries as fit, from `first` on.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
-        if self.context.kind != RequestKind::List {
+        if self.pending.context.kind != RequestKind::List {
             return;
         }
-        let first = self.context.first as usize;
+        let first = self.pending.context.first as usize;
         if first > 0 && entry(first, &mut Writer::measure()).is_none() {
             return self.refuse_and_report(Fault::BadCursor);
         }
-        let Reply { machine, source, context, .. } = self;
+        let Reply { machine, pending, .. } = self;
         machine.with(&mut |core| {
             let mut left_out = 0;
-            core.answer(&source, context, Shape::List, &mut |out| {
+            core.answer(&pending, Shape::List, &mut |out| {
                 left_out = page::write(out, key, first, entry).left_out;
                 true
             });

@@ -2,9 +2,9 @@
 
 use crate::fault::Misuse;
 use crate::json::Writer;
-use crate::server::core::Core;
+use crate::server::core::{Core, Shape};
 use crate::server::handshake::{write_discover, write_initialize};
-use crate::server::write::{COMPLETE, write_result};
+use crate::server::write::{END, begin_result};
 use crate::version::Era;
 
 /// No message of a fault is longer, with its quotes and its numbers.
@@ -23,27 +23,37 @@ const LARGE: usize = concat!(
 .len();
 
 impl Core<'_> {
+    /// How many bytes the small error takes that must always fit.
+    pub(crate) fn small(&self) -> usize {
+        SMALL.saturating_add(self.around())
+    }
+
+    fn around(&self) -> usize {
+        self.id_limit().saturating_add(self.output.overhead())
+    }
+
     /// How many bytes the largest message takes that the machine writes by itself.
-    pub(crate) fn measure(&mut self) -> Result<usize, Misuse> {
+    pub(crate) fn measure(&self) -> Result<usize, Misuse> {
         let info = self.info;
         if info.revisions.is_empty() {
             return Err(Misuse::NoRevision);
         }
-        let around = self.id_limit.saturating_add(self.output.overhead());
-        self.small = SMALL.saturating_add(around);
+        let around = self.around();
         let mut largest = LARGE;
         for revision in info.revisions.newest_first() {
-            let mut result = |identify: bool, body: &mut dyn FnMut(&mut Writer<'_>)| {
+            let mut result = |shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)| {
                 let mut out = Writer::measure();
-                write_result(COMPLETE, &mut out, b"", info, revision, identify, body);
+                begin_result(&mut out, b"", info, revision, shape);
+                body(&mut out);
+                out.token(END);
                 largest = largest.max(out.len());
             };
             match revision.era() {
-                Era::Handshake => result(info.identify, &mut |out| write_initialize(info, revision, out)),
-                Era::Stateless => result(true, &mut |out| write_discover(info, revision, out)),
+                Era::Handshake => result(Shape::Result, &mut |out| write_initialize(info, revision, out)),
+                Era::Stateless => result(Shape::Discovery, &mut |out| write_discover(info, revision, out)),
             }
             for feature in info.features {
-                feature.check(revision, info, &mut |body| result(info.identify, body))?;
+                feature.check(revision, info, &mut result)?;
             }
         }
         Ok(largest.saturating_add(around))
@@ -56,7 +66,7 @@ mod tests {
     use crate::fault::Fault;
     use crate::json::Json;
     use crate::rpc::code;
-    use crate::server::write::{write_error, write_unsupported};
+    use crate::server::write::{begin_error, write_unsupported};
     use crate::version::Revisions;
     use std::format;
 
@@ -64,8 +74,10 @@ mod tests {
     fn errors_are_as_long_as_they_are_thought_to_be() {
         let error = |body: &mut dyn FnMut(&mut Writer<'_>)| {
             let mut out = Writer::measure();
-            write_error(&mut out, Some(b""), body);
-            out.len()
+            begin_error(&mut out, b"1");
+            body(&mut out);
+            out.token(END);
+            out.len() - 1
         };
         let small = error(&mut |out| {
             out.field_integer("code", code::PARSE_ERROR.into());

@@ -4,9 +4,9 @@
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Digits, Json, Kind, Writer, magnitude};
+use crate::server::core::Shape;
 use crate::server::event::MakeEvent;
 use crate::server::feature::{Measure, Received, Request};
-use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
 use crate::types::details::{Objects, not_an_object};
 use crate::version::Revision;
@@ -89,13 +89,13 @@ pub(crate) fn answer(
         Err(refused) => return refused,
     };
     let Some(length) = length else {
-        request.context.first = first;
+        request.pending.context.first = first;
         return request.hand_out(RequestKind::List, event, None, None);
     };
     if first > 0 && first as usize >= length {
         return request.refuse(Fault::BadCursor, &"it is not one of this list");
     }
-    let revision = request.context.revision;
+    let revision = request.pending.context.revision;
     request.list(&mut |out| {
         write(out, key, first as usize, &mut |index, out| entry(index, revision, out));
     })
@@ -113,8 +113,6 @@ pub(crate) struct Entry<'e> {
 /// Checks an entry, and measures the page that has only this one.
 pub(crate) fn check(
     entry: Entry<'_>,
-    revision: Revision,
-    info: &ServerInfo<'_>,
     measure: Measure<'_>,
     write: &mut dyn FnMut(&mut Writer<'_>),
 ) -> Result<(), Misuse> {
@@ -124,8 +122,7 @@ pub(crate) fn check(
         Some(None) => return Err(Misuse::NotAnObject { entry }),
         None => {}
     }
-    measure(&mut |out| {
-        info.write_cache(revision, out);
+    measure(Shape::List, &mut |out| {
         out.key(key);
         out.begin_array();
         write(out);

@@ -244,10 +244,10 @@ impl Sealed for Prompts<'_> {
         self.list_changed.then_some((Change::Prompts, methods::PROMPTS_LIST_CHANGED.name))
     }
 
-    fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
+    fn check(&self, revision: Revision, _: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         for (index, prompt) in self.catalogue.unwrap_or_default().iter().enumerate() {
             let entry = page::Entry { key: "prompts", index, objects: prompt.objects() };
-            page::check(entry, revision, info, measure, &mut |out| prompt.write(revision, out))?;
+            page::check(entry, measure, &mut |out| prompt.write(revision, out))?;
         }
         Ok(())
     }

@@ -4,12 +4,13 @@ use core::fmt::Display;
 
 use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
-use crate::inflight::Ticket;
+use crate::inflight::{InFlight, Ticket};
 use crate::json::{Decimal, Json, Rank, Writer};
 use crate::rpc::code;
 use crate::server::catalogue::{Catalogue, Found, find};
 use crate::server::core::{Core, Shape};
 use crate::server::feature::Change;
+use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
 use crate::server::tool_result::{ToolResult, write_text};
@@ -43,8 +44,42 @@ pub(crate) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(crate) fn of_line(id: &'a [u8]) -> Source<'a> {
-        Source::Line { id, meta: &[], last: Rank::NONE }
+    /// The id: empty, if there is none.
+    pub(crate) fn id<'i>(&self, in_flight: &'i InFlight<'_, Incoming>) -> &'i [u8]
+    where
+        'a: 'i,
+    {
+        match self {
+            Source::Line { id, .. } => id,
+            Source::Slot(ticket) => match in_flight.id(*ticket) {
+                // Its time is over: it cannot be found any more.
+                b"" => in_flight.text(*ticket),
+                id => id,
+            },
+        }
+    }
+}
+
+/// A request that waits for its answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pending<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) context: Context,
+}
+
+impl<'a> Pending<'a> {
+    /// A request of which no more is known than its id, empty if it has none.
+    pub(crate) fn of_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
+        let context = Context {
+            revision: Revision::V2024_11_05,
+            kind: RequestKind::Machine,
+            capabilities: ClientCapabilities::NONE,
+            level: None,
+            first: 0,
+            stream,
+            batched,
+        };
+        Pending { source: Source::Line { id, meta: &[], last: Rank::NONE }, context }
     }
 }
 
@@ -69,32 +104,31 @@ impl Machine for Core<'_> {
 pub struct Reply<'a> {
     pub(crate) machine: &'a mut (dyn Machine + 'a),
     pub(crate) info: &'a ServerInfo<'a>,
-    pub(crate) source: Source<'a>,
-    pub(crate) context: Context,
+    pub(crate) pending: Pending<'a>,
 }
 
 impl<'a> Reply<'a> {
     /// The revision in which the request was made.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        self.context.revision
+        self.pending.context.revision
     }
 
     /// What the client said it can do.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
-        self.context.capabilities
+        self.pending.context.capabilities
     }
 
     /// The stream that the request came from, in frame mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
-        self.context.stream
+        self.pending.context.stream
     }
 
     /// The request's `_meta`, if it stands in the line.
     pub(crate) fn meta(&self) -> Json<'a> {
-        match self.source {
+        match self.pending.source {
             Source::Line { meta, .. } if !meta.is_empty() => Json::trusted(meta),
             _ => Json::EMPTY_OBJECT,
         }
@@ -165,7 +199,7 @@ impl<'a> Reply<'a> {
     /// Says that the arguments are not what the tool needs. From `2025-11-25` on that is a result for the model to
     /// read and to correct itself by, before it is an error (-32602).
     pub fn invalid(self, why: impl Display) {
-        if self.context.revision >= Revision::V2025_11_25 {
+        if self.pending.context.revision >= Revision::V2025_11_25 {
             self.fail(format_args!("Invalid arguments: {why}"));
         } else {
             self.error(code::INVALID_PARAMS, format_args!("Invalid arguments: {why}"));
@@ -174,10 +208,10 @@ impl<'a> Reply<'a> {
 
     /// Says that too much is going on (-32603), naming how many requests can be in flight.
     pub fn busy(self) {
-        let Reply { machine, source, context, .. } = self;
+        let Reply { machine, pending, .. } = self;
         machine.with(&mut |core| {
             let limit = core.in_flight.limit();
-            core.refuse_with(&source, context, Fault::TooManyInFlight { limit });
+            core.refuse_with(&pending, Fault::TooManyInFlight { limit });
         });
     }
 
@@ -192,10 +226,10 @@ impl<'a> Reply<'a> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), NotNow> {
-        let Reply { machine, source, context, .. } = self;
+        let Reply { machine, pending, .. } = self;
         let progress = progress.into();
         let mut outcome = Ok(());
-        machine.with(&mut |core| outcome = core.progress(source, *context, progress, total, message));
+        machine.with(&mut |core| outcome = core.progress(pending, progress, total, message));
         outcome
     }
 
@@ -232,9 +266,9 @@ impl<'a> Reply<'a> {
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), NotNow> {
-        let context = self.context;
+        let Reply { machine, pending, .. } = self;
         let mut outcome = Ok(());
-        self.machine.with(&mut |core| outcome = core.log(context, level, logger, data));
+        machine.with(&mut |core| outcome = core.log(&pending.context, level, logger, data));
         outcome
     }
 
@@ -245,14 +279,14 @@ impl<'a> Reply<'a> {
 
     /// Leaves the answer for later.
     pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {
-        let Reply { machine, source, context, .. } = self;
+        let Reply { machine, pending, .. } = self;
         let mut ticket = None;
-        machine.with(&mut |core| ticket = core.defer(source, *context, time));
+        machine.with(&mut |core| ticket = core.defer(pending, time));
         ticket
     }
 
     fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {
-        let (revision, kind) = (self.context.revision, self.context.kind);
+        let (revision, kind) = (self.pending.context.revision, self.pending.context.kind);
         let pads = matches!(kind, RequestKind::CallTool { pads: true });
         let fits = matches!(kind, RequestKind::CallTool { .. });
         self.result(fits, Shape::Result, &mut |out| body(out, revision, pads));
@@ -264,21 +298,21 @@ impl<'a> Reply<'a> {
     }
 
     pub(crate) fn answer(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        let Reply { machine, source, context, .. } = self;
-        machine.with(&mut |core| core.answer(&source, context, shape, body));
+        let Reply { machine, pending, .. } = self;
+        machine.with(&mut |core| core.answer(&pending, shape, body));
     }
 
     /// Answers with the error of a fault.
     pub(crate) fn refuse(self, fault: Fault) {
-        let Reply { machine, source, context, .. } = self;
-        machine.with(&mut |core| core.refuse_with(&source, context, fault));
+        let Reply { machine, pending, .. } = self;
+        machine.with(&mut |core| core.refuse_with(&pending, fault));
     }
 
     /// The same for what the host has done: it hears of it.
     pub(crate) fn refuse_and_report(self, fault: Fault) {
-        let Reply { machine, source, context, .. } = self;
+        let Reply { machine, pending, .. } = self;
         machine.with(&mut |core| {
-            core.refuse_with(&source, context, fault);
+            core.refuse_with(&pending, fault);
             core.fault = Some(fault);
         });
     }
@@ -303,9 +337,6 @@ fn write_code(out: &mut Writer<'_>, code: i32, message: &dyn Display) {
 
 impl core::fmt::Debug for Reply<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Reply")
-            .field("source", &self.source)
-            .field("context", &self.context)
-            .finish_non_exhaustive()
+        f.debug_struct("Reply").field("pending", &self.pending).finish_non_exhaustive()
     }
 }

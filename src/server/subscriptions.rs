@@ -18,7 +18,6 @@ use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::listen::{self, write_acknowledged, write_ended, write_updated};
 use crate::server::plan::Plan;
-use crate::server::reply::Source;
 use crate::server::resources::not_found;
 use crate::server::watch::{NotWatched, Owner, Watches};
 use crate::types::meta;
@@ -77,11 +76,11 @@ impl Sealed for Subscriptions {
     fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         if revision.era() == Era::Stateless {
             // As if they were results, which is more than they take.
-            measure(&mut |out| {
+            measure(Shape::Result, &mut |out| {
                 write_acknowledged(out, &[], listed(info), &mut |_| {});
                 (0..info.limits.id).for_each(|_| out.token("0"));
             });
-            measure(&mut |out| {
+            measure(Shape::Result, &mut |out| {
                 write_ended(out, &[], info, revision);
                 (0..info.limits.id).for_each(|_| out.token("0"));
             });
@@ -202,7 +201,7 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
 /// Takes a slot for the request.
 fn take(request: &mut Request<'_, '_>, filter: Changes) -> Option<Ticket> {
     let id = request.id();
-    let mut incoming = Incoming::deferred(request.context, Rank::NONE);
+    let mut incoming = Incoming::deferred(request.pending.context, Rank::NONE);
     incoming.set_listens(filter, Changes::NONE);
     let in_flight = &mut request.core.in_flight;
     let ticket = in_flight.take(incoming)?;
@@ -220,7 +219,7 @@ fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: Changes, u
     let Core { info, output, watches, in_flight, .. } = &mut *request.core;
     let room = output.reply_room();
     let longest = room.saturating_sub(output.overhead());
-    let about = About::subscribed(request.context.stream);
+    let about = About::subscribed(request.pending.context.stream);
     let watch = |watches: &mut Watches<'_>, uri| {
         may_exist(info, uri)
             && watches
@@ -257,16 +256,13 @@ fn declares_tasks(request: &Request<'_, '_>) -> bool {
 }
 
 fn needs_tasks(request: &mut Request<'_, '_>) -> Received {
-    let source = Source::of_line(request.id());
-    let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
+    request.refuse_with(Fault::MissingClientCapability, &mut |out| {
         out.field_integer("code", code::MISSING_CLIENT_CAPABILITY.into());
         out.field_string("message", Fault::MissingClientCapability.message());
         out.token(r#","data":{"requiredCapabilities":{"extensions":{"#);
         out.key(TASKS);
         out.token("{}}}}");
-        true
-    });
-    Received::Fault(written.err().unwrap_or(Fault::MissingClientCapability))
+    })
 }
 
 #[cfg(test)]

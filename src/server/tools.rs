@@ -237,10 +237,10 @@ impl Sealed for Tools<'_> {
         self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
     }
 
-    fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
+    fn check(&self, revision: Revision, _: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         for (index, tool) in self.catalogue.unwrap_or_default().iter().enumerate() {
             let entry = page::Entry { key: "tools", index, objects: tool.objects() };
-            page::check(entry, revision, info, measure, &mut |out| tool.write(revision, out))?;
+            page::check(entry, measure, &mut |out| tool.write(revision, out))?;
         }
         Ok(())
     }
@@ -274,7 +274,8 @@ impl Tools<'_> {
             return request.refuse(Fault::UnknownTool, &name);
         }
         let plain = matches!(found, Found::Tool(tool) if tool.output_schema.is_none());
-        let pads = self.always_structured && plain && request.context.revision >= Revision::V2025_06_18;
+        let pads =
+            self.always_structured && plain && request.pending.context.revision >= Revision::V2025_06_18;
         request.hand_out(RequestKind::CallTool { pads }, Call::event, request.param("name"), arguments)
     }
 }

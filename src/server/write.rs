@@ -1,8 +1,11 @@
 //! How a server's messages are written: the envelope of answers, and what is the same for every feature.
 
+use core::fmt;
+
 use crate::fault::Fault;
 use crate::json::{Str, Writer};
 use crate::rpc::code;
+use crate::server::core::Shape;
 use crate::server::info::ServerInfo;
 use crate::types::level::Level;
 use crate::version::{Revision, Revisions};
@@ -10,48 +13,42 @@ use crate::version::{Revision, Revisions};
 /// The longest text of a revision that is quoted back.
 const QUOTED_VERSION: usize = 32;
 
-/// The kinds of results (`2026-07-28`): this is all.
-pub(crate) const COMPLETE: &str = "complete";
-/// This is what is needed first.
-pub(crate) const INPUT_REQUIRED: &str = "input_required";
-
-/// `{"jsonrpc":"2.0","id":…,"result":{…}}`
-pub(crate) fn write_result(
-    kind: &str,
+/// `{"jsonrpc":"2.0","id":…,"result":{`, and what such a result begins with.
+pub(crate) fn begin_result(
     out: &mut Writer<'_>,
     id: &[u8],
     info: &ServerInfo<'_>,
     revision: Revision,
-    identify: bool,
-    body: &mut dyn FnMut(&mut Writer<'_>),
+    shape: Shape,
 ) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
     out.token(r#","result":{"#);
-    info.write_result_head(kind, revision, identify, out);
-    body(out);
-    out.token("}}");
+    if revision >= Revision::V2026_07_28 {
+        info.write_head(shape, out);
+    }
 }
 
-/// `{"jsonrpc":"2.0","id":…,"error":{…}}`
-pub(crate) fn write_error(out: &mut Writer<'_>, id: Option<&[u8]>, error: &mut dyn FnMut(&mut Writer<'_>)) {
+/// `{"jsonrpc":"2.0","id":…,"error":{`, without an id if that is empty.
+pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8]) {
     out.token(r#"{"jsonrpc":"2.0""#);
-    if let Some(id) = id {
+    if !id.is_empty() {
         out.token(r#","id":"#);
         out.json_bytes(id);
     }
     out.token(r#","error":{"#);
-    error(out);
-    out.token("}}");
 }
 
+/// The end of a message whose last member is an object.
+pub(crate) const END: &str = "}}";
+
 /// The members of an error that is a fault's.
-pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault) {
-    out.key("code");
-    out.integer(fault.code().unwrap_or(code::INTERNAL_ERROR).into());
+pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault, detail: Option<&dyn fmt::Display>) {
+    out.field_integer("code", fault.code().unwrap_or(code::INTERNAL_ERROR).into());
     out.key("message");
-    match fault {
-        Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. } => out.display(&fault),
+    match (detail, fault) {
+        (Some(detail), _) => out.display(&format_args!("{}: {detail}", fault.message())),
+        (None, Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. }) => out.display(&fault),
         _ => out.string(fault.message()),
     }
 }
