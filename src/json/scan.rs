@@ -82,8 +82,8 @@ fn syntax<T>(rest: &[u8]) -> Result<T, Fault> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Scanner {
-    /// Start and end of each [`Member`]'s value.
-    members: [Slot; 6],
+    /// Where each [`Member`]'s value stands: both `NOWHERE` if it was not seen, the end alone while it is open.
+    members: [Span; 6],
     /// A bit per open container, the innermost lowest: set for an object.
     objects: [u64; 2],
     /// The end of everything fed so far, counted from the start of the text; after an error where it was seen.
@@ -106,13 +106,6 @@ pub struct Scanner {
     state: State,
 }
 
-/// Where a member stands: both `NOWHERE` if it was not seen, the end alone while it is open.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    start: usize,
-    end: usize,
-}
-
 const NOWHERE: usize = usize::MAX;
 const NO_NAME: u8 = u8::MAX;
 
@@ -123,7 +116,7 @@ impl Scanner {
     pub const fn new(depth_limit: u8) -> Scanner {
         let limit = if depth_limit > DEPTH_LIMIT { DEPTH_LIMIT } else { depth_limit };
         Scanner {
-            members: [Slot { start: NOWHERE, end: NOWHERE }; 6],
+            members: [Span { start: NOWHERE, end: NOWHERE }; 6],
             objects: [0; 2],
             position: 0,
             deep_at: 0,
@@ -223,10 +216,19 @@ impl Scanner {
     pub(crate) fn adopt(&mut self, envelope: &Envelope) {
         let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
         for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
-            let Span { start, end } = span.unwrap_or(Span { start: NOWHERE, end: NOWHERE });
-            *slot = Slot { start, end };
+            *slot = span.unwrap_or(Span { start: NOWHERE, end: NOWHERE });
         }
         (self.shape, self.state) = (shape, State::After);
+    }
+
+    /// Other places than those of the members, kept where these were until the next text. Who needs both would need twice
+    /// the memory.
+    pub(crate) fn set_places(&mut self, places: [Span; 6]) {
+        self.members = places;
+    }
+
+    pub(crate) fn places(&self) -> [Span; 6] {
+        self.members
     }
 
     /// Takes token after token until the piece is used up.
@@ -308,7 +310,7 @@ impl Scanner {
         } else if let Some(member) = self.current
             && let Some(slot) = self.members.get_mut(member as usize)
         {
-            *slot = Slot { start: here, end: NOWHERE };
+            *slot = Span { start: here, end: NOWHERE };
         }
     }
 

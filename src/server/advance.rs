@@ -7,11 +7,11 @@ use crate::json::{Span, decode_text_in_place};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc::{self, Class};
-use crate::server::Server;
 use crate::server::change::Changes;
 use crate::server::dispatch::{self, Received};
-use crate::server::plan::Plan;
+use crate::server::plan::{Places, Plan};
 use crate::server::reply::Pending;
+use crate::server::{Ending, Server};
 use crate::time::Millis;
 
 impl Server<'_> {
@@ -21,10 +21,8 @@ impl Server<'_> {
         if !mem::take(&mut self.handed_out) {
             return;
         }
-        if mem::take(&mut self.core.owed)
-            && let Some(id) = self.core.owed_id
-        {
-            let stream = self.core.owed_stream;
+        if mem::take(&mut self.core.owed) {
+            let (id, stream) = (Places::of(self.input.places()).id, self.input.stream());
             let id = self.input.bytes().get(id.range()).unwrap_or_default();
             let pending = Pending::of_line(id, stream, self.core.batch.in_line());
             self.core.write_fault(&pending, Fault::Unanswered, None);
@@ -81,7 +79,10 @@ impl Server<'_> {
 
     /// Ends a request whose time is over.
     fn expire(&mut self) -> bool {
-        let over = self.grace_ends.is_some_and(|ends| ends <= self.core.now);
+        let over = match self.ending {
+            Ending::Grace => self.ends <= self.core.now,
+            ending => ending == Ending::Late,
+        };
         // Every request has a deadline. When the grace is over, all of them are due.
         let by = if over { Millis(u64::MAX) } else { self.core.now };
         let Some(ticket) = self.core.in_flight.due(by) else { return false };
@@ -115,13 +116,14 @@ impl Server<'_> {
         if needs_room && !self.core.has_room() {
             return false;
         }
+        let mut places = Places::NONE;
         let outcome = match class {
-            _ if in_line => self.core.next_member(bytes, line.stream),
+            _ if in_line => self.core.next_member(bytes, line.stream, &mut places),
             class => {
                 self.core.keep_alive.heard();
                 self.core.output.show();
                 let outcome = match class {
-                    Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
+                    Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream, &mut places),
                     None => dispatch::no_message(&mut self.core, bytes, line, &envelope),
                 };
                 let fault = match &outcome {
@@ -132,13 +134,13 @@ impl Server<'_> {
                 outcome
             }
         };
-        self.settle(outcome);
+        self.settle(outcome, places);
         true
     }
 
-    fn settle(&mut self, outcome: Received) {
+    fn settle(&mut self, outcome: Received, places: Places) {
         match outcome {
-            Received::Host => return self.settle_plan(),
+            Received::Host => return self.settle_plan(places),
             Received::Fault(fault) => self.core.plan = Some(Plan::Fault(fault)),
             Received::Done | Received::Begun => {}
             // What the batch has asked is still answered.
@@ -148,15 +150,11 @@ impl Server<'_> {
         self.release();
     }
 
-    fn settle_plan(&mut self) {
-        let Some(plan) = &mut self.core.plan else { return };
-        if let Plan::Request { subject: text, .. } | Plan::Watched { uri: text, .. } = plan {
-            decode_subject(self.input.bytes_mut(), text);
-        }
-        if let Plan::Request { id, context, .. } = plan {
-            (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
-        }
-        if !plan.holds_line() {
+    fn settle_plan(&mut self, mut places: Places) {
+        if self.core.plan.is_some_and(|plan| plan.holds_line()) {
+            decode_subject(self.input.bytes_mut(), &mut places.subject);
+            self.input.set_places(places.spans());
+        } else {
             self.release();
         }
     }
@@ -169,39 +167,41 @@ impl Server<'_> {
             // Whoever listens hears that this is the end.
             self.core.write_changes();
         }
-        let grace = self.core.info.limits.grace;
-        if self.core.life.state() == State::Draining {
-            // Nobody is asked any more, and what was asked ends.
-            if let Some(asking) = self.core.asking.filter(|_| self.grace_ends.is_none()) {
-                self.grace_ends = Some(self.core.now.plus(grace));
-                asking.end(&mut self.core, false);
-                return true;
+        let draining = self.core.life.state() == State::Draining;
+        if draining {
+            if !matches!(self.ending, Ending::Grace | Ending::Late) {
+                self.set_ending(Ending::Grace);
+                // Nobody is asked any more, and what was asked ends.
+                if let Some(asking) = self.core.asking {
+                    asking.end(&mut self.core, false);
+                    return true;
+                }
             }
-            let ends = *self.grace_ends.get_or_insert(self.core.now.plus(grace));
+            let grace = self.ending == Ending::Grace && self.core.now < self.ends;
             // After its `shutdown` a client may still say something, which must not be lost by chance.
-            let waits = self.core.awaits_exit && !ended && self.core.now < ends;
+            let waits = self.core.awaits_exit && !ended && grace;
             if !waits && self.core.in_flight.len() == 0 && self.core.output.is_empty() {
                 return self.core.life.step(Trigger::Drained);
             }
-            if self.core.now < ends {
-                self.lost_at = None;
+            if grace {
                 return false;
             }
         } else if !ended {
             return false;
         }
         // What is left is for the client to read, or waits for it to do so. It may take that long each time.
-        let taken = self.core.output.taken();
-        match self.lost_at {
-            Some((at, before)) if taken == before => {
-                if at <= self.core.now {
-                    self.lose();
-                    return true;
-                }
-            }
-            _ => self.lost_at = Some((self.core.now.plus(grace), taken)),
+        let ending = if draining { Ending::Late } else { Ending::Waits };
+        if self.core.output.has_moved() || self.ending != ending {
+            self.set_ending(ending);
+        } else if self.ends <= self.core.now {
+            self.lose();
+            return true;
         }
         false
+    }
+
+    fn set_ending(&mut self, ending: Ending) {
+        (self.ending, self.ends) = (ending, self.core.now.plus(self.core.info.limits.grace));
     }
 }
 

@@ -12,9 +12,8 @@ use crate::json::{Json, Writer};
 use crate::lifecycle::State;
 use crate::methods;
 use crate::outcome::{Outcome, RpcError};
-use crate::rpc;
 use crate::server::Server;
-use crate::server::asking::Asker;
+use crate::server::asking::ASKER;
 use crate::server::core::Session;
 use crate::server::incoming::{Incoming, Stage};
 use crate::server::plan::Answer;
@@ -72,14 +71,12 @@ pub struct Answered<'a> {
 }
 
 impl<'a> Answered<'a> {
-    pub(crate) fn of(ticket: Ticket, answer: Answer, line: &'a [u8]) -> Answered<'a> {
+    pub(crate) fn of(ticket: Ticket, answer: Answer, value: Json<'a>) -> Answered<'a> {
         let outcome = match answer {
             // `null` is what some send for a result without members.
-            Answer::Result(span) if rpc::view(line, span).is_null() => Outcome::Result(Json::EMPTY_OBJECT),
-            Answer::Result(span) => Outcome::Result(rpc::view(line, span)),
-            Answer::Error(span) => {
-                Outcome::Error(RpcError { error: rpc::view(line, span), era: Some(Era::Handshake) })
-            }
+            Answer::Result if value.is_null() => Outcome::Result(Json::EMPTY_OBJECT),
+            Answer::Result => Outcome::Result(value),
+            Answer::Error => Outcome::Error(RpcError { error: value, era: Some(Era::Handshake) }),
             Answer::Lost(lost) => Outcome::Lost(lost),
         };
         Answered { ticket, outcome }
@@ -251,7 +248,7 @@ impl Server<'_> {
             core.in_flight.release(ticket);
             return Err(NotNow::Unwritable);
         }
-        core.asking = Some(&Asker);
+        core.asking = Some(&ASKER);
         core.ours = core.ours.saturating_add(1);
         // Due at once: the next poll starts its clock.
         core.in_flight.set_deadline(ticket, Some(Millis::ZERO));

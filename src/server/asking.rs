@@ -17,7 +17,7 @@ use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::feature::place;
 use crate::server::incoming::{Incoming, Stage};
-use crate::server::plan::{Answer, Plan, Told};
+use crate::server::plan::{Answer, Places, Plan, Told};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 
@@ -30,6 +30,7 @@ pub(crate) trait Asking: Sync {
         line: &[u8],
         id: Json<'_>,
         outcome: rpc::Outcome,
+        places: &mut Places,
     ) -> Option<Received>;
 
     /// A line that cannot be read has come. The end of a request, if the line was the answer to one.
@@ -48,10 +49,11 @@ pub(crate) trait Asking: Sync {
         line: &[u8],
         method: Str<'_>,
         params: Option<Json<'_>>,
+        places: &mut Places,
     ) -> Option<Received>;
 
     /// The event of a plan that one of these has made.
-    fn event<'a>(&self, told: Told, line: &'a [u8]) -> Event<'a>;
+    fn event<'a>(&self, told: Told, arguments: Json<'a>) -> Event<'a>;
 
     /// A request is due: its clock starts, or it ends.
     fn due(&self, core: &mut Core<'_>, ticket: Ticket);
@@ -63,7 +65,10 @@ pub(crate) trait Asking: Sync {
     fn end(&self, core: &mut Core<'_>, deferred: bool);
 }
 
-pub(crate) struct Asker;
+struct Asker;
+
+/// A thin reference to it takes one word.
+pub(crate) static ASKER: &dyn Asking = &Asker;
 
 impl Asking for Asker {
     fn answered(
@@ -72,6 +77,7 @@ impl Asking for Asker {
         line: &[u8],
         id: Json<'_>,
         outcome: rpc::Outcome,
+        places: &mut Places,
     ) -> Option<Received> {
         let ticket = core.ticket_of(id)?;
         match core.in_flight.get(ticket).map(|incoming| incoming.stage) {
@@ -88,11 +94,17 @@ impl Asking for Asker {
         }
         let answer = match outcome {
             rpc::Outcome::Malformed => Answer::Lost(Lost::Invalid),
-            rpc::Outcome::Error(error) => Answer::Error(error),
-            rpc::Outcome::Result(result) => match rpc::view(line, result).kind() {
-                Kind::Object | Kind::Null => Answer::Result(result),
-                _ => Answer::Lost(Lost::Invalid),
-            },
+            rpc::Outcome::Error(error) => {
+                places.arguments = error;
+                Answer::Error
+            }
+            rpc::Outcome::Result(result) => {
+                places.arguments = result;
+                match rpc::view(line, result).kind() {
+                    Kind::Object | Kind::Null => Answer::Result,
+                    _ => Answer::Lost(Lost::Invalid),
+                }
+            }
         };
         Some(core.finish(ticket, answer))
     }
@@ -108,7 +120,7 @@ impl Asking for Asker {
             return None;
         }
         let (id, lost) = match content {
-            Content::TooLong { id_fits: true } => (bytes, Lost::TooLong),
+            Content::TooLong { id_fits: true, .. } => (bytes, Lost::TooLong),
             Content::Broken(error) if error.kind == ScanErrorKind::TooDeep => {
                 (bytes.get(envelope.id?.range())?, Lost::Invalid)
             }
@@ -126,22 +138,21 @@ impl Asking for Asker {
         line: &[u8],
         method: Str<'_>,
         params: Option<Json<'_>>,
+        places: &mut Places,
     ) -> Option<Received> {
         if method == methods::PROGRESS.name {
-            return Some(progressed(core, line, params));
+            return Some(progressed(core, line, params, places));
         }
         let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
         let changed = method == methods::ROOTS_LIST_CHANGED.name && core.session.is_some_and(has_roots);
         changed.then(|| core.tell(Plan::Told(Told::RootsChanged)))
     }
 
-    fn event<'a>(&self, told: Told, line: &'a [u8]) -> Event<'a> {
+    fn event<'a>(&self, told: Told, arguments: Json<'a>) -> Event<'a> {
         match told {
             Told::RootsChanged => Event::RootsChanged,
-            Told::Progress { ticket, params } => {
-                Event::Progress(Progress { ticket, params: rpc::view(line, params) })
-            }
-            Told::Answered { ticket, answer } => Event::Answered(Answered::of(ticket, answer, line)),
+            Told::Progress(ticket) => Event::Progress(Progress { ticket, params: arguments }),
+            Told::Answered { ticket, answer } => Event::Answered(Answered::of(ticket, answer, arguments)),
         }
     }
 
@@ -208,7 +219,7 @@ impl Asking for Asker {
     }
 }
 
-fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
+fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>, places: &mut Places) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
         return Received::Fault(Fault::InvalidParams);
     };
@@ -220,7 +231,10 @@ fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rec
     let wanted = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { progress: true });
     let ticket = core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
     match ticket {
-        Some(ticket) => core.tell(Plan::Told(Told::Progress { ticket, params: place(line, params.bytes()) })),
+        Some(ticket) => {
+            places.arguments = place(line, params.bytes());
+            core.tell(Plan::Told(Told::Progress(ticket)))
+        }
         None => Received::Fault(Fault::UnknownProgress),
     }
 }

@@ -14,13 +14,14 @@ use crate::rpc::{self, Class, Invalid};
 use crate::server::core::Core;
 use crate::server::dispatch::{self, Received};
 use crate::server::feature::place;
+use crate::server::plan::Places;
 use crate::server::reply::Pending;
 use crate::types::meta::RequestMeta;
 
 /// The answers to batches, and how far the present one is.
 pub(crate) struct Batch<'b> {
     /// Who deals with batches: nobody, if no room was lent. What is not lent is not linked.
-    pub(crate) batching: Option<&'static dyn Batching>,
+    pub(crate) batching: Option<&'static &'static dyn Batching>,
     /// First the answers to the batch that is open, then those to the one in the line.
     buffer: Buffer<'b>,
     /// The line of a batch is done, and answers of its deferred members are still to come, or to be written.
@@ -56,7 +57,7 @@ impl<'b> Batch<'b> {
     }
 
     pub(crate) fn new(buffer: Buffer<'b>) -> Batch<'b> {
-        Batch { batching: Some(&Members), buffer, ..Batch::none() }
+        Batch { batching: Some(&MEMBERS), buffer, ..Batch::none() }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -87,7 +88,7 @@ pub(crate) trait Batching: Sync {
     /// A line is a batch.
     fn begin(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received;
     /// Deals with its next member, or with its end. There is room for an answer.
-    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received;
+    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId, places: &mut Places) -> Received;
     /// Sets the bound of the next answer.
     fn limit(&self, core: &mut Core<'_>);
     /// Takes the answer that was just written, of so many bytes.
@@ -97,6 +98,9 @@ pub(crate) trait Batching: Sync {
 }
 
 struct Members;
+
+/// A thin reference to it takes one word.
+static MEMBERS: &dyn Batching = &Members;
 
 /// What an array takes beside its answers, of which each has the byte of its newline for a comma: brackets and a newline
 /// of its own.
@@ -111,7 +115,7 @@ impl Batching for Members {
         if array.index(0).is_none() {
             return Received::Fault(core.refuse(None, stream, Fault::EmptyBatch));
         }
-        let limit = total(core).checked_div(core.small).unwrap_or(0);
+        let limit = total(core).checked_div(core.small()).unwrap_or(0);
         if answers > limit {
             return Received::Fault(too_large(core, stream, limit));
         }
@@ -122,7 +126,7 @@ impl Batching for Members {
         Received::Begun
     }
 
-    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received {
+    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId, places: &mut Places) -> Received {
         let rest = line.get(core.batch.next..).unwrap_or_default();
         let Some(element) = Elements::behind(rest).next() else {
             end(core, stream);
@@ -142,13 +146,13 @@ impl Batching for Members {
                 return Received::Fault(core.refuse(id, stream, Fault::Batch));
             }
         }
-        dispatch::message(core, line, class, stream)
+        dispatch::message(core, line, class, stream, places)
     }
 
     fn limit(&self, core: &mut Core<'_>) {
         let (from, to, left) = core.batch.region();
         // Each of the others will have its shortest error.
-        let others = core.small.saturating_mul((left as usize).saturating_sub(1));
+        let others = core.small().saturating_mul((left as usize).saturating_sub(1));
         let most = core.output.reply_room().saturating_sub(ARRAY);
         let most = most.min(core.batch.buffer.limit().saturating_sub(from));
         core.batch.room = most.saturating_sub(to.saturating_sub(from)).saturating_sub(others);
@@ -198,7 +202,11 @@ fn too_large(core: &mut Core<'_>, stream: StreamId, limit: usize) -> Fault {
     }
     core.invalid_in_a_row = core.invalid_in_a_row.saturating_add(1);
     let fault = Fault::BatchTooLarge { limit };
-    core.write_fault(&Pending::of_line(b"", stream, false), fault, Some(&format_args!("at most {} requests", Digits::of(limit))));
+    core.write_fault(
+        &Pending::of_line(b"", stream, false),
+        fault,
+        Some(&format_args!("at most {} requests", Digits::of(limit))),
+    );
     fault
 }
 

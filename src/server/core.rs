@@ -7,9 +7,9 @@ use crate::buffer::Buffer;
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Rank, Span, Writer};
+use crate::json::{Decimal, Json, Rank, Writer};
 use crate::keepalive::KeepAlive;
-use crate::lifecycle::Lifecycle;
+use crate::lifecycle::{Lifecycle, role};
 use crate::output::{Output, Overflow};
 use crate::server::asking::Asking;
 use crate::server::batch::{Batch, Batching};
@@ -18,7 +18,7 @@ use crate::server::dispatch::Received;
 use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::pings::Pinging;
-use crate::server::plan::Plan;
+use crate::server::plan::{Places, Plan};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::watch::Watches;
 use crate::server::write::{END, begin_error, begin_result, write_fault, write_log};
@@ -55,21 +55,13 @@ pub(crate) struct Core<'b> {
     pub(crate) info: &'b ServerInfo<'b>,
     pub(crate) output: Output<'b>,
     pub(crate) in_flight: InFlight<'b, Incoming>,
-    pub(crate) life: Lifecycle,
+    pub(crate) life: Lifecycle<role::Server>,
     pub(crate) session: Option<Session>,
     pub(crate) now: Millis,
-    pub(crate) id_limit: usize,
-    /// The longest line, for error messages.
-    pub(crate) line_limit: usize,
-    /// How many bytes the small error takes that must always fit.
-    pub(crate) small: usize,
     /// Where the output must end at the latest while a request is dealt with.
     pub(crate) budget: usize,
     /// A request was handed out and has not been answered.
     pub(crate) owed: bool,
-    /// Where in the line its id stands, and which stream it came from.
-    pub(crate) owed_id: Option<Span>,
-    pub(crate) owed_stream: StreamId,
     /// What `event` will hand out.
     pub(crate) plan: Option<Plan>,
     /// What went wrong while the host answered; reported at the next poll.
@@ -88,29 +80,24 @@ pub(crate) struct Core<'b> {
     pub(crate) awaits_exit: bool,
     pub(crate) keep_alive: KeepAlive,
     /// Who asks whether the client is there, if anybody does.
-    pub(crate) pinging: Option<&'static dyn Pinging>,
+    pub(crate) pinging: Option<&'static &'static dyn Pinging>,
     /// What deals with requests of our own, once there was one.
-    pub(crate) asking: Option<&'static dyn Asking>,
+    pub(crate) asking: Option<&'static &'static dyn Asking>,
     /// How many requests in flight are our own.
-    pub(crate) ours: u32,
+    pub(crate) ours: u16,
 }
 
 impl<'b> Core<'b> {
-    pub(crate) fn new(info: &'b ServerInfo<'b>, tx: Buffer<'b>, id_limit: usize) -> Core<'b> {
+    pub(crate) fn new(info: &'b ServerInfo<'b>, tx: Buffer<'b>) -> Core<'b> {
         Core {
             info,
             output: Output::new(tx),
             in_flight: InFlight::none(),
-            life: Lifecycle::SERVER,
+            life: Lifecycle::START,
             session: None,
             now: Millis::ZERO,
-            id_limit,
-            line_limit: 0,
-            small: 0,
             budget: 0,
             owed: false,
-            owed_id: None,
-            owed_stream: StreamId::NONE,
             plan: None,
             fault: None,
             changed: Changes::NONE,
@@ -130,7 +117,7 @@ impl<'b> Core<'b> {
     pub(crate) fn reset(&mut self) {
         self.output.reset();
         self.in_flight.clear();
-        self.life = Lifecycle::SERVER;
+        self.life = Lifecycle::START;
         self.session = None;
         self.watches.clear();
         self.batch.clear();
@@ -157,22 +144,27 @@ impl Core<'_> {
         has
     }
 
+    /// The longest id of a request: longer ones cannot be kept in a slot, if there are slots.
+    pub(crate) fn id_limit(&self) -> usize {
+        let (limit, slots) = (self.info.limits.id, &self.in_flight);
+        if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
+    }
+
     pub(crate) fn room(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }
 
     /// Who deals with batches in this session.
-    pub(crate) fn batching(&self) -> Option<&'static dyn Batching> {
+    pub(crate) fn batching(&self) -> Option<&'static &'static dyn Batching> {
         let batching = self.batch.batching?;
         let takes = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
         takes.then_some(batching)
     }
 
-    /// The answer to a member of a batch, if it was one, waits for those of the others. It was written when so many
-    /// bytes had been.
+    /// The answer to a member of a batch, if it was one, waits for those of the others. It begins at `before`.
     pub(crate) fn collect(&mut self, batched: bool, before: usize) {
         if batched && let Some(batching) = self.batch.batching {
-            batching.collect(self, self.output.written().wrapping_sub(before));
+            batching.collect(self, self.output.end().saturating_sub(before));
         }
     }
 
@@ -184,8 +176,8 @@ impl Core<'_> {
     }
 
     /// Deals with the next member of the line.
-    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId) -> Received {
-        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream))
+    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, places: &mut Places) -> Received {
+        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream, places))
     }
 
     /// Writes the answers to the open batch, if they are all there.
@@ -223,7 +215,7 @@ impl Core<'_> {
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), Fault> {
         let Context { revision, stream, batched, .. } = pending.context;
-        let (room, before) = (self.answer_room(batched), self.output.written());
+        let (room, before) = (self.answer_room(batched), self.output.message_start());
         let id = pending.source.id(&self.in_flight);
         let mut out = self.output.begin(room);
         match shape {
@@ -251,7 +243,7 @@ impl Core<'_> {
         detail: Option<&dyn fmt::Display>,
     ) {
         let Context { stream, batched, .. } = pending.context;
-        let (room, before) = (self.answer_room(batched), self.output.written());
+        let (room, before) = (self.answer_room(batched), self.output.message_start());
         let no_id = self.no_id();
         for detail in [detail, None] {
             let id = pending.source.id(&self.in_flight);
@@ -358,7 +350,7 @@ impl Core<'_> {
         if rank <= self.progress_of(source)? {
             return Err(NotNow::NotWanted);
         }
-        let room = self.room().saturating_sub(self.small);
+        let room = self.room().saturating_sub(self.small());
         let about = About::related(context.stream);
         let token = match source {
             Source::Line { meta, .. } => {
@@ -409,7 +401,7 @@ impl Core<'_> {
         if !wanted {
             return Err(NotNow::NotWanted);
         }
-        let room = self.room().saturating_sub(self.small);
+        let room = self.room().saturating_sub(self.small());
         self.output
             .write(About::related(context.stream), room, &mut |out| write_log(out, level, logger, data))
             .map_err(|Overflow| NotNow::Unwritable)

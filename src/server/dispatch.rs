@@ -12,7 +12,7 @@ use crate::server::core::Core;
 use crate::server::feature::{Feature, Request, place};
 use crate::server::handshake;
 use crate::server::incoming::Stage;
-use crate::server::plan::Plan;
+use crate::server::plan::{Places, Plan};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::tolerance;
 use crate::types::meta::{self, RequestMeta};
@@ -52,21 +52,30 @@ fn is_notification(envelope: &Envelope) -> bool {
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
 #[inline(never)]
-pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Received {
-    let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit;
+pub(crate) fn message(
+    core: &mut Core<'_>,
+    line: &[u8],
+    class: Class,
+    stream: StreamId,
+    places: &mut Places,
+) -> Received {
+    let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit();
     match class {
         // It gets an error without an id, too: it must not be a way around the limit of those.
         Class::Request { id, .. } if too_long(id) => {
-            let fault = Fault::IdTooLong { limit: core.id_limit };
+            let fault = Fault::IdTooLong { limit: core.id_limit() };
             return Received::Fault(core.refuse(None, stream, fault));
         }
         Class::Invalid { .. } => {}
         _ => core.invalid_in_a_row = 0,
     }
     match class {
-        Class::Request { id, method, params } => request(core, line, id, method, params, stream),
-        Class::Notification { method, params } => notification(core, line, method, params),
-        Class::Response { id, outcome } => response(core, line, id, outcome),
+        Class::Request { id, method, params } => {
+            places.id = id;
+            request(core, line, method, params, stream, places)
+        }
+        Class::Notification { method, params } => notification(core, line, method, params, places),
+        Class::Response { id, outcome } => response(core, line, id, outcome, places),
         Class::ErrorWithoutId { error } => {
             let code = rpc::view(line, error).get("code").and_then(Json::integer);
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
@@ -93,7 +102,7 @@ impl Core<'_> {
     /// Answers something that is no request: by its id, if it has one that fits; else without one, as long as not
     /// too many such came in a row.
     pub(crate) fn refuse(&mut self, id: Option<&[u8]>, stream: StreamId, fault: Fault) -> Fault {
-        let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit);
+        let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit());
         // In a batch they all share one line.
         if id.is_none() && !self.batch.in_line() {
             if self.invalid_in_a_row >= self.info.limits.invalid_in_a_row {
@@ -132,8 +141,8 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
         // What looks like a response is never answered, or two that answer each other's errors never end.
         Content::Broken(error) if envelope.looks_like_response() => Fault::NotJson(error),
         Content::Broken(error) => core.refuse(None, stream, Fault::NotJson(error)),
-        Content::TooLong { id_fits } => {
-            let fault = Fault::LineTooLong { limit: core.line_limit };
+        Content::TooLong { id_fits, limit } => {
+            let fault = Fault::LineTooLong { limit };
             if envelope.looks_like_response() || is_notification(envelope) {
                 return Received::Fault(fault);
             }
@@ -147,10 +156,10 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
 fn request(
     core: &mut Core<'_>,
     line: &[u8],
-    id: Span,
     method: Span,
     params: Option<Span>,
     stream: StreamId,
+    places: &mut Places,
 ) -> Received {
     let params = params.map(|params| rpc::view(line, params));
     let well_formed = params.is_none_or(|params| params.kind() == Kind::Object);
@@ -158,9 +167,10 @@ fn request(
         .filter(|_| well_formed)
         .and_then(|params| params.get("_meta"))
         .filter(|meta| meta.kind() == Kind::Object);
-    let pending = Pending::of_line(line.get(id.range()).unwrap_or_default(), stream, core.batch.in_line());
+    let pending =
+        Pending::of_line(line.get(places.id.range()).unwrap_or_default(), stream, core.batch.in_line());
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
-    let mut request = Request { core, line, id, params, meta, pending };
+    let mut request = Request { core, line, places, params, meta, pending };
     let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
     let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
     let may_restart =
@@ -265,7 +275,8 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Received {
 
 /// The feature that has this method in the revision of the request.
 fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
-    let called = |method: &Method| name == method.name && method.by_client.contains(request.pending.context.revision);
+    let called =
+        |method: &Method| name == method.name && method.by_client.contains(request.pending.context.revision);
     request
         .core
         .info
@@ -275,11 +286,17 @@ fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b d
 }
 
 #[inline(never)]
-fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
+fn notification(
+    core: &mut Core<'_>,
+    line: &[u8],
+    method: Span,
+    params: Option<Span>,
+    places: &mut Places,
+) -> Received {
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let params = params.map(|params| rpc::view(line, params));
     if method == methods::CANCELLED.name {
-        return cancelled(core, line, params);
+        return cancelled(core, line, params, places);
     }
     if method == methods::INITIALIZED.name {
         if !core.life.step(Trigger::Initialized) {
@@ -290,7 +307,7 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
         }
         return core.tell(Plan::Ready);
     }
-    if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params)) {
+    if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params, places)) {
         return told;
     }
     if method == methods::PROGRESS.name {
@@ -302,7 +319,7 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
     Received::Fault(Fault::UnknownNotification)
 }
 
-fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
+fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>, places: &mut Places) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
         return Received::Fault(Fault::InvalidParams);
     };
@@ -311,11 +328,11 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rece
     let Some(ticket) = core.in_flight.find(id) else { return Received::Fault(Fault::UnknownCancel) };
     core.end_in_flight(ticket);
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
-    let reason = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
-    core.tell(Plan::Cancelled { ticket, reason })
+    places.arguments = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
+    core.tell(Plan::Cancelled(ticket))
 }
 
-fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
+fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome, places: &mut Places) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
     let id = rpc::view(line, id);
     if !malformed && core.pinging.is_some_and(|pinging| pinging.answered(core, id)) {
@@ -323,7 +340,7 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
     }
     let fault = if malformed { Fault::MalformedResponse } else { Fault::UnknownResponse };
     match core.asking {
-        Some(asking) => asking.answered(core, line, id, outcome).unwrap_or(Received::Fault(fault)),
+        Some(asking) => asking.answered(core, line, id, outcome, places).unwrap_or(Received::Fault(fault)),
         None => Received::Fault(fault),
     }
 }

@@ -14,7 +14,7 @@ use crate::server::completion::Complete;
 use crate::server::get::GetPrompt;
 use crate::server::list::{ListPrompts, ListResources, ListTemplates, ListTools};
 use crate::server::listen::Listening;
-use crate::server::plan::Plan;
+use crate::server::plan::{Places, Plan};
 use crate::server::read::ReadResource;
 use crate::server::reply::{Pending, Reply, Source};
 use crate::server::round::Returned;
@@ -86,6 +86,7 @@ impl Server<'_> {
         let plan = self.core.plan.take()?;
         self.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
+        let places = Places::of(input.places());
         let line = input.bytes_mut();
         Some(match plan {
             Plan::Fault(fault) => Event::Fault(fault),
@@ -93,25 +94,29 @@ impl Server<'_> {
             Plan::Silent => Event::Silent,
             Plan::Ready => Event::Ready,
             Plan::Expired(ticket) => Event::Expired(ticket),
-            Plan::Told(told) => core.asking?.event(told, line),
-            Plan::Cancelled { ticket, reason } => {
-                let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
-                Event::Cancelled { ticket, reason }
+            Plan::Told(told) => core.asking?.event(told, rpc::view(line, places.arguments)),
+            Plan::Cancelled(ticket) => {
+                let reason = Some(places.arguments).filter(|reason| *reason != Span::EMPTY);
+                Event::Cancelled {
+                    ticket,
+                    reason: reason.and_then(|reason| rpc::view(line, reason).string()),
+                }
             }
-            Plan::Listening { ticket } => {
+            Plan::Listening(ticket) => {
                 Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
             }
-            Plan::Watched { uri, on } => {
-                let uri = text(line.get(uri.range()).unwrap_or_default());
+            Plan::Watched { on } => {
+                let uri = text(line.get(places.subject.range()).unwrap_or_default());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
             }
-            Plan::Connected { revision, info, capabilities } => Event::Connected(Connected {
+            Plan::Connected(revision) => Event::Connected(Connected {
                 revision,
-                info: rpc::view(line, info),
-                capabilities: rpc::view(line, capabilities),
+                info: rpc::view(line, places.arguments),
+                capabilities: rpc::view(line, places.meta),
             }),
-            Plan::Request { id, subject, arguments, meta, responses, state, context, event } => {
+            Plan::Request { context, event } => {
                 core.owed = true;
+                let Places { id, subject, arguments, meta, responses, state } = places;
                 let (arguments, others) = Others::around(line, arguments);
                 let source = Source::Line { id: others.at(id), meta: others.at(meta), last: Rank::NONE };
                 let returned = Returned { responses: others.at(responses), state: others.at(state) };

@@ -9,7 +9,7 @@ use crate::server::core::{Core, Shape};
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
 use crate::server::info::ServerInfo;
-use crate::server::plan::{Plan, RequestKind};
+use crate::server::plan::{Places, Plan, RequestKind};
 use crate::server::reply::{Context, Pending, Source};
 use crate::version::Revision;
 
@@ -94,7 +94,7 @@ pub enum Change<'a> {
 pub(crate) struct Request<'r, 'b> {
     pub(crate) core: &'r mut Core<'b>,
     pub(crate) line: &'r [u8],
-    pub(crate) id: Span,
+    pub(crate) places: &'r mut Places,
     pub(crate) params: Option<Json<'r>>,
     pub(crate) meta: Option<Json<'r>>,
     pub(crate) pending: Pending<'r>,
@@ -176,16 +176,15 @@ impl<'r> Request<'r, '_> {
             return self.refuse(Fault::InvalidParams, what);
         }
         let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
-        let context = Context { kind, ..self.pending.context };
-        self.core.tell(Plan::Request {
-            id: self.id,
+        *self.places = Places {
+            id: self.places.id,
             subject: place(subject),
             arguments: place(arguments),
             meta: place(self.meta),
             responses: place(responses),
             state: place(state),
-            context,
-            event,
-        })
+        };
+        let context = Context { kind, ..self.pending.context };
+        self.core.tell(Plan::Request { context, event })
     }
 }

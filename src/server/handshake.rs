@@ -62,11 +62,9 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     if let refused @ Received::Fault(_) = request.result(&mut |out| write_initialize(info, revision, out)) {
         return refused;
     }
-    request.core.tell(Plan::Connected {
-        revision,
-        info: place(request.line, client.bytes()),
-        capabilities: place(request.line, capabilities.bytes()),
-    })
+    request.places.arguments = place(request.line, client.bytes());
+    request.places.meta = place(request.line, capabilities.bytes());
+    request.core.tell(Plan::Connected(revision))
 }
 
 /// Whether a client may begin anew, and with any id: what is in flight is forgotten then.

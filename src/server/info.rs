@@ -300,8 +300,6 @@ impl<'i> ServerInfo<'i> {
 
 impl core::fmt::Debug for ServerInfo<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("ServerInfo")
-            .field("identity", &self.identity)
-            .finish_non_exhaustive()
+        f.debug_struct("ServerInfo").field("identity", &self.identity).finish_non_exhaustive()
     }
 }

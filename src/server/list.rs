@@ -13,8 +13,8 @@ use crate::server::plan::RequestKind;
 use crate::server::prompts::Prompt;
 use crate::server::reply::Reply;
 use crate::server::tools::Tool;
-use crate::types::resource::{Resource, Template};
 use crate::types::details::not_an_object;
+use crate::types::resource::{Resource, Template};
 use crate::version::Revision;
 
 impl Reply<'_> {

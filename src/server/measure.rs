@@ -23,14 +23,22 @@ const LARGE: usize = concat!(
 .len();
 
 impl Core<'_> {
+    /// How many bytes the small error takes that must always fit.
+    pub(crate) fn small(&self) -> usize {
+        SMALL.saturating_add(self.around())
+    }
+
+    fn around(&self) -> usize {
+        self.id_limit().saturating_add(self.output.overhead())
+    }
+
     /// How many bytes the largest message takes that the machine writes by itself.
-    pub(crate) fn measure(&mut self) -> Result<usize, Misuse> {
+    pub(crate) fn measure(&self) -> Result<usize, Misuse> {
         let info = self.info;
         if info.revisions.is_empty() {
             return Err(Misuse::NoRevision);
         }
-        let around = self.id_limit.saturating_add(self.output.overhead());
-        self.small = SMALL.saturating_add(around);
+        let around = self.around();
         let mut largest = LARGE;
         for revision in info.revisions.newest_first() {
             let mut result = |shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)| {

@@ -143,10 +143,21 @@ pub struct Server<'b> {
     core: Core<'b>,
     /// It was handed out with the line that it is about, which may go at the next poll.
     handed_out: bool,
-    /// When the grace of a connection that ends is over.
-    grace_ends: Option<Millis>,
-    /// When a client that does not read the last answers is given up, if no less than this is unsent then.
-    lost_at: Option<(Millis, usize)>,
+    ending: Ending,
+    /// When that is over.
+    ends: Millis,
+}
+
+/// How far a connection is that ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    NotYet,
+    /// The input has ended, and a line still waits for room. The client is given up if it does not read.
+    Waits,
+    /// What is in flight may still be finished.
+    Grace,
+    /// The grace is over. The client is given up if it does not read the last answers.
+    Late,
 }
 
 impl Server<'_> {
@@ -180,8 +191,7 @@ impl Server<'_> {
             }
         };
         sooner(core.in_flight.next_deadline());
-        sooner(self.grace_ends);
-        sooner(self.lost_at.map(|(at, _)| at));
+        sooner(Some(self.ends).filter(|_| self.ending != Ending::NotYet));
         sooner(core.pinging.and_then(|pinging| pinging.deadline(core)));
         next
     }
@@ -247,7 +257,7 @@ impl Server<'_> {
     /// How many requests are in flight: those that are deferred, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.core.in_flight.len().saturating_sub(self.core.ours as usize)
+        self.core.in_flight.len().saturating_sub(self.core.ours.into())
     }
 
     /// Where the connection is.
@@ -276,7 +286,7 @@ impl Server<'_> {
         self.input.reset();
         self.core.reset();
         self.handed_out = false;
-        (self.grace_ends, self.lost_at) = (None, None);
+        self.ending = Ending::NotYet;
     }
 }
 

@@ -337,8 +337,6 @@ fn write_code(out: &mut Writer<'_>, code: i32, message: &dyn Display) {
 
 impl core::fmt::Debug for Reply<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Reply")
-            .field("pending", &self.pending)
-            .finish_non_exhaustive()
+        f.debug_struct("Reply").field("pending", &self.pending).finish_non_exhaustive()
     }
 }

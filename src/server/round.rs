@@ -97,7 +97,8 @@ impl Reply<'_> {
                 self.require(&|at| pages.get(at).map(|page| (page.id(), page as &dyn Input)), None);
             }
             Revision::V2025_11_25 if opens => {
-                let to = To { revision: self.pending.context.revision, client: self.pending.context.capabilities };
+                let to =
+                    To { revision: self.pending.context.revision, client: self.pending.context.capabilities };
                 self.error_with(code::URL_ELICITATION_REQUIRED, "URL elicitation required", |out| {
                     out.begin_object();
                     out.key("elicitations");

@@ -2,15 +2,16 @@
 
 use super::batch::Batch;
 use super::core::Core;
-use super::pings::Pinger;
+use super::pings::PINGER;
 use super::watch::Watches;
-use super::{Incoming, Server, ServerInfo, Slot};
+use super::{Ending, Incoming, Server, ServerInfo, Slot};
 use crate::buffer::Buffer;
 use crate::fault::Misuse;
 use crate::inflight::InFlight;
 use crate::keepalive::Pings;
 use crate::line::Input;
 use crate::observe::Observer;
+use crate::time::Millis;
 
 /// No slot gives an id less than this many bytes.
 const SHORTEST_ID: usize = 8;
@@ -29,21 +30,19 @@ impl<'b> Server<'b> {
     ) -> Result<Server<'b>, Misuse> {
         let (rx, tx) = (rx.into(), tx.into());
         let limits = info.limits;
-        let mut core = Core::new(info, tx, limits.id);
-        core.line_limit = rx.limit();
         let server = Server {
             input: Input::new(rx, limits.depth, limits.id),
-            core,
+            core: Core::new(info, tx),
             handed_out: false,
-            grace_ends: None,
-            lost_at: None,
+            ending: Ending::NotYet,
+            ends: Millis::ZERO,
         };
         server.checked()
     }
 
     #[inline(never)]
-    fn checked(mut self) -> Result<Server<'b>, Misuse> {
-        let needed = Input::needed(self.core.id_limit);
+    fn checked(self) -> Result<Server<'b>, Misuse> {
+        let needed = Input::needed(self.core.id_limit());
         if self.input.limit() < needed {
             return Err(Misuse::RxTooSmall { needed });
         }
@@ -72,7 +71,7 @@ impl<'b> Server<'b> {
     /// None today.
     #[cfg(feature = "alloc")]
     pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, Misuse> {
-        self.set_in_flight(InFlight::grown(limit, self.core.id_limit.saturating_mul(2)));
+        self.set_in_flight(InFlight::grown(limit, self.core.id_limit().saturating_mul(2)));
         self.limit_ids(0)
     }
 
@@ -120,8 +119,7 @@ impl<'b> Server<'b> {
             if part < SHORTEST_ID {
                 return Err(Misuse::TextTooSmall { needed });
             }
-            self.core.id_limit = self.core.id_limit.min(part);
-            self.input.set_id_limit(self.core.id_limit);
+            self.input.set_id_limit(self.core.id_limit());
         }
         Ok(self)
     }
@@ -164,7 +162,7 @@ impl<'b> Server<'b> {
     #[must_use]
     pub fn keep_alive(mut self, pings: Pings) -> Server<'b> {
         self.core.keep_alive.set(pings);
-        self.core.pinging = Some(&Pinger);
+        self.core.pinging = Some(&PINGER);
         self
     }
 }

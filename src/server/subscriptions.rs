@@ -108,7 +108,7 @@ fn may_exist(info: &ServerInfo<'_>, uri: Str<'_>) -> bool {
 }
 
 fn subscribe(request: &mut Request<'_, '_>) -> Received {
-    let Some((uri, place)) = uri_of(request) else { return no_uri(request) };
+    let Some(uri) = uri_of(request) else { return no_uri(request) };
     if !may_exist(request.core.info, uri) {
         return not_found(request, uri);
     }
@@ -117,7 +117,7 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
     let added = watches.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, room));
     let limit = watches.limit();
     match added {
-        Ok(new) => settle(request, new.then_some(Plan::Watched { uri: place, on: true })),
+        Ok(new) => settle(request, new.then_some(Plan::Watched { on: true })),
         Err(NotWatched::Full) => request.refuse(
             Fault::TooManyWatched { limit },
             &format_args!("their URIs have at most {} bytes; unsubscribe from some", Digits::of(limit)),
@@ -129,15 +129,16 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
 }
 
 fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
-    let Some((uri, place)) = uri_of(request) else { return no_uri(request) };
+    let Some(uri) = uri_of(request) else { return no_uri(request) };
     let was = request.core.watches.remove(Owner::Session, uri);
-    settle(request, was.then_some(Plan::Watched { uri: place, on: false }))
+    settle(request, was.then_some(Plan::Watched { on: false }))
 }
 
-/// The URI of a request, with its place in the line.
-fn uri_of<'r>(request: &Request<'r, '_>) -> Option<(Str<'r>, crate::json::Span)> {
+/// The URI of a request, which will be the subject of its event.
+fn uri_of<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
     let uri = request.param("uri")?;
-    Some((uri.string()?, place(request.line, uri.bytes())))
+    request.places.subject = place(request.line, uri.bytes());
+    uri.string()
 }
 
 fn no_uri(request: &mut Request<'_, '_>) -> Received {
@@ -194,7 +195,7 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
         return request.refuse(Fault::ReplyTooLarge { limit }, &"the acknowledgment");
     }
     request.core.changed.add(Changes::LISTENED);
-    request.core.tell(Plan::Listening { ticket })
+    request.core.tell(Plan::Listening(ticket))
 }
 
 /// Takes a slot for the request.

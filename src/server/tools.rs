@@ -274,7 +274,8 @@ impl Tools<'_> {
             return request.refuse(Fault::UnknownTool, &name);
         }
         let plain = matches!(found, Found::Tool(tool) if tool.output_schema.is_none());
-        let pads = self.always_structured && plain && request.pending.context.revision >= Revision::V2025_06_18;
+        let pads =
+            self.always_structured && plain && request.pending.context.revision >= Revision::V2025_06_18;
         request.hand_out(RequestKind::CallTool { pads }, Call::event, request.param("name"), arguments)
     }
 }
