@@ -6,13 +6,13 @@ mod object;
 
 use super::DEPTH_LIMIT;
 use super::decimal::{Decimal, digits};
+use super::pieces::Text;
 use super::scan::{ScanError, Scanner, scan};
 use super::text::Str;
 use super::view::Json;
 use super::walk::{split, trimmed};
 use crate::buffer::copy;
 use crate::buffer::{Room, shift};
-use core::fmt;
 use escape::{escape_into, escaped_length, first_length};
 
 /// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
@@ -143,12 +143,11 @@ impl<'a> Writer<'a> {
         self.push_byte(b'"');
     }
 
-    /// A string of whatever `value` prints. If it fails to print, the string ends there.
-    pub fn display(&mut self, value: &dyn fmt::Display) {
+    /// A string of a text that is made of pieces.
+    pub fn display(&mut self, text: &dyn Text) {
         self.separate();
         self.push_byte(b'"');
-        // An error is either an overflow, which is latched, or the value's own.
-        let _ = fmt::write(&mut Escaping(self), format_args!("{value}"));
+        text.pieces(&mut |piece| self.escape(piece.as_bytes()));
         self.push_byte(b'"');
     }
 
@@ -166,27 +165,24 @@ impl<'a> Writer<'a> {
         if value < 0 {
             self.push_byte(b'-');
         }
-        self.push(digits(value.unsigned_abs(), &mut [0; 20]));
+        self.push(digits(value.unsigned_abs(), &mut [0; 20]).as_bytes());
     }
 
     /// An integer that is not negative.
     pub fn unsigned(&mut self, value: u64) {
         self.separate();
-        self.push(digits(value, &mut [0; 20]));
+        self.push(digits(value, &mut [0; 20]).as_bytes());
     }
 
     /// A decimal number.
     pub fn decimal(&mut self, value: Decimal) {
-        self.separate();
-        self.push(value.text().as_bytes());
+        self.number_from(&value);
     }
 
-    /// A number that the formatting machinery prints as JSON wants it.
-    #[cfg(feature = "serde")]
-    pub(super) fn number_from(&mut self, text: fmt::Arguments<'_>) {
+    /// A number whose text is as JSON wants it.
+    pub(super) fn number_from(&mut self, text: &dyn Text) {
         self.separate();
-        // The only error is an overflow, which is latched.
-        let _ = fmt::write(&mut Escaping(self), text);
+        text.pieces(&mut |piece| self.push(piece.as_bytes()));
     }
 
     /// `true` or `false`.
@@ -460,16 +456,6 @@ impl<'a> Writer<'a> {
             }
             None => false,
         }
-    }
-}
-
-/// Escapes what is printed into it.
-struct Escaping<'w, 'a>(&'w mut Writer<'a>);
-
-impl fmt::Write for Escaping<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.escape(text.as_bytes());
-        if self.0.overflowed { Err(fmt::Error) } else { Ok(()) }
     }
 }
 

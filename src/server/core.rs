@@ -1,13 +1,11 @@
 //! What answering needs: the output, the requests in flight, the session. The input is not here, so that an event
 //! can borrow the line and the right to answer at the same time.
 
-use core::fmt;
-
 use crate::buffer::Buffer;
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Span, Writer};
+use crate::json::{Decimal, Json, Span, Text, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::Lifecycle;
 use crate::output::{Output, Overflow};
@@ -266,7 +264,7 @@ impl Core<'_> {
         id: Option<&[u8]>,
         stream: StreamId,
         fault: Fault,
-        detail: Option<&dyn fmt::Display>,
+        detail: Option<&dyn Text>,
     ) {
         let Some(code) = fault.code() else { return };
         let id = id.or(self.null_id());
@@ -279,7 +277,7 @@ impl Core<'_> {
                     out.integer(code.into());
                     out.key("message");
                     match detail {
-                        Some(detail) => out.display(&format_args!("{}: {detail}", fault.message())),
+                        Some(detail) => out.display(&(fault.message(), ": ", detail)),
                         None => out.string(fault.message()),
                     }
                 });

@@ -16,7 +16,7 @@ use crate::server::reply::{Context, Stage};
 use crate::server::tolerance;
 use crate::server::write::{write_error, write_fault};
 use crate::types::capabilities::ClientCapabilities;
-use crate::types::meta::{self, RequestMeta};
+use crate::types::meta::RequestMeta;
 use crate::version::{Revision, Revisions};
 
 /// What became of a line.
@@ -193,12 +193,13 @@ fn request(
     }
 }
 
+/// What is said of a request whose `_meta` does not say enough.
+const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
+
 /// A request that says in its `_meta` what it needs.
 fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Handled {
     let (Some(version), Some(capabilities)) = (about.version, about.capabilities) else {
-        let what =
-            format_args!("`_meta` needs `{}` and `{}`", meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
-        return request.refuse(Fault::InvalidParams, &what);
+        return request.refuse(Fault::InvalidParams, &NEEDED);
     };
     let offer = request.core.info.revisions.and(Revisions::STATELESS);
     let Some(revision) = about.revision().filter(|revision| offer.contains(*revision)) else {
@@ -270,8 +271,7 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Handled {
     } else {
         ", or send `initialize` first"
     };
-    let (version, capabilities) = (meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
-    request.refuse(Fault::InvalidParams, &format_args!("`_meta` needs `{version}` and `{capabilities}`{how}"))
+    request.refuse(Fault::InvalidParams, &(NEEDED, how))
 }
 
 /// The feature that has this method in the revision of the request.

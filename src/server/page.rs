@@ -3,7 +3,7 @@
 //! Specification: *Utilities*, *Pagination*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Digits, Json, Kind, ScanError, Str, Writer};
+use crate::json::{Json, Kind, ScanError, Str, Writer};
 use crate::server::event::MakeEvent;
 use crate::server::feature::{Handled, Measure, Request};
 use crate::server::info::ServerInfo;
@@ -71,7 +71,7 @@ pub(crate) fn write(
     out.end_array();
     if let Some(next) = next {
         out.key("nextCursor");
-        out.display(&format_args!("p{}", Digits::of(next)));
+        out.display(&("p", next));
     }
     page
 }
