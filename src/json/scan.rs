@@ -13,12 +13,12 @@ pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
 
 use super::DEPTH_LIMIT;
-use super::walk::after_prefix;
+use super::walk::is_space;
 use number::Digits;
 use text::Partial;
 
 /// What may come next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum State {
     /// A value.
     Value,
@@ -36,31 +36,12 @@ enum State {
     Text(Partial),
     /// More of a number.
     Number(Digits),
-    /// The next byte of `true`, `false` or `null`.
-    True(u8),
-    False(u8),
-    Null(u8),
+    /// These bytes, little endian: the rest of `true`, `false` or `null`.
+    Literal(u32),
     /// More of what is nested too deep.
     Deep,
     /// Nothing: the text is wrong.
     Failed(ScanErrorKind),
-}
-
-/// Why a piece was not taken to its end, and how many of its bytes were left then.
-struct Fault {
-    kind: ScanErrorKind,
-    left: usize,
-}
-
-/// What is left of the piece, or what is wrong.
-type Step<'t> = Result<&'t [u8], Fault>;
-
-fn fault<T>(kind: ScanErrorKind, rest: &[u8]) -> Result<T, Fault> {
-    Err(Fault { kind, left: rest.len() })
-}
-
-fn syntax<T>(rest: &[u8]) -> Result<T, Fault> {
-    fault(ScanErrorKind::Syntax, rest)
 }
 
 /// A strict validator that takes a text in pieces and remembers where the members of a JSON-RPC message stand.
@@ -113,6 +94,10 @@ struct Slot {
     end: usize,
 }
 
+const TRUE: u32 = u32::from_le_bytes(*b"rue\0");
+const FALSE: u32 = u32::from_le_bytes(*b"alse");
+const NULL: u32 = u32::from_le_bytes(*b"ull\0");
+
 const NOWHERE: usize = usize::MAX;
 const NO_NAME: u8 = u8::MAX;
 
@@ -153,9 +138,27 @@ impl Scanner {
             return;
         }
         self.position = self.position.wrapping_add(bytes.len());
-        if let Err(fault) = self.tokens(bytes) {
-            self.position = self.position.wrapping_sub(fault.left);
-            self.state = State::Failed(fault.kind);
+        let mut rest = bytes;
+        while let [byte, tail @ ..] = rest {
+            rest = match self.state {
+                State::FirstName | State::Name => match byte {
+                    b'"' => self.members(tail),
+                    b'}' if matches!(self.state, State::FirstName) => self.close(tail),
+                    _ => self.space(*byte, rest, tail),
+                },
+                State::Colon if *byte == b':' => {
+                    self.state = State::Value;
+                    tail
+                }
+                State::Colon => self.space(*byte, rest, tail),
+                State::Value | State::FirstValue => self.value(*byte, rest, tail),
+                State::After => self.after(*byte, rest, tail),
+                State::Text(partial) => self.resume_text(partial, rest),
+                State::Number(digits) => self.number(digits, rest),
+                State::Literal(word) => self.literal(word, rest),
+                State::Deep => self.deep(rest),
+                State::Failed(_) => return,
+            };
         }
     }
 
@@ -165,18 +168,13 @@ impl Scanner {
     ///
     /// The first thing that is wrong; of texts that are wrong only in being too deep, where the limit was passed.
     pub fn finish(&mut self) -> Result<Envelope, ScanError> {
-        let complete = match self.state {
-            State::After => self.depth == 0,
-            State::Number(digits) => self.depth == 0 && digits.may_end(),
-            _ => false,
-        };
-        let empty = self.depth == 0 && self.state == State::Value;
         let error = match self.state {
             State::Failed(kind) => Some((kind, self.position)),
             _ if self.too_deep => Some((ScanErrorKind::TooDeep, self.deep_at)),
-            _ if empty => Some((ScanErrorKind::Empty, self.position)),
-            _ if !complete => Some((ScanErrorKind::Incomplete, self.position)),
-            _ => None,
+            State::After if self.depth == 0 => None,
+            State::Number(digits) if self.depth == 0 && digits.may_end() => None,
+            State::Value if self.depth == 0 => Some((ScanErrorKind::Empty, self.position)),
+            _ => Some((ScanErrorKind::Incomplete, self.position)),
         };
         if let Some((kind, at)) = error {
             self.state = State::Failed(kind);
@@ -219,36 +217,17 @@ impl Scanner {
         }
     }
 
-    /// Takes token after token until the piece is used up.
-    fn tokens(&mut self, mut rest: &[u8]) -> Result<(), Fault> {
-        while let [byte, tail @ ..] = rest {
-            rest = match self.state {
-                State::FirstName | State::Name => match byte {
-                    b'"' => self.members(tail)?,
-                    b'}' if self.state == State::FirstName => self.close(tail),
-                    b' ' | b'\t' | b'\n' | b'\r' => skip_space(tail),
-                    _ => return syntax(rest),
-                },
-                State::Colon => match byte {
-                    b':' => {
-                        self.state = State::Value;
-                        tail
-                    }
-                    b' ' | b'\t' | b'\n' | b'\r' => skip_space(tail),
-                    _ => return syntax(rest),
-                },
-                State::Value | State::FirstValue => self.value(*byte, rest, tail)?,
-                State::After => self.after(*byte, rest, tail)?,
-                State::Text(partial) => self.resume_text(partial, rest)?,
-                State::Number(digits) => self.number(digits, rest)?,
-                State::True(next) => self.literal(b"true", next, rest, State::True)?,
-                State::False(next) => self.literal(b"false", next, rest, State::False)?,
-                State::Null(next) => self.literal(b"null", next, rest, State::Null)?,
-                State::Deep => self.deep(rest)?,
-                State::Failed(_) => return Ok(()),
-            };
-        }
-        Ok(())
+    /// Something is wrong at the start of `rest`. Nothing is left to be looked at.
+    #[cold]
+    fn fail<'t>(&mut self, kind: ScanErrorKind, rest: &[u8]) -> &'t [u8] {
+        self.position = self.at(rest);
+        self.state = State::Failed(kind);
+        &[]
+    }
+
+    /// White space, or what has no place here.
+    fn space<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> &'t [u8] {
+        if is_space(byte) { skip_space(tail) } else { self.fail(ScanErrorKind::Syntax, rest) }
     }
 
     /// The position in the text that `rest` of the present piece begins at.
@@ -258,12 +237,12 @@ impl Scanner {
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn value<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> Step<'t> {
-        if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-            return Ok(skip_space(tail));
+    fn value<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> &'t [u8] {
+        if is_space(byte) {
+            return skip_space(tail);
         }
-        if byte == b']' && self.state == State::FirstValue {
-            return Ok(self.close(tail));
+        if byte == b']' && matches!(self.state, State::FirstValue) {
+            return self.close(tail);
         }
         if self.depth <= 1 {
             self.note_start(byte, self.at(rest));
@@ -274,15 +253,15 @@ impl Scanner {
                 self.name_length = NO_NAME;
                 self.text(tail)
             }
-            b'{' => Ok(self.open(true, rest, tail)),
-            b'[' => Ok(self.open(false, rest, tail)),
+            b'{' => self.open(true, rest, tail),
+            b'[' => self.open(false, rest, tail),
             b'-' => self.number(Digits::Sign, tail),
             b'0' => self.number(Digits::Zero, tail),
             b'1'..=b'9' => self.number(Digits::Whole, tail),
-            b't' => self.literal(b"true", 1, tail, State::True),
-            b'f' => self.literal(b"false", 1, tail, State::False),
-            b'n' => self.literal(b"null", 1, tail, State::Null),
-            _ => syntax(rest),
+            b't' => self.literal(TRUE, tail),
+            b'f' => self.literal(FALSE, tail),
+            b'n' => self.literal(NULL, tail),
+            _ => self.fail(ScanErrorKind::Syntax, rest),
         }
     }
 
@@ -317,16 +296,15 @@ impl Scanner {
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn after<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> Step<'t> {
+    fn after<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> &'t [u8] {
         match byte {
             b',' if self.depth > 0 => {
                 self.state = if self.in_object() { State::Name } else { State::Value };
-                Ok(tail)
+                tail
             }
-            b'}' if self.depth > 0 && self.in_object() => Ok(self.close(tail)),
-            b']' if self.depth > 0 && !self.in_object() => Ok(self.close(tail)),
-            b' ' | b'\t' | b'\n' | b'\r' => Ok(skip_space(tail)),
-            _ => syntax(rest),
+            b'}' if self.depth > 0 && self.in_object() => self.close(tail),
+            b']' if self.depth > 0 && !self.in_object() => self.close(tail),
+            _ => self.space(byte, rest, tail),
         }
     }
 
@@ -364,7 +342,7 @@ impl Scanner {
     }
 
     /// A name that is not short and plain, or cut: after its opening quote.
-    fn name<'t>(&mut self, rest: &'t [u8]) -> Step<'t> {
+    fn name<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         self.in_name = true;
         self.name = 0;
         self.name_length = if self.depth == 1 { 0 } else { NO_NAME };
@@ -386,36 +364,27 @@ impl Scanner {
         }
     }
 
-    /// The rest of `word`, of which `next` bytes were seen.
+    /// The rest of a word.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn literal<'t>(
-        &mut self,
-        word: &'static [u8],
-        next: u8,
-        rest: &'t [u8],
-        state: fn(u8) -> State,
-    ) -> Step<'t> {
-        let expected = word.get(usize::from(next)..).unwrap_or_default();
-        if let Some(tail) = after_prefix(rest, expected) {
-            self.end_value(tail);
-            return Ok(tail);
+    fn literal<'t>(&mut self, word: u32, rest: &'t [u8]) -> &'t [u8] {
+        let (mut word, mut rest) = (word, rest);
+        while word != 0 {
+            rest = match rest {
+                [byte, tail @ ..] if *byte == word as u8 => tail,
+                [] => {
+                    self.state = State::Literal(word);
+                    return rest;
+                }
+                _ => return self.fail(ScanErrorKind::Syntax, rest),
+            };
+            word >>= 8;
         }
-        let mut next = next;
-        let mut rest = rest;
-        for wanted in expected {
-            match rest {
-                [byte, tail @ ..] if byte == wanted => rest = tail,
-                [] => break,
-                _ => return syntax(rest),
-            }
-            next = next.wrapping_add(1);
-        }
-        self.state = state(next);
-        Ok(rest)
+        self.end_value(rest);
+        rest
     }
 
     /// Too deep: brackets are counted, strings still checked, the rest only looked at.
-    fn deep<'t>(&mut self, mut rest: &'t [u8]) -> Step<'t> {
+    fn deep<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
         while let [byte, tail @ ..] = rest {
             match byte {
                 b'"' => {
@@ -428,16 +397,16 @@ impl Scanner {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == u32::from(self.limit) {
                         self.end_value(tail);
-                        return Ok(tail);
+                        return tail;
                     }
                 }
                 b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' => {}
                 b'0'..=b'9' | b'a'..=b'z' | b'E' | b'+' | b'-' | b'.' => {}
-                _ => return syntax(rest),
+                _ => return self.fail(ScanErrorKind::Syntax, rest),
             }
             rest = tail;
         }
-        Ok(rest)
+        rest
     }
 }
 

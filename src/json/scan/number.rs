@@ -1,6 +1,6 @@
 //! The number part of the scanner.
 
-use super::{Scanner, State, Step, syntax};
+use super::{ScanErrorKind, Scanner, State};
 
 /// How far a number has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Digits {
 impl Scanner {
     /// A number, from wherever it stands.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(super) fn number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> Step<'t> {
+    pub(super) fn number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
         if digits == Digits::Whole {
             rest = skip_digits(rest);
@@ -56,13 +56,13 @@ impl Scanner {
         match rest {
             [b',' | b'}' | b']', ..] if digits.may_end() => {
                 self.end_value(rest);
-                Ok(rest)
+                rest
             }
             _ => self.long_number(digits, rest),
         }
     }
 
-    fn long_number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> Step<'t> {
+    fn long_number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {
         let mut digits = digits;
         let mut rest = rest;
         loop {
@@ -71,15 +71,15 @@ impl Scanner {
             }
             let [byte, tail @ ..] = rest else {
                 self.state = State::Number(digits);
-                return Ok(rest);
+                return rest;
             };
             match digits.next(*byte) {
                 Some(next) => digits = next,
                 None if digits.may_end() => {
                     self.end_value(rest);
-                    return Ok(rest);
+                    return rest;
                 }
-                None => return syntax(rest),
+                None => return self.fail(ScanErrorKind::Syntax, rest),
             }
             rest = tail;
         }
