@@ -15,7 +15,7 @@ pub use error::{ScanError, ScanErrorKind};
 use super::DEPTH_LIMIT;
 use super::walk::is_space;
 use number::Digits;
-use text::Partial;
+use text::{Begun, Inside};
 
 /// What may come next.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ enum State {
     /// A comma or the end of the container; at the top level nothing but white space.
     After,
     /// More of a string.
-    Text(Partial),
+    Text(Inside),
     /// More of a number.
     Number(Digits),
     /// These bytes, little endian: the rest of `true`, `false` or `null`.
@@ -62,29 +62,33 @@ enum State {
 /// # Ok::<(), mcp_proto::json::ScanError>(())
 /// ```
 #[derive(Clone, Debug)]
+// In this order: small processors reach a byte with one instruction only if it is among the first 32.
+#[repr(C)]
 pub struct Scanner {
-    /// Start and end of each [`Member`]'s value.
-    members: [Slot; 6],
-    /// A bit per open container, the innermost lowest: set for an object.
-    objects: [u64; 2],
-    /// The end of everything fed so far, counted from the start of the text; after an error where it was seen.
-    position: usize,
-    /// The bracket that was one too many.
-    deep_at: usize,
-    /// The first bytes of a name at depth one, decoded, little endian.
-    name: u64,
-    /// How many containers are open, remembered or not.
-    depth: u32,
-    /// How many bytes of `name` are taken; `NO_NAME` if it can be none of ours.
-    name_length: u8,
+    state: State,
     /// The member whose value is expected or open.
     current: Option<Member>,
     /// Whether the open string is a name.
     in_name: bool,
+    shape: Shape,
     limit: u8,
     too_deep: bool,
-    shape: Shape,
-    state: State,
+    /// What was begun inside a string.
+    begun: Begun,
+    /// How many bytes of `name` are taken; `NO_NAME` if it can be none of ours.
+    name_length: u8,
+    /// The first bytes of a name at depth one, decoded.
+    name: [u8; 7],
+    /// How many containers are open, remembered or not.
+    depth: u32,
+    /// The end of everything fed so far, counted from the start of the text; after an error where it was seen.
+    position: usize,
+    /// The bracket that was one too many.
+    deep_at: usize,
+    /// A bit per open container, the innermost lowest: set for an object.
+    objects: [u64; 2],
+    /// Start and end of each [`Member`]'s value.
+    members: [Slot; 6],
 }
 
 /// Where a member stands: both `NOWHERE` if it was not seen, the end alone while it is open.
@@ -108,19 +112,20 @@ impl Scanner {
     pub const fn new(depth_limit: u8) -> Scanner {
         let limit = if depth_limit > DEPTH_LIMIT { DEPTH_LIMIT } else { depth_limit };
         Scanner {
-            members: [Slot { start: NOWHERE, end: NOWHERE }; 6],
-            objects: [0; 2],
-            position: 0,
-            deep_at: 0,
-            name: 0,
-            depth: 0,
-            name_length: 0,
+            state: State::Value,
             current: None,
             in_name: false,
+            shape: Shape::Other,
             limit,
             too_deep: false,
-            shape: Shape::Other,
-            state: State::Value,
+            begun: Begun::NOTHING,
+            name_length: 0,
+            name: [0; 7],
+            depth: 0,
+            position: 0,
+            deep_at: 0,
+            objects: [0; 2],
+            members: [Slot { start: NOWHERE, end: NOWHERE }; 6],
         }
     }
 
@@ -153,7 +158,7 @@ impl Scanner {
                 State::Colon => self.space(*byte, rest, tail),
                 State::Value | State::FirstValue => self.value(*byte, rest, tail),
                 State::After => self.after(*byte, rest, tail),
-                State::Text(partial) => self.resume_text(partial, rest),
+                State::Text(_) => self.inside(rest),
                 State::Number(digits) => self.number(digits, rest),
                 State::Literal(word) => self.literal(word, rest),
                 State::Deep => self.deep(rest),
@@ -344,7 +349,6 @@ impl Scanner {
     /// A name that is not short and plain, or cut: after its opening quote.
     fn name<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         self.in_name = true;
-        self.name = 0;
         self.name_length = if self.depth == 1 { 0 } else { NO_NAME };
         self.text(rest)
     }
@@ -356,7 +360,7 @@ impl Scanner {
             self.state = State::Deep;
         } else if self.in_name {
             if self.depth == 1 {
-                self.current = if self.name_length == NO_NAME { None } else { Member::of_word(self.name) };
+                self.current = self.name.get(..usize::from(self.name_length)).and_then(Member::of);
             }
             self.state = State::Colon;
         } else {
