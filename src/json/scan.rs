@@ -158,7 +158,7 @@ impl Scanner {
                 State::Colon => self.space(*byte, rest, tail),
                 State::Value | State::FirstValue => self.value(*byte, rest, tail),
                 State::After => self.after(*byte, rest, tail),
-                State::Text(_) => self.inside(rest),
+                State::Text(_) => self.text(rest),
                 State::Number(digits) => self.number(digits, rest),
                 State::Literal(word) => self.literal(word, rest),
                 State::Deep => self.deep(rest),
@@ -252,22 +252,25 @@ impl Scanner {
         if self.depth <= 1 {
             self.note_start(byte, self.at(rest));
         }
-        match byte {
+        self.state = match byte {
             b'"' => {
                 self.in_name = false;
                 self.name_length = NO_NAME;
-                self.text(tail)
+                State::Text(Inside::Plain)
             }
-            b'{' => self.open(true, rest, tail),
-            b'[' => self.open(false, rest, tail),
-            b'-' => self.number(Digits::Sign, tail),
-            b'0' => self.number(Digits::Zero, tail),
-            b'1'..=b'9' => self.number(Digits::Whole, tail),
-            b't' => self.literal(TRUE, tail),
-            b'f' => self.literal(FALSE, tail),
-            b'n' => self.literal(NULL, tail),
-            _ => self.fail(ScanErrorKind::Syntax, rest),
-        }
+            b'{' | b'[' => {
+                self.open(byte == b'{', rest);
+                return tail;
+            }
+            b'-' => State::Number(Digits::Sign),
+            b'0' => State::Number(Digits::Zero),
+            b'1'..=b'9' => State::Number(Digits::Whole),
+            b't' => State::Literal(TRUE),
+            b'f' => State::Literal(FALSE),
+            b'n' => State::Literal(NULL),
+            _ => return self.fail(ScanErrorKind::Syntax, rest),
+        };
+        tail
     }
 
     /// A value begins that the envelope may want to know of.
@@ -320,7 +323,7 @@ impl Scanner {
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn open<'t>(&mut self, object: bool, rest: &[u8], tail: &'t [u8]) -> &'t [u8] {
+    fn open(&mut self, object: bool, rest: &[u8]) {
         let within = self.depth < u32::from(self.limit);
         self.depth = self.depth.saturating_add(1);
         if within {
@@ -334,7 +337,6 @@ impl Scanner {
             }
             self.state = State::Deep;
         }
-        tail
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -347,10 +349,10 @@ impl Scanner {
     }
 
     /// A name that is not short and plain, or cut: after its opening quote.
-    fn name<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
+    fn name(&mut self) {
         self.in_name = true;
         self.name_length = if self.depth == 1 { 0 } else { NO_NAME };
-        self.text(rest)
+        self.state = State::Text(Inside::Plain);
     }
 
     /// A string has ended just before `rest`.
@@ -394,7 +396,8 @@ impl Scanner {
                 b'"' => {
                     self.in_name = false;
                     self.name_length = NO_NAME;
-                    return self.text(tail);
+                    self.state = State::Text(Inside::Plain);
+                    return tail;
                 }
                 b'[' | b'{' => self.depth = self.depth.saturating_add(1),
                 b']' | b'}' => {

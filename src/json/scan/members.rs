@@ -8,11 +8,15 @@ impl Scanner {
     /// Members from behind the opening quote of a name.
     pub(super) fn members<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         if !FAST {
-            return self.name(rest);
+            self.name();
+            return rest;
         }
         let mut rest = rest;
         loop {
-            let Some(tail) = self.simple_name(rest) else { return self.name(rest) };
+            let Some(tail) = self.simple_name(rest) else {
+                self.name();
+                return rest;
+            };
             let [b':', tail @ ..] = tail else {
                 self.state = State::Colon;
                 return tail;
@@ -24,7 +28,7 @@ impl Scanner {
                 if self.depth == 1 {
                     self.note_start(b'{', self.at(tail));
                 }
-                self.open(true, tail, names);
+                self.open(true, tail);
                 rest = names;
                 continue;
             }

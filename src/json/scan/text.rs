@@ -39,18 +39,18 @@ impl Begun {
 }
 
 impl Scanner {
-    /// A string, after its opening quote.
+    /// A string from wherever it stands.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         // The common case first: it ends after one plain run.
         if FAST
             && self.name_length == NO_NAME
+            && let State::Text(Inside::Plain) = self.state
             && let Some([b'"', tail @ ..]) = rest.get(plain_run(rest)..)
         {
             self.end_text(tail);
             return tail;
         }
-        self.state = State::Text(Inside::Plain);
         self.inside(rest)
     }
 
