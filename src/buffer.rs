@@ -200,6 +200,11 @@ pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
     }
 }
 
+/// Where a byte stands first.
+pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
+    if FAST { memchr::memchr(byte, bytes) } else { bytes.iter().position(|at| *at == byte) }
+}
+
 /// Moves everything from byte `by` on to the front.
 pub(crate) fn shift(bytes: &mut [u8], by: usize) {
     move_down(bytes, by, 0, usize::MAX);

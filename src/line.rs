@@ -10,9 +10,8 @@ mod batch;
 mod frames;
 
 use frames::{Frames, Framing};
-use memchr::memchr;
 
-use crate::buffer::{Buffer, copy, shift};
+use crate::buffer::{Buffer, copy, find, shift};
 use crate::frame::StreamId;
 use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner};
 
@@ -217,7 +216,7 @@ impl<'b> Input<'b> {
                 return None;
             }
             let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
-            let newline = memchr(b'\n', fresh);
+            let newline = find(b'\n', fresh);
             let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
             self.scanner.feed(text);
             self.scanned = self.scanned.saturating_add(text.len());
@@ -296,7 +295,7 @@ impl<'b> Input<'b> {
         let mut capture = self.discard?;
         let room = self.capture_room();
         let (kept, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(room)?;
-        let newline = memchr(b'\n', fresh);
+        let newline = find(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
         keep_id(&mut self.scanner, &mut capture, text, kept);
         self.discard = Some(capture);

@@ -1,12 +1,11 @@
 //! What waits to be written: whole messages, one after the other. Whoever watches sees them here.
 
-use crate::buffer::{Buffer, copy, shift};
+use crate::buffer::{Buffer, copy, find, shift};
 use crate::fault::Fault;
 use crate::frame::{About, MARK};
 use crate::json::Writer;
 use crate::machine::Transmit;
 use crate::observe::{Direction, Observer};
-use memchr::memchr;
 
 /// With a growing buffer, answers are written on until this many bytes are unsent.
 const UNSENT_LIMIT: usize = 64 * 1024;
@@ -237,7 +236,7 @@ impl<'b> Output<'b> {
 fn split_message(written: &[u8], frames: bool) -> (&[u8], &[u8]) {
     let (text, length, behind) = match written.split_first_chunk::<MARK>() {
         Some((mark, text)) if frames => (text, About::decode(*mark).0, 0),
-        _ => (written, memchr(b'\n', written).unwrap_or(written.len()), 1),
+        _ => (written, find(b'\n', written).unwrap_or(written.len()), 1),
     };
     let (message, rest) = text.split_at_checked(length).unwrap_or((text, &[]));
     (message, rest.get(behind..).unwrap_or_default())

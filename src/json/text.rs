@@ -1,9 +1,9 @@
 //! `Str`: the text of a JSON string, still escaped.
 
 use super::pieces::{Text, prints};
-use super::swar::text_run;
+use super::swar::{FAST, text_run};
 use super::walk::{after_prefix, split};
-use crate::buffer::{copy, move_down};
+use crate::buffer::{copy, find, move_down};
 use core::fmt;
 
 /// The text of a JSON string as it stands between the quotes, still escaped. It compares, iterates and copies the
@@ -53,7 +53,7 @@ impl<'a> Str<'a> {
     /// The text itself, if nothing in it is escaped.
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
-        if memchr::memchr(b'\\', self.text).is_some() { None } else { Some(self.raw()) }
+        if find(b'\\', self.text).is_some() { None } else { Some(self.raw()) }
     }
 
     /// The length of the decoded text in bytes.
@@ -106,7 +106,7 @@ impl<'a> Str<'a> {
 
     fn equals(self, other: &[u8]) -> bool {
         // Without escapes, the common case, this is all.
-        if self.text.len() == other.len() && memchr::memchr(b'\\', self.text).is_none() {
+        if FAST && self.text.len() == other.len() && find(b'\\', self.text).is_none() {
             return self.text == other;
         }
         let mut other = other;
@@ -284,7 +284,7 @@ fn code_unit(bytes: &[u8]) -> (u32, &[u8]) {
 
 /// Decodes the text between the quotes where it stands, and returns how long it is now: never longer than before.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
-    let Some(first) = memchr::memchr(b'\\', text) else { return text.len() };
+    let Some(first) = find(b'\\', text) else { return text.len() };
     let (mut from, mut to) = (first, first);
     while let Some([byte, tail @ ..]) = text.get(from..) {
         if *byte != b'\\' {

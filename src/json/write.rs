@@ -8,12 +8,13 @@ use super::DEPTH_LIMIT;
 use super::decimal::{Decimal, digits};
 use super::pieces::Text;
 use super::scan::{ScanError, Scanner, scan};
+use super::swar::FAST;
 use super::text::Str;
 use super::view::Json;
 use super::walk::{split, trimmed};
 use crate::buffer::copy;
 use crate::buffer::{Room, shift};
-use escape::{escape_into, escaped_length, first_length};
+use escape::{escape_into, escape_of, escaped_length, first_length};
 
 /// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
 /// the first thing that does not fit, nothing more is written and [`overflowed`](Writer::overflowed) says so.
@@ -253,6 +254,11 @@ impl<'a> Writer<'a> {
     /// line; inside strings there are none.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
         self.separate();
+        if !FAST {
+            return bytes
+                .iter()
+                .for_each(|byte| self.push_byte(if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
+        }
         let mut rest = bytes;
         while let Some(length) = memchr::memchr2(b'\n', b'\r', rest) {
             let (run, tail) = split(rest, length);
@@ -371,6 +377,9 @@ impl<'a> Writer<'a> {
 
     /// Text inside a string: runs without anything to escape are copied at once.
     fn escape(&mut self, text: &[u8]) {
+        if !FAST {
+            return text.iter().for_each(|byte| self.escape_byte(*byte));
+        }
         if matches!(self.room, Room::Measure) {
             self.advance(escaped_length(text));
             return;
@@ -383,6 +392,15 @@ impl<'a> Writer<'a> {
             let (read, written) = escape_into(free, rest);
             self.advance(written);
             rest = rest.get(read..).unwrap_or_default();
+        }
+    }
+
+    fn escape_byte(&mut self, byte: u8) {
+        if matches!(byte, 0..=0x1F | b'"' | b'\\') {
+            let (escape, length) = escape_of(byte);
+            self.push(escape.get(..length).unwrap_or_default());
+        } else {
+            self.push_byte(byte);
         }
     }
 

@@ -123,7 +123,11 @@ impl Scanner {
                 let digit = char::from(byte).to_digit(16).ok_or(ScanErrorKind::Syntax)?;
                 self.begun.unit = self.begun.unit << 4 | digit as u16;
                 self.begun.seen = self.begun.seen.wrapping_add(1);
-                if self.begun.seen < 4 { inside } else { self.unit(inside).ok_or(ScanErrorKind::Surrogate)? }
+                if self.begun.seen < 4 {
+                    inside
+                } else {
+                    self.unit(inside).ok_or(ScanErrorKind::Surrogate)?
+                }
             }
         };
         self.state = State::Text(next);
