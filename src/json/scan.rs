@@ -36,8 +36,8 @@ enum State {
     Text(Inside),
     /// More of a number.
     Number(Digits),
-    /// These bytes, little endian: the rest of `true`, `false` or `null`.
-    Literal(u32),
+    /// More of `true`, `false` or `null`.
+    Literal,
     /// More of what is nested too deep.
     Deep,
     /// Nothing: the text is wrong.
@@ -73,7 +73,7 @@ pub struct Scanner {
     shape: Shape,
     limit: u8,
     too_deep: bool,
-    /// What was begun inside a string.
+    /// What was begun inside a string, or of a word.
     begun: Begun,
     /// How many bytes of `name` are taken; `NO_NAME` if it can be none of ours.
     name_length: u8,
@@ -97,10 +97,6 @@ struct Slot {
     start: usize,
     end: usize,
 }
-
-const TRUE: u32 = u32::from_le_bytes(*b"rue\0");
-const FALSE: u32 = u32::from_le_bytes(*b"alse");
-const NULL: u32 = u32::from_le_bytes(*b"ull\0");
 
 const NOWHERE: usize = usize::MAX;
 const NO_NAME: u8 = u8::MAX;
@@ -160,7 +156,7 @@ impl Scanner {
                 State::After => self.after(*byte, rest, tail),
                 State::Text(_) => self.text(rest),
                 State::Number(digits) => self.number(digits, rest),
-                State::Literal(word) => self.literal(word, rest),
+                State::Literal => self.literal(rest),
                 State::Deep => self.deep(rest),
                 State::Failed(_) => return,
             };
@@ -265,9 +261,9 @@ impl Scanner {
             b'-' => State::Number(Digits::Sign),
             b'0' => State::Number(Digits::Zero),
             b'1'..=b'9' => State::Number(Digits::Whole),
-            b't' => State::Literal(TRUE),
-            b'f' => State::Literal(FALSE),
-            b'n' => State::Literal(NULL),
+            b't' => self.begin_literal(*b"rue\0"),
+            b'f' => self.begin_literal(*b"alse"),
+            b'n' => self.begin_literal(*b"ull\0"),
             _ => return self.fail(ScanErrorKind::Syntax, rest),
         };
         tail
@@ -370,20 +366,25 @@ impl Scanner {
         }
     }
 
+    /// A word of which these bytes are to come.
+    fn begin_literal(&mut self, bytes: [u8; 4]) -> State {
+        self.begun.bytes = u32::from_le_bytes(bytes);
+        State::Literal
+    }
+
     /// The rest of a word.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn literal<'t>(&mut self, word: u32, rest: &'t [u8]) -> &'t [u8] {
-        let (mut word, mut rest) = (word, rest);
-        while word != 0 {
+    fn literal<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
+        let mut wanted = self.begun.bytes;
+        while wanted != 0 {
             rest = match rest {
-                [byte, tail @ ..] if *byte == word as u8 => tail,
+                [byte, tail @ ..] if *byte == wanted as u8 => tail,
                 [] => {
-                    self.state = State::Literal(word);
+                    self.begun.bytes = wanted;
                     return rest;
                 }
                 _ => return self.fail(ScanErrorKind::Syntax, rest),
             };
-            word >>= 8;
+            wanted >>= 8;
         }
         self.end_value(rest);
         rest

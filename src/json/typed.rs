@@ -6,15 +6,14 @@ mod derived;
 mod error;
 
 pub use error::TypedError;
-use error::out_of_range;
 
 use super::DEPTH_LIMIT;
 use super::text::decode_in_place as decode_text_in_place;
-use super::view::magnitude;
-use super::walk::{after_space, text_length, value_length};
+use super::view::{Json, magnitude};
+use super::walk::{after_space, split, text_length, value_length};
 use access::{Elements, Members, Variant};
 use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{Deserialize, Deserializer, Unexpected, Visitor};
+use serde::de::{Deserialize, Deserializer, Visitor};
 
 /// Decodes one valid JSON text into any type with serde's `Deserialize`, in the form that `serde_json` knows.
 ///
@@ -139,24 +138,10 @@ impl<'de> Decoder<'de> {
 
     /// The next value is not of the type that is wanted.
     fn unexpected(&mut self, expected: &str) -> TypedError {
-        let text;
-        let unexpected = match self.peek() {
-            None => return broken(),
-            Some(b'"') => match self.string() {
-                Ok(string) => {
-                    text = string;
-                    Unexpected::Str(text)
-                }
-                Err(error) => return error,
-            },
-            Some(b'{') => Unexpected::Map,
-            Some(b'[') => Unexpected::Seq,
-            Some(b't') => Unexpected::Bool(true),
-            Some(b'f') => Unexpected::Bool(false),
-            Some(b'n') => Unexpected::Unit,
-            Some(_) => unexpected_number(self.word()),
-        };
-        TypedError::wrong_type(unexpected, expected)
+        if self.peek().is_none() {
+            return broken();
+        }
+        TypedError::wrong_type(Json::trusted(split(self.rest, value_length(self.rest)).0), expected)
     }
 
     fn number(&mut self, expected: &str) -> Result<&'de str, TypedError> {
@@ -197,15 +182,6 @@ fn broken() -> TypedError {
     TypedError::new(&"not a valid JSON text")
 }
 
-/// A number of the wrong kind, without looking at its value: that would link the floating point parser.
-fn unexpected_number(text: &str) -> Unexpected<'_> {
-    match integer_of(text) {
-        Some(Integer::Positive(value)) => Unexpected::Unsigned(value),
-        Some(Integer::Negative(value)) => Unexpected::Signed(value),
-        None => Unexpected::Other("a number with a fraction, an exponent or too many digits"),
-    }
-}
-
 enum Integer {
     Positive(u64),
     Negative(i64),
@@ -229,14 +205,14 @@ fn bounded(
     match value {
         Some(Integer::Positive(value)) if value <= most => Ok(value),
         Some(Integer::Negative(value)) if value >= least => Ok(value as u64),
-        Some(_) => Err(out_of_range(unexpected_number(text), expected)),
-        None => Err(TypedError::wrong_type(unexpected_number(text), expected)),
+        Some(_) => Err(TypedError::out_of_range(text, expected)),
+        None => Err(TypedError::wrong_type(Json::trusted(text.as_bytes()), expected)),
     }
 }
 
 /// An integer of up to 128 bits.
 fn wide<T: core::str::FromStr>(text: &str, expected: &str) -> Result<T, TypedError> {
-    text.parse().map_err(|_| TypedError::wrong_type(unexpected_number(text), expected))
+    text.parse().map_err(|_| TypedError::wrong_type(Json::trusted(text.as_bytes()), expected))
 }
 
 /// A number for a type that takes fractions: integers as such, as far as they fit.
@@ -246,7 +222,7 @@ fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value
         Some(Integer::Negative(value)) if value != 0 => visitor.visit_i64(value),
         _ => match text.parse::<f64>() {
             Ok(value) if value.is_finite() => visitor.visit_f64(value),
-            _ => Err(out_of_range(NUMBER, "f64")),
+            _ => Err(TypedError::out_of_range(text, "f64")),
         },
     }
 }
@@ -254,11 +230,9 @@ fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value
 fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() => visitor.visit_f32(value),
-        _ => Err(out_of_range(NUMBER, "f32")),
+        _ => Err(TypedError::out_of_range(text, "f32")),
     }
 }
-
-const NUMBER: Unexpected<'static> = Unexpected::Other("a number out of range");
 
 /// Integers of up to 64 bits.
 macro_rules! integers {

@@ -23,19 +23,19 @@ pub(super) enum Inside {
     Sequence,
 }
 
-/// What was begun inside a string: a code unit in hexadecimal digits, or a UTF-8 sequence.
+/// What was begun inside a string: a code unit in hexadecimal digits, or a UTF-8 sequence; or one of the three words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
     /// How many digits or bytes were seen.
     seen: u8,
-    /// The bytes of the sequence.
-    sequence: [u8; 4],
+    /// The bytes of the sequence, or those of the word that are to come: the first one lowest.
+    pub(super) bytes: u32,
     /// The value of the digits.
     unit: u16,
 }
 
 impl Begun {
-    pub(super) const NOTHING: Begun = Begun { seen: 0, sequence: [0; 4], unit: 0 };
+    pub(super) const NOTHING: Begun = Begun { seen: 0, bytes: 0, unit: 0 };
 }
 
 impl Scanner {
@@ -159,19 +159,18 @@ impl Scanner {
 
     /// The next byte of a UTF-8 sequence.
     fn sequence(&mut self, byte: u8) -> Result<Inside, ScanErrorKind> {
-        let Begun { seen, sequence, .. } = &mut self.begun;
-        let before = usize::from(*seen);
-        *seen = seen.wrapping_add(1);
-        if let Some(place) = sequence.get_mut(before) {
-            *place = byte;
-        }
-        let (sequence, _) = split(sequence, usize::from(*seen));
+        let Begun { seen, bytes, .. } = &mut self.begun;
+        let before = *seen;
+        *bytes |= u32::from(byte).wrapping_shl(u32::from(before).wrapping_mul(8));
+        *seen = before.wrapping_add(1);
+        let bytes = bytes.to_le_bytes();
+        let (sequence, _) = split(&bytes, usize::from(*seen));
         match core::str::from_utf8(sequence) {
             Ok(_) => Ok(Inside::Plain),
             Err(error) if error.error_len().is_none() => Ok(Inside::Sequence),
             Err(_) => {
                 // The error is the sequence, so it stands where that began.
-                self.position = self.position.wrapping_sub(before);
+                self.position = self.position.wrapping_sub(before.into());
                 Err(ScanErrorKind::Utf8)
             }
         }

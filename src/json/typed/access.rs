@@ -4,7 +4,7 @@ use super::{Decoder, TypedError, bounded, integer_of, integers, visit_number, vi
 use crate::json::view::Json;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
@@ -143,7 +143,7 @@ impl<'de> Name<'de> {
     }
 
     fn wrong(&self, expected: &str) -> TypedError {
-        TypedError::wrong_type(Unexpected::Str(self.0), expected)
+        TypedError::wrong_name(self.0, expected)
     }
 
     fn integer(&self, bounds: (i64, u64), expected: &str) -> Result<u64, TypedError> {

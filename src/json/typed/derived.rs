@@ -2,7 +2,7 @@
 //! look ahead for the member that tells objects apart.
 
 use super::access::{Members, Name};
-use super::{Decoder, Integer, TypedError, unexpected_number};
+use super::{Decoder, Integer, TypedError};
 use crate::json::view::Json;
 use crate::json::walk::{split, value_length};
 use crate::schema::derived::ONE_OF;
@@ -125,7 +125,7 @@ pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
     });
     match value {
         Some(value) => visitor.visit_i128(value),
-        None => Err(TypedError::wrong_type(unexpected_number(text), "i128")),
+        None => Err(TypedError::wrong_type(Json::trusted(text.as_bytes()), "i128")),
     }
 }
 
@@ -133,7 +133,7 @@ pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
 pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match whole_wide(text) {
         Some((negative, value)) if !negative || value == 0 => visitor.visit_u128(value),
-        _ => Err(TypedError::wrong_type(unexpected_number(text), "u128")),
+        _ => Err(TypedError::wrong_type(Json::trusted(text.as_bytes()), "u128")),
     }
 }
 

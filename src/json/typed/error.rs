@@ -2,6 +2,8 @@
 
 use crate::json::decimal::digits;
 use crate::json::pieces::{Text, prints};
+use crate::json::text::Str;
+use crate::json::view::{Json, Kind};
 use core::fmt;
 use serde::de::{self, Expected, Unexpected};
 
@@ -98,14 +100,37 @@ impl TypedError {
     }
 
     /// The value is of another type.
-    pub(super) fn wrong_type(found: Unexpected<'_>, expected: &str) -> TypedError {
-        TypedError::new(&("invalid type: ", Found(found), ", expected ", expected))
+    pub(super) fn wrong_type(found: Json<'_>, expected: &str) -> TypedError {
+        TypedError::new(&("invalid type: ", Value(found), ", expected ", expected))
+    }
+
+    /// The name of a member, where names are values, is of another type.
+    pub(super) fn wrong_name(found: &str, expected: &str) -> TypedError {
+        TypedError::new(&("invalid type: string \"", Shown(found), "\", expected ", expected))
+    }
+
+    /// The number is not within the bounds of its type.
+    pub(super) fn out_of_range(number: &str, expected: &str) -> TypedError {
+        TypedError::new(&("invalid value: ", Value(Json::trusted(number.as_bytes())), ", expected ", expected))
     }
 }
 
-/// The value is of the right type, but not within its bounds.
-pub(super) fn out_of_range(found: Unexpected<'_>, expected: &str) -> TypedError {
-    TypedError::new(&("invalid value: ", Found(found), ", expected ", expected))
+/// What kind of value was found, and how it begins if it is a simple one.
+struct Value<'a>(Json<'a>);
+
+impl Text for Value<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        let (open, text, close) = match self.0.kind() {
+            Kind::String => ("string \"", self.0.string().map_or("", Str::raw), "\""),
+            Kind::Bool => ("boolean `", self.0.raw(), "`"),
+            Kind::Number if self.0.is_integer_text() => ("integer `", self.0.raw(), "`"),
+            Kind::Number => ("number `", self.0.raw(), "`"),
+            Kind::Null => ("null", "", ""),
+            Kind::Array => ("an array", "", ""),
+            Kind::Object => ("an object", "", ""),
+        };
+        (open, Shown(text), close).pieces(put);
+    }
 }
 
 /// The start of `text`, at most that long.
