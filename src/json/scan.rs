@@ -227,6 +227,7 @@ impl Scanner {
     }
 
     /// White space, or what has no place here.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn space<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> &'t [u8] {
         if is_space(byte) { skip_space(tail) } else { self.fail(ScanErrorKind::Syntax, rest) }
     }
@@ -373,6 +374,7 @@ impl Scanner {
     }
 
     /// The rest of a word.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn literal<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
         let mut wanted = self.begun.bytes;
         while wanted != 0 {

@@ -42,14 +42,21 @@ impl Scanner {
     /// A string from wherever it stands.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
+        let mut rest = rest;
         // The common case first: it ends after one plain run.
         if FAST
             && self.name_length == NO_NAME
             && let State::Text(Inside::Plain) = self.state
-            && let Some([b'"', tail @ ..]) = rest.get(plain_run(rest)..)
         {
-            self.end_text(tail);
-            return tail;
+            rest = rest.get(plain_run(rest)..).unwrap_or_default();
+            match rest {
+                [b'"', tail @ ..] => {
+                    self.end_text(tail);
+                    return tail;
+                }
+                [] => return rest,
+                _ => {}
+            }
         }
         self.inside(rest)
     }
