@@ -1,9 +1,7 @@
 //! Whose fault: [`Fault`] for what the peer did (already dealt with) or a handler forgot, [`Misuse`] and
 //! [`NotNow`] for what the host asked for and cannot have.
 
-use core::fmt;
-
-use crate::json::{Decimal, Digits, ScanError};
+use crate::json::{ScanError, Text, prints};
 use crate::rpc::code;
 
 /// Something went wrong and was dealt with. The connection goes on.
@@ -229,24 +227,22 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.message())?;
+impl Text for Fault {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(self.message());
         match self {
-            Fault::NotJson(error) => write!(f, ": {error}"),
+            Fault::NotJson(error) => (": ", error).pieces(put),
             Fault::LineTooLong { limit } | Fault::IdTooLong { limit } | Fault::ReplyTooLarge { limit } => {
-                write!(f, " (at most {} bytes)", Digits::of(*limit))
+                (" (at most ", *limit, " bytes)").pieces(put);
             }
-            Fault::TooDeep { limit } => write!(f, " (at most {} levels)", Digits(u64::from(*limit))),
+            Fault::TooDeep { limit } => (" (at most ", *limit, " levels)").pieces(put),
             Fault::TooManyInFlight { limit } | Fault::BatchTooLarge { limit } => {
-                write!(f, " (at most {})", Digits::of(*limit))
+                (" (at most ", *limit, ")").pieces(put);
             }
-            Fault::TooManyWatched { limit } => {
-                write!(f, " (their URIs have at most {} bytes)", Digits::of(*limit))
-            }
-            Fault::ErrorWithoutId { code } => write!(f, " (code {})", Decimal::from(i64::from(*code))),
-            Fault::EntriesLeftOut { count } => write!(f, " ({})", Digits::of(*count)),
-            _ => Ok(()),
+            Fault::TooManyWatched { limit } => (" (their URIs have at most ", *limit, " bytes)").pieces(put),
+            Fault::ErrorWithoutId { code } => (" (code ", *code, ")").pieces(put),
+            Fault::EntriesLeftOut { count } => (" (", *count, ")").pieces(put),
+            _ => {}
         }
     }
 }
@@ -304,34 +300,37 @@ pub enum Misuse {
     NoRevision,
 }
 
-impl fmt::Display for Misuse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Text for Misuse {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
         match self {
             Misuse::TxTooSmall { needed } => {
-                write!(f, "the transmit buffer is too small: it needs {needed} bytes for the largest message")
+                ("the transmit buffer is too small: it needs ", *needed, " bytes for the largest message")
+                    .pieces(put);
             }
             Misuse::RxTooSmall { needed } => {
-                write!(f, "the receive buffer is too small: it needs at least {needed} bytes")
+                ("the receive buffer is too small: it needs at least ", *needed, " bytes").pieces(put);
             }
             Misuse::TextTooSmall { needed } => {
-                write!(f, "the text for requests in flight is too small: it needs {needed} bytes")
+                ("the text for requests in flight is too small: it needs ", *needed, " bytes").pieces(put);
             }
             Misuse::InvalidJson { entry, error } => {
-                write!(f, "the JSON of catalogue entry {entry} is not valid: {error}")
+                ("the JSON of catalogue entry ", *entry, " is not valid: ", error).pieces(put);
             }
             Misuse::NotAnObject { entry } => {
-                write!(f, "a schema or `_meta` of catalogue entry {entry} is not a JSON object")
+                ("a schema or `_meta` of catalogue entry ", *entry, " is not a JSON object").pieces(put);
             }
             Misuse::InvalidTemplate { entry } => {
-                write!(f, "the URI template of catalogue entry {entry} is not valid: braces go around names")
+                let why = " is not valid: braces go around names";
+                ("the URI template of catalogue entry ", *entry, why).pieces(put);
             }
             Misuse::DuplicateName { entry } => {
-                write!(f, "catalogue entry {entry} has the name of an earlier one")
+                ("catalogue entry ", *entry, " has the name of an earlier one").pieces(put);
             }
             Misuse::InvalidName { entry } => {
-                write!(f, "catalogue entry {entry} has an invalid name: `com.example/name` would be one")
+                let why = " has an invalid name: `com.example/name` would be one";
+                ("catalogue entry ", *entry, why).pieces(put);
             }
-            Misuse::NoRevision => f.write_str("no protocol revision is enabled"),
+            Misuse::NoRevision => put("no protocol revision is enabled"),
         }
     }
 }
@@ -358,9 +357,9 @@ pub enum NotNow {
     NotWanted,
 }
 
-impl fmt::Display for NotNow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Text for NotNow {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(match self {
             NotNow::Busy => "no room to write to yet",
             NotNow::Gone => "the request has ended",
             NotNow::Full => "as many requests are in flight as there can be",
@@ -368,8 +367,10 @@ impl fmt::Display for NotNow {
             NotNow::Unwritable => "it is too large to be sent, or not valid JSON",
             NotNow::Unsupported => "the peer does not support it",
             NotNow::NotWanted => "the request did not ask for it",
-        })
+        });
     }
 }
 
 impl core::error::Error for NotNow {}
+
+prints!(Fault, Misuse, NotNow);

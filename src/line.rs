@@ -12,9 +12,8 @@ mod frames;
 use core::ops::Range;
 
 use frames::{FRAMES, Framing};
-use memchr::memchr;
 
-use crate::buffer::{Buffer, copy, shift};
+use crate::buffer::{Buffer, copy, find, shift};
 use crate::frame::StreamId;
 use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
 
@@ -261,7 +260,7 @@ impl<'b> Input<'b> {
             return None;
         }
         let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
-        let newline = memchr(b'\n', fresh);
+        let newline = find(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
         self.scanner.feed(text);
         self.scanned = self.scanned.saturating_add(text.len());
@@ -318,7 +317,7 @@ impl<'b> Input<'b> {
     fn find_end_of_discarded(&mut self, mut capture: Capture) -> Option<(Line, bool)> {
         let room = self.capture_room();
         let (kept, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(room)?;
-        let newline = memchr(b'\n', fresh);
+        let newline = find(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
         keep_id(&mut self.scanner, &mut capture, text, kept);
         self.discard = Some(capture);

@@ -1,13 +1,11 @@
 //! What answering needs: the output, the requests in flight, the session. The input is not here, so that an event
 //! can borrow the line and the right to answer at the same time.
 
-use core::fmt;
-
 use crate::buffer::Buffer;
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Rank, Writer};
+use crate::json::{Decimal, Json, Rank, Text, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::{Lifecycle, role};
 use crate::output::{Output, Overflow};
@@ -240,7 +238,7 @@ impl Core<'_> {
         &mut self,
         pending: &Pending<'_>,
         fault: Fault,
-        detail: Option<&dyn fmt::Display>,
+        detail: Option<&dyn Text>,
     ) {
         let Context { stream, batched, .. } = pending.context;
         let (room, before) = (self.answer_room(batched), self.output.message_start());

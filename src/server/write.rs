@@ -1,9 +1,7 @@
 //! How a server's messages are written: the envelope of answers, and what is the same for every feature.
 
-use core::fmt;
-
 use crate::fault::Fault;
-use crate::json::{Str, Writer};
+use crate::json::{Str, Text, Writer};
 use crate::rpc::code;
 use crate::server::core::Shape;
 use crate::server::info::ServerInfo;
@@ -43,11 +41,11 @@ pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8]) {
 pub(crate) const END: &str = "}}";
 
 /// The members of an error that is a fault's.
-pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault, detail: Option<&dyn fmt::Display>) {
+pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault, detail: Option<&dyn Text>) {
     out.field_integer("code", fault.code().unwrap_or(code::INTERNAL_ERROR).into());
     out.key("message");
     match (detail, fault) {
-        (Some(detail), _) => out.display(&format_args!("{}: {detail}", fault.message())),
+        (Some(detail), _) => out.display(&(fault.message(), ": ", detail)),
         (None, Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. }) => out.display(&fault),
         _ => out.string(fault.message()),
     }
