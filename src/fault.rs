@@ -178,13 +178,12 @@ impl Fault {
         )
     }
 
-    /// The sentence without its numbers: what an error on the wire says.
+    /// What an error on the wire says, without numbers. Empty, if there is none.
     pub(crate) fn message(&self) -> &'static str {
         match self {
             Fault::NotJson(_) => "Parse error: the message is not valid JSON",
             Fault::LineTooLong { .. } => "Invalid request: the message is longer than this receiver can take",
             Fault::TooDeep { .. } => "Invalid request: the message is nested too deeply",
-            Fault::Truncated => "the input ended in the middle of a message",
             Fault::Batch => "Invalid request: batches are not supported",
             Fault::EmptyBatch => "Invalid request: the batch is empty",
             Fault::BatchTooLarge { .. } => "Invalid request: the batch has too many requests",
@@ -207,6 +206,19 @@ impl Fault {
             Fault::UnsupportedRevision => "Unsupported protocol version",
             Fault::TooManyInFlight { .. } => "Too many requests in flight",
             Fault::ShuttingDown => "Invalid request: the receiver is shutting down",
+            Fault::Unanswered => "Internal error: the request was not answered",
+            Fault::TookTooLong => "Internal error: the request was not finished in time",
+            Fault::ReplyTooLarge { .. } => "Internal error: the answer is too large",
+            Fault::InvalidReply => "Internal error: the answer is not valid JSON",
+            Fault::NoRoundTrip => "Internal error: the request cannot be answered with what it needs",
+            _ => "",
+        }
+    }
+
+    /// What only the host is told: there is no error on the wire.
+    fn note(&self) -> &'static str {
+        match self {
+            Fault::Truncated => "the input ended in the middle of a message",
             Fault::UnknownResponse => "a response to no request in flight",
             Fault::MalformedResponse => "a response needs either a result or an error",
             Fault::ErrorWithoutId { .. } => "the peer reported an error without saying for which request",
@@ -214,15 +226,23 @@ impl Fault {
             Fault::UnknownProgress => "progress of no request in flight",
             Fault::UnknownSubscription => "a notification of no open subscription",
             Fault::UnknownNotification => "a notification that means nothing here",
+            Fault::EntriesLeftOut { .. } => "entries of a list are too large for any page and were left out",
             Fault::Muted => {
                 "too many invalid messages in a row; no more are answered until a valid one comes"
             }
-            Fault::Unanswered => "Internal error: the request was not answered",
-            Fault::TookTooLong => "Internal error: the request was not finished in time",
-            Fault::ReplyTooLarge { .. } => "Internal error: the answer is too large",
-            Fault::InvalidReply => "Internal error: the answer is not valid JSON",
-            Fault::NoRoundTrip => "Internal error: the request cannot be answered with what it needs",
-            Fault::EntriesLeftOut { .. } => "entries of a list are too large for any page and were left out",
+            _ => "",
+        }
+    }
+
+    /// The limit that was passed, and what it counts.
+    pub(crate) fn limit(&self) -> Option<(usize, &'static str)> {
+        match self {
+            Fault::LineTooLong { limit } | Fault::IdTooLong { limit } | Fault::ReplyTooLarge { limit } => {
+                Some((*limit, " bytes)"))
+            }
+            Fault::TooDeep { limit } => Some(((*limit).into(), " levels)")),
+            Fault::TooManyInFlight { limit } | Fault::BatchTooLarge { limit } => Some((*limit, ")")),
+            _ => None,
         }
     }
 }
@@ -230,15 +250,12 @@ impl Fault {
 impl Text for Fault {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(self.message());
+        put(self.note());
+        if let Some((limit, unit)) = self.limit() {
+            (" (at most ", limit, unit).pieces(put);
+        }
         match self {
             Fault::NotJson(error) => (": ", error).pieces(put),
-            Fault::LineTooLong { limit } | Fault::IdTooLong { limit } | Fault::ReplyTooLarge { limit } => {
-                (" (at most ", *limit, " bytes)").pieces(put);
-            }
-            Fault::TooDeep { limit } => (" (at most ", *limit, " levels)").pieces(put),
-            Fault::TooManyInFlight { limit } | Fault::BatchTooLarge { limit } => {
-                (" (at most ", *limit, ")").pieces(put);
-            }
             Fault::TooManyWatched { limit } => (" (their URIs have at most ", *limit, " bytes)").pieces(put),
             Fault::ErrorWithoutId { code } => (" (code ", *code, ")").pieces(put),
             Fault::EntriesLeftOut { count } => (" (", *count, ")").pieces(put),

@@ -46,7 +46,10 @@ pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault, detail: Option<&dy
     out.key("message");
     match (detail, fault) {
         (Some(detail), _) => out.display(&(fault.message(), ": ", detail)),
-        (None, Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. }) => out.display(&fault),
+        (None, Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. }) => {
+            let (limit, unit) = fault.limit().unwrap_or_default();
+            out.display(&(fault.message(), " (at most ", limit, unit));
+        }
         _ => out.string(fault.message()),
     }
 }
