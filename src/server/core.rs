@@ -66,6 +66,8 @@ pub(crate) struct Core<'b> {
     pub(crate) fault: Option<Fault>,
     /// What has changed and was not told yet.
     pub(crate) changed: Changes,
+    /// What tells of it, once there was something: a server in which nothing changes does not link it.
+    pub(crate) telling: Option<fn(&mut Core<'_>)>,
     pub(crate) watches: Watches<'b>,
     pub(crate) batch: Batch<'b>,
     /// The host was told that there is no room, and waits to hear that there is.
@@ -99,6 +101,7 @@ impl<'b> Core<'b> {
             plan: None,
             fault: None,
             changed: Changes::NONE,
+            telling: None,
             watches: Watches::new((&mut []).into()),
             batch: Batch::none(),
             wants_room: false,

@@ -193,6 +193,7 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
         let limit = request.core.output.reply_room();
         return request.refuse(Fault::ReplyTooLarge { limit }, &"the acknowledgment");
     }
+    request.core.tells_changes();
     request.core.changed.add(Changes::LISTENED);
     request.core.tell(Plan::Listening(ticket))
 }
