@@ -56,25 +56,24 @@ pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault, detail: Option<&dy
 
 /// The members of an error about a revision. What was asked for is quoted if it looks like a revision.
 pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>, offer: Revisions) {
-    out.key("code");
-    out.integer(code.into());
-    out.key("message");
-    out.string(Fault::UnsupportedRevision.message());
+    out.field_integer("code", code.into());
+    out.field_string("message", Fault::UnsupportedRevision.message());
     out.key("data");
     out.begin_object();
-    out.key("supported");
-    out.begin_array();
-    for revision in offer.newest_first() {
-        out.string(revision.as_str());
-    }
-    out.end_array();
-    out.key("requested");
+    write_revisions("supported", offer, out);
     let quotable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-    match asked.as_str() {
-        Some(text) if text.len() <= QUOTED_VERSION && text.bytes().all(quotable) => out.string(text),
-        _ => out.string("?"),
-    }
+    let asked = asked.raw();
+    let looks_like_one = asked.len() <= QUOTED_VERSION && asked.bytes().all(quotable);
+    out.field_string("requested", if looks_like_one { asked } else { "?" });
     out.end_object();
+}
+
+/// A list of revisions.
+pub(crate) fn write_revisions(key: &str, revisions: Revisions, out: &mut Writer<'_>) {
+    out.key(key);
+    out.begin_array();
+    revisions.newest_first().for_each(|revision| out.string(revision.as_str()));
+    out.end_array();
 }
 
 /// A log message.
