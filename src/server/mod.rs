@@ -201,6 +201,7 @@ impl Server<'_> {
     /// # Errors
     /// [`NotNow::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`NotNow::Busy`]: there
     /// is no room for an answer yet; [`Event::Room`] says when there is.
+    #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
         let incoming = self.core.in_flight.get(ticket).filter(|incoming| incoming.is_open());
         let context = incoming.ok_or(NotNow::Gone)?.context();

@@ -196,6 +196,7 @@ impl<'a> Reply<'a> {
 
     /// Says that the arguments are not what the tool needs. From `2025-11-25` on that is a result for the model to
     /// read and to correct itself by, before it is an error (-32602).
+    #[inline(never)]
     pub fn invalid(self, why: impl Text) {
         if self.pending.context.revision >= Revision::V2025_11_25 {
             self.fail(("Invalid arguments: ", why));

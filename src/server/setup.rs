@@ -76,6 +76,7 @@ impl<'b> Server<'b> {
     }
 
     /// The seed stays, whichever is set first.
+    #[inline(never)]
     fn set_in_flight(&mut self, mut table: InFlight<'b, Incoming>) {
         table.set_seed(self.core.in_flight.seed());
         self.core.in_flight = table;
