@@ -33,9 +33,6 @@ pub(crate) trait Door {
 pub(crate) struct Line {
     pub(crate) content: Content,
     pub(crate) stream: StreamId,
-    length: usize,
-    /// The number of bytes to release with it.
-    whole: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -50,53 +47,51 @@ pub(crate) enum Content {
     Truncated,
 }
 
-impl Content {
-    fn is_blank(&self) -> bool {
-        matches!(self, Content::Broken(ScanError { kind: ScanErrorKind::Empty, .. }))
-    }
+/// What is kept of a line that waits: the scanner knows the rest.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    kind: Kind,
+    length: usize,
+    /// The number of bytes to release with it.
+    whole: usize,
+}
 
-    /// Whether it is a line that was thrown away, or a text that was only too deep.
-    fn is_beyond_a_limit(&self) -> bool {
-        match self {
-            Content::TooLong { .. } => true,
-            Content::Broken(error) => error.kind == ScanErrorKind::TooDeep,
-            _ => false,
-        }
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Message,
+    /// Only white space.
+    Blank,
+    /// Not valid JSON.
+    Invalid,
+    TooDeep,
+    TooLong,
+    Truncated,
 }
 
 pub(crate) struct Input<'b> {
     buffer: Buffer<'b>,
-    /// Where the current line starts, how far it has been scanned, and where the bytes end.
+    /// Where the current line starts, how far it has been scanned, and where the bytes end. While a line is thrown away,
+    /// how much of its id has been kept, instead of how far it has been scanned.
     start: usize,
     scanned: usize,
     end: usize,
-    /// The most that was in the buffer since it was empty.
-    used: usize,
     scanner: Scanner,
-    /// Set while a line is thrown away.
-    discard: Option<Capture>,
     /// The line that waits.
-    line: Option<Line>,
+    line: Option<Waiting>,
     /// Who takes whole messages, in frame mode.
     framing: Option<&'static &'static dyn Framing>,
-    /// Frame mode: a whole message is in the buffer, from this stream.
-    frame: Option<StreamId>,
     id_limit: usize,
+    /// Frame mode: the stream of the message in the buffer.
+    stream: StreamId,
+    /// Frame mode: a whole message is in the buffer.
+    frame: bool,
+    /// The current line is thrown away.
+    discards: bool,
     /// What others have parsed is scanned again: they know nothing of a lower limit of nesting.
     rescans: bool,
     /// The current line began with a byte order mark: there is only one.
     marked: bool,
     eof: bool,
-}
-
-/// The part of an `id` that has been kept of a line that is thrown away.
-#[derive(Debug, Clone, Copy, Default)]
-struct Capture {
-    /// Where in the line the kept id starts.
-    from: usize,
-    length: usize,
-    stream: StreamId,
 }
 
 const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
@@ -114,13 +109,13 @@ impl<'b> Input<'b> {
             start: 0,
             scanned: 0,
             end: 0,
-            used: 0,
             scanner: Scanner::new(depth),
-            discard: None,
             line: None,
             framing: None,
-            frame: None,
             id_limit,
+            stream: StreamId::NONE,
+            frame: false,
+            discards: false,
             rescans: depth < DEPTH_LIMIT,
             marked: false,
             eof: false,
@@ -145,13 +140,10 @@ impl<'b> Input<'b> {
     }
 
     pub(crate) fn reset(&mut self) {
-        (self.start, self.scanned, self.end, self.used) = (0, 0, 0, 0);
-        self.scanner.reset();
-        self.discard = None;
+        (self.start, self.end) = (0, 0);
+        self.begin();
         self.line = None;
-        self.frame = None;
-        (self.marked, self.eof) = (false, false);
-        self.buffer.settle(0);
+        self.eof = false;
     }
 
     pub(crate) fn ended(&self) -> bool {
@@ -177,7 +169,15 @@ impl<'b> Input<'b> {
                 None => self.find_line(),
             };
         }
-        self.line
+        let content = match self.line?.kind {
+            Kind::Message => Content::Message,
+            Kind::TooLong => {
+                Content::TooLong { id_fits: self.scanned <= self.id_limit, limit: self.buffer.limit() }
+            }
+            Kind::Truncated => Content::Truncated,
+            Kind::Blank | Kind::Invalid | Kind::TooDeep => Content::Broken(self.scanner.error()),
+        };
+        Some(Line { content, stream: self.stream })
     }
 
     /// What was found of the envelope of the line that waits.
@@ -196,7 +196,7 @@ impl<'b> Input<'b> {
 
     /// The stream that the line came from.
     pub(crate) fn stream(&self) -> StreamId {
-        self.line.map_or(StreamId::NONE, |line| line.stream)
+        self.stream
     }
 
     /// The bytes of the line that waits; of one that was too long, its id.
@@ -210,8 +210,8 @@ impl<'b> Input<'b> {
     }
 
     fn place(&self) -> Range<usize> {
-        let Some(Line { content, length, .. }) = self.line else { return 0..0 };
-        let from = if matches!(content, Content::TooLong { .. }) { 0 } else { self.start };
+        let Some(Waiting { kind, length, .. }) = self.line else { return 0..0 };
+        let from = if kind == Kind::TooLong { 0 } else { self.start };
         from..from.saturating_add(length)
     }
 
@@ -225,38 +225,33 @@ impl<'b> Input<'b> {
 
     /// A new line starts at `start`.
     fn begin(&mut self) {
-        self.used = self.used.max(self.end);
+        self.buffer.note(self.end);
         if self.start >= self.end {
-            self.buffer.settle(self.used);
-            (self.start, self.end, self.used) = (0, 0, 0);
+            self.buffer.settle(0);
+            (self.start, self.end) = (0, 0);
         }
         self.scanned = self.start;
         self.scanner.reset();
-        self.discard = None;
-        self.frame = None;
-        self.marked = false;
+        (self.frame, self.discards, self.marked) = (false, false, false);
+        self.stream = StreamId::NONE;
     }
 
-    fn find_line(&mut self) -> Option<Line> {
+    fn find_line(&mut self) -> Option<Waiting> {
         loop {
-            let (line, ended) = match self.discard {
-                Some(capture) => self.find_end_of_discarded(capture)?,
-                None => self.find_end()?,
-            };
-            if line.content.is_blank() {
-                self.start = self.start.saturating_add(line.whole);
-                self.begin();
-            } else if ended && matches!(line.content, Content::Broken(_)) && !line.content.is_beyond_a_limit()
-            {
-                return Some(Line { content: Content::Truncated, length: 0, ..line });
-            } else {
-                return Some(line);
+            let (line, ended) = if self.discards { self.find_end_of_discarded() } else { self.find_end() }?;
+            match line.kind {
+                Kind::Blank => {
+                    self.start = self.start.saturating_add(line.whole);
+                    self.begin();
+                }
+                Kind::Invalid if ended => return Some(Waiting { kind: Kind::Truncated, length: 0, ..line }),
+                _ => return Some(line),
             }
         }
     }
 
     /// The end of the line in the buffer, and whether the input ended there.
-    fn find_end(&mut self) -> Option<(Line, bool)> {
+    fn find_end(&mut self) -> Option<(Waiting, bool)> {
         if self.waits_for_byte_order_mark() {
             return None;
         }
@@ -271,11 +266,18 @@ impl<'b> Input<'b> {
             return None;
         }
         let whole = length.saturating_add((!ended).into());
-        Some((Line { content: self.finish(), stream: StreamId::NONE, length, whole }, ended))
+        Some((Waiting { kind: self.finish(), length, whole }, ended))
     }
 
-    fn finish(&mut self) -> Content {
-        self.scanner.finish().map_or_else(Content::Broken, |_| Content::Message)
+    fn finish(&mut self) -> Kind {
+        match self.scanner.finish() {
+            Ok(_) => Kind::Message,
+            Err(error) => match error.kind {
+                ScanErrorKind::Empty => Kind::Blank,
+                ScanErrorKind::TooDeep => Kind::TooDeep,
+                _ => Kind::Invalid,
+            },
+        }
     }
 
     /// Steps over a byte order mark at the start of a line. `true`: it may be one, more bytes will tell.
@@ -295,18 +297,17 @@ impl<'b> Input<'b> {
 
     /// Starts to throw the current line away: it fills the whole buffer, and has not ended.
     fn start_discarding(&mut self) {
-        let mut capture = Capture::default();
+        let mut kept = 0;
         if let Some(id) = self.scanner.member(Member::Id) {
             let to = id.end.unwrap_or(self.scanned).min(self.scanned);
-            capture.from = id.start;
-            capture.length = to.saturating_sub(id.start).min(self.capture_room());
-            let to = id.start.saturating_add(capture.length);
+            kept = to.saturating_sub(id.start).min(self.capture_room());
+            let to = id.start.saturating_add(kept);
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..to) {
                 shift(bytes, id.start);
             }
         }
-        self.discard = Some(capture);
-        (self.start, self.end, self.scanned) = (0, self.capture_room(), self.capture_room());
+        self.discards = true;
+        (self.start, self.scanned, self.end) = (0, kept, self.capture_room());
     }
 
     /// One byte more than an id may have, so that a longer one can be told.
@@ -315,38 +316,35 @@ impl<'b> Input<'b> {
     }
 
     /// The end of the line that is thrown away, and whether the input ended there.
-    fn find_end_of_discarded(&mut self, mut capture: Capture) -> Option<(Line, bool)> {
+    fn find_end_of_discarded(&mut self) -> Option<(Waiting, bool)> {
         let room = self.capture_room();
         let (kept, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(room)?;
         let newline = memchr(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
-        keep_id(&mut self.scanner, &mut capture, text, kept);
-        self.discard = Some(capture);
+        keep_id(&mut self.scanner, &mut self.scanned, text, kept);
         match newline {
             Some(at) => self.start = room.saturating_add(at).saturating_add(1),
             None if self.eof => self.start = self.end,
             None => {
-                (self.end, self.scanned) = (room, room);
+                self.end = room;
                 return None;
             }
         }
-        Some((self.discarded(capture), newline.is_none()))
+        Some((self.discarded(), newline.is_none()))
     }
 
-    fn discarded(&mut self, capture: Capture) -> Line {
-        let content = match self.finish() {
-            content @ Content::Broken(_) if !content.is_beyond_a_limit() => content,
-            _ => Content::TooLong { id_fits: capture.length <= self.id_limit, limit: self.buffer.limit() },
-        };
-        let length = if matches!(content, Content::TooLong { .. }) { capture.length } else { 0 };
-        Line { content, stream: capture.stream, length, whole: 0 }
+    fn discarded(&mut self) -> Waiting {
+        match self.finish() {
+            kind @ (Kind::Blank | Kind::Invalid) => Waiting { kind, length: 0, whole: 0 },
+            _ => Waiting { kind: Kind::TooLong, length: self.scanned, whole: 0 },
+        }
     }
 
     /// Makes room for more bytes: moves what there is to the front, grows, or starts to throw the line away.
     /// Called when no line waits, or one waits that cannot be dealt with yet.
     #[inline(never)]
     pub(crate) fn make_room(&mut self) {
-        let too_long_waits = matches!(self.line, Some(Line { content: Content::TooLong { .. }, .. }));
+        let too_long_waits = matches!(self.line, Some(Waiting { kind: Kind::TooLong, .. }));
         if self.framing.is_some() || self.eof || too_long_waits {
             self.reserve();
             return;
@@ -356,7 +354,7 @@ impl<'b> Input<'b> {
         // Each byte moves about once: far enough, or because its line cannot end otherwise. While one waits for room,
         // it is not worth it.
         let worth_it = self.start >= held || (full && self.line.is_none());
-        if self.discard.is_none() && self.start > 0 && worth_it {
+        if !self.discards && self.start > 0 && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
                 shift(bytes, self.start);
             }
@@ -364,7 +362,7 @@ impl<'b> Input<'b> {
             (self.start, self.end) = (0, held);
         }
         let full = self.end >= self.buffer.limit();
-        if full && self.line.is_none() && self.discard.is_none() {
+        if full && self.line.is_none() && !self.discards {
             self.start_discarding();
         }
         self.reserve();
@@ -381,26 +379,27 @@ impl<'b> Input<'b> {
 
     /// Whether bytes may come: not ended, and in frame mode the last message is done.
     fn is_open(&self) -> bool {
-        !self.eof && self.frame.is_none()
+        !self.eof && !self.frame
     }
 }
 
-/// Scans `text`, which is thrown away afterwards, and keeps what it has of the `id` in `kept`.
-fn keep_id(scanner: &mut Scanner, capture: &mut Capture, text: &[u8], kept: &mut [u8]) {
+/// Scans `text`, which is thrown away afterwards, and keeps what it has of the `id` in `kept`, behind the first `length`
+/// bytes, which are there.
+fn keep_id(scanner: &mut Scanner, length: &mut usize, text: &[u8], kept: &mut [u8]) {
     let before = scanner.position();
     scanner.feed(text);
     let Some(id) = scanner.member(Member::Id) else { return };
-    if id.start >= before || id.start != capture.from {
-        *capture = Capture { from: id.start, length: 0, stream: capture.stream };
+    if id.start >= before {
+        *length = 0;
     }
-    let have = id.start.saturating_add(capture.length);
+    let have = id.start.saturating_add(*length);
     let from = have.max(before).saturating_sub(before);
     let to = id.end.unwrap_or(usize::MAX).saturating_sub(before).min(text.len());
-    let (Some(text), Some(room)) = (text.get(from..to), kept.get_mut(capture.length..)) else { return };
-    let length = text.len().min(room.len());
-    if let (Some(text), Some(room)) = (text.get(..length), room.get_mut(..length)) {
+    let (Some(text), Some(room)) = (text.get(from..to), kept.get_mut(*length..)) else { return };
+    let more = text.len().min(room.len());
+    if let (Some(text), Some(room)) = (text.get(..more), room.get_mut(..more)) {
         copy(room, text);
-        capture.length = capture.length.saturating_add(length);
+        *length = length.saturating_add(more);
     }
 }
 
@@ -420,7 +419,7 @@ impl Door for Input<'_> {
         }
         self.end = self.end.saturating_add(n).min(self.buffer.bytes().len());
         if self.framing.is_some() && n > 0 {
-            self.frame = Some(stream);
+            (self.frame, self.stream) = (true, stream);
         }
     }
 

@@ -180,6 +180,12 @@ impl Scanner {
         Ok(self.envelope())
     }
 
+    /// What [`finish`](Scanner::finish) has found wrong.
+    pub(crate) fn error(&self) -> ScanError {
+        let kind = if let State::Failed(kind) = self.state { kind } else { ScanErrorKind::Empty };
+        ScanError { kind, at: self.position }
+    }
+
     /// Where a member's value stands as far as it was seen, at any time, also after an error. A framer that throws a
     /// long text away piece by piece uses this to keep the id as it passes.
     #[must_use]
