@@ -16,7 +16,7 @@ use memchr::memchr;
 
 use crate::buffer::{Buffer, copy, shift};
 use crate::frame::StreamId;
-use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
+use crate::json::{Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
 
 /// The input as a pump sees it.
 pub(crate) trait Door {
@@ -87,8 +87,6 @@ pub(crate) struct Input<'b> {
     frame: bool,
     /// The current line is thrown away.
     discards: bool,
-    /// What others have parsed is scanned again: they know nothing of a lower limit of nesting.
-    rescans: bool,
     /// The current line began with a byte order mark: there is only one.
     marked: bool,
     eof: bool,
@@ -116,7 +114,6 @@ impl<'b> Input<'b> {
             stream: StreamId::NONE,
             frame: false,
             discards: false,
-            rescans: depth < DEPTH_LIMIT,
             marked: false,
             eof: false,
         }

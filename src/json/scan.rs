@@ -218,6 +218,11 @@ impl Scanner {
         }
     }
 
+    /// The limit of nesting.
+    pub(crate) fn limit(&self) -> u8 {
+        self.limit
+    }
+
     /// As if it had scanned the text in which this was found.
     pub(crate) fn adopt(&mut self, envelope: &Envelope) {
         let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;

@@ -3,7 +3,7 @@
 use super::{BYTE_ORDER_MARK, Input, Kind, Waiting, keep_id};
 use crate::buffer::copy;
 use crate::frame::StreamId;
-use crate::json::Envelope;
+use crate::json::{DEPTH_LIMIT, Envelope};
 
 /// What takes messages.
 pub(super) trait Framing: Sync {
@@ -26,7 +26,7 @@ impl Framing for Frames {
             copy(room, message);
             input.end = length;
             // What others have parsed is scanned again if they know nothing of a lower limit of nesting.
-            if let Some(envelope) = envelope.filter(|_| !input.rescans) {
+            if let Some(envelope) = envelope.filter(|_| input.scanner.limit() >= DEPTH_LIMIT) {
                 input.scanner.adopt(&envelope);
                 input.line = Some(Waiting { kind: Kind::Message, length, whole: length });
             }

@@ -84,7 +84,7 @@ impl Server<'_> {
             return Some(Event::Restarted);
         }
         let plan = self.core.plan.take()?;
-        self.handed_out = plan.holds_line();
+        self.core.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
         let places = Places::of(input.places());
         let line = input.bytes_mut();
