@@ -47,15 +47,16 @@ pub(crate) enum Content {
     Truncated,
 }
 
-/// What is kept of a line that waits: the scanner knows the rest.
+/// A line that was found.
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
+struct Found {
     kind: Kind,
     length: usize,
     /// The number of bytes to release with it.
     whole: usize,
 }
 
+/// What a line is. The scanner knows the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Message,
@@ -70,21 +71,21 @@ enum Kind {
 
 pub(crate) struct Input<'b> {
     buffer: Buffer<'b>,
-    /// Where the current line starts, how far it has been scanned, and where the bytes end. While a line is thrown away,
-    /// how much of its id has been kept, instead of how far it has been scanned.
+    /// Where the current line starts, how far it has been scanned, and where the bytes end. A line that waits ends where
+    /// scanning has. Of one that is thrown away, `scanned` is instead how much of its id has been kept.
     start: usize,
     scanned: usize,
     end: usize,
     scanner: Scanner,
-    /// The line that waits.
-    line: Option<Waiting>,
+    /// The number of bytes to release with the line that waits.
+    whole: usize,
     /// Who takes whole messages, in frame mode.
     framing: Option<&'static &'static dyn Framing>,
     id_limit: usize,
     /// Frame mode: the stream of the message in the buffer.
     stream: StreamId,
-    /// Frame mode: a whole message is in the buffer.
-    frame: bool,
+    /// The line that waits.
+    line: Option<Kind>,
     /// The current line is thrown away.
     discards: bool,
     /// The current line began with a byte order mark: there is only one.
@@ -108,11 +109,11 @@ impl<'b> Input<'b> {
             scanned: 0,
             end: 0,
             scanner: Scanner::new(depth),
-            line: None,
+            whole: 0,
             framing: None,
             id_limit,
             stream: StreamId::NONE,
-            frame: false,
+            line: None,
             discards: false,
             marked: false,
             eof: false,
@@ -161,12 +162,13 @@ impl<'b> Input<'b> {
     /// The line that waits, found first if it has to be.
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
-            self.line = match self.framing {
+            let found = match self.framing {
                 Some(framing) => framing.find(self),
                 None => self.find_line(),
-            };
+            }?;
+            self.wait(found);
         }
-        let content = match self.line?.kind {
+        let content = match self.line? {
             Kind::Message => Content::Message,
             Kind::TooLong => {
                 Content::TooLong { id_fits: self.scanned <= self.id_limit, limit: self.buffer.limit() }
@@ -175,6 +177,13 @@ impl<'b> Input<'b> {
             Kind::Blank | Kind::Invalid | Kind::TooDeep => Content::Broken(self.scanner.error()),
         };
         Some(Line { content, stream: self.stream })
+    }
+
+    /// This is the line that waits.
+    fn wait(&mut self, found: Found) {
+        let Found { kind, length, whole } = found;
+        let start = if kind == Kind::TooLong { 0 } else { self.start };
+        (self.line, self.whole, self.scanned) = (Some(kind), whole, start.saturating_add(length));
     }
 
     /// What was found of the envelope of the line that waits.
@@ -207,15 +216,17 @@ impl<'b> Input<'b> {
     }
 
     fn place(&self) -> Range<usize> {
-        let Some(Waiting { kind, length, .. }) = self.line else { return 0..0 };
-        let from = if kind == Kind::TooLong { 0 } else { self.start };
-        from..from.saturating_add(length)
+        match self.line {
+            None => 0..0,
+            Some(Kind::TooLong) => 0..self.scanned,
+            Some(_) => self.start..self.scanned,
+        }
     }
 
     /// Lets the line go: its bytes may be overwritten.
     pub(crate) fn release(&mut self) {
-        if let Some(line) = self.line.take() {
-            self.start = self.start.saturating_add(line.whole).min(self.end);
+        if self.line.take().is_some() {
+            self.start = self.start.saturating_add(self.whole).min(self.end);
             self.begin();
         }
     }
@@ -229,11 +240,11 @@ impl<'b> Input<'b> {
         }
         self.scanned = self.start;
         self.scanner.reset();
-        (self.frame, self.discards, self.marked) = (false, false, false);
+        (self.discards, self.marked) = (false, false);
         self.stream = StreamId::NONE;
     }
 
-    fn find_line(&mut self) -> Option<Waiting> {
+    fn find_line(&mut self) -> Option<Found> {
         loop {
             let (line, ended) = if self.discards { self.find_end_of_discarded() } else { self.find_end() }?;
             match line.kind {
@@ -241,14 +252,14 @@ impl<'b> Input<'b> {
                     self.start = self.start.saturating_add(line.whole);
                     self.begin();
                 }
-                Kind::Invalid if ended => return Some(Waiting { kind: Kind::Truncated, length: 0, ..line }),
+                Kind::Invalid if ended => return Some(Found { kind: Kind::Truncated, length: 0, ..line }),
                 _ => return Some(line),
             }
         }
     }
 
     /// The end of the line in the buffer, and whether the input ended there.
-    fn find_end(&mut self) -> Option<(Waiting, bool)> {
+    fn find_end(&mut self) -> Option<(Found, bool)> {
         if self.waits_for_byte_order_mark() {
             return None;
         }
@@ -263,7 +274,7 @@ impl<'b> Input<'b> {
             return None;
         }
         let whole = length.saturating_add((!ended).into());
-        Some((Waiting { kind: self.finish(), length, whole }, ended))
+        Some((Found { kind: self.finish(), length, whole }, ended))
     }
 
     fn finish(&mut self) -> Kind {
@@ -313,7 +324,7 @@ impl<'b> Input<'b> {
     }
 
     /// The end of the line that is thrown away, and whether the input ended there.
-    fn find_end_of_discarded(&mut self) -> Option<(Waiting, bool)> {
+    fn find_end_of_discarded(&mut self) -> Option<(Found, bool)> {
         let room = self.capture_room();
         let (kept, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(room)?;
         let newline = memchr(b'\n', fresh);
@@ -330,10 +341,10 @@ impl<'b> Input<'b> {
         Some((self.discarded(), newline.is_none()))
     }
 
-    fn discarded(&mut self) -> Waiting {
+    fn discarded(&mut self) -> Found {
         match self.finish() {
-            kind @ (Kind::Blank | Kind::Invalid) => Waiting { kind, length: 0, whole: 0 },
-            _ => Waiting { kind: Kind::TooLong, length: self.scanned, whole: 0 },
+            kind @ (Kind::Blank | Kind::Invalid) => Found { kind, length: 0, whole: 0 },
+            _ => Found { kind: Kind::TooLong, length: self.scanned, whole: 0 },
         }
     }
 
@@ -341,7 +352,7 @@ impl<'b> Input<'b> {
     /// Called when no line waits, or one waits that cannot be dealt with yet.
     #[inline(never)]
     pub(crate) fn make_room(&mut self) {
-        let too_long_waits = matches!(self.line, Some(Waiting { kind: Kind::TooLong, .. }));
+        let too_long_waits = self.line == Some(Kind::TooLong);
         if self.framing.is_some() || self.eof || too_long_waits {
             self.reserve();
             return;
@@ -374,9 +385,14 @@ impl<'b> Input<'b> {
         }
     }
 
+    /// Frame mode: whether a whole message is there.
+    fn has_frame(&self) -> bool {
+        self.framing.is_some() && (self.end > 0 || self.discards)
+    }
+
     /// Whether bytes may come: not ended, and in frame mode the last message is done.
     fn is_open(&self) -> bool {
-        !self.eof && !self.frame
+        !self.eof && !self.has_frame()
     }
 }
 
@@ -416,7 +432,7 @@ impl Door for Input<'_> {
         }
         self.end = self.end.saturating_add(n).min(self.buffer.bytes().len());
         if self.framing.is_some() && n > 0 {
-            (self.frame, self.stream) = (true, stream);
+            self.stream = stream;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Whole messages instead of lines. Who takes lines does not link it: it is reached through [`Framing`] alone.
 
-use super::{BYTE_ORDER_MARK, Input, Kind, Waiting, keep_id};
+use super::{BYTE_ORDER_MARK, Found, Input, Kind, keep_id};
 use crate::buffer::copy;
 use crate::frame::StreamId;
 use crate::json::{DEPTH_LIMIT, Envelope};
@@ -10,7 +10,7 @@ pub(super) trait Framing: Sync {
     /// Takes a whole message, parsed before or not.
     fn take(&self, input: &mut Input<'_>, message: &[u8], envelope: Option<Envelope>, stream: StreamId);
     /// The message that waits, as a line.
-    fn find(&self, input: &mut Input<'_>) -> Option<Waiting>;
+    fn find(&self, input: &mut Input<'_>) -> Option<Found>;
 }
 
 struct Frames;
@@ -21,14 +21,14 @@ pub(super) static FRAMES: &dyn Framing = &Frames;
 impl Framing for Frames {
     fn take(&self, input: &mut Input<'_>, message: &[u8], envelope: Option<Envelope>, stream: StreamId) {
         let length = message.len();
-        (input.frame, input.stream) = (true, stream);
+        input.stream = stream;
         if let Some(room) = input.buffer.room().ensure(length).and_then(|room| room.get_mut(..length)) {
             copy(room, message);
             input.end = length;
             // What others have parsed is scanned again if they know nothing of a lower limit of nesting.
             if let Some(envelope) = envelope.filter(|_| input.scanner.limit() >= DEPTH_LIMIT) {
                 input.scanner.adopt(&envelope);
-                input.line = Some(Waiting { kind: Kind::Message, length, whole: length });
+                input.wait(Found { kind: Kind::Message, length, whole: length });
             }
             return;
         }
@@ -39,8 +39,8 @@ impl Framing for Frames {
         keep_id(&mut input.scanner, &mut input.scanned, message, kept);
     }
 
-    fn find(&self, input: &mut Input<'_>) -> Option<Waiting> {
-        if !input.frame {
+    fn find(&self, input: &mut Input<'_>) -> Option<Found> {
+        if !input.has_frame() {
             return None;
         }
         if input.discards {
@@ -58,6 +58,6 @@ impl Framing for Frames {
             input.begin();
             return None;
         }
-        Some(Waiting { kind, length, whole: length })
+        Some(Found { kind, length, whole: length })
     }
 }
