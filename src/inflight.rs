@@ -108,7 +108,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     pub(crate) fn lent(slots: &'b mut [Slot<D>], text: &'b mut [u8]) -> InFlight<'b, D> {
-        let part = text.len().checked_div(slots.len()).unwrap_or(0);
+        let part = part_of(text.len(), slots.len());
         let slots = slots.get_mut(..slots.len().min(NONE as usize)).unwrap_or_default();
         InFlight::over(Slots::Lent(slots), text.into(), part)
     }
@@ -386,6 +386,16 @@ impl<D> Slot<D> {
     fn set_deadline(&mut self, deadline: Millis) {
         self.deadline = [deadline.0 as u32, (deadline.0 >> 32) as u32];
     }
+}
+
+/// How much of a text each of so many slots gets, as far as that can be counted. (Where there is no instruction to divide
+/// by, what would be linked for it is larger than this table.)
+fn part_of(text: usize, slots: usize) -> usize {
+    let (mut left, mut part) = (text, 0usize);
+    while slots > 0 && left >= slots && part < usize::from(u16::MAX) {
+        (left, part) = (left.wrapping_sub(slots), part.wrapping_add(1));
+    }
+    part
 }
 
 #[cfg(test)]

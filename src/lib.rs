@@ -53,7 +53,7 @@ pub use client::Client;
 pub use fault::{Fault, Misuse, NotNow};
 pub use frame::{BelongsTo, Frame, FrameKind, StreamId};
 pub use inflight::Ticket;
-pub use json::Decimal;
+pub use json::{Decimal, Text};
 pub use keepalive::Pings;
 pub use lifecycle::State;
 pub use machine::{Action, Io, Machine, Next, Receive, Transmit};

@@ -12,9 +12,8 @@ mod frames;
 use core::ops::Range;
 
 use frames::{FRAMES, Framing};
-use memchr::memchr;
 
-use crate::buffer::{Buffer, copy, shift};
+use crate::buffer::{Buffer, copy, find, shift};
 use crate::frame::StreamId;
 use crate::json::{Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
 
@@ -264,7 +263,7 @@ impl<'b> Input<'b> {
             return None;
         }
         let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
-        let newline = memchr(b'\n', fresh);
+        let newline = find(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
         self.scanner.feed(text);
         self.scanned = self.scanned.saturating_add(text.len());
@@ -327,7 +326,7 @@ impl<'b> Input<'b> {
     fn find_end_of_discarded(&mut self) -> Option<(Found, bool)> {
         let room = self.capture_room();
         let (kept, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(room)?;
-        let newline = memchr(b'\n', fresh);
+        let newline = find(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
         keep_id(&mut self.scanner, &mut self.scanned, text, kept);
         match newline {

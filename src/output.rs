@@ -1,12 +1,11 @@
 //! What waits to be written: whole messages, one after the other. Whoever watches sees them here.
 
-use crate::buffer::{Buffer, shift};
+use crate::buffer::{Buffer, find, shift};
 use crate::fault::Fault;
 use crate::frame::{About, MARK, MARKS, Marking};
 use crate::json::Writer;
 use crate::machine::Transmit;
 use crate::observe::{Direction, Observer};
-use memchr::memchr;
 
 /// With a growing buffer, answers are written on until this many bytes are unsent.
 const UNSENT_LIMIT: usize = 64 * 1024;
@@ -259,7 +258,7 @@ fn show_written(observer: &mut (dyn Observer + Send), written: &[u8], marking: O
         let (message, length) = match marking.and_then(|marking| marking.first(rest)) {
             Some((message, _)) => (message, message.len().saturating_add(MARK)),
             None => {
-                let length = memchr(b'\n', rest).unwrap_or(rest.len());
+                let length = find(b'\n', rest).unwrap_or(rest.len());
                 (rest.get(..length).unwrap_or_default(), length.saturating_add(1))
             }
         };

@@ -1,8 +1,6 @@
 //! Protocol revisions and eras, and sets of them.
 
-use core::fmt;
-
-use crate::json::Str;
+use crate::json::{Str, Text, prints};
 
 /// A revision of the protocol, oldest first, so that `>=` asks "does it have what came with that one?".
 ///
@@ -83,11 +81,13 @@ impl Revision {
     }
 }
 
-impl fmt::Display for Revision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+impl Text for Revision {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(self.as_str());
     }
 }
+
+prints!(Revision);
 
 /// A set of revisions: which ones a machine speaks, or which ones have a method.
 ///

@@ -1,6 +1,7 @@
 //! Ids that the peer chose: chains of slots, one for each value of a hash that the peer does not know.
 
-use super::{Data, InFlight, NONE, Ticket, hash};
+use super::hash::Hasher;
+use super::{Data, InFlight, NONE, Ticket};
 use crate::json::{Json, Str};
 use crate::rpc::same_id;
 
@@ -103,7 +104,11 @@ impl<D: Data> InFlight<'_, D> {
     fn bucket_of(&self, id: Json<'_>) -> u32 {
         let hash = match id.string() {
             Some(text) => hash_text(self.seed(), text),
-            None => hash::hash(self.seed(), id.bytes().iter().copied()),
+            None => {
+                let mut hasher = Hasher::new(self.seed());
+                hasher.add(id.bytes());
+                hasher.finish()
+            }
         };
         // The upper half of the product: evenly spread over any number of buckets, without a division.
         let buckets = self.slots_ref().len() as u64;
@@ -113,15 +118,11 @@ impl<D: Data> InFlight<'_, D> {
 
 /// Hashes what a string says, however it is escaped; a quote before it tells it from a number.
 pub(crate) fn hash_text(seed: u64, text: Str<'_>) -> u32 {
+    let mut hasher = Hasher::new(seed);
+    hasher.add(b"\"");
     match text.as_str() {
-        Some(plain) => hash::hash(seed, core::iter::once(b'"').chain(plain.bytes())),
-        None => {
-            let decoded = text.chars().flat_map(|char| {
-                let mut bytes = [0; 4];
-                let length = char.encode_utf8(&mut bytes).len();
-                bytes.into_iter().take(length)
-            });
-            hash::hash(seed, core::iter::once(b'"').chain(decoded))
-        }
+        Some(plain) => hasher.add(plain.as_bytes()),
+        None => text.chars().for_each(|char| hasher.add(char.encode_utf8(&mut [0; 4]).as_bytes())),
     }
+    hasher.finish()
 }

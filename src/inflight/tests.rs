@@ -159,7 +159,11 @@ fn ids_and_deadlines_agree_with_a_map() {
 /// here is that the key decides.
 #[test]
 fn the_seed_decides_where_ids_fall() {
-    let of = |seed, text: &str| hash::hash(seed, text.bytes());
+    let of = |seed, text: &str| {
+        let mut hasher = hash::Hasher::new(seed);
+        hasher.add(text.as_bytes());
+        hasher.finish()
+    };
     assert_eq!(of(1, "id-1"), of(1, "id-1"));
     let moved = (0..100u32).filter(|n| of(1, &format!("{n}")) % 16 != of(2, &format!("{n}")) % 16).count();
     assert!(moved > 70, "{moved}");

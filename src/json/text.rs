@@ -1,8 +1,9 @@
 //! `Str`: the text of a JSON string, still escaped.
 
-use super::swar::text_run;
+use super::pieces::{Text, prints};
+use super::swar::{FAST, text_run};
 use super::walk::{after_prefix, split};
-use crate::buffer::copy;
+use crate::buffer::{copy, find, move_down};
 use core::fmt;
 
 /// The text of a JSON string as it stands between the quotes, still escaped. It compares, iterates and copies the
@@ -27,11 +28,13 @@ pub struct TooShort {
     pub needed: usize,
 }
 
-impl fmt::Display for TooShort {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the text has {} bytes", self.needed)
+impl Text for TooShort {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        ("the text has ", self.needed, " bytes").pieces(put);
     }
 }
+
+prints!(TooShort, Str<'_>);
 
 impl core::error::Error for TooShort {}
 
@@ -50,7 +53,7 @@ impl<'a> Str<'a> {
     /// The text itself, if nothing in it is escaped.
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
-        if memchr::memchr(b'\\', self.text).is_some() { None } else { Some(self.raw()) }
+        if find(b'\\', self.text).is_some() { None } else { Some(self.raw()) }
     }
 
     /// The length of the decoded text in bytes.
@@ -94,9 +97,16 @@ impl<'a> Str<'a> {
         Pieces { rest: self.text }
     }
 
+    /// Hands the decoded text to `put`, piece by piece.
+    pub(super) fn decoded(self, put: &mut dyn FnMut(&str)) {
+        for piece in self.pieces() {
+            put(core::str::from_utf8(piece.bytes()).unwrap_or_default());
+        }
+    }
+
     fn equals(self, other: &[u8]) -> bool {
         // Without escapes, the common case, this is all.
-        if self.text.len() == other.len() && memchr::memchr(b'\\', self.text).is_none() {
+        if FAST && self.text.len() == other.len() && find(b'\\', self.text).is_none() {
             return self.text == other;
         }
         let mut other = other;
@@ -145,16 +155,6 @@ impl PartialEq<Str<'_>> for Str<'_> {
 }
 
 impl Eq for Str<'_> {}
-
-/// The decoded text.
-impl fmt::Display for Str<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for piece in self.pieces() {
-            formatter.write_str(core::str::from_utf8(piece.bytes()).unwrap_or_default())?;
-        }
-        Ok(())
-    }
-}
 
 /// The text with its escapes, in quotes.
 impl fmt::Debug for Str<'_> {
@@ -284,7 +284,7 @@ fn code_unit(bytes: &[u8]) -> (u32, &[u8]) {
 
 /// Decodes the text between the quotes where it stands, and returns how long it is now: never longer than before.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
-    let Some(first) = memchr::memchr(b'\\', text) else { return text.len() };
+    let Some(first) = find(b'\\', text) else { return text.len() };
     let (mut from, mut to) = (first, first);
     while let Some([byte, tail @ ..]) = text.get(from..) {
         if *byte != b'\\' {
@@ -307,30 +307,6 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
     }
     to.min(text.len())
 }
-
-/// Moves `length` bytes from `from` down to `to`.
-fn move_down(text: &mut [u8], from: usize, to: usize, length: usize) {
-    let gap = from.saturating_sub(to);
-    let mut done = 0usize;
-    // A run may overlap with where it goes, so it moves in parts that do not.
-    while done < length && gap > 0 {
-        let size = length.saturating_sub(done).min(gap.max(OVERLAP));
-        let (start, end) = (from.saturating_add(done), to.saturating_add(done));
-        if size <= gap {
-            let Some((target, source)) = text.split_at_mut_checked(start) else { return };
-            let Some(source) = source.get(..size) else { return };
-            copy(target.get_mut(end..).unwrap_or_default(), source);
-        } else {
-            let mut block = [0; OVERLAP];
-            copy(&mut block, text.get(start..start.saturating_add(size)).unwrap_or_default());
-            copy(text.get_mut(end..end.saturating_add(size)).unwrap_or_default(), &block);
-        }
-        done = done.saturating_add(size);
-    }
-}
-
-/// How many bytes are moved at once through a copy when they overlap with where they go.
-const OVERLAP: usize = 64;
 
 #[cfg(test)]
 mod tests;

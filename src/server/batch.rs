@@ -8,7 +8,7 @@
 use crate::buffer::{Buffer, copy};
 use crate::fault::Fault;
 use crate::frame::{About, StreamId};
-use crate::json::{DEPTH_LIMIT, Digits, Elements, Envelope, Json, Kind, Scanner, Span};
+use crate::json::{DEPTH_LIMIT, Elements, Envelope, Json, Kind, Scanner, Span};
 use crate::methods;
 use crate::rpc::{self, Class, Invalid};
 use crate::server::core::Core;
@@ -257,11 +257,8 @@ fn too_large(core: &mut Core<'_>, stream: StreamId, limit: usize) -> Fault {
     }
     core.invalid_in_a_row = core.invalid_in_a_row.saturating_add(1);
     let fault = Fault::BatchTooLarge { limit };
-    core.write_fault(
-        &Pending::of_line(b"", stream, false),
-        fault,
-        Some(&format_args!("at most {} requests", Digits::of(limit))),
-    );
+    let pending = Pending::of_line(b"", stream, false);
+    core.write_fault(&pending, fault, Some(&("at most ", limit, " requests")));
     fault
 }
 

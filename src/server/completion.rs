@@ -2,10 +2,8 @@
 //!
 //! Specification: *Server features*, *Utilities*, *Completion*.
 
-use core::fmt::Display;
-
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Json, Kind, Str, Text, Writer};
 use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, find};
 use crate::server::core::Shape;
@@ -71,7 +69,7 @@ impl Sealed for Completion {
             _ => true,
         };
         if !known {
-            return request.refuse(Fault::InvalidParams, &format_args!("there is no argument `{name}`"));
+            return request.refuse(Fault::InvalidParams, &("there is no argument `", name, "`"));
         }
         let params = request.params;
         // What stands in `_meta` is found in the parameters again: parts that are handed out do not overlap.
@@ -91,7 +89,7 @@ fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Re
     match reference {
         Reference::Prompt(name) => request.refuse(Fault::UnknownPrompt, &name),
         Reference::Resource(uri) => {
-            request.refuse(Fault::InvalidParams, &format_args!("unknown resource template: {uri}"))
+            request.refuse(Fault::InvalidParams, &("unknown resource template: ", uri))
         }
     }
 }
@@ -202,12 +200,12 @@ impl<'a> Complete<'a> {
 
     /// Answers with values, the best first: as many as fit into one answer, and no more than 100. If there are more,
     /// the client is told so.
-    pub fn values<V: Display>(self, values: impl IntoIterator<Item = V>) {
+    pub fn values<V: Text>(self, values: impl IntoIterator<Item = V>) {
         self.reply.values(None, values);
     }
 
     /// The same, where it is known how many values there are in all.
-    pub fn values_of<V: Display>(self, total: u64, values: impl IntoIterator<Item = V>) {
+    pub fn values_of<V: Text>(self, total: u64, values: impl IntoIterator<Item = V>) {
         self.reply.values(Some(total), values);
     }
 }
@@ -217,7 +215,7 @@ request!(Complete);
 impl Reply<'_> {
     /// Answers [a request for values](Complete) with values, the best first: as many as fit into one answer, and no
     /// more than 100. If there are more, the client is told so, and how many in all, if `total` says that.
-    pub fn values<V: Display>(self, total: Option<u64>, values: impl IntoIterator<Item = V>) {
+    pub fn values<V: Text>(self, total: Option<u64>, values: impl IntoIterator<Item = V>) {
         let fits = self.pending.context.kind == RequestKind::Complete;
         let mut values = values.into_iter();
         self.result(fits, Shape::Result, &mut |out| {

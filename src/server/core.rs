@@ -1,13 +1,11 @@
 //! What answering needs: the output, the requests in flight, the session. The input is not here, so that an event
 //! can borrow the line and the right to answer at the same time.
 
-use core::fmt;
-
 use crate::buffer::Buffer;
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Rank, Writer};
+use crate::json::{Decimal, Json, Rank, Text, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::{Lifecycle, role};
 use crate::output::{Output, Overflow};
@@ -69,6 +67,8 @@ pub(crate) struct Core<'b> {
     pub(crate) fault: Option<Fault>,
     /// What has changed and was not told yet.
     pub(crate) changed: Changes,
+    /// What tells of it, once there was something: a server in which nothing changes does not link it.
+    pub(crate) telling: Option<fn(&mut Core<'_>)>,
     pub(crate) watches: Watches<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) batches: Batches,
@@ -108,6 +108,7 @@ impl<'b> Core<'b> {
             plan: None,
             fault: None,
             changed: Changes::NONE,
+            telling: None,
             watches: Watches::new((&mut []).into()),
             batch: Batch::none(),
             batches: Batches::NONE,
@@ -260,7 +261,7 @@ impl Core<'_> {
         &mut self,
         pending: &Pending<'_>,
         fault: Fault,
-        detail: Option<&dyn fmt::Display>,
+        detail: Option<&dyn Text>,
     ) {
         let Context { stream, batched, .. } = pending.context;
         let (room, before) = (self.answer_room(batched), self.output.message_start());

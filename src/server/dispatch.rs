@@ -15,7 +15,7 @@ use crate::server::incoming::Stage;
 use crate::server::plan::{Places, Plan};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::tolerance;
-use crate::types::meta::{self, RequestMeta};
+use crate::types::meta::RequestMeta;
 use crate::version::{Revision, Revisions};
 
 /// What became of a line, or of a request.
@@ -190,13 +190,14 @@ fn request(
     }
 }
 
+/// What is said of a request whose `_meta` does not say enough.
+const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
+
 /// A request that says in its `_meta` what it needs.
 #[inline(never)]
 fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Received {
     let (Some(version), Some(capabilities)) = (about.version, about.capabilities) else {
-        let what =
-            format_args!("`_meta` needs `{}` and `{}`", meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
-        return request.refuse(Fault::InvalidParams, &what);
+        return request.refuse(Fault::InvalidParams, &NEEDED);
     };
     let offer = request.core.info.revisions.and(Revisions::STATELESS);
     let Some(revision) = about.revision().filter(|revision| offer.contains(*revision)) else {
@@ -269,8 +270,7 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Received {
     } else {
         ", or send `initialize` first"
     };
-    let (version, capabilities) = (meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
-    request.refuse(Fault::InvalidParams, &format_args!("`_meta` needs `{version}` and `{capabilities}`{how}"))
+    request.refuse(Fault::InvalidParams, &(NEEDED, how))
 }
 
 /// The feature that has this method in the revision of the request.

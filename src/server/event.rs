@@ -106,7 +106,7 @@ impl Server<'_> {
                 Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
             }
             Plan::Watched { on } => {
-                let uri = text_at(line, places.subject);
+                let uri = text(line.get(places.subject.range()).unwrap_or_default());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
             }
             Plan::Connected(revision) => Event::Connected(Connected {
@@ -116,12 +116,11 @@ impl Server<'_> {
             }),
             Plan::Request { context, event } => {
                 core.owed = true;
-                let parts = places.spans().map(Span::range);
-                let [id, subject, arguments, meta, responses, state] =
-                    line.get_disjoint_mut(parts).unwrap_or_default();
-                let name = ::core::str::from_utf8(subject).unwrap_or_default();
-                let source = Source::Line { id, meta, last: Rank::NONE };
-                let (info, returned) = (core.info, Returned { responses, state });
+                let Places { id, subject, arguments, meta, responses, state } = places;
+                let (arguments, others) = Others::around(line, arguments);
+                let source = Source::Line { id: others.at(id), meta: others.at(meta), last: Rank::NONE };
+                let returned = Returned { responses: others.at(responses), state: others.at(state) };
+                let (info, name) = (core.info, text(others.at(subject)));
                 let reply = Reply { machine: core, info, pending: Pending { source, context } };
                 event(Parts { subject: name, arguments, returned }, reply)
             }
@@ -133,8 +132,35 @@ impl Server<'_> {
 pub(crate) type MakeEvent = for<'a> fn(Parts<'a>, Reply<'a>) -> Event<'a>;
 
 /// A text that was decoded where it stands.
-fn text_at(line: &[u8], place: Span) -> &str {
-    line.get(place.range()).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
+fn text(bytes: &[u8]) -> &str {
+    core::str::from_utf8(bytes).unwrap_or_default()
+}
+
+/// What stands in a line beside one part of it, which is decoded in place.
+struct Others<'a> {
+    before: &'a [u8],
+    behind: &'a [u8],
+    /// Where the latter begins.
+    end: usize,
+}
+
+impl<'a> Others<'a> {
+    /// The part, and what stands around it.
+    fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Others<'a>) {
+        let end = part.end.min(line.len());
+        let (before, behind) = line.split_at_mut_checked(end).unwrap_or_default();
+        let (before, part) = before.split_at_mut_checked(part.start).unwrap_or_default();
+        (part, Others { before, behind, end })
+    }
+
+    fn at(&self, place: Span) -> &'a [u8] {
+        let place = place.range();
+        let part = match place.start.checked_sub(self.end) {
+            Some(start) => self.behind.get(start..place.end.wrapping_sub(self.end)),
+            None => self.before.get(place),
+        };
+        part.unwrap_or_default()
+    }
 }
 
 /// The parts of a request that a host sees.

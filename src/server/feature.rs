@@ -1,7 +1,7 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Digits, Json, Kind, Span, Str, Writer};
+use crate::json::{Json, Kind, Span, Str, Text, Writer};
 use crate::methods::Method;
 pub(crate) use crate::rpc::place;
 use crate::server::catalogue::{Catalogue, Found};
@@ -148,7 +148,7 @@ impl<'r> Request<'r, '_> {
     }
 
     /// Answers with an error that says what it is about.
-    pub(crate) fn refuse(&mut self, fault: Fault, detail: &dyn core::fmt::Display) -> Received {
+    pub(crate) fn refuse(&mut self, fault: Fault, detail: &dyn Text) -> Received {
         self.core.write_fault(&self.pending, fault, Some(detail));
         Received::Fault(fault)
     }
@@ -163,8 +163,7 @@ impl<'r> Request<'r, '_> {
     ) -> Received {
         let limit = self.core.in_flight.limit();
         if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
-            return self
-                .refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {}", Digits::of(limit)));
+            return self.refuse(Fault::TooManyInFlight { limit }, &("at most ", limit));
         }
         let (mut responses, mut state) = (None, None);
         if kind.can_round_trip(self.pending.context.revision) {

@@ -10,7 +10,7 @@ use crate::server::core::{Core, Session, Shape};
 use crate::server::feature::{Received, Request, place};
 use crate::server::info::{SecondInitialize, ServerInfo, UnknownVersion};
 use crate::server::plan::Plan;
-use crate::server::write::write_unsupported;
+use crate::server::write::{write_revisions, write_unsupported};
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::{Revision, Revisions};
 
@@ -88,12 +88,7 @@ pub(crate) fn discover(request: &mut Request<'_, '_>) -> Received {
 
 /// The members of the answer to `server/discover`.
 pub(crate) fn write_discover(info: &ServerInfo<'_>, revision: Revision, out: &mut Writer<'_>) {
-    out.key("supportedVersions");
-    out.begin_array();
-    for revision in info.revisions.newest_first() {
-        out.string(revision.as_str());
-    }
-    out.end_array();
+    write_revisions("supportedVersions", info.revisions, out);
     info.write_capabilities(revision, out);
     info.write_instructions(out);
 }

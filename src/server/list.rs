@@ -2,10 +2,8 @@
 //!
 //! Specification: *Utilities*, *Pagination*, and the page of each feature.
 
-use core::fmt::Display;
-
 use crate::fault::Fault;
-use crate::json::Writer;
+use crate::json::{Text, Writer};
 use crate::server::core::Shape;
 use crate::server::event::{Event, Parts};
 use crate::server::page;
@@ -76,7 +74,7 @@ macro_rules! list {
             }
 
             /// Answers with a JSON-RPC error.
-            pub fn error(self, code: i32, message: impl Display) {
+            pub fn error(self, code: i32, message: impl Text) {
                 self.reply.error(code, message);
             }
         }

@@ -4,7 +4,7 @@
 
 use crate::fault::{Fault, Misuse, NotNow};
 use crate::frame::About;
-use crate::json::{Json, Writer};
+use crate::json::{Json, Text, Writer};
 use crate::lifecycle::State;
 use crate::methods::{self, Method};
 use crate::server::Server;
@@ -58,12 +58,7 @@ impl Server<'_> {
     /// # Errors
     /// [`NotNow::Unsupported`]: [`Logging`] is not offered. [`NotNow::NotConnected`]: there is no session.
     /// [`NotNow::NotWanted`]: the client wants only more severe ones. [`NotNow::Busy`]: there is no room yet.
-    pub fn log(
-        &mut self,
-        level: Level,
-        logger: Option<&str>,
-        text: impl core::fmt::Display,
-    ) -> Result<(), NotNow> {
+    pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl Text) -> Result<(), NotNow> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);
             true

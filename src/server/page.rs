@@ -3,7 +3,7 @@
 //! Specification: *Utilities*, *Pagination*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Digits, Json, Kind, Writer, magnitude};
+use crate::json::{Json, Kind, Writer, magnitude};
 use crate::server::core::Shape;
 use crate::server::event::MakeEvent;
 use crate::server::feature::{Measure, Received, Request};
@@ -71,7 +71,7 @@ pub(crate) fn write(
     out.end_array();
     if let Some(next) = next {
         out.key("nextCursor");
-        out.display(&format_args!("p{}", Digits::of(next)));
+        out.display(&("p", next));
     }
     page
 }

@@ -279,7 +279,7 @@ impl Prompts<'_> {
         let given = arguments.unwrap_or(Json::EMPTY_OBJECT);
         for (name, value) in given.members() {
             if !self.takes(value) {
-                let what = format_args!("argument `{name}` must be a string, found {}", value.kind());
+                let what = ("argument `", name, "` must be a string, found ", value.kind());
                 return request.refuse(Fault::InvalidParams, &what);
             }
         }
@@ -289,7 +289,7 @@ impl Prompts<'_> {
                     argument.required && given.get(argument.name).is_none_or(Json::is_null)
                 };
                 if let Some(argument) = prompt.arguments.iter().find(missing) {
-                    let what = format_args!("argument `{}` is missing", argument.name);
+                    let what = ("argument `", argument.name, "` is missing");
                     return request.refuse(Fault::InvalidParams, &what);
                 }
             }

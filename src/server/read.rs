@@ -2,10 +2,8 @@
 //!
 //! Specification: *Resources*, *Reading resources*.
 
-use core::fmt::Display;
-
 use crate::fault::Fault;
-use crate::json::{Chars, Writer};
+use crate::json::{Chars, Text, Writer};
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::Shape;
 use crate::server::event::{Event, Parts};
@@ -88,7 +86,7 @@ impl<'a> ReadResource<'a> {
     }
 
     /// Answers with text, of the media type that the catalogue says, or `text/plain`.
-    pub fn text(self, text: impl Display) {
+    pub fn text(self, text: impl Text) {
         self.one(Body::Text(&text));
     }
 
@@ -158,7 +156,7 @@ pub struct Contents<'w, 'a> {
 
 impl Contents<'_, '_> {
     /// Adds text. Without a media type it is `text/plain`.
-    pub fn text(&mut self, uri: &str, mime_type: Option<&str>, text: impl Display) {
+    pub fn text(&mut self, uri: &str, mime_type: Option<&str>, text: impl Text) {
         self.add(uri, mime_type, Body::Text(&text));
     }
 

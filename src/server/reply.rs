@@ -1,11 +1,9 @@
 //! The right to answer one request, and what it remembers of it.
 
-use core::fmt::Display;
-
 use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Rank, Writer};
+use crate::json::{Decimal, Json, Rank, Text, Writer};
 use crate::rpc::code;
 use crate::server::catalogue::{Catalogue, Found, find};
 use crate::server::core::{Core, Shape};
@@ -140,7 +138,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Answers a tool call with one piece of text.
-    pub fn text(self, text: impl Display) {
+    pub fn text(self, text: impl Text) {
         self.tool_result(&mut |out, _, pads| {
             write_text(out, &text, false, pads);
             true
@@ -148,7 +146,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Answers a tool call with the text of what went wrong. For the model to read: the tool ran and failed.
-    pub fn fail(self, why: impl Display) {
+    pub fn fail(self, why: impl Text) {
         self.tool_result(&mut |out, _, pads| {
             write_text(out, &why, true, pads);
             true
@@ -179,7 +177,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
-    pub fn error(self, code: i32, message: impl Display) {
+    pub fn error(self, code: i32, message: impl Text) {
         self.answer(Shape::Error, &mut |out| {
             write_code(out, code, &message);
             true
@@ -187,7 +185,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Answers with a JSON-RPC error with `data`: a value that `data` writes.
-    pub fn error_with(self, code: i32, message: impl Display, data: impl FnOnce(&mut Writer<'_>)) {
+    pub fn error_with(self, code: i32, message: impl Text, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
         self.answer(Shape::Error, &mut |out| {
             write_code(out, code, &message);
@@ -198,11 +196,11 @@ impl<'a> Reply<'a> {
 
     /// Says that the arguments are not what the tool needs. From `2025-11-25` on that is a result for the model to
     /// read and to correct itself by, before it is an error (-32602).
-    pub fn invalid(self, why: impl Display) {
+    pub fn invalid(self, why: impl Text) {
         if self.pending.context.revision >= Revision::V2025_11_25 {
-            self.fail(format_args!("Invalid arguments: {why}"));
+            self.fail(("Invalid arguments: ", why));
         } else {
-            self.error(code::INVALID_PARAMS, format_args!("Invalid arguments: {why}"));
+            self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));
         }
     }
 
@@ -239,7 +237,7 @@ impl<'a> Reply<'a> {
     /// [`NotNow::Unsupported`]: the server does not offer [`Logging`](crate::server::Logging).
     /// [`NotNow::NotWanted`]: the client wants only more severe ones. [`NotNow::Unwritable`]: it does not fit beside
     /// the answer that is still to come.
-    pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl Display) -> Result<(), NotNow> {
+    pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl Text) -> Result<(), NotNow> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);
             true
@@ -328,7 +326,7 @@ pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mu
     out.value_checked(&mut write).is_ok() || out.overflowed()
 }
 
-fn write_code(out: &mut Writer<'_>, code: i32, message: &dyn Display) {
+fn write_code(out: &mut Writer<'_>, code: i32, message: &dyn Text) {
     out.key("code");
     out.integer(code.into());
     out.key("message");

@@ -30,7 +30,7 @@ macro_rules! request {
             }
 
             /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
-            pub fn error(self, code: i32, message: impl core::fmt::Display) {
+            pub fn error(self, code: i32, message: impl $crate::json::Text) {
                 self.reply.error(code, message);
             }
 
@@ -38,7 +38,7 @@ macro_rules! request {
             pub fn error_with(
                 self,
                 code: i32,
-                message: impl core::fmt::Display,
+                message: impl $crate::json::Text,
                 data: impl FnOnce(&mut $crate::json::Writer<'_>),
             ) {
                 self.reply.error_with(code, message, data);
@@ -70,7 +70,7 @@ macro_rules! request {
                 &mut self,
                 level: $crate::Level,
                 logger: Option<&str>,
-                text: impl core::fmt::Display,
+                text: impl $crate::json::Text,
             ) -> Result<(), $crate::NotNow> {
                 self.reply.log(level, logger, text)
             }

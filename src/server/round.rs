@@ -114,7 +114,7 @@ impl Reply<'_> {
             }
             _ => match pages.first() {
                 Some(page) => {
-                    let why = format_args!("Open this page first: {} ({})", page.url(), page.message());
+                    let why = ("Open this page first: ", page.url(), " (", page.message(), ")");
                     self.error(code::INTERNAL_ERROR, why);
                 }
                 None => self.error(code::INTERNAL_ERROR, "Open a page first"),

@@ -8,7 +8,7 @@
 use crate::fault::{Fault, Misuse};
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Digits, Json, Kind, Rank, Str, Writer};
+use crate::json::{Json, Kind, Rank, Str, Writer};
 use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::change::Changes;
@@ -120,7 +120,7 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
         Ok(new) => settle(request, new.then_some(Plan::Watched { on: true })),
         Err(NotWatched::Full) => request.refuse(
             Fault::TooManyWatched { limit },
-            &format_args!("their URIs have at most {} bytes; unsubscribe from some", Digits::of(limit)),
+            &("their URIs have at most ", limit, " bytes; unsubscribe from some"),
         ),
         Err(NotWatched::TooLong) => {
             request.refuse(Fault::InvalidParams, &"`uri` is too long to be told of its changes")
@@ -185,8 +185,7 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
     }
     let Some(ticket) = take(request, filter) else {
         let limit = request.core.in_flight.limit();
-        return request
-            .refuse(Fault::TooManyInFlight { limit }, &format_args!("at most {}", Digits::of(limit)));
+        return request.refuse(Fault::TooManyInFlight { limit }, &("at most ", limit));
     };
     let uris = uris.filter(|_| can_watch(request.core.info)).unwrap_or(Json::NULL);
     if !acknowledge(request, ticket, filter, uris) {
@@ -194,6 +193,7 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
         let limit = request.core.output.reply_room();
         return request.refuse(Fault::ReplyTooLarge { limit }, &"the acknowledgment");
     }
+    request.core.tells_changes();
     request.core.changed.add(Changes::LISTENED);
     request.core.tell(Plan::Listening(ticket))
 }

@@ -1,9 +1,7 @@
 //! How a server's messages are written: the envelope of answers, and what is the same for every feature.
 
-use core::fmt;
-
 use crate::fault::Fault;
-use crate::json::{Str, Writer};
+use crate::json::{Str, Text, Writer};
 use crate::rpc::code;
 use crate::server::core::Shape;
 use crate::server::info::ServerInfo;
@@ -43,37 +41,39 @@ pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8]) {
 pub(crate) const END: &str = "}}";
 
 /// The members of an error that is a fault's.
-pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault, detail: Option<&dyn fmt::Display>) {
+pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault, detail: Option<&dyn Text>) {
     out.field_integer("code", fault.code().unwrap_or(code::INTERNAL_ERROR).into());
     out.key("message");
     match (detail, fault) {
-        (Some(detail), _) => out.display(&format_args!("{}: {detail}", fault.message())),
-        (None, Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. }) => out.display(&fault),
+        (Some(detail), _) => out.display(&(fault.message(), ": ", detail)),
+        (None, Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. }) => {
+            let (limit, unit) = fault.limit().unwrap_or_default();
+            out.display(&(fault.message(), " (at most ", limit, unit));
+        }
         _ => out.string(fault.message()),
     }
 }
 
 /// The members of an error about a revision. What was asked for is quoted if it looks like a revision.
 pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>, offer: Revisions) {
-    out.key("code");
-    out.integer(code.into());
-    out.key("message");
-    out.string(Fault::UnsupportedRevision.message());
+    out.field_integer("code", code.into());
+    out.field_string("message", Fault::UnsupportedRevision.message());
     out.key("data");
     out.begin_object();
-    out.key("supported");
-    out.begin_array();
-    for revision in offer.newest_first() {
-        out.string(revision.as_str());
-    }
-    out.end_array();
-    out.key("requested");
+    write_revisions("supported", offer, out);
     let quotable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-    match asked.as_str() {
-        Some(text) if text.len() <= QUOTED_VERSION && text.bytes().all(quotable) => out.string(text),
-        _ => out.string("?"),
-    }
+    let asked = asked.raw();
+    let looks_like_one = asked.len() <= QUOTED_VERSION && asked.bytes().all(quotable);
+    out.field_string("requested", if looks_like_one { asked } else { "?" });
     out.end_object();
+}
+
+/// A list of revisions.
+pub(crate) fn write_revisions(key: &str, revisions: Revisions, out: &mut Writer<'_>) {
+    out.key(key);
+    out.begin_array();
+    revisions.newest_first().for_each(|revision| out.string(revision.as_str()));
+    out.end_array();
 }
 
 /// A log message.
