@@ -257,12 +257,7 @@ impl Core<'_> {
 
     /// Answers with the error of a fault. `new` has proved that it fits, except for the detail, which is left out if
     /// it does not. Without an id it is left to the revision how that is said.
-    pub(crate) fn write_fault(
-        &mut self,
-        pending: &Pending<'_>,
-        fault: Fault,
-        detail: Option<&dyn Text>,
-    ) {
+    pub(crate) fn write_fault(&mut self, pending: &Pending<'_>, fault: Fault, detail: Option<&dyn Text>) {
         let Context { stream, batched, .. } = pending.context;
         let (room, before) = (self.answer_room(batched), self.output.message_start());
         let no_id = self.no_id();
