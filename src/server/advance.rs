@@ -87,7 +87,7 @@ impl Server<'_> {
         // Every request has a deadline. When the grace is over, all of them are due.
         let by = if over { Millis(u64::MAX) } else { self.core.now };
         let Some(ticket) = self.core.in_flight.due(by) else { return false };
-        let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage.is_ours());
+        let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage().is_ours());
         if let Some(asking) = self.core.asking.filter(|_| is_ours) {
             asking.due(&mut self.core, ticket);
             return true;

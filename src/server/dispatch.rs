@@ -353,7 +353,7 @@ impl Core<'_> {
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
         if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            incoming.stage = Stage::Expired;
+            incoming.set_stage(Stage::Expired);
         }
     }
 
@@ -364,7 +364,7 @@ impl Core<'_> {
             && let Some(ticket) = self.in_flight.first_queued()
             && self.has_room()
         {
-            let stage = self.in_flight.get(ticket).map(|incoming| incoming.stage);
+            let stage = self.in_flight.get(ticket).map(|incoming| incoming.stage());
             if let Some(asking) = self.asking.filter(|_| stage.is_some_and(Stage::is_ours)) {
                 asking.write_cancelled(self, ticket);
             } else if let Some(incoming) = self.in_flight.get(ticket) {
