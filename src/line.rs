@@ -15,7 +15,7 @@ use frames::{FRAMES, Framing};
 
 use crate::buffer::{Buffer, copy, find, shift};
 use crate::frame::StreamId;
-use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
+use crate::json::{Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
 
 /// The input as a pump sees it.
 pub(crate) trait Door {
@@ -32,9 +32,6 @@ pub(crate) trait Door {
 pub(crate) struct Line {
     pub(crate) content: Content,
     pub(crate) stream: StreamId,
-    length: usize,
-    /// The number of bytes to release with it.
-    whole: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,53 +46,50 @@ pub(crate) enum Content {
     Truncated,
 }
 
-impl Content {
-    fn is_blank(&self) -> bool {
-        matches!(self, Content::Broken(ScanError { kind: ScanErrorKind::Empty, .. }))
-    }
+/// A line that was found.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    kind: Kind,
+    length: usize,
+    /// The number of bytes to release with it.
+    whole: usize,
+}
 
-    /// Whether it is a line that was thrown away, or a text that was only too deep.
-    fn is_beyond_a_limit(&self) -> bool {
-        match self {
-            Content::TooLong { .. } => true,
-            Content::Broken(error) => error.kind == ScanErrorKind::TooDeep,
-            _ => false,
-        }
-    }
+/// What a line is. The scanner knows the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Message,
+    /// Only white space.
+    Blank,
+    /// Not valid JSON.
+    Invalid,
+    TooDeep,
+    TooLong,
+    Truncated,
 }
 
 pub(crate) struct Input<'b> {
     buffer: Buffer<'b>,
-    /// Where the current line starts, how far it has been scanned, and where the bytes end.
+    /// Where the current line starts, how far it has been scanned, and where the bytes end. A line that waits ends where
+    /// scanning has. Of one that is thrown away, `scanned` is instead how much of its id has been kept.
     start: usize,
     scanned: usize,
     end: usize,
-    /// The most that was in the buffer since it was empty.
-    used: usize,
     scanner: Scanner,
-    /// Set while a line is thrown away.
-    discard: Option<Capture>,
-    /// The line that waits.
-    line: Option<Line>,
+    /// The number of bytes to release with the line that waits.
+    whole: usize,
     /// Who takes whole messages, in frame mode.
     framing: Option<&'static &'static dyn Framing>,
-    /// Frame mode: a whole message is in the buffer, from this stream.
-    frame: Option<StreamId>,
     id_limit: usize,
-    /// What others have parsed is scanned again: they know nothing of a lower limit of nesting.
-    rescans: bool,
+    /// Frame mode: the stream of the message in the buffer.
+    stream: StreamId,
+    /// The line that waits.
+    line: Option<Kind>,
+    /// The current line is thrown away.
+    discards: bool,
     /// The current line began with a byte order mark: there is only one.
     marked: bool,
     eof: bool,
-}
-
-/// The part of an `id` that has been kept of a line that is thrown away.
-#[derive(Debug, Clone, Copy, Default)]
-struct Capture {
-    /// Where in the line the kept id starts.
-    from: usize,
-    length: usize,
-    stream: StreamId,
 }
 
 const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
@@ -113,14 +107,13 @@ impl<'b> Input<'b> {
             start: 0,
             scanned: 0,
             end: 0,
-            used: 0,
             scanner: Scanner::new(depth),
-            discard: None,
-            line: None,
+            whole: 0,
             framing: None,
-            frame: None,
             id_limit,
-            rescans: depth < DEPTH_LIMIT,
+            stream: StreamId::NONE,
+            line: None,
+            discards: false,
             marked: false,
             eof: false,
         }
@@ -144,13 +137,10 @@ impl<'b> Input<'b> {
     }
 
     pub(crate) fn reset(&mut self) {
-        (self.start, self.scanned, self.end, self.used) = (0, 0, 0, 0);
-        self.scanner.reset();
-        self.discard = None;
+        (self.start, self.end) = (0, 0);
+        self.begin();
         self.line = None;
-        self.frame = None;
-        (self.marked, self.eof) = (false, false);
-        self.buffer.settle(0);
+        self.eof = false;
     }
 
     pub(crate) fn ended(&self) -> bool {
@@ -171,12 +161,28 @@ impl<'b> Input<'b> {
     /// The line that waits, found first if it has to be.
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
-            self.line = match self.framing {
+            let found = match self.framing {
                 Some(framing) => framing.find(self),
                 None => self.find_line(),
-            };
+            }?;
+            self.wait(found);
         }
-        self.line
+        let content = match self.line? {
+            Kind::Message => Content::Message,
+            Kind::TooLong => {
+                Content::TooLong { id_fits: self.scanned <= self.id_limit, limit: self.buffer.limit() }
+            }
+            Kind::Truncated => Content::Truncated,
+            Kind::Blank | Kind::Invalid | Kind::TooDeep => Content::Broken(self.scanner.error()),
+        };
+        Some(Line { content, stream: self.stream })
+    }
+
+    /// This is the line that waits.
+    fn wait(&mut self, found: Found) {
+        let Found { kind, length, whole } = found;
+        let start = if kind == Kind::TooLong { 0 } else { self.start };
+        (self.line, self.whole, self.scanned) = (Some(kind), whole, start.saturating_add(length));
     }
 
     /// What was found of the envelope of the line that waits.
@@ -195,7 +201,7 @@ impl<'b> Input<'b> {
 
     /// The stream that the line came from.
     pub(crate) fn stream(&self) -> StreamId {
-        self.line.map_or(StreamId::NONE, |line| line.stream)
+        self.stream
     }
 
     /// The bytes of the line that waits; of one that was too long, its id.
@@ -209,53 +215,50 @@ impl<'b> Input<'b> {
     }
 
     fn place(&self) -> Range<usize> {
-        let Some(Line { content, length, .. }) = self.line else { return 0..0 };
-        let from = if matches!(content, Content::TooLong { .. }) { 0 } else { self.start };
-        from..from.saturating_add(length)
+        match self.line {
+            None => 0..0,
+            Some(Kind::TooLong) => 0..self.scanned,
+            Some(_) => self.start..self.scanned,
+        }
     }
 
     /// Lets the line go: its bytes may be overwritten.
     pub(crate) fn release(&mut self) {
-        if let Some(line) = self.line.take() {
-            self.start = self.start.saturating_add(line.whole).min(self.end);
+        if self.line.take().is_some() {
+            self.start = self.start.saturating_add(self.whole).min(self.end);
             self.begin();
         }
     }
 
     /// A new line starts at `start`.
     fn begin(&mut self) {
-        self.used = self.used.max(self.end);
+        self.buffer.note(self.end);
         if self.start >= self.end {
-            self.buffer.settle(self.used);
-            (self.start, self.end, self.used) = (0, 0, 0);
+            self.buffer.settle(0);
+            (self.start, self.end) = (0, 0);
         }
         self.scanned = self.start;
         self.scanner.reset();
-        self.discard = None;
-        self.frame = None;
-        self.marked = false;
+        (self.discards, self.marked) = (false, false);
+        self.stream = StreamId::NONE;
     }
 
-    fn find_line(&mut self) -> Option<Line> {
+    fn find_line(&mut self) -> Option<Found> {
         loop {
-            let (line, ended) = match self.discard {
-                Some(capture) => self.find_end_of_discarded(capture)?,
-                None => self.find_end()?,
-            };
-            if line.content.is_blank() {
-                self.start = self.start.saturating_add(line.whole);
-                self.begin();
-            } else if ended && matches!(line.content, Content::Broken(_)) && !line.content.is_beyond_a_limit()
-            {
-                return Some(Line { content: Content::Truncated, length: 0, ..line });
-            } else {
-                return Some(line);
+            let (line, ended) = if self.discards { self.find_end_of_discarded() } else { self.find_end() }?;
+            match line.kind {
+                Kind::Blank => {
+                    self.start = self.start.saturating_add(line.whole);
+                    self.begin();
+                }
+                Kind::Invalid if ended => return Some(Found { kind: Kind::Truncated, length: 0, ..line }),
+                _ => return Some(line),
             }
         }
     }
 
     /// The end of the line in the buffer, and whether the input ended there.
-    fn find_end(&mut self) -> Option<(Line, bool)> {
+    fn find_end(&mut self) -> Option<(Found, bool)> {
         if self.waits_for_byte_order_mark() {
             return None;
         }
@@ -270,11 +273,18 @@ impl<'b> Input<'b> {
             return None;
         }
         let whole = length.saturating_add((!ended).into());
-        Some((Line { content: self.finish(), stream: StreamId::NONE, length, whole }, ended))
+        Some((Found { kind: self.finish(), length, whole }, ended))
     }
 
-    fn finish(&mut self) -> Content {
-        self.scanner.finish().map_or_else(Content::Broken, |_| Content::Message)
+    fn finish(&mut self) -> Kind {
+        match self.scanner.finish() {
+            Ok(_) => Kind::Message,
+            Err(error) => match error.kind {
+                ScanErrorKind::Empty => Kind::Blank,
+                ScanErrorKind::TooDeep => Kind::TooDeep,
+                _ => Kind::Invalid,
+            },
+        }
     }
 
     /// Steps over a byte order mark at the start of a line. `true`: it may be one, more bytes will tell.
@@ -294,18 +304,17 @@ impl<'b> Input<'b> {
 
     /// Starts to throw the current line away: it fills the whole buffer, and has not ended.
     fn start_discarding(&mut self) {
-        let mut capture = Capture::default();
+        let mut kept = 0;
         if let Some(id) = self.scanner.member(Member::Id) {
             let to = id.end.unwrap_or(self.scanned).min(self.scanned);
-            capture.from = id.start;
-            capture.length = to.saturating_sub(id.start).min(self.capture_room());
-            let to = id.start.saturating_add(capture.length);
+            kept = to.saturating_sub(id.start).min(self.capture_room());
+            let to = id.start.saturating_add(kept);
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..to) {
                 shift(bytes, id.start);
             }
         }
-        self.discard = Some(capture);
-        (self.start, self.end, self.scanned) = (0, self.capture_room(), self.capture_room());
+        self.discards = true;
+        (self.start, self.scanned, self.end) = (0, kept, self.capture_room());
     }
 
     /// One byte more than an id may have, so that a longer one can be told.
@@ -314,38 +323,35 @@ impl<'b> Input<'b> {
     }
 
     /// The end of the line that is thrown away, and whether the input ended there.
-    fn find_end_of_discarded(&mut self, mut capture: Capture) -> Option<(Line, bool)> {
+    fn find_end_of_discarded(&mut self) -> Option<(Found, bool)> {
         let room = self.capture_room();
         let (kept, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(room)?;
         let newline = find(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
-        keep_id(&mut self.scanner, &mut capture, text, kept);
-        self.discard = Some(capture);
+        keep_id(&mut self.scanner, &mut self.scanned, text, kept);
         match newline {
             Some(at) => self.start = room.saturating_add(at).saturating_add(1),
             None if self.eof => self.start = self.end,
             None => {
-                (self.end, self.scanned) = (room, room);
+                self.end = room;
                 return None;
             }
         }
-        Some((self.discarded(capture), newline.is_none()))
+        Some((self.discarded(), newline.is_none()))
     }
 
-    fn discarded(&mut self, capture: Capture) -> Line {
-        let content = match self.finish() {
-            content @ Content::Broken(_) if !content.is_beyond_a_limit() => content,
-            _ => Content::TooLong { id_fits: capture.length <= self.id_limit, limit: self.buffer.limit() },
-        };
-        let length = if matches!(content, Content::TooLong { .. }) { capture.length } else { 0 };
-        Line { content, stream: capture.stream, length, whole: 0 }
+    fn discarded(&mut self) -> Found {
+        match self.finish() {
+            kind @ (Kind::Blank | Kind::Invalid) => Found { kind, length: 0, whole: 0 },
+            _ => Found { kind: Kind::TooLong, length: self.scanned, whole: 0 },
+        }
     }
 
     /// Makes room for more bytes: moves what there is to the front, grows, or starts to throw the line away.
     /// Called when no line waits, or one waits that cannot be dealt with yet.
     #[inline(never)]
     pub(crate) fn make_room(&mut self) {
-        let too_long_waits = matches!(self.line, Some(Line { content: Content::TooLong { .. }, .. }));
+        let too_long_waits = self.line == Some(Kind::TooLong);
         if self.framing.is_some() || self.eof || too_long_waits {
             self.reserve();
             return;
@@ -355,7 +361,7 @@ impl<'b> Input<'b> {
         // Each byte moves about once: far enough, or because its line cannot end otherwise. While one waits for room,
         // it is not worth it.
         let worth_it = self.start >= held || (full && self.line.is_none());
-        if self.discard.is_none() && self.start > 0 && worth_it {
+        if !self.discards && self.start > 0 && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
                 shift(bytes, self.start);
             }
@@ -363,7 +369,7 @@ impl<'b> Input<'b> {
             (self.start, self.end) = (0, held);
         }
         let full = self.end >= self.buffer.limit();
-        if full && self.line.is_none() && self.discard.is_none() {
+        if full && self.line.is_none() && !self.discards {
             self.start_discarding();
         }
         self.reserve();
@@ -378,28 +384,34 @@ impl<'b> Input<'b> {
         }
     }
 
+    /// Frame mode: whether a whole message is there.
+    fn has_frame(&self) -> bool {
+        self.framing.is_some() && (self.end > 0 || self.discards)
+    }
+
     /// Whether bytes may come: not ended, and in frame mode the last message is done.
     fn is_open(&self) -> bool {
-        !self.eof && self.frame.is_none()
+        !self.eof && !self.has_frame()
     }
 }
 
-/// Scans `text`, which is thrown away afterwards, and keeps what it has of the `id` in `kept`.
-fn keep_id(scanner: &mut Scanner, capture: &mut Capture, text: &[u8], kept: &mut [u8]) {
+/// Scans `text`, which is thrown away afterwards, and keeps what it has of the `id` in `kept`, behind the first `length`
+/// bytes, which are there.
+fn keep_id(scanner: &mut Scanner, length: &mut usize, text: &[u8], kept: &mut [u8]) {
     let before = scanner.position();
     scanner.feed(text);
     let Some(id) = scanner.member(Member::Id) else { return };
-    if id.start >= before || id.start != capture.from {
-        *capture = Capture { from: id.start, length: 0, stream: capture.stream };
+    if id.start >= before {
+        *length = 0;
     }
-    let have = id.start.saturating_add(capture.length);
+    let have = id.start.saturating_add(*length);
     let from = have.max(before).saturating_sub(before);
     let to = id.end.unwrap_or(usize::MAX).saturating_sub(before).min(text.len());
-    let (Some(text), Some(room)) = (text.get(from..to), kept.get_mut(capture.length..)) else { return };
-    let length = text.len().min(room.len());
-    if let (Some(text), Some(room)) = (text.get(..length), room.get_mut(..length)) {
+    let (Some(text), Some(room)) = (text.get(from..to), kept.get_mut(*length..)) else { return };
+    let more = text.len().min(room.len());
+    if let (Some(text), Some(room)) = (text.get(..more), room.get_mut(..more)) {
         copy(room, text);
-        capture.length = capture.length.saturating_add(length);
+        *length = length.saturating_add(more);
     }
 }
 
@@ -419,7 +431,7 @@ impl Door for Input<'_> {
         }
         self.end = self.end.saturating_add(n).min(self.buffer.bytes().len());
         if self.framing.is_some() && n > 0 {
-            self.frame = Some(stream);
+            self.stream = stream;
         }
     }
 

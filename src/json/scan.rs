@@ -15,7 +15,7 @@ pub use error::{ScanError, ScanErrorKind};
 use super::DEPTH_LIMIT;
 use super::walk::is_space;
 use number::Digits;
-use text::{Begun, Inside};
+use text::Inside;
 
 /// What may come next.
 #[derive(Clone, Copy, Debug)]
@@ -73,8 +73,11 @@ pub struct Scanner {
     shape: Shape,
     limit: u8,
     too_deep: bool,
-    /// What was begun inside a string, or of a word.
-    begun: Begun,
+    /// How many digits or bytes were seen of what was begun.
+    seen: u8,
+    /// What was begun inside a string: a code unit in hexadecimal digits, or the bytes of a UTF-8 sequence; or the bytes of a
+    /// word that are to come. The first byte is the lowest.
+    begun: u32,
     /// How many bytes of `name` are taken; `NO_NAME` if it can be none of ours.
     name_length: u8,
     /// The first bytes of a name at depth one, decoded.
@@ -107,7 +110,8 @@ impl Scanner {
             shape: Shape::Other,
             limit,
             too_deep: false,
-            begun: Begun::NOTHING,
+            seen: 0,
+            begun: 0,
             name_length: 0,
             name: [0; 7],
             depth: 0,
@@ -179,6 +183,12 @@ impl Scanner {
         Ok(self.envelope())
     }
 
+    /// What [`finish`](Scanner::finish) has found wrong.
+    pub(crate) fn error(&self) -> ScanError {
+        let kind = if let State::Failed(kind) = self.state { kind } else { ScanErrorKind::Empty };
+        ScanError { kind, at: self.position }
+    }
+
     /// Where a member's value stands as far as it was seen, at any time, also after an error. A framer that throws a
     /// long text away piece by piece uses this to keep the id as it passes.
     #[must_use]
@@ -209,6 +219,11 @@ impl Scanner {
             result: seen(Member::Result),
             error: seen(Member::Error),
         }
+    }
+
+    /// The limit of nesting.
+    pub(crate) fn limit(&self) -> u8 {
+        self.limit
     }
 
     /// As if it had scanned the text in which this was found.
@@ -381,19 +396,19 @@ impl Scanner {
 
     /// A word of which these bytes are to come.
     fn begin_literal(&mut self, bytes: [u8; 4]) -> State {
-        self.begun.bytes = u32::from_le_bytes(bytes);
+        self.begun = u32::from_le_bytes(bytes);
         State::Literal
     }
 
     /// The rest of a word.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn literal<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
-        let mut wanted = self.begun.bytes;
+        let mut wanted = self.begun;
         while wanted != 0 {
             rest = match rest {
                 [byte, tail @ ..] if *byte == wanted as u8 => tail,
                 [] => {
-                    self.begun.bytes = wanted;
+                    self.begun = wanted;
                     return rest;
                 }
                 _ => return self.fail(ScanErrorKind::Syntax, rest),

@@ -7,6 +7,7 @@ use crate::json::{Span, decode_text_in_place};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc::{self, Class};
+use crate::server::batch::Batches;
 use crate::server::change::Changes;
 use crate::server::dispatch::{self, Received};
 use crate::server::plan::{Places, Plan};
@@ -18,13 +19,13 @@ impl Server<'_> {
     /// Answers what the host let go, and releases the line of the last event.
     #[inline(never)]
     pub(super) fn finish_event(&mut self) {
-        if !mem::take(&mut self.handed_out) {
+        if !mem::take(&mut self.core.handed_out) {
             return;
         }
         if mem::take(&mut self.core.owed) {
             let (id, stream) = (Places::of(self.input.places()).id, self.input.stream());
             let id = self.input.bytes().get(id.range()).unwrap_or_default();
-            let pending = Pending::of_line(id, stream, self.core.batch.in_line());
+            let pending = Pending::of_line(id, stream, self.core.batches.in_line());
             self.core.write_fault(&pending, Fault::Unanswered, None);
             self.core.fault = Some(Fault::Unanswered);
         }
@@ -33,7 +34,7 @@ impl Server<'_> {
 
     /// Lets the line go, unless it is a batch, which has more members.
     fn release(&mut self) {
-        if !self.core.batch.in_line() {
+        if !self.core.batches.in_line() {
             self.input.release();
         }
     }
@@ -56,7 +57,7 @@ impl Server<'_> {
         }
         self.core.write_queued();
         self.core.write_batch();
-        if self.core.wants_room && !self.core.batch.in_line() && self.core.has_room() {
+        if self.core.wants_room && !self.core.batches.in_line() && self.core.has_room() {
             self.core.wants_room = false;
             self.core.plan = Some(Plan::Room);
             return true;
@@ -73,20 +74,20 @@ impl Server<'_> {
         self.core.life.step(Trigger::Lost);
         self.core.output.clear();
         self.core.forget_in_flight();
-        self.core.batch.clear();
+        self.core.batches = Batches::NONE;
         self.input.close();
     }
 
     /// Ends a request whose time is over.
     fn expire(&mut self) -> bool {
-        let over = match self.ending {
-            Ending::Grace => self.ends <= self.core.now,
+        let over = match self.core.ending {
+            Ending::Grace => self.core.ends <= self.core.now,
             ending => ending == Ending::Late,
         };
         // Every request has a deadline. When the grace is over, all of them are due.
         let by = if over { Millis(u64::MAX) } else { self.core.now };
         let Some(ticket) = self.core.in_flight.due(by) else { return false };
-        let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage.is_ours());
+        let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage().is_ours());
         if let Some(asking) = self.core.asking.filter(|_| is_ours) {
             asking.due(&mut self.core, ticket);
             return true;
@@ -101,7 +102,7 @@ impl Server<'_> {
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let (bytes, envelope) = (self.input.bytes(), self.input.envelope());
-        let in_line = self.core.batch.in_line();
+        let in_line = self.core.batches.in_line();
         let class = match line.content {
             Content::Message if !in_line => {
                 let tolerant = self.core.info.tolerance.missing_jsonrpc;
@@ -144,7 +145,7 @@ impl Server<'_> {
             Received::Fault(fault) => self.core.plan = Some(Plan::Fault(fault)),
             Received::Done | Received::Begun => {}
             // What the batch has asked is still answered.
-            Received::Exit if self.core.batch.in_line() => self.input.end(),
+            Received::Exit if self.core.batches.in_line() => self.input.end(),
             Received::Exit => return self.input.close(),
         }
         self.release();
@@ -169,7 +170,7 @@ impl Server<'_> {
         }
         let draining = self.core.life.state() == State::Draining;
         if draining {
-            if !matches!(self.ending, Ending::Grace | Ending::Late) {
+            if !matches!(self.core.ending, Ending::Grace | Ending::Late) {
                 self.set_ending(Ending::Grace);
                 // Nobody is asked any more, and what was asked ends.
                 if let Some(asking) = self.core.asking {
@@ -177,7 +178,7 @@ impl Server<'_> {
                     return true;
                 }
             }
-            let grace = self.ending == Ending::Grace && self.core.now < self.ends;
+            let grace = self.core.ending == Ending::Grace && self.core.now < self.core.ends;
             // After its `shutdown` a client may still say something, which must not be lost by chance.
             let waits = self.core.awaits_exit && !ended && grace;
             if !waits && self.core.in_flight.len() == 0 && self.core.output.is_empty() {
@@ -191,9 +192,9 @@ impl Server<'_> {
         }
         // What is left is for the client to read, or waits for it to do so. It may take that long each time.
         let ending = if draining { Ending::Late } else { Ending::Waits };
-        if self.core.output.has_moved() || self.ending != ending {
+        if self.core.output.has_moved() || self.core.ending != ending {
             self.set_ending(ending);
-        } else if self.ends <= self.core.now {
+        } else if self.core.ends <= self.core.now {
             self.lose();
             return true;
         }
@@ -201,7 +202,7 @@ impl Server<'_> {
     }
 
     fn set_ending(&mut self, ending: Ending) {
-        (self.ending, self.ends) = (ending, self.core.now.plus(self.core.info.limits.grace));
+        (self.core.ending, self.core.ends) = (ending, self.core.now.plus(self.core.info.limits.grace));
     }
 }
 

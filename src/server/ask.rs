@@ -172,7 +172,7 @@ impl Server<'_> {
     /// # Errors
     /// [`NotNow::Gone`]: it has ended already, or is none of the server's own.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), NotNow> {
-        let open = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { .. });
+        let open = |incoming: &&Incoming| matches!(incoming.stage(), Stage::Asked { .. });
         self.core.in_flight.get(ticket).filter(open).ok_or(NotNow::Gone)?;
         self.core.withdraw(ticket, reason);
         // The room that there is may be promised to an answer.
@@ -218,7 +218,7 @@ impl Server<'_> {
         let about = match ask.during {
             None => About::REQUEST,
             Some(during) => {
-                let deferred = |incoming: &&Incoming| incoming.stage == Stage::Deferred;
+                let deferred = |incoming: &&Incoming| incoming.stage() == Stage::Deferred;
                 let during = self.core.in_flight.get(during).filter(deferred).ok_or(NotNow::Gone)?;
                 About::asked(during.stream)
             }

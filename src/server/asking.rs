@@ -80,7 +80,7 @@ impl Asking for Asker {
         places: &mut Places,
     ) -> Option<Received> {
         let ticket = core.ticket_of(id)?;
-        match core.in_flight.get(ticket).map(|incoming| incoming.stage) {
+        match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
             Some(Stage::Asked { .. }) => {}
             Some(Stage::Deferred | Stage::Expired) => return None,
             Some(Stage::Withdrawn) => {
@@ -127,7 +127,7 @@ impl Asking for Asker {
             _ => return None,
         };
         let ticket = core.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
-        let awaited = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { .. });
+        let awaited = |incoming: &&Incoming| matches!(incoming.stage(), Stage::Asked { .. });
         core.in_flight.get(ticket).filter(awaited)?;
         Some(core.finish(ticket, Answer::Lost(lost)))
     }
@@ -157,7 +157,7 @@ impl Asking for Asker {
     }
 
     fn due(&self, core: &mut Core<'_>, ticket: Ticket) {
-        match core.in_flight.get(ticket).map(|incoming| incoming.stage) {
+        match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
             Some(Stage::Asked { .. }) => match core.in_flight.get_mut(ticket).and_then(Incoming::begin) {
                 Some(timeout) => {
                     let deadline = core.now.plus(Millis(timeout.into()));
@@ -174,7 +174,7 @@ impl Asking for Asker {
     }
 
     fn write_cancelled(&self, core: &mut Core<'_>, ticket: Ticket) {
-        if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage == Stage::Withdrawn) {
+        if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage() == Stage::Withdrawn) {
             let id = core.id_of(ticket);
             let reason = core::str::from_utf8(core.in_flight.text(ticket)).unwrap_or_default();
             let room = core.output.reply_room();
@@ -203,7 +203,7 @@ impl Asking for Asker {
         let mut from = 0;
         while let Some(ticket) = core.in_flight.first_from(from) {
             from = ticket.slot.saturating_add(1);
-            match core.in_flight.get(ticket).map(|incoming| incoming.stage) {
+            match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
                 Some(Stage::Asked { .. }) => {
                     core.set_stage(ticket, Stage::Lost);
                     core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
@@ -228,7 +228,7 @@ fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>, places
     let (Some(token), Some(_)) = (token, progress) else {
         return Received::Fault(Fault::InvalidParams);
     };
-    let wanted = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { progress: true });
+    let wanted = |incoming: &&Incoming| matches!(incoming.stage(), Stage::Asked { progress: true });
     let ticket = core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
     match ticket {
         Some(ticket) => {
@@ -263,7 +263,7 @@ impl Core<'_> {
 
     fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
         if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            incoming.stage = stage;
+            incoming.set_stage(stage);
         }
     }
 

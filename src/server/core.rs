@@ -9,8 +9,9 @@ use crate::json::{Decimal, Json, Rank, Text, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::{Lifecycle, role};
 use crate::output::{Output, Overflow};
+use crate::server::Ending;
 use crate::server::asking::Asking;
-use crate::server::batch::{Batch, Batching};
+use crate::server::batch::{Batch, Batches, Batching};
 use crate::server::change::Changes;
 use crate::server::dispatch::Received;
 use crate::server::incoming::Incoming;
@@ -70,6 +71,12 @@ pub(crate) struct Core<'b> {
     pub(crate) telling: Option<fn(&mut Core<'_>)>,
     pub(crate) watches: Watches<'b>,
     pub(crate) batch: Batch<'b>,
+    pub(crate) batches: Batches,
+    pub(crate) ending: Ending,
+    /// When that is over.
+    pub(crate) ends: Millis,
+    /// The event was handed out with the line that it is about, which may go at the next poll.
+    pub(crate) handed_out: bool,
     /// The host was told that there is no room, and waits to hear that there is.
     pub(crate) wants_room: bool,
     /// How many messages in a row were none.
@@ -104,6 +111,10 @@ impl<'b> Core<'b> {
             telling: None,
             watches: Watches::new((&mut []).into()),
             batch: Batch::none(),
+            batches: Batches::NONE,
+            ending: Ending::NotYet,
+            ends: Millis::ZERO,
+            handed_out: false,
             wants_room: false,
             invalid_in_a_row: 0,
             restarted: false,
@@ -121,9 +132,10 @@ impl<'b> Core<'b> {
         self.life = Lifecycle::START;
         self.session = None;
         self.watches.clear();
-        self.batch.clear();
+        self.batches = Batches::NONE;
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
         (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
+        (self.handed_out, self.ending) = (false, Ending::NotYet);
         (self.plan, self.asking, self.ours) = (None, None, 0);
         self.keep_alive.reset();
     }
@@ -169,10 +181,15 @@ impl Core<'_> {
         }
     }
 
-    /// Leaves room for the answers of the other members of a batch.
-    pub(crate) fn limit_to_batch(&mut self, batched: bool) {
+    /// Whether the answers to the open batch are all there.
+    pub(crate) fn batch_is_complete(&self) -> bool {
+        self.batch.batching.is_some_and(|batching| batching.is_complete(self))
+    }
+
+    /// One more, or one less, member of a batch is deferred, if it is one.
+    fn count_deferred(&mut self, batched: bool, more: bool) {
         if batched && let Some(batching) = self.batch.batching {
-            batching.limit(self);
+            batching.defer(self, more);
         }
     }
 
@@ -190,16 +207,19 @@ impl Core<'_> {
 
     /// A request is in flight no more.
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
-        if self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched()) {
-            self.batch.deferred = self.batch.deferred.wrapping_sub(1);
-        }
+        let batched = self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched());
+        self.count_deferred(batched, false);
         self.in_flight.release(ticket);
     }
 
     /// How many bytes an answer may have.
     fn answer_room(&self, batched: bool) -> usize {
         let room = self.room();
-        if batched { room.min(self.batch.room) } else { room }
+        // What the answers of the other members leave.
+        match self.batch.batching {
+            Some(batching) if batched => room.min(batching.room(self)),
+            _ => room,
+        }
     }
 
     /// What is said of an answer that does not fit.
@@ -237,12 +257,7 @@ impl Core<'_> {
 
     /// Answers with the error of a fault. `new` has proved that it fits, except for the detail, which is left out if
     /// it does not. Without an id it is left to the revision how that is said.
-    pub(crate) fn write_fault(
-        &mut self,
-        pending: &Pending<'_>,
-        fault: Fault,
-        detail: Option<&dyn Text>,
-    ) {
+    pub(crate) fn write_fault(&mut self, pending: &Pending<'_>, fault: Fault, detail: Option<&dyn Text>) {
         let Context { stream, batched, .. } = pending.context;
         let (room, before) = (self.answer_room(batched), self.output.message_start());
         let no_id = self.no_id();
@@ -273,7 +288,7 @@ impl Core<'_> {
         self.forget_in_flight();
         self.changed = Changes::NONE;
         self.watches.clear();
-        self.batch.clear();
+        self.batches = Batches::NONE;
         self.keep_alive.reset();
         self.restarted = true;
     }
@@ -415,14 +430,14 @@ impl Core<'_> {
             if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
         let ticket = self.in_flight.take(Incoming::deferred(context, last))?;
         // At most one batch stays open.
-        let waits = context.batched && self.batch.open;
+        let waits = context.batched && self.batches.open();
         if waits || !self.in_flight.set_id(ticket, id, token) {
             self.in_flight.release(ticket);
             return None;
         }
         let time = time.unwrap_or(self.info.limits.deferred);
         self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
-        self.batch.deferred = self.batch.deferred.wrapping_add(context.batched.into());
+        self.count_deferred(context.batched, true);
         self.owed = false;
         Some(ticket)
     }

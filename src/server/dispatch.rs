@@ -104,13 +104,13 @@ impl Core<'_> {
     pub(crate) fn refuse(&mut self, id: Option<&[u8]>, stream: StreamId, fault: Fault) -> Fault {
         let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit());
         // In a batch they all share one line.
-        if id.is_none() && !self.batch.in_line() {
+        if id.is_none() && !self.batches.in_line() {
             if self.invalid_in_a_row >= self.info.limits.invalid_in_a_row {
                 return Fault::Muted;
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
-        let pending = Pending::of_line(id.unwrap_or_default(), stream, self.batch.in_line());
+        let pending = Pending::of_line(id.unwrap_or_default(), stream, self.batches.in_line());
         match &fault {
             Fault::NotJson(error) => self.write_fault(&pending, fault, Some(error)),
             _ => self.write_fault(&pending, fault, None),
@@ -168,7 +168,7 @@ fn request(
         .and_then(|params| params.get("_meta"))
         .filter(|meta| meta.kind() == Kind::Object);
     let pending =
-        Pending::of_line(line.get(places.id.range()).unwrap_or_default(), stream, core.batch.in_line());
+        Pending::of_line(line.get(places.id.range()).unwrap_or_default(), stream, core.batches.in_line());
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let mut request = Request { core, line, places, params, meta, pending };
     let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
@@ -353,23 +353,22 @@ impl Core<'_> {
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
         if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            incoming.stage = Stage::Expired;
+            incoming.set_stage(Stage::Expired);
         }
     }
 
     /// Answers the requests whose time is over, and cancels our own that nobody waits for, as far as there is room.
     pub(crate) fn write_queued(&mut self) {
         // In the middle of a batch there is no place for the error of a member of another.
-        while !self.batch.in_line()
+        while !self.batches.in_line()
             && let Some(ticket) = self.in_flight.first_queued()
             && self.has_room()
         {
-            let stage = self.in_flight.get(ticket).map(|incoming| incoming.stage);
+            let stage = self.in_flight.get(ticket).map(|incoming| incoming.stage());
             if let Some(asking) = self.asking.filter(|_| stage.is_some_and(Stage::is_ours)) {
                 asking.write_cancelled(self, ticket);
             } else if let Some(incoming) = self.in_flight.get(ticket) {
                 let pending = Pending { source: Source::Slot(ticket), context: incoming.context() };
-                self.limit_to_batch(pending.context.batched);
                 self.write_fault(&pending, Fault::TookTooLong, None);
             }
             self.in_flight.unqueue_first();

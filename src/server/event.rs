@@ -84,9 +84,9 @@ impl Server<'_> {
             return Some(Event::Restarted);
         }
         let plan = self.core.plan.take()?;
-        self.handed_out = plan.holds_line();
+        self.core.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
-        let places = Places::of(input.places());
+        let (places, stream) = (Places::of(input.places()), input.stream());
         let line = input.bytes_mut();
         Some(match plan {
             Plan::Fault(fault) => Event::Fault(fault),
@@ -114,7 +114,8 @@ impl Server<'_> {
                 info: rpc::view(line, places.arguments),
                 capabilities: rpc::view(line, places.meta),
             }),
-            Plan::Request { context, event } => {
+            Plan::Request { kept, event } => {
+                let context = kept.context(stream);
                 core.owed = true;
                 let Places { id, subject, arguments, meta, responses, state } = places;
                 let (arguments, others) = Others::around(line, arguments);

@@ -8,6 +8,7 @@ use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::{Core, Shape};
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
+use crate::server::incoming::Kept;
 use crate::server::info::ServerInfo;
 use crate::server::plan::{Places, Plan, RequestKind};
 use crate::server::reply::{Context, Pending, Source};
@@ -184,6 +185,6 @@ impl<'r> Request<'r, '_> {
             state: place(state),
         };
         let context = Context { kind, ..self.pending.context };
-        self.core.tell(Plan::Request { context, event })
+        self.core.tell(Plan::Request { kept: Kept::of(&context), event })
     }
 }

@@ -16,11 +16,17 @@ pub struct Incoming {
     /// The progress that was reported last.
     pub(crate) last: Rank,
     pub(crate) stream: StreamId,
+    kept: Kept,
+}
+
+/// What an answer depends on, in eight bytes, without the stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kept {
     /// Of the next page of a list, the first entry. Of a subscription, what it hears of, and what of that was not told yet.
     /// Of a request of ours, for how many milliseconds its answer is awaited; 0 when these have begun.
     number: u32,
     kind: RequestKind,
-    pub(crate) stage: Stage,
+    stage: Stage,
     capabilities: ClientCapabilities,
     terms: Terms,
 }
@@ -63,6 +69,10 @@ impl Terms {
         Terms(context.revision as u8 | level << 3 | batched)
     }
 
+    fn is_batched(self) -> bool {
+        self.0 & BATCHED != 0
+    }
+
     fn revision(self) -> Revision {
         let [oldest, ..] = Revision::ALL;
         Revision::ALL.get(usize::from(self.0 & 7)).copied().unwrap_or(oldest)
@@ -77,62 +87,83 @@ impl Data for Incoming {
     const EMPTY: Incoming = Incoming {
         last: Rank::NONE,
         stream: StreamId::NONE,
-        number: 0,
-        kind: RequestKind::Machine,
-        stage: Stage::Deferred,
-        capabilities: ClientCapabilities::NONE,
-        terms: Terms(0),
+        kept: Kept {
+            number: 0,
+            kind: RequestKind::Machine,
+            stage: Stage::Deferred,
+            capabilities: ClientCapabilities::NONE,
+            terms: Terms(0),
+        },
     };
 }
 
-impl Incoming {
-    /// A request of the client's.
-    pub(crate) fn deferred(context: Context, last: Rank) -> Incoming {
-        let Context { kind, capabilities, first, stream, .. } = context;
-        let terms = Terms::of(&context);
-        Incoming { last, stream, number: first, kind, stage: Stage::Deferred, capabilities, terms }
+impl Kept {
+    pub(crate) fn of(context: &Context) -> Kept {
+        let Context { kind, capabilities, first, .. } = *context;
+        Kept { number: first, kind, stage: Stage::Deferred, capabilities, terms: Terms::of(context) }
     }
 
-    /// A request of ours, whose answer is awaited for so many milliseconds from the next poll on.
-    pub(crate) fn asked(timeout: u32, progress: bool) -> Incoming {
-        Incoming { number: timeout, stage: Stage::Asked { progress }, ..Incoming::EMPTY }
-    }
-
-    pub(crate) fn context(&self) -> Context {
+    pub(crate) fn context(self, stream: StreamId) -> Context {
         Context {
             revision: self.terms.revision(),
             kind: self.kind,
             capabilities: self.capabilities,
             level: self.terms.level(),
             first: self.number,
-            stream: self.stream,
-            batched: self.is_batched(),
+            stream,
+            batched: self.terms.is_batched(),
         }
+    }
+}
+
+impl Incoming {
+    /// A request of the client's.
+    pub(crate) fn deferred(context: Context, last: Rank) -> Incoming {
+        Incoming { last, stream: context.stream, kept: Kept::of(&context) }
+    }
+
+    /// A request of ours, whose answer is awaited for so many milliseconds from the next poll on.
+    pub(crate) fn asked(timeout: u32, progress: bool) -> Incoming {
+        let kept = Kept { number: timeout, stage: Stage::Asked { progress }, ..Incoming::EMPTY.kept };
+        Incoming { kept, ..Incoming::EMPTY }
+    }
+
+    pub(crate) fn context(&self) -> Context {
+        self.kept.context(self.stream)
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        self.kept.stage
+    }
+
+    pub(crate) fn set_stage(&mut self, stage: Stage) {
+        self.kept.stage = stage;
     }
 
     pub(crate) fn is_batched(&self) -> bool {
-        self.terms.0 & BATCHED != 0
+        self.kept.terms.is_batched()
     }
 
     /// Whether the host is to answer it.
     pub(crate) fn is_open(&self) -> bool {
-        self.stage == Stage::Deferred && self.kind != RequestKind::Listen
+        self.kept.stage == Stage::Deferred && self.kept.kind != RequestKind::Listen
     }
 
     /// What a subscription hears of, and what of that was not told yet.
     pub(crate) fn listens(&self) -> Option<[Changes; 2]> {
-        let [filter, pending, ..] = self.number.to_le_bytes();
-        (self.kind == RequestKind::Listen).then_some([Changes::of_bits(filter), Changes::of_bits(pending)])
+        let [filter, pending, ..] = self.kept.number.to_le_bytes();
+        (self.kept.kind == RequestKind::Listen)
+            .then_some([Changes::of_bits(filter), Changes::of_bits(pending)])
     }
 
     pub(crate) fn set_listens(&mut self, filter: Changes, pending: Changes) {
-        self.kind = RequestKind::Listen;
-        self.number = u32::from_le_bytes([filter.bits(), pending.bits(), 0, 0]);
+        self.kept.kind = RequestKind::Listen;
+        self.kept.number = u32::from_le_bytes([filter.bits(), pending.bits(), 0, 0]);
     }
 
     /// For how long the answer of a request of ours is awaited, if that has not begun yet: it begins now.
     pub(crate) fn begin(&mut self) -> Option<u32> {
-        Some(core::mem::take(&mut self.number)).filter(|timeout| *timeout > 0)
+        Some(core::mem::take(&mut self.kept.number)).filter(|timeout| *timeout > 0)
     }
 }
 

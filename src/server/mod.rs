@@ -141,16 +141,11 @@ pub type Slot = crate::inflight::Slot<Incoming>;
 pub struct Server<'b> {
     input: Input<'b>,
     core: Core<'b>,
-    /// It was handed out with the line that it is about, which may go at the next poll.
-    handed_out: bool,
-    ending: Ending,
-    /// When that is over.
-    ends: Millis,
 }
 
 /// How far a connection is that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+pub(crate) enum Ending {
     NotYet,
     /// The input has ended, and a line still waits for room. The client is given up if it does not read.
     Waits,
@@ -191,7 +186,7 @@ impl Server<'_> {
             }
         };
         sooner(core.in_flight.next_deadline());
-        sooner(Some(self.ends).filter(|_| self.ending != Ending::NotYet));
+        sooner(Some(core.ends).filter(|_| core.ending != Ending::NotYet));
         sooner(core.pinging.and_then(|pinging| pinging.deadline(core)));
         next
     }
@@ -206,7 +201,6 @@ impl Server<'_> {
         let incoming = self.core.in_flight.get(ticket).filter(|incoming| incoming.is_open());
         let context = incoming.ok_or(NotNow::Gone)?.context();
         self.take_room()?;
-        self.core.limit_to_batch(context.batched);
         let info = self.core.info;
         let pending = reply::Pending { source: Source::Slot(ticket), context };
         Ok(Reply { machine: &mut self.core, info, pending })
@@ -242,7 +236,7 @@ impl Server<'_> {
     /// and what the machine itself has to answer or to report comes first.
     fn take_room(&mut self) -> Result<(), NotNow> {
         let waits = self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
-        let waits = waits || self.core.batch.in_line() || self.core.batch.is_complete();
+        let waits = waits || self.core.batches.in_line() || self.core.batch_is_complete();
         if self.owes() || waits || !self.core.has_room() {
             self.core.wants_room = true;
             return Err(NotNow::Busy);
@@ -286,8 +280,6 @@ impl Server<'_> {
     pub fn reset(&mut self) {
         self.input.reset();
         self.core.reset();
-        self.handed_out = false;
-        self.ending = Ending::NotYet;
     }
 }
 

@@ -6,7 +6,7 @@ use crate::inflight::Ticket;
 use crate::json::Span;
 use crate::outcome::Lost;
 use crate::server::event::MakeEvent;
-use crate::server::reply::Context;
+use crate::server::incoming::Kept;
 use crate::version::Revision;
 
 /// An event that waits to be handed out.
@@ -28,7 +28,7 @@ pub(crate) enum Plan {
         on: bool,
     },
     Request {
-        context: Context,
+        kept: Kept,
         event: MakeEvent,
     },
 }

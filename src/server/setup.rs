@@ -4,14 +4,13 @@ use super::batch::Batch;
 use super::core::Core;
 use super::pings::PINGER;
 use super::watch::Watches;
-use super::{Ending, Incoming, Server, ServerInfo, Slot};
+use super::{Incoming, Server, ServerInfo, Slot};
 use crate::buffer::Buffer;
 use crate::fault::Misuse;
 use crate::inflight::InFlight;
 use crate::keepalive::Pings;
 use crate::line::Input;
 use crate::observe::Observer;
-use crate::time::Millis;
 
 /// No slot gives an id less than this many bytes.
 const SHORTEST_ID: usize = 8;
@@ -30,13 +29,7 @@ impl<'b> Server<'b> {
     ) -> Result<Server<'b>, Misuse> {
         let (rx, tx) = (rx.into(), tx.into());
         let limits = info.limits;
-        let server = Server {
-            input: Input::new(rx, limits.depth, limits.id),
-            core: Core::new(info, tx),
-            handed_out: false,
-            ending: Ending::NotYet,
-            ends: Millis::ZERO,
-        };
+        let server = Server { input: Input::new(rx, limits.depth, limits.id), core: Core::new(info, tx) };
         server.checked()
     }
 
@@ -92,7 +85,7 @@ impl<'b> Server<'b> {
     }
 
     /// Takes batches, several messages in one JSON array, in sessions of `2025-03-26`, the only revision that has them;
-    /// `answers` is room for the answers until they leave as one message. Servers that speak that revision should call
+    /// `answers` is room for the answers until they leave as one message, and for 24 bytes of the machine's own. Servers that speak that revision should call
     /// this: otherwise a batch gets one error (-32600), and nothing of it is done.
     ///
     /// The host hears of the members as of lines, one after the other. The line of their answers is no longer than any
