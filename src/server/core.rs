@@ -278,7 +278,7 @@ impl Core<'_> {
                     out.key("message");
                     match detail {
                         Some(detail) => out.display(&(fault.message(), ": ", detail)),
-                        None => out.string(fault.message()),
+                        None => out.display(&fault.message()),
                     }
                 });
             });

@@ -260,7 +260,8 @@ fn needs_tasks(request: &mut Request<'_, '_>) -> Handled {
     let source = Source::of_line(request.id());
     let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
         out.field_integer("code", code::MISSING_CLIENT_CAPABILITY.into());
-        out.field_string("message", Fault::MissingClientCapability.message());
+        out.key("message");
+        out.display(&Fault::MissingClientCapability.message());
         out.token(r#","data":{"requiredCapabilities":{"extensions":{"#);
         out.key(TASKS);
         out.token("{}}}}");

@@ -51,8 +51,9 @@ pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault) {
     out.integer(fault.code().unwrap_or(code::INTERNAL_ERROR).into());
     out.key("message");
     match fault {
-        Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. } => out.display(&fault),
-        _ => out.string(fault.message()),
+        Fault::TooManyInFlight { limit } => out.display(&(fault.message(), " (at most ", limit, ")")),
+        Fault::ReplyTooLarge { limit } => out.display(&(fault.message(), " (at most ", limit, " bytes)")),
+        _ => out.display(&fault.message()),
     }
 }
 
@@ -61,7 +62,7 @@ pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>,
     out.key("code");
     out.integer(code.into());
     out.key("message");
-    out.string(Fault::UnsupportedRevision.message());
+    out.display(&Fault::UnsupportedRevision.message());
     out.key("data");
     out.begin_object();
     out.key("supported");

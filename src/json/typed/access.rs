@@ -3,9 +3,7 @@
 use super::{Decoder, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
 use crate::json::view::Json;
 use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 /// The elements of an array, after its bracket.

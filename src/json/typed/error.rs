@@ -111,7 +111,12 @@ impl TypedError {
 
     /// The number is not within the bounds of its type.
     pub(super) fn out_of_range(number: &str, expected: &str) -> TypedError {
-        TypedError::new(&("invalid value: ", Value(Json::trusted(number.as_bytes())), ", expected ", expected))
+        TypedError::new(&(
+            "invalid value: ",
+            Value(Json::trusted(number.as_bytes())),
+            ", expected ",
+            expected,
+        ))
     }
 }
 

@@ -128,10 +128,7 @@ fn errors_name_the_place_and_the_reason() {
         ),
         (r#"{"motor":[{"speed":300}]}"#, "`motor[0].speed`: invalid value: integer `300`, expected u8"),
         (r#"{"motor":[{"speed":-3}]}"#, "`motor[0].speed`: invalid value: integer `-3`, expected u8"),
-        (
-            r#"{"motor":[{"speed":1.0}]}"#,
-            "`motor[0].speed`: invalid type: number `1.0`, expected u8",
-        ),
+        (r#"{"motor":[{"speed":1.0}]}"#, "`motor[0].speed`: invalid type: number `1.0`, expected u8"),
         (r#"{"motor":[{"on":null}]}"#, "`motor[0]`: missing field `speed`"),
         (r#"{"motor":[{"speed":1,"on":[]}]}"#, "`motor[0].on`: invalid type: an array, expected a boolean"),
         (r#"{"motor":[],"names":{"a b":128}}"#, "`names.a b`: invalid value: integer `128`, expected i8"),
