@@ -116,14 +116,18 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
         let mut found = [None; N];
+        self.pick_into(&keys, &mut found);
+        found
+    }
+
+    fn pick_into(self, keys: &[&str], found: &mut [Option<Json<'a>>]) {
         for (name, value) in self.members() {
-            for (key, place) in keys.iter().zip(&mut found) {
+            for (key, place) in keys.iter().zip(&mut *found) {
                 if name == *key {
                     *place = Some(value);
                 }
             }
         }
-        found
     }
 
     /// An array's element, counted from 0.
