@@ -5,6 +5,7 @@
 //! host's seed, so that it cannot choose them to collide.
 
 use crate::buffer::{Buffer, copy};
+use crate::divide::divide;
 use crate::json::{Json, Str, Writer};
 use crate::rpc::same_id;
 use crate::time::Millis;
@@ -96,7 +97,8 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     pub(crate) fn lent(slots: &'b mut [Slot<D>], text: &'b mut [u8]) -> InFlight<'b, D> {
-        let part = text.len().checked_div(slots.len()).unwrap_or(0).min(usize::from(u16::MAX));
+        let (part, _) = divide(text.len() as u64, slots.len() as u32);
+        let part = part.min(u64::from(u16::MAX)) as usize;
         InFlight::over(Slots::Lent(slots), text.into(), part)
     }
 
