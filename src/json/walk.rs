@@ -85,7 +85,7 @@ pub(super) fn string_tail(bytes: &[u8]) -> &[u8] {
 }
 
 /// Splits `bytes` at `length`, at the end if they are shorter.
-#[cfg_attr(not(target_os = "none"), inline(always))]
+#[inline(always)]
 pub(super) fn split(bytes: &[u8], length: usize) -> (&[u8], &[u8]) {
     bytes.split_at_checked(length).unwrap_or((bytes, &[]))
 }
