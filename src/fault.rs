@@ -178,21 +178,21 @@ impl Fault {
         )
     }
 
-    /// What an error on the wire says, without numbers. Empty, if there is none.
-    pub(crate) fn message(&self) -> &'static str {
+    /// What is wrong, in the error that the peer gets for it.
+    fn said(&self) -> &'static str {
         match self {
-            Fault::NotJson(_) => "Parse error: the message is not valid JSON",
-            Fault::LineTooLong { .. } => "Invalid request: the message is longer than this receiver can take",
-            Fault::TooDeep { .. } => "Invalid request: the message is nested too deeply",
-            Fault::Batch => "Invalid request: batches are not supported",
-            Fault::EmptyBatch => "Invalid request: the batch is empty",
-            Fault::BatchTooLarge { .. } => "Invalid request: the batch has too many requests",
-            Fault::NotAnObject => "Invalid request: a message is a JSON object",
-            Fault::WrongJsonRpcVersion => "Invalid request: `jsonrpc` must be \"2.0\"",
-            Fault::InvalidId => "Invalid request: `id` must be a string or an integer",
-            Fault::IdTooLong { .. } => "Invalid request: `id` is too long",
-            Fault::DuplicateId => "Invalid request: a request with this id is still in flight",
-            Fault::InvalidMethod => "Invalid request: `method` must be a string",
+            Fault::NotJson(_) => "the message is not valid JSON",
+            Fault::LineTooLong { .. } => "the message is longer than this receiver can take",
+            Fault::TooDeep { .. } => "the message is nested too deeply",
+            Fault::Batch => "batches are not supported",
+            Fault::EmptyBatch => "the batch is empty",
+            Fault::BatchTooLarge { .. } => "the batch has too many requests",
+            Fault::NotAnObject => "a message is a JSON object",
+            Fault::WrongJsonRpcVersion => "`jsonrpc` must be \"2.0\"",
+            Fault::InvalidId => "`id` must be a string or an integer",
+            Fault::IdTooLong { .. } => "`id` is too long",
+            Fault::DuplicateId => "a request with this id is still in flight",
+            Fault::InvalidMethod => "`method` must be a string",
             Fault::UnknownMethod => "Method not found",
             Fault::InvalidParams => "Invalid params",
             Fault::UnknownTool => "Unknown tool",
@@ -201,22 +201,34 @@ impl Fault {
             Fault::MissingClientCapability => "Missing required client capability",
             Fault::TooManyWatched { .. } => "Too many resources are watched",
             Fault::BadCursor => "Invalid params: unknown cursor",
-            Fault::NotInitialized => "Invalid request: send `initialize` first",
-            Fault::AlreadyInitialized => "Invalid request: the session is already initialized",
+            Fault::NotInitialized => "send `initialize` first",
+            Fault::AlreadyInitialized => "the session is already initialized",
             Fault::UnsupportedRevision => "Unsupported protocol version",
             Fault::TooManyInFlight { .. } => "Too many requests in flight",
-            Fault::ShuttingDown => "Invalid request: the receiver is shutting down",
-            Fault::Unanswered => "Internal error: the request was not answered",
-            Fault::TookTooLong => "Internal error: the request was not finished in time",
-            Fault::ReplyTooLarge { .. } => "Internal error: the answer is too large",
-            Fault::InvalidReply => "Internal error: the answer is not valid JSON",
-            Fault::NoRoundTrip => "Internal error: the request cannot be answered with what it needs",
+            Fault::ShuttingDown => "the receiver is shutting down",
+            Fault::Unanswered => "the request was not answered",
+            Fault::TookTooLong => "the request was not finished in time",
+            Fault::ReplyTooLarge { .. } => "the answer is too large",
+            Fault::InvalidReply => "the answer is not valid JSON",
+            Fault::NoRoundTrip => "the request cannot be answered with what it needs",
             _ => "",
         }
     }
 
-    /// What only the host is told: there is no error on the wire.
-    fn note(&self) -> &'static str {
+    /// The sentence without its numbers, which an error on the wire says: what kind of error it is, and what is wrong.
+    pub(crate) fn message(&self) -> (&'static str, &'static str) {
+        let kind = match self.code() {
+            _ if matches!(self, Fault::TooManyInFlight { .. } | Fault::TooManyWatched { .. }) => "",
+            Some(code::PARSE_ERROR) => "Parse error: ",
+            Some(code::INVALID_REQUEST) => "Invalid request: ",
+            Some(code::INTERNAL_ERROR) => "Internal error: ",
+            _ => "",
+        };
+        (kind, self.said())
+    }
+
+    /// What has happened that the peer does not hear of.
+    fn unsaid(&self) -> &'static str {
         match self {
             Fault::Truncated => "the input ended in the middle of a message",
             Fault::UnknownResponse => "a response to no request in flight",
@@ -226,36 +238,27 @@ impl Fault {
             Fault::UnknownProgress => "progress of no request in flight",
             Fault::UnknownSubscription => "a notification of no open subscription",
             Fault::UnknownNotification => "a notification that means nothing here",
-            Fault::EntriesLeftOut { .. } => "entries of a list are too large for any page and were left out",
             Fault::Muted => {
                 "too many invalid messages in a row; no more are answered until a valid one comes"
             }
+            Fault::EntriesLeftOut { .. } => "entries of a list are too large for any page and were left out",
             _ => "",
-        }
-    }
-
-    /// The limit that was passed, and what it counts.
-    pub(crate) fn limit(&self) -> Option<(usize, &'static str)> {
-        match self {
-            Fault::LineTooLong { limit } | Fault::IdTooLong { limit } | Fault::ReplyTooLarge { limit } => {
-                Some((*limit, " bytes)"))
-            }
-            Fault::TooDeep { limit } => Some(((*limit).into(), " levels)")),
-            Fault::TooManyInFlight { limit } | Fault::BatchTooLarge { limit } => Some((*limit, ")")),
-            _ => None,
         }
     }
 }
 
 impl Text for Fault {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        put(self.message());
-        put(self.note());
-        if let Some((limit, unit)) = self.limit() {
-            (" (at most ", limit, unit).pieces(put);
-        }
+        (self.message(), self.unsaid()).pieces(put);
         match self {
             Fault::NotJson(error) => (": ", error).pieces(put),
+            Fault::LineTooLong { limit } | Fault::IdTooLong { limit } | Fault::ReplyTooLarge { limit } => {
+                (" (at most ", *limit, " bytes)").pieces(put);
+            }
+            Fault::TooDeep { limit } => (" (at most ", *limit, " levels)").pieces(put),
+            Fault::TooManyInFlight { limit } | Fault::BatchTooLarge { limit } => {
+                (" (at most ", *limit, ")").pieces(put);
+            }
             Fault::TooManyWatched { limit } => (" (their URIs have at most ", *limit, " bytes)").pieces(put),
             Fault::ErrorWithoutId { code } => (" (code ", *code, ")").pieces(put),
             Fault::EntriesLeftOut { count } => (" (", *count, ")").pieces(put),

@@ -5,6 +5,7 @@
 //! hashed with the host's seed, so that it cannot choose them to collide.
 
 use crate::buffer::{Buffer, copy};
+use crate::divide::divide;
 use crate::json::Writer;
 use crate::time::Millis;
 
@@ -108,7 +109,8 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     pub(crate) fn lent(slots: &'b mut [Slot<D>], text: &'b mut [u8]) -> InFlight<'b, D> {
-        let part = part_of(text.len(), slots.len());
+        let (part, _) = divide(text.len() as u64, slots.len() as u32);
+        let part = part.min(u64::from(u16::MAX)) as usize;
         let slots = slots.get_mut(..slots.len().min(NONE as usize)).unwrap_or_default();
         InFlight::over(Slots::Lent(slots), text.into(), part)
     }
@@ -386,16 +388,6 @@ impl<D> Slot<D> {
     fn set_deadline(&mut self, deadline: Millis) {
         self.deadline = [deadline.0 as u32, (deadline.0 >> 32) as u32];
     }
-}
-
-/// How much of a text each of so many slots gets, as far as that can be counted. (Where there is no instruction to divide
-/// by, what would be linked for it is larger than this table.)
-fn part_of(text: usize, slots: usize) -> usize {
-    let (mut left, mut part) = (text, 0usize);
-    while slots > 0 && left >= slots && part < usize::from(u16::MAX) {
-        (left, part) = (left.wrapping_sub(slots), part.wrapping_add(1));
-    }
-    part
 }
 
 #[cfg(test)]

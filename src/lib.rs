@@ -28,6 +28,7 @@ extern crate std;
 
 mod buffer;
 pub mod client;
+mod divide;
 mod fault;
 mod frame;
 mod inflight;

@@ -1,7 +1,7 @@
 //! Decimal numbers without floating point: progress, priority, temperature.
 
 use super::pieces::{Text, prints};
-use super::swar::FAST;
+use crate::divide::divide;
 use core::cmp::Ordering;
 use core::fmt;
 
@@ -42,7 +42,7 @@ impl Decimal {
             return Decimal::ZERO;
         }
         let (mut magnitude, mut exponent) = (mantissa.unsigned_abs(), exponent);
-        while let (tenth, 0) = divide_by_ten(magnitude)
+        while let (tenth, 0) = divide(magnitude, 10)
             && let Some(next) = exponent.checked_add(1)
         {
             (magnitude, exponent) = (tenth, next);
@@ -172,34 +172,14 @@ fn power(digits: &[u8]) -> Option<i64> {
     })
 }
 
-/// A tenth, and the last digit.
-const fn divide_by_ten(value: u64) -> (u64, u8) {
-    if FAST { (value / 10, (value % 10) as u8) } else { divide_bit_by_bit(value) }
-}
-
-/// The same where there is no instruction to divide: what would be linked for it is larger than all that needs it.
-const fn divide_bit_by_bit(value: u64) -> (u64, u8) {
-    let (mut quotient, mut digit, mut bits) = (value, 0u8, u64::BITS);
-    while bits > 0 {
-        digit = digit << 1 | (quotient >> 63) as u8;
-        quotient <<= 1;
-        if digit >= 10 {
-            digit = digit.wrapping_sub(10);
-            quotient |= 1;
-        }
-        bits = bits.wrapping_sub(1);
-    }
-    (quotient, digit)
-}
-
 /// The decimal digits of `value`, at the end of `buffer`: no formatting machinery is linked for it.
 pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &str {
     let mut rest = value;
     let mut start = buffer.len();
     for place in buffer.iter_mut().rev() {
         let digit;
-        (rest, digit) = divide_by_ten(rest);
-        *place = b'0' | digit;
+        (rest, digit) = divide(rest, 10);
+        *place = b'0' | digit as u8;
         start = start.wrapping_sub(1);
         if rest == 0 {
             break;
@@ -272,7 +252,7 @@ impl From<u64> for Decimal {
     fn from(value: u64) -> Decimal {
         match i64::try_from(value) {
             Ok(value) => Decimal::new(value, 0),
-            Err(_) => Decimal::new(divide_by_ten(value).0 as i64, 1),
+            Err(_) => Decimal::new(divide(value, 10).0 as i64, 1),
         }
     }
 }

@@ -88,8 +88,8 @@ pub struct Scanner {
     position: usize,
     /// The bracket that was one too many.
     deep_at: usize,
-    /// A bit per open container, the innermost lowest: set for an object.
-    objects: [u64; 2],
+    /// A bit per open container, the outermost first: set for an object.
+    objects: [u8; 16],
     /// Where each [`Member`]'s value stands: both `NOWHERE` if it was not seen, the end alone while it is open.
     members: [Span; 6],
 }
@@ -117,7 +117,7 @@ impl Scanner {
             depth: 0,
             position: 0,
             deep_at: 0,
-            objects: [0; 2],
+            objects: [0; 16],
             members: [Span { start: NOWHERE, end: NOWHERE }; 6],
         }
     }
@@ -340,19 +340,25 @@ impl Scanner {
         }
     }
 
+    /// Where the kind of the container with so many around it is remembered.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn place_of(depth: u32) -> (usize, u8) {
+        ((depth >> 3) as usize, 1 << (depth & 7))
+    }
+
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn in_object(&self) -> bool {
-        let [low, _] = self.objects;
-        low & 1 != 0
+        let (byte, bit) = Scanner::place_of(self.depth.wrapping_sub(1));
+        self.objects.get(byte).is_some_and(|byte| byte & bit != 0)
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn open(&mut self, object: bool, rest: &[u8]) {
-        let within = self.depth < u32::from(self.limit);
-        self.depth = self.depth.saturating_add(1);
-        if within {
-            let [low, high] = self.objects;
-            self.objects = [low << 1 | u64::from(object), high << 1 | low >> 63];
+        if self.depth < u32::from(self.limit) {
+            let (byte, bit) = Scanner::place_of(self.depth);
+            if let Some(byte) = self.objects.get_mut(byte) {
+                *byte = if object { *byte | bit } else { *byte & !bit };
+            }
             self.state = if object { State::FirstName } else { State::FirstValue };
         } else {
             if !self.too_deep {
@@ -361,12 +367,11 @@ impl Scanner {
             }
             self.state = State::Deep;
         }
+        self.depth = self.depth.saturating_add(1);
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn close<'t>(&mut self, tail: &'t [u8]) -> &'t [u8] {
-        let [low, high] = self.objects;
-        self.objects = [low >> 1 | high << 63, high >> 1];
         self.depth = self.depth.saturating_sub(1);
         self.end_value(tail);
         tail

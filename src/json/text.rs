@@ -59,7 +59,7 @@ impl<'a> Str<'a> {
     /// The length of the decoded text in bytes.
     #[must_use]
     pub fn len(self) -> usize {
-        self.pieces().fold(0, |sum: usize, piece| sum.saturating_add(piece.bytes().len()))
+        self.parts().fold(0, |sum: usize, piece| sum.saturating_add(piece.bytes().len()))
     }
 
     /// Whether there is no text.
@@ -70,7 +70,7 @@ impl<'a> Str<'a> {
 
     /// The decoded characters.
     pub fn chars(self) -> Chars<'a> {
-        Chars { pieces: self.pieces(), run: "".chars() }
+        Chars { pieces: self.parts(), run: "".chars() }
     }
 
     /// Copies the decoded text to the start of `target` and returns it.
@@ -80,7 +80,7 @@ impl<'a> Str<'a> {
     /// `target` is shorter than the decoded text.
     pub fn copy_to(self, target: &mut [u8]) -> Result<&str, TooShort> {
         let mut end = 0usize;
-        for piece in self.pieces() {
+        for piece in self.parts() {
             let bytes = piece.bytes();
             let next = end.saturating_add(bytes.len());
             match target.get_mut(end..next) {
@@ -93,13 +93,13 @@ impl<'a> Str<'a> {
         Ok(core::str::from_utf8(text).unwrap_or_default())
     }
 
-    fn pieces(self) -> Pieces<'a> {
+    fn parts(self) -> Pieces<'a> {
         Pieces { rest: self.text }
     }
 
     /// Hands the decoded text to `put`, piece by piece.
     pub(super) fn decoded(self, put: &mut dyn FnMut(&str)) {
-        for piece in self.pieces() {
+        for piece in self.parts() {
             put(core::str::from_utf8(piece.bytes()).unwrap_or_default());
         }
     }
@@ -109,14 +109,27 @@ impl<'a> Str<'a> {
         if FAST && self.text.len() == other.len() && find(b'\\', self.text).is_none() {
             return self.text == other;
         }
-        let mut other = other;
-        for piece in self.pieces() {
-            match after_prefix(other, piece.bytes()) {
-                Some(tail) => other = tail,
-                None => return false,
-            }
+        self.behind(other).is_some_and(Str::is_empty)
+    }
+
+    /// What stands behind whole decoded characters that the text begins with.
+    fn behind(self, prefix: &[u8]) -> Option<Str<'a>> {
+        let (mut text, mut prefix) = (self, prefix);
+        while !prefix.is_empty() {
+            let mut parts = text.parts();
+            prefix = match parts.next()? {
+                Piece::Run(run) => {
+                    let length = run.len().min(prefix.len());
+                    text = Str { text: after_prefix(text.text, split(prefix, length).0)? };
+                    prefix.get(length..)?
+                }
+                escaped => {
+                    text = Str { text: parts.rest };
+                    after_prefix(prefix, escaped.bytes())?
+                }
+            };
         }
-        other.is_empty()
+        Some(text)
     }
 }
 
@@ -148,8 +161,11 @@ impl PartialEq<Str<'_>> for &str {
 impl PartialEq<Str<'_>> for Str<'_> {
     fn eq(&self, other: &Str<'_>) -> bool {
         match other.as_str() {
-            Some(other) => self.equals(other.as_bytes()),
-            None => self.text == other.text || self.chars().eq(other.chars()),
+            Some(other) if FAST => self.equals(other.as_bytes()),
+            _ => {
+                let rest = other.parts().try_fold(*self, |rest, piece| rest.behind(piece.bytes()));
+                rest.is_some_and(Str::is_empty)
+            }
         }
     }
 }
@@ -230,8 +246,8 @@ impl<'a> Iterator for Pieces<'a> {
         match self.rest {
             [] => None,
             [b'\\', tail @ ..] => {
-                let (character, rest) = unescape(tail);
-                self.rest = rest;
+                let (character, length) = unescape(tail);
+                self.rest = split(tail, length).1;
                 Some(Piece::escaped(character))
             }
             [_, tail @ ..] => {
@@ -244,42 +260,40 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// The character of an escape, given what follows the backslash, and what follows the escape. A surrogate without its
+/// The character of an escape, given what follows the backslash, and how much of that it takes. A surrogate without its
 /// other half, which no scanned text has, becomes U+FFFD.
-fn unescape(bytes: &[u8]) -> (char, &[u8]) {
-    let [escape, rest @ ..] = bytes else { return (char::REPLACEMENT_CHARACTER, bytes) };
-    let character = match escape {
-        b'u' => return unescape_code(rest),
-        b'b' => '\u{8}',
-        b'f' => '\u{C}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        b'"' | b'\\' | b'/' => char::from(*escape),
+fn unescape(bytes: &[u8]) -> (char, usize) {
+    let character = match bytes {
+        [b'u', rest @ ..] => return unescape_code(rest),
+        [b'b', ..] => '\u{8}',
+        [b'f', ..] => '\u{C}',
+        [b'n', ..] => '\n',
+        [b'r', ..] => '\r',
+        [b't', ..] => '\t',
+        [other @ (b'"' | b'\\' | b'/'), ..] => char::from(*other),
         _ => char::REPLACEMENT_CHARACTER,
     };
-    (character, rest)
+    (character, 1)
 }
 
-/// The character of `\uXXXX` or of a pair of them, given what follows the `u`.
-fn unescape_code(bytes: &[u8]) -> (char, &[u8]) {
-    let (first, rest) = code_unit(bytes);
-    if let (0xD800..=0xDBFF, [b'\\', b'u', tail @ ..]) = (first, rest)
-        && let (second @ 0xDC00..=0xDFFF, tail) = code_unit(tail)
+/// The character of `\uXXXX` or of a pair of them, given what follows the `u`, and how much it takes with the `u`.
+fn unescape_code(bytes: &[u8]) -> (char, usize) {
+    let (mut code, mut length) = (code_unit(bytes), 5);
+    if let (0xD800..=0xDBFF, Some([b'\\', b'u', tail @ ..])) = (code, bytes.get(4..))
+        && let second @ 0xDC00..=0xDFFF = code_unit(tail)
     {
-        let code = (first & 0x3FF) << 10 | (second & 0x3FF);
-        return (char::from_u32(code.wrapping_add(0x10000)).unwrap_or(char::REPLACEMENT_CHARACTER), tail);
+        code = ((code & 0x3FF) << 10 | (second & 0x3FF)).wrapping_add(0x10000);
+        length = 11;
     }
-    (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), rest)
+    (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), length)
 }
 
 /// Four hexadecimal digits.
-fn code_unit(bytes: &[u8]) -> (u32, &[u8]) {
-    let (digits, rest) = split(bytes, 4);
-    let value = digits
+fn code_unit(bytes: &[u8]) -> u32 {
+    bytes
         .iter()
-        .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default());
-    (value, rest)
+        .take(4)
+        .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default())
 }
 
 /// Decodes the text between the quotes where it stands, and returns how long it is now: never longer than before.
@@ -293,9 +307,8 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
             (from, to) = (from.saturating_add(run), to.saturating_add(run));
             continue;
         }
-        let before = tail.len().wrapping_add(1);
-        let (character, rest) = unescape(tail);
-        let escape = before.wrapping_sub(rest.len());
+        let (character, length) = unescape(tail);
+        let escape = length.min(tail.len()).saturating_add(1);
         let mut decoded = [0; 4];
         let decoded = character.encode_utf8(&mut decoded).as_bytes();
         // An escape is at least as long as what it stands for; only a cut one, which no scanned text has, is not.

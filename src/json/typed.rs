@@ -9,8 +9,8 @@ pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
 use super::text::decode_in_place as decode_text_in_place;
-use super::view::{Json, magnitude};
-use super::walk::{after_space, split, text_length, value_length};
+use super::view::magnitude;
+use super::walk::{after_space, text_length, value_length};
 use access::{Elements, Members, Variant};
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserialize, Deserializer, Visitor};
@@ -101,7 +101,7 @@ impl<'de> Decoder<'de> {
         text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or_else(broken)
     }
 
-    /// A number, `true`, `false` or `null`.
+    /// The text of the next value, as it stands.
     fn word(&mut self) -> &'de str {
         let length = value_length(self.rest);
         let word: &'de [u8] = self.take(length);
@@ -138,10 +138,7 @@ impl<'de> Decoder<'de> {
 
     /// The next value is not of the type that is wanted.
     fn unexpected(&mut self, expected: &str) -> TypedError {
-        if self.peek().is_none() {
-            return broken();
-        }
-        TypedError::wrong_type(Json::trusted(split(self.rest, value_length(self.rest)).0), expected)
+        if self.peek().is_none() { broken() } else { TypedError::wrong(self.word(), expected) }
     }
 
     fn number(&mut self, expected: &str) -> Result<&'de str, TypedError> {
@@ -205,14 +202,13 @@ fn bounded(
     match value {
         Some(Integer::Positive(value)) if value <= most => Ok(value),
         Some(Integer::Negative(value)) if value >= least => Ok(value as u64),
-        Some(_) => Err(TypedError::out_of_range(text, expected)),
-        None => Err(TypedError::wrong_type(Json::trusted(text.as_bytes()), expected)),
+        _ => Err(TypedError::wrong(text, expected)),
     }
 }
 
 /// An integer of up to 128 bits.
 fn wide<T: core::str::FromStr>(text: &str, expected: &str) -> Result<T, TypedError> {
-    text.parse().map_err(|_| TypedError::wrong_type(Json::trusted(text.as_bytes()), expected))
+    text.parse().map_err(|_| TypedError::wrong(text, expected))
 }
 
 /// A number for a type that takes fractions: integers as such, as far as they fit.
@@ -222,7 +218,7 @@ fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value
         Some(Integer::Negative(value)) if value != 0 => visitor.visit_i64(value),
         _ => match text.parse::<f64>() {
             Ok(value) if value.is_finite() => visitor.visit_f64(value),
-            _ => Err(TypedError::out_of_range(text, "f64")),
+            _ => Err(TypedError::wrong(text, "f64")),
         },
     }
 }
@@ -230,7 +226,7 @@ fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value
 fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() => visitor.visit_f32(value),
-        _ => Err(TypedError::out_of_range(text, "f32")),
+        _ => Err(TypedError::wrong(text, "f32")),
     }
 }
 

@@ -258,7 +258,8 @@ fn declares_tasks(request: &Request<'_, '_>) -> bool {
 fn needs_tasks(request: &mut Request<'_, '_>) -> Received {
     request.refuse_with(Fault::MissingClientCapability, &mut |out| {
         out.field_integer("code", code::MISSING_CLIENT_CAPABILITY.into());
-        out.field_string("message", Fault::MissingClientCapability.message());
+        out.key("message");
+        out.display(&Fault::MissingClientCapability.message());
         out.token(r#","data":{"requiredCapabilities":{"extensions":{"#);
         out.key(TASKS);
         out.token("{}}}}");

@@ -46,18 +46,19 @@ pub(crate) fn write_fault(out: &mut Writer<'_>, fault: Fault, detail: Option<&dy
     out.key("message");
     match (detail, fault) {
         (Some(detail), _) => out.display(&(fault.message(), ": ", detail)),
-        (None, Fault::TooManyInFlight { .. } | Fault::ReplyTooLarge { .. }) => {
-            let (limit, unit) = fault.limit().unwrap_or_default();
-            out.display(&(fault.message(), " (at most ", limit, unit));
+        (None, Fault::TooManyInFlight { limit }) => out.display(&(fault.message(), " (at most ", limit, ")")),
+        (None, Fault::ReplyTooLarge { limit }) => {
+            out.display(&(fault.message(), " (at most ", limit, " bytes)"));
         }
-        _ => out.string(fault.message()),
+        _ => out.display(&fault.message()),
     }
 }
 
 /// The members of an error about a revision. What was asked for is quoted if it looks like a revision.
 pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>, offer: Revisions) {
     out.field_integer("code", code.into());
-    out.field_string("message", Fault::UnsupportedRevision.message());
+    out.key("message");
+    out.display(&Fault::UnsupportedRevision.message());
     out.key("data");
     out.begin_object();
     write_revisions("supported", offer, out);

@@ -161,7 +161,8 @@ pub(crate) fn write_fault(out: &mut Writer<'_>, id: &[u8], fault: Fault) {
     out.json_bytes(id);
     out.token(r#","error":{"code":"#);
     out.integer(fault.code().unwrap_or(rpc::code::INTERNAL_ERROR).into());
-    out.field_string("message", fault.message());
+    out.key("message");
+    out.display(&fault.message());
     out.token("}}");
 }
 

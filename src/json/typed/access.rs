@@ -141,7 +141,7 @@ impl<'de> Name<'de> {
     }
 
     fn wrong(&self, expected: &str) -> TypedError {
-        TypedError::wrong_name(self.0, expected)
+        TypedError::wrong(self.0, expected)
     }
 
     fn integer(&self, bounds: (i64, u64), expected: &str) -> Result<u64, TypedError> {

@@ -125,7 +125,7 @@ pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
     });
     match value {
         Some(value) => visitor.visit_i128(value),
-        None => Err(TypedError::wrong_type(Json::trusted(text.as_bytes()), "i128")),
+        None => Err(TypedError::wrong(text, "i128")),
     }
 }
 
@@ -133,7 +133,7 @@ pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
 pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match whole_wide(text) {
         Some((negative, value)) if !negative || value == 0 => visitor.visit_u128(value),
-        _ => Err(TypedError::wrong_type(Json::trusted(text.as_bytes()), "u128")),
+        _ => Err(TypedError::wrong(text, "u128")),
     }
 }
 

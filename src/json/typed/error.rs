@@ -2,8 +2,6 @@
 
 use crate::json::decimal::digits;
 use crate::json::pieces::{Text, prints};
-use crate::json::text::Str;
-use crate::json::view::{Json, Kind};
 use core::fmt;
 use serde::de::{self, Expected, Unexpected};
 
@@ -16,8 +14,8 @@ const PATH: usize = 32;
 /// How much of a string an error shows.
 const SHOWN: usize = 24;
 
-/// Why a text does not fit a type: "`motor[2].speed`: invalid type: string "fast", expected u8". Long messages are cut
-/// at their end, long paths at their start.
+/// Why a text does not fit a type: "`motor[2].speed`: expected u8, found "fast"". Long messages are cut at their end,
+/// long paths at their start.
 #[derive(Clone, Copy)]
 pub struct TypedError {
     /// The message at the start, the path at the end: the path grows from the inside out.
@@ -99,42 +97,9 @@ impl TypedError {
         self.message = start.saturating_add(kept.len()) as u8;
     }
 
-    /// The value is of another type.
-    pub(super) fn wrong_type(found: Json<'_>, expected: &str) -> TypedError {
-        TypedError::new(&("invalid type: ", Value(found), ", expected ", expected))
-    }
-
-    /// The name of a member, where names are values, is of another type.
-    pub(super) fn wrong_name(found: &str, expected: &str) -> TypedError {
-        TypedError::new(&("invalid type: string \"", Shown(found), "\", expected ", expected))
-    }
-
-    /// The number is not within the bounds of its type.
-    pub(super) fn out_of_range(number: &str, expected: &str) -> TypedError {
-        TypedError::new(&(
-            "invalid value: ",
-            Value(Json::trusted(number.as_bytes())),
-            ", expected ",
-            expected,
-        ))
-    }
-}
-
-/// What kind of value was found, and how it begins if it is a simple one.
-struct Value<'a>(Json<'a>);
-
-impl Text for Value<'_> {
-    fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        let (open, text, close) = match self.0.kind() {
-            Kind::String => ("string \"", self.0.string().map_or("", Str::raw), "\""),
-            Kind::Bool => ("boolean `", self.0.raw(), "`"),
-            Kind::Number if self.0.is_integer_text() => ("integer `", self.0.raw(), "`"),
-            Kind::Number => ("number `", self.0.raw(), "`"),
-            Kind::Null => ("null", "", ""),
-            Kind::Array => ("an array", "", ""),
-            Kind::Object => ("an object", "", ""),
-        };
-        (open, Shown(text), close).pieces(put);
+    /// The value is of another type, or not within its bounds.
+    pub(super) fn wrong(found: &str, expected: &str) -> TypedError {
+        TypedError::new(&("expected ", expected, ", found ", Shown(found)))
     }
 }
 
@@ -150,11 +115,11 @@ struct Found<'a>(Unexpected<'a>);
 impl Text for Found<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let kind = match self.0 {
-            Unexpected::Bool(value) => return ("boolean `", value, "`").pieces(put),
-            Unexpected::Unsigned(value) => return ("integer `", value, "`").pieces(put),
-            Unexpected::Signed(value) => return ("integer `", value, "`").pieces(put),
-            Unexpected::Char(value) => return ("character `", value, "`").pieces(put),
-            Unexpected::Str(value) => return ("string \"", Shown(value), "\"").pieces(put),
+            Unexpected::Bool(value) => return value.pieces(put),
+            Unexpected::Unsigned(value) => return value.pieces(put),
+            Unexpected::Signed(value) => return value.pieces(put),
+            Unexpected::Char(value) => return ('"', value, '"').pieces(put),
+            Unexpected::Str(value) => return ('"', Shown(value), '"').pieces(put),
             Unexpected::Float(_) => "a number with a fraction",
             Unexpected::Bytes(_) => "bytes",
             Unexpected::Unit => "null",
@@ -217,11 +182,11 @@ impl de::Error for TypedError {
     }
 
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        TypedError::new(&("invalid type: ", Found(unexpected), ", expected ", Wanted(expected)))
+        TypedError::new(&("expected ", Wanted(expected), ", found ", Found(unexpected)))
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        TypedError::new(&("invalid value: ", Found(unexpected), ", expected ", Wanted(expected)))
+        TypedError::new(&("expected ", Wanted(expected), ", found ", Found(unexpected)))
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
