@@ -3,10 +3,11 @@
 //! It is reached through [`Asking`] alone, so that a server that asks nothing does not link it.
 
 use crate::client::Progress;
+use crate::divide::divide;
 use crate::fault::Fault;
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Envelope, Json, Kind, ScanErrorKind, Str};
+use crate::json::{Decimal, Envelope, Json, Kind, ScanErrorKind, Str, magnitude};
 use crate::line::Content;
 use crate::methods;
 use crate::outcome::Lost;
@@ -250,15 +251,13 @@ impl Core<'_> {
     /// The request with this id, in flight or not. Some clients answer with the digits in a string.
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
         let digits = match id.string() {
-            // A plus would be read as a number, too.
-            Some(text) => text.as_str().filter(|text| !text.starts_with('+'))?,
-            None => id.raw(),
+            Some(text) => text.as_str()?.as_bytes(),
+            None => id.bytes(),
         };
-        let place = digits.parse::<u64>().ok()?.checked_sub(1)?;
-        let limit = self.in_flight.limit() as u64;
-        let slot = u32::try_from(place.checked_rem(limit)?).ok()?;
-        let generation = u32::try_from(place.checked_div(limit)?).ok()?;
-        Some(Ticket { slot, generation })
+        let place = magnitude(digits)?.checked_sub(1)?;
+        let limit = u32::try_from(self.in_flight.limit()).ok()?;
+        let (generation, slot) = divide(place, limit);
+        Some(Ticket { slot, generation: generation.try_into().ok()? })
     }
 
     fn set_stage(&mut self, ticket: Ticket, stage: Stage) {

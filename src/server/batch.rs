@@ -6,6 +6,7 @@
 //! Specification: 2025-03-26, *Base protocol*, *Batching*; JSON-RPC 2.0, *Batch*.
 
 use crate::buffer::{Buffer, copy};
+use crate::divide::divide;
 use crate::fault::Fault;
 use crate::frame::{About, StreamId};
 use crate::json::{DEPTH_LIMIT, Elements, Envelope, Json, Kind, Scanner, Span};
@@ -155,7 +156,8 @@ impl Batching for Members {
             return Received::Fault(core.refuse(None, stream, Fault::EmptyBatch));
         }
         let mut counts = if core.batches.open() { core.batch.counts() } else { Counts::START };
-        let limit = total(core, counts).checked_div(core.small()).unwrap_or(0);
+        let (limit, _) = divide(total(core, counts) as u64, core.small() as u32);
+        let limit = limit as usize;
         if answers > limit || !core.batch.set(counts) {
             return Received::Fault(too_large(core, stream, limit));
         }
