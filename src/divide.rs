@@ -4,10 +4,12 @@ use crate::json::FAST;
 
 /// How often `by` goes into `value`, and what is left over; by zero: nothing and nothing.
 pub(crate) const fn divide(value: u64, by: u32) -> (u64, u32) {
-    match by {
-        0 => (0, 0),
-        _ if FAST => (value / by as u64, (value % by as u64) as u32),
-        _ => bit_by_bit(value, by),
+    if !FAST && by != 0 {
+        return bit_by_bit(value, by);
+    }
+    match (value.checked_div(by as u64), value.checked_rem(by as u64)) {
+        (Some(quotient), Some(rest)) => (quotient, rest as u32),
+        _ => (0, 0),
     }
 }
 
