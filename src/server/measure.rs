@@ -89,7 +89,7 @@ mod tests {
             write_unsupported(out, code::UNSUPPORTED_PROTOCOL_VERSION, version, Revisions::ALL);
         });
         assert_eq!(LARGE, large);
-        assert!(LARGE >= SMALL);
+        const { assert!(LARGE >= SMALL) };
     }
 
     #[test]
