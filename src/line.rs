@@ -64,8 +64,21 @@ enum Kind {
     /// Not valid JSON.
     Invalid,
     TooDeep,
+    /// A part of it was lost on its way.
+    GivenUp,
     TooLong,
     Truncated,
+}
+
+impl Kind {
+    fn of(scanned: Result<Envelope, ScanError>) -> Kind {
+        match scanned.map_err(|error| error.kind) {
+            Ok(_) => Kind::Message,
+            Err(ScanErrorKind::Empty) => Kind::Blank,
+            Err(ScanErrorKind::TooDeep) => Kind::TooDeep,
+            Err(_) => Kind::Invalid,
+        }
+    }
 }
 
 pub(crate) struct Input<'b> {
@@ -91,6 +104,9 @@ pub(crate) struct Input<'b> {
     marked: bool,
     eof: bool,
 }
+
+/// ASCII *cancel*. JSON never has it: a link that has lost bytes puts it where they are missing.
+const CANCEL: u8 = 0x18;
 
 const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
@@ -173,7 +189,9 @@ impl<'b> Input<'b> {
                 Content::TooLong { id_fits: self.scanned <= self.id_limit, limit: self.buffer.limit() }
             }
             Kind::Truncated => Content::Truncated,
-            Kind::Blank | Kind::Invalid | Kind::TooDeep => Content::Broken(self.scanner.error()),
+            Kind::Blank | Kind::Invalid | Kind::TooDeep | Kind::GivenUp => {
+                Content::Broken(self.scanner.error())
+            }
         };
         Some(Line { content, stream: self.stream })
     }
@@ -277,14 +295,14 @@ impl<'b> Input<'b> {
     }
 
     fn finish(&mut self) -> Kind {
-        match self.scanner.finish() {
-            Ok(_) => Kind::Message,
-            Err(error) => match error.kind {
-                ScanErrorKind::Empty => Kind::Blank,
-                ScanErrorKind::TooDeep => Kind::TooDeep,
-                _ => Kind::Invalid,
-            },
+        let kind = Kind::of(self.scanner.finish());
+        let wrong_at = self.start.saturating_add(self.scanner.position());
+        let rest = self.buffer.bytes().get(wrong_at..self.scanned).unwrap_or_default();
+        if kind == Kind::Invalid && find(CANCEL, rest).is_some() {
+            self.scanner.give_up();
+            return Kind::GivenUp;
         }
+        kind
     }
 
     /// Steps over a byte order mark at the start of a line. `true`: it may be one, more bytes will tell.
@@ -341,7 +359,7 @@ impl<'b> Input<'b> {
     }
 
     fn discarded(&mut self) -> Found {
-        match self.finish() {
+        match Kind::of(self.scanner.finish()) {
             kind @ (Kind::Blank | Kind::Invalid) => Found { kind, length: 0, whole: 0 },
             _ => Found { kind: Kind::TooLong, length: self.scanned, whole: 0 },
         }

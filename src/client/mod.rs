@@ -68,7 +68,7 @@ use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
 use self::request::{Clock, Stage};
 use crate::inflight::Ticket;
-use crate::json::{ScanErrorKind, Shape};
+use crate::json::Shape;
 use crate::keepalive::Due;
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
@@ -301,7 +301,7 @@ impl Client<'_> {
         let is_request = match line.content {
             LineContent::Message => matches!(class, Some(Class::Request { .. })),
             LineContent::Truncated => false,
-            LineContent::Broken(error) if error.kind != ScanErrorKind::TooDeep => false,
+            LineContent::Broken(error) if !error.kind.leaves_members() => false,
             LineContent::Broken(_) | LineContent::TooLong { .. } => {
                 envelope.method.is_some() && envelope.id.is_some()
             }

@@ -72,9 +72,12 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
 pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope: &Envelope) -> Received {
     let (id, fault, lost) = match line.content {
         Content::Message | Content::Truncated => return Received::Fault(Fault::Truncated),
-        Content::Broken(error) if error.kind == ScanErrorKind::TooDeep => {
-            let id = envelope.id.and_then(|id| bytes.get(id.range()));
-            (id, Fault::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) }, Lost::Invalid)
+        Content::Broken(error) if error.kind.leaves_members() => {
+            let fault = match error.kind {
+                ScanErrorKind::TooDeep => Fault::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) },
+                _ => Fault::NotJson(error),
+            };
+            (envelope.id.and_then(|id| bytes.get(id.range())), fault, Lost::Invalid)
         }
         Content::Broken(error) => return Received::Fault(Fault::NotJson(error)),
         Content::TooLong { id_fits, limit } => {

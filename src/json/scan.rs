@@ -226,6 +226,18 @@ impl Scanner {
         self.limit
     }
 
+    /// The text was given up where it is wrong: nothing is left of it that cannot be relied on then.
+    pub(crate) fn give_up(&mut self) {
+        let mut envelope = self.envelope();
+        envelope.cut(self.position);
+        if envelope.id.is_none()
+            && let Some(id) = self.members.get_mut(Member::Id as usize)
+        {
+            *id = Span { start: NOWHERE, end: NOWHERE };
+        }
+        self.state = State::Failed(ScanErrorKind::GivenUp);
+    }
+
     /// As if it had scanned the text in which this was found.
     pub(crate) fn adopt(&mut self, envelope: &Envelope) {
         let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;

@@ -7,7 +7,7 @@ use crate::divide::divide;
 use crate::fault::Fault;
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Envelope, Json, Kind, ScanErrorKind, Str, magnitude};
+use crate::json::{Decimal, Envelope, Json, Kind, Str, magnitude};
 use crate::line::Content;
 use crate::methods;
 use crate::outcome::Lost;
@@ -122,7 +122,7 @@ impl Asking for Asker {
         }
         let (id, lost) = match content {
             Content::TooLong { id_fits: true, .. } => (bytes, Lost::TooLong),
-            Content::Broken(error) if error.kind == ScanErrorKind::TooDeep => {
+            Content::Broken(error) if error.kind.leaves_members() => {
                 (bytes.get(envelope.id?.range())?, Lost::Invalid)
             }
             _ => return None,

@@ -64,7 +64,7 @@ impl Core<'_> {
 mod tests {
     use super::*;
     use crate::fault::Fault;
-    use crate::json::Json;
+    use crate::json::{Json, ScanError, ScanErrorKind};
     use crate::rpc::code;
     use crate::server::write::{begin_error, write_unsupported};
     use crate::version::Revisions;
@@ -98,6 +98,7 @@ mod tests {
         let faults = [
             Fault::LineTooLong { limit },
             Fault::TooDeep { limit: 128 },
+            Fault::NotJson(ScanError { kind: ScanErrorKind::GivenUp, at: limit }),
             Fault::NotInitialized,
             Fault::AlreadyInitialized,
             Fault::DuplicateId,
