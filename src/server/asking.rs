@@ -251,7 +251,8 @@ impl Core<'_> {
     /// The request with this id, in flight or not. Some clients answer with the digits in a string.
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
         let digits = match id.string() {
-            Some(text) => text.as_str()?.as_bytes(),
+            // No id of ours begins like that, and it would be read as one.
+            Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?.as_bytes(),
             None => id.bytes(),
         };
         let place = magnitude(digits)?.checked_sub(1)?;

@@ -33,7 +33,8 @@ use crate::link::Link;
 ///
 /// The queues of `heapless` know nothing of bytes that found no room: an interrupt that fails to put one in should put in
 /// the byte `CAN` (0x18) once there is room again, which makes the machine give the line up. An image with such queues may
-/// have a panic symbol: the remainder of a division by their size, which the compiler does not always see.
+/// have a panic symbol: the remainder of a division by their size, which the compiler does not always see. On processors without atomic
+/// instructions, such as RV32IMC, `heapless` needs one of its features `portable-atomic`.
 pub struct Ends<'q> {
     /// What interrupts have received.
     pub received: Consumer<'q, u8>,
