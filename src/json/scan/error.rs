@@ -20,6 +20,9 @@ pub enum ScanErrorKind {
     TooDeep,
     /// The text ends too early.
     Incomplete,
+    /// Said of lines only: whoever sent or carried it has lost a part of it, and put the byte `CAN` (0x18) there. See
+    /// [`Receive::filled`](crate::Receive::filled).
+    GivenUp,
 }
 
 /// Why a text is not one JSON value within the bounds.
@@ -29,6 +32,13 @@ pub struct ScanError {
     pub kind: ScanErrorKind,
     /// The byte it was seen at, counted from the start of the text.
     pub at: usize,
+}
+
+impl ScanErrorKind {
+    /// Whether the members of the message that were found are as they were sent.
+    pub(crate) fn leaves_members(self) -> bool {
+        matches!(self, ScanErrorKind::TooDeep | ScanErrorKind::GivenUp)
+    }
 }
 
 impl Text for ScanError {
@@ -41,6 +51,7 @@ impl Text for ScanError {
             ScanErrorKind::Control => "control character in a string",
             ScanErrorKind::TooDeep => "nested too deep",
             ScanErrorKind::Incomplete => "unexpected end of text",
+            ScanErrorKind::GivenUp => "given up on its way",
         };
         (what, " at byte ", self.at).pieces(put);
     }
