@@ -147,6 +147,7 @@ fn errors_name_the_place_and_the_reason() {
     assert_eq!(error::<Choice>("{\"Struct\":{\"on\":1}}"), "`Struct.on`: expected a boolean, found 1");
     assert_eq!(error::<Choice>("{\"Newtype\":1,\"Unit\":null}"), "more elements than expected");
     assert_eq!(error::<Choice>("[]"), "expected a variant, found []");
+    assert_eq!(error::<Choice>("{\"Struct\":[true]}"), "`Struct`: expected an object, found [true]");
     assert_eq!(
         error::<Choice>("\"Other\""),
         "unknown variant `Other`, expected one of `Unit`, `Newtype`, `Tuple`, `Struct`"
