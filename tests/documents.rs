@@ -34,6 +34,24 @@ fn the_main_loops_use_the_core_alone() {
 }
 
 #[test]
+fn every_image_of_a_board_has_a_name_to_start_it_and_is_described() {
+    let (names, readme) = (text("examples/firmware/.cargo/config.toml"), text("examples/firmware/README.md"));
+    let images = text("examples/firmware/boards/images");
+    let images: Vec<_> = images.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(images.len() >= 6, "{images:?}");
+    for line in images {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [image, board, target] = words[..] else { panic!("{line}") };
+        let alias = names.lines().find(|line| line.starts_with(&format!("{image} = \"run ")));
+        let alias = alias.unwrap_or_else(|| panic!("{image} has no alias"));
+        assert!(alias.ends_with(&format!("--bin {image} --target {target}\"")), "{alias}");
+        assert!(!text(&format!("examples/firmware/src/bin/{image}.rs")).is_empty());
+        assert!(text(&format!("examples/firmware/boards/{board}/memory.x")).contains("FLASH"));
+        assert!(image == "footprint" || readme.contains(&format!("| `{image}` |")), "{image} in README.md");
+    }
+}
+
+#[test]
 fn the_rust_version_is_the_one_of_the_manifest() {
     let manifest = text("Cargo.toml");
     let version =
