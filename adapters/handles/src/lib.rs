@@ -32,6 +32,7 @@ mod server_settings;
 mod session;
 mod stderr;
 mod task;
+mod told;
 mod views;
 mod watched;
 

@@ -24,15 +24,19 @@
 mod child;
 mod client;
 mod connector;
+mod door;
+mod listen;
 mod notices;
 mod offers;
 mod pending;
+mod pool;
 mod pump;
 mod responder;
 mod serve;
 mod source;
 #[cfg(unix)]
 mod stdio;
+mod stop;
 mod stream;
 mod sync;
 mod worker;
@@ -45,10 +49,12 @@ pub use mcp_proto_handles::{
     PromptResult, Question, ReadResult, ResourceDescription, ServeError, ServerDetails, Stderr, StderrTail,
     TemplateDescription, ToolDescription,
 };
+pub use listen::Listener;
 pub use notices::{Notices, Subscription};
 pub use pending::PendingCall;
 pub use pump::{Pump, Step, Waker};
 pub use responder::Responder;
 pub use serve::{Serve, serve};
+pub use stop::Stop;
 pub use stream::Stream;
 pub use worker::ServerHandle;
