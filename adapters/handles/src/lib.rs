@@ -12,6 +12,7 @@
 
 mod answering;
 mod ask;
+mod begin;
 mod block;
 mod client;
 mod client_settings;

@@ -16,6 +16,7 @@ use crate::options::millis;
 use crate::owned::{Notice, Progress, ServerDetails};
 use crate::pending::{Answer, Pending};
 use crate::question::{Ask, Asking, InputAnswer};
+use crate::request::Request;
 
 /// So many requests of the server's may wait for the host at once.
 pub(crate) const ASKED: usize = 32;
@@ -250,8 +251,19 @@ impl Session {
     /// A page of a list has come.
     fn page<'a>(&mut self, ticket: Ticket, last: bool, entries: impl Iterator<Item = Json<'a>>) {
         let Some(waiting) = self.waiting.get_mut(&ticket) else { return };
-        waiting.entries.extend(entries.map(|entry| entry.to_string()));
-        if last {
+        let wanted = |entry: &Json<'a>| match &waiting.pending.request {
+            Request::Find(name) => {
+                entry.get("name").and_then(|known| known.string()).is_some_and(|known| known == **name)
+            }
+            _ => true,
+        };
+        waiting.entries.extend(entries.filter(wanted).map(|entry| entry.to_string()));
+        let found = matches!(waiting.pending.request, Request::Find(_)) && !waiting.entries.is_empty();
+        if found && !last {
+            // The next page is not needed any more.
+            self.hub.send(Command::Cancel(ticket, String::new()));
+        }
+        if last || found {
             let entries = mem::take(&mut waiting.entries);
             self.finish(ticket, Ok(Answer::List(entries)));
         }

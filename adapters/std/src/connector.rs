@@ -12,6 +12,7 @@ use mcp_proto_handles::{
     ServerDetails, Session, Stderr, block_on,
 };
 
+use crate::child::{Deadline, Way};
 use crate::client::ClientHandle;
 use crate::pump::{Pump, Step};
 use crate::source::{End, Link, Source};
@@ -127,11 +128,13 @@ impl Connector {
         let (report, connected) = channel();
         let theirs = Arc::clone(&hub);
         let promise = hub.promise();
+        let deadline = Arc::<Deadline>::default();
+        let way = Way { ending: self.ending, deadline: Arc::clone(&deadline) };
         thread::Builder::new()
             .name("mcp-client".into())
-            .spawn(move || self.run(source, &theirs, &report, promise))?;
+            .spawn(move || self.run(source, &way, &theirs, &report, promise))?;
         match connected.recv() {
-            Ok(Ok(details)) => Ok(ClientHandle::new(hub, details)),
+            Ok(Ok(details)) => Ok(ClientHandle::new(hub, details, deadline)),
             Ok(Err(error)) => {
                 block_on(hub.ended());
                 Err(error)
@@ -142,9 +145,9 @@ impl Connector {
     }
 
     /// The whole life of a connection.
-    fn run(mut self, source: Source, hub: &Arc<Hub>, report: &Report, promise: Ended) {
+    fn run(mut self, source: Source, way: &Way, hub: &Arc<Hub>, report: &Report, promise: Ended) {
         match self.threads(hub) {
-            Ok(ask) => promise.with(self.connections(source, hub, ask.as_ref(), report)),
+            Ok(ask) => promise.with(self.connections(source, way, hub, ask.as_ref(), report)),
             Err(error) => drop(report.send(Err(error.into()))),
         }
     }
@@ -164,12 +167,13 @@ impl Connector {
     fn connections(
         &mut self,
         mut source: Source,
+        way: &Way,
         hub: &Arc<Hub>,
         ask: Option<&Ask>,
         report: &Report,
     ) -> Option<ExitStatus> {
         loop {
-            let (link, again) = match source.open(&self.stderr, self.ending) {
+            let (link, again) = match source.open(&self.stderr, way) {
                 Ok(opened) => opened,
                 Err(error) => {
                     let _ = report.send(Err(error.into()));

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcp_proto_handles::lock;
 
@@ -23,8 +23,7 @@ struct Shared {
 
 struct State {
     open: usize,
-    /// When it is closed: how long the connections may take from then on.
-    closed: Option<(Instant, Duration)>,
+    closed: bool,
     /// The door sees its other end, and that this one is gone.
     #[cfg(unix)]
     bell: Option<io::PipeWriter>,
@@ -35,7 +34,7 @@ impl Gate {
     pub(crate) fn new(limit: usize) -> Gate {
         let state = State {
             open: 0,
-            closed: None,
+            closed: false,
             #[cfg(unix)]
             bell: None,
         };
@@ -43,25 +42,23 @@ impl Gate {
         Gate { shared: Arc::new(shared) }
     }
 
-    /// No more connections. Those that there are may take this time.
-    pub(crate) fn close(&self, time: Duration) {
+    /// No more connections.
+    pub(crate) fn close(&self) {
         let mut state = lock(&self.shared.state);
-        state.closed = Some((Instant::now(), time));
+        state.closed = true;
         #[cfg(unix)]
         drop(state.bell.take());
         self.shared.changed.notify_all();
     }
 
-    /// What is left of the time that connections have. `None`: it is not closed.
-    pub(crate) fn left(&self) -> Option<Duration> {
-        let closed = lock(&self.shared.state).closed;
-        closed.map(|(since, time)| time.saturating_sub(since.elapsed()))
+    fn is_closed(&self) -> bool {
+        lock(&self.shared.state).closed
     }
 
     /// Waits for a place for one more, or until it is closed.
     pub(crate) fn place(&self) -> Place {
         let mut state = lock(&self.shared.state);
-        while state.open >= self.shared.limit && state.closed.is_none() {
+        while state.open >= self.shared.limit && !state.closed {
             state = wait(&self.shared.changed, state);
         }
         state.open += 1;
@@ -71,7 +68,7 @@ impl Gate {
     /// Waits a while, or until it is closed.
     pub(crate) fn wait(&self, time: Duration) {
         let state = lock(&self.shared.state);
-        if state.closed.is_none() {
+        if !state.closed {
             drop(wait_for(&self.shared.changed, state, time));
         }
     }
@@ -118,7 +115,7 @@ impl<L: Listener> Door<L> {
     /// Waits for a connection, or until the gate is closed.
     pub(crate) fn next(&self) -> io::Result<Next<L::Stream>> {
         loop {
-            if self.gate.left().is_some() {
+            if self.gate.is_closed() {
                 return Ok(Next::Closed);
             }
             match self.listener.take() {

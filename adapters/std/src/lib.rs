@@ -21,6 +21,7 @@
 //! }
 //! ```
 
+mod begin;
 mod child;
 mod client;
 mod connector;
@@ -43,15 +44,15 @@ mod worker;
 
 pub use client::ClientHandle;
 pub use connector::Connector;
+pub use listen::Listener;
 pub use mcp_proto_handles::{
     AskError, CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientAnswer,
     CompleteResult, ConnectError, Defer, Ending, InputAnswer, Notice, PeerError, Progress, PromptDescription,
     PromptResult, Question, ReadResult, ResourceDescription, ServeError, ServerDetails, Stderr, StderrTail,
     TemplateDescription, ToolDescription,
 };
-pub use listen::Listener;
 pub use notices::{Notices, Subscription};
-pub use pending::PendingCall;
+pub use pending::{PendingCall, PendingRequest};
 pub use pump::{Pump, Step, Waker};
 pub use responder::Responder;
 pub use serve::{Serve, serve};

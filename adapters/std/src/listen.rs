@@ -110,7 +110,8 @@ impl Serve<'_> {
     ) -> Result<(), ServeError> {
         let observer = self.settings.observer.take().map(Mutex::new);
         let (observer, handler) = (observer.as_ref(), &handler);
-        let stop = Stop::new();
+        // This one is for the connections alone: the host's may be for other servers, too.
+        let ours = Stop::new();
         let each = Each {
             info: self.settings.info,
             longest_line: self.settings.longest_line,
@@ -119,15 +120,18 @@ impl Serve<'_> {
             watches: self.settings.watches,
             pings: self.settings.pings,
             waiting: self.waiting,
-            stop: &stop,
+            stop: &ours,
         };
         // What is not set up well will never be.
         each.settings(None).server()?;
         let gate = Gate::new(self.connections);
         let door = Door::new(listener, &gate)?;
         let _hearer = self.stop.map(|stop| {
-            let gate = gate.clone();
-            stop.hear(move |time| gate.close(time))
+            let (gate, ours) = (gate.clone(), ours.clone());
+            stop.hear(move |time| {
+                ours.within(time);
+                gate.close();
+            })
         });
         thread::scope(|scope| {
             let (mut failures, mut outcome) = (0, Ok(()));
@@ -140,8 +144,7 @@ impl Serve<'_> {
                         let serve = move || {
                             let _place = place;
                             // A handler that panics has said so on stderr.
-                            let _ =
-                                catch_unwind(AssertUnwindSafe(|| each.serve(stream, observer, handler)));
+                            let _ = catch_unwind(AssertUnwindSafe(|| each.serve(stream, observer, handler)));
                         };
                         // If no thread can be started, the stream is closed with its closure.
                         let _ = thread::Builder::new().name("mcp-serve".into()).spawn_scoped(scope, serve);
@@ -156,7 +159,9 @@ impl Serve<'_> {
                 }
             }
             drop(door);
-            stop.within(gate.left().unwrap_or(LAST_CALLS));
+            if outcome.is_err() {
+                ours.within(LAST_CALLS);
+            }
             outcome
         })
     }

@@ -13,7 +13,7 @@ use crate::responder::Responder;
 use crate::sync::wait_for;
 
 /// An idle worker ends after this time. A server runs for days, and is busy for seconds.
-const IDLE: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 10_000 });
 
 /// How long workers may take to end when their connection is over. They have heard that they are cancelled.
 const LAST_STEPS: Duration = Duration::from_secs(1);
@@ -31,7 +31,6 @@ struct Shared {
     /// A thread has ended.
     left: Condvar,
     limit: usize,
-    idle: Duration,
 }
 
 #[derive(Default)]
@@ -52,16 +51,11 @@ pub(crate) struct Job {
 impl Pool {
     /// So many threads at most; one at least.
     pub(crate) fn new(limit: usize) -> Arc<Pool> {
-        Pool::with(limit, IDLE)
-    }
-
-    fn with(limit: usize, idle: Duration) -> Arc<Pool> {
         let shared = Shared {
             state: Mutex::default(),
             work: Condvar::new(),
             left: Condvar::new(),
             limit: limit.max(1),
-            idle,
         };
         Arc::new(Pool { shared: Arc::new(shared) })
     }
@@ -90,7 +84,8 @@ impl Pool {
     pub(crate) fn sweep(&self) {
         let mut state = lock(&self.shared.state);
         let queue = mem::take(&mut state.queue);
-        let (gone, wanted) = queue.into_iter().partition::<VecDeque<_>, _>(|job| job.responder.is_cancelled());
+        let (gone, wanted) =
+            queue.into_iter().partition::<VecDeque<_>, _>(|job| job.responder.is_cancelled());
         state.queue = wanted;
         drop(state);
         // Its own end looks at the desk, and runs what the host has written.
@@ -152,7 +147,7 @@ impl Seat {
             if let Some(job) = state.queue.pop_front() {
                 return Some(job);
             }
-            let left = self.shared.idle.saturating_sub(start.elapsed());
+            let left = IDLE.saturating_sub(start.elapsed());
             if state.over || left.is_zero() {
                 // Not later: work that comes now has to find the place of this thread free.
                 self.taken = false;
@@ -176,5 +171,54 @@ impl Drop for Seat {
         self.shared.left.notify_all();
         // What is dropped is answered with an error.
         drop(left);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::net::UnixStream;
+    use std::sync::mpsc::channel;
+
+    use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+
+    use super::*;
+    use crate::Serve;
+
+    static TOOLS: Tools = Tools::new(&[Tool::new("who", "{}")]);
+    static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS]);
+    const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"name":"who"}}"#;
+
+    #[test]
+    fn an_idle_worker_ends_and_another_one_is_started_when_there_is_work() {
+        struct Ends(std::sync::mpsc::Sender<()>);
+        impl Drop for Ends {
+            fn drop(&mut self) {
+                let _ = self.0.send(());
+            }
+        }
+        thread_local! {
+            static END: std::cell::RefCell<Option<Ends>> = const { std::cell::RefCell::new(None) };
+        }
+        let (here, there) = UnixStream::pair().unwrap();
+        let (ended, end) = channel();
+        let server = thread::spawn(move || {
+            Serve::new(&INFO).workers(1).stream(there, move |event, server| {
+                let Event::Call(call) = event else { return };
+                let ended = ended.clone();
+                server.run(call, move |answer| {
+                    END.with(|end| *end.borrow_mut() = Some(Ends(ended)));
+                    answer.text("me");
+                });
+            })
+        });
+        let mut lines = BufReader::new(here.try_clone().unwrap()).lines();
+        for _ in 0..3 {
+            writeln!(&here, "{CALL}").unwrap();
+            assert!(lines.next().unwrap().unwrap().contains("me"));
+            end.recv_timeout(Duration::from_secs(20)).expect("it ends, though its connection does not");
+        }
+        drop((here, lines));
+        server.join().unwrap().unwrap();
     }
 }

@@ -3,9 +3,9 @@
 use std::io::{self, Read, Write};
 use std::process::{Command, ExitStatus};
 
-use mcp_proto_handles::{Ending, Stderr};
+use mcp_proto_handles::Stderr;
 
-use crate::child::ServerProcess;
+use crate::child::{ServerProcess, Way};
 use crate::stream::HangUp;
 
 /// What to connect to.
@@ -29,10 +29,10 @@ pub(crate) enum End {
 
 impl Source {
     /// Opens it. What can be opened again comes back, too.
-    pub(crate) fn open(self, stderr: &Stderr, ending: Ending) -> io::Result<(Link, Option<Source>)> {
+    pub(crate) fn open(self, stderr: &Stderr, way: &Way) -> io::Result<(Link, Option<Source>)> {
         match self {
             Source::Command(mut command) => {
-                let (process, stdout, stdin) = ServerProcess::start(&mut command, stderr, ending)?;
+                let (process, stdout, stdin) = ServerProcess::start(&mut command, stderr, way)?;
                 let end = End::Process(process);
                 let link = Link { input: Box::new(stdout), output: Box::new(stdin), end };
                 Ok((link, Some(Source::Command(command))))
