@@ -37,8 +37,10 @@ pub struct Stop {
 struct State {
     until: Option<Instant>,
     last: u64,
-    hearers: Vec<(u64, Box<dyn Fn(Duration) + Send>)>,
+    hearers: Vec<(u64, Hear)>,
 }
+
+type Hear = Box<dyn Fn(Duration) + Send>;
 
 impl Stop {
     /// One that was not used yet.
