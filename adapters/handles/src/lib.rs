@@ -10,6 +10,7 @@
 //!
 //! Deadlines are the machine's, so nobody here needs a timer; whoever owns the machine is woken by a [`Wake`].
 
+mod again;
 mod answering;
 mod ask;
 mod begin;

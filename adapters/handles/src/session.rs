@@ -46,7 +46,14 @@ pub struct Session {
     /// Requests that could not be sent yet, and when they are not worth it any more.
     queue: VecDeque<(Arc<Pending>, Millis)>,
     /// There is no room to send.
-    blocked: bool,
+    pub(crate) blocked: bool,
+    /// There is no connection yet, or the one before was lost.
+    pub(crate) connecting: bool,
+    pub(crate) lost: bool,
+    /// When it is lost, another one is tried.
+    pub(crate) lasting: bool,
+    /// The host wants it to end.
+    pub(crate) closing: bool,
     /// Requests that were sent.
     pub(crate) waiting: HashMap<Ticket, Waiting>,
     /// Requests that the server wants to be sent again, when its questions are answered.
@@ -78,6 +85,10 @@ impl Session {
             ask,
             queue: VecDeque::new(),
             blocked: false,
+            connecting: true,
+            lost: false,
+            lasting: false,
+            closing: false,
             waiting: HashMap::new(),
             again: Vec::new(),
             asked: HashMap::new(),
@@ -93,7 +104,7 @@ impl Session {
             self.obey(client, command, now);
         }
         self.sort_out(now);
-        if !self.blocked {
+        if !self.blocked && !self.connecting {
             self.blocked = self.send_queued(client);
         }
         self.queue.iter().map(|(_, until)| *until).chain(self.ends).min()
@@ -108,7 +119,11 @@ impl Session {
     /// Deals with the machine's event. Whether it has connected comes back, once.
     pub fn event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
         match client.event()? {
-            Event::Connected(connected) => return Some(Ok(ServerDetails::of(connected))),
+            Event::Connected(connected) => {
+                let details = ServerDetails::of(connected);
+                self.connected();
+                return Some(Ok(details));
+            }
             Event::Failed(why) => return Some(Err(ConnectError::of(why))),
             Event::Room => self.blocked = false,
             event => self.hear(event),
@@ -134,6 +149,7 @@ impl Session {
             Command::RootsChanged => _ = client.roots_changed(),
             Command::Close(within) => {
                 client.shutdown(now);
+                self.closing = true;
                 self.ends = within.map(|time| now.plus(millis(time))).or(self.ends);
             }
         }
@@ -171,7 +187,7 @@ impl Session {
                     let _ = client.cancel(ticket, "");
                     self.hub.closed_one();
                 }
-                Err(NotNow::Busy) => {
+                Err(why) if why == NotNow::Busy || why == NotNow::NotConnected && self.waits() => {
                     self.queue.push_front((pending, until));
                     return true;
                 }

@@ -32,6 +32,7 @@ mod offers;
 mod pending;
 mod pool;
 mod pump;
+mod reconnect;
 mod responder;
 mod serve;
 mod source;
@@ -54,6 +55,7 @@ pub use mcp_proto_handles::{
 pub use notices::{Notices, Subscription};
 pub use pending::{PendingCall, PendingRequest};
 pub use pump::{Pump, Step, Waker};
+pub use reconnect::Reconnect;
 pub use responder::Responder;
 pub use serve::{Serve, serve};
 pub use stop::Stop;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
 
-use mcp_proto_handles::lock;
+use mcp_proto_handles::{Wake, lock};
 
 use crate::sync::{wait, wait_for};
 
@@ -106,6 +106,15 @@ impl Pump {
     /// # Errors
     /// A thread cannot be started.
     pub fn new(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Pump> {
+        Pump::on(Clock::start(), input, output)
+    }
+
+    /// The same with a clock that a machine knows already.
+    pub(crate) fn on(
+        clock: Clock,
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+    ) -> io::Result<Pump> {
         let state = State {
             chunk: vec![0; CHUNK],
             filled: 0,
@@ -123,7 +132,7 @@ impl Pump {
         });
         let pump = Pump {
             shared: Arc::clone(&shared),
-            clock: Clock::start(),
+            clock,
             chunk: vec![0; CHUNK],
             fed: 0,
             filled: 0,
@@ -195,6 +204,11 @@ impl Pump {
     #[must_use]
     pub fn now(&self) -> Millis {
         self.clock.now()
+    }
+
+    pub(crate) fn wake(&self) -> Wake {
+        let waker = self.waker();
+        Arc::new(move || waker.wake())
     }
 
     /// Something that makes [`run`](Pump::run) come back, from any thread.

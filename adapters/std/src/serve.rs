@@ -139,8 +139,7 @@ impl<'i> Serve<'i> {
         let places = settings.workers;
         let mut server = settings.server()?;
         let mut pump = Pump::new(input, output)?;
-        let waker = pump.waker();
-        let desk = Desk::new(Arc::new(move || waker.wake()), places, Some(thread::current().id()));
+        let desk = Desk::new(pump.wake(), places, Some(thread::current().id()));
         // However this ends, the workers hear of it, and are waited for then.
         let _workers = pool.end_on_drop();
         let _end = desk.end_on_drop();
