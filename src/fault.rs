@@ -12,7 +12,7 @@ use crate::rpc::code;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A line is not JSON.
+    /// A line is not JSON; or [it was given up](crate::json::ScanErrorKind::GivenUp) on its way.
     NotJson(ScanError),
     /// A line is longer than the receive buffer. It was thrown away as it came in.
     LineTooLong {

@@ -78,6 +78,9 @@ struct Capture {
     stream: StreamId,
 }
 
+/// ASCII *cancel*. JSON never has it: a link that has lost bytes puts it where they are missing.
+const CANCEL: u8 = 0x18;
+
 const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
 /// Room to read to, beside the text of an id, while a line is thrown away.
@@ -230,7 +233,7 @@ impl<'b> Input<'b> {
                             self.begin();
                             return None;
                         }
-                        Content::Broken(error, _) if error.kind != ScanErrorKind::TooDeep => {
+                        Content::Broken(error, _) if !error.kind.leaves_members() => {
                             return Some((line(Content::Truncated), 0, length));
                         }
                         content => return Some((line(content), length, length)),
@@ -252,7 +255,15 @@ impl<'b> Input<'b> {
     fn finish(&mut self) -> Content {
         match self.scanner.finish() {
             Ok(envelope) => Content::Message(envelope),
-            Err(error) => Content::Broken(error, self.scanner.envelope()),
+            Err(mut error) => {
+                let rest = self.buffer.bytes().get(self.start.saturating_add(error.at)..self.scanned);
+                let mut envelope = self.scanner.envelope();
+                if memchr(CANCEL, rest.unwrap_or_default()).is_some() {
+                    error.kind = ScanErrorKind::GivenUp;
+                    envelope.cut(error.at);
+                }
+                Content::Broken(error, envelope)
+            }
         }
     }
 

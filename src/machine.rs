@@ -146,6 +146,9 @@ impl<'a> Receive<'a> {
     }
 
     /// Reports that `n` bytes were read into [`space`](Receive::space). In frame mode they are one whole message.
+    ///
+    /// A link that has lost bytes in the middle of a line puts the byte `CAN` (0x18) there, which JSON cannot have: the line
+    /// is given up. If it was a request whose id had come, that gets an error; nothing else of it is answered.
     pub fn filled(self, n: usize) {
         self.door.filled(n, StreamId::NONE);
     }

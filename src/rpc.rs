@@ -137,6 +137,13 @@ impl Envelope {
     pub(crate) fn looks_like_response(&self) -> bool {
         self.method.is_none() && (self.result.is_some() || self.error.is_some())
     }
+
+    /// Leaves no id that cannot be relied on if the message was cut at `at`: one that ends there may be the beginning of
+    /// another, and one alone may be that of a request or of a response.
+    pub(crate) fn cut(&mut self, at: usize) {
+        let known = self.method.or(self.result).or(self.error).is_some();
+        self.id = self.id.filter(|id| id.end < at && known);
+    }
 }
 
 /// The value at `span` of a text that was scanned.

@@ -130,6 +130,17 @@ fn rows() -> Vec<Row> {
         ("not JSON", LATEST, line("{\"jsonrpc\":\"2.0\",\"id\":1,")),
         ("not JSON, but looks like a response", LATEST, line(r#"{"jsonrpc":"2.0","id":1,"result":{},}"#)),
         ("invalid UTF-8", LATEST, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}\n".to_vec()),
+        (
+            "given up on its way",
+            LATEST,
+            line("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"par\x18ams\":{}}"),
+        ),
+        (
+            "given up on its way, method first",
+            LATEST,
+            line("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":12\x183,\"params\":{}}"),
+        ),
+        ("given up on its way, a response", LATEST, line("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\x18")),
         ("too long, id first", LATEST, request("1", "ping", &format!("{{\"x\":\"{long}\"}}"))),
         (
             "too long, id last",
@@ -296,6 +307,10 @@ fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
             "an answer that is too deep",
             line(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{{"x":{deep}}}}}"#)),
         ),
+        (
+            "an answer that is given up on its way",
+            line("{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"x\":\x18"),
+        ),
         ("an answer with result and error", line(r#"{"jsonrpc":"2.0","id":4,"result":{},"error":{}}"#)),
         ("an answer with neither", line(r#"{"jsonrpc":"2.0","id":4}"#)),
         ("a result that is no object", line(r#"{"jsonrpc":"2.0","id":4,"result":7}"#)),
@@ -339,6 +354,10 @@ fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
         (
             "a request that is too long",
             line(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{{"x":"{long}"}}}}"#)),
+        ),
+        (
+            "a request that is given up on its way",
+            line("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\",\x18"),
         ),
         ("batch", line(r#"[{"jsonrpc":"2.0","id":4,"result":{}}]"#)),
         ("end of input", Vec::new()),

@@ -247,8 +247,9 @@ impl<'a> Connected<'a> {
     /// The same, as the server wrote it.
     #[must_use]
     pub fn server_info(&self) -> Option<Json<'a>> {
-        let in_meta = || self.result.get("_meta")?.get(meta::SERVER_INFO);
-        self.result.get("serverInfo").or_else(in_meta)
+        // Drafts of the stateless era had it beside the capabilities.
+        let in_meta = self.result.get("_meta").and_then(|meta| meta.get(meta::SERVER_INFO));
+        in_meta.or_else(|| self.result.get("serverInfo"))
     }
 
     /// What the server declared, as it wrote it.

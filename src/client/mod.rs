@@ -68,7 +68,6 @@ use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
 use self::request::{Clock, Stage};
 use crate::inflight::Ticket;
-use crate::json::ScanErrorKind;
 use crate::keepalive::Due;
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
@@ -300,7 +299,7 @@ impl Client<'_> {
             LineContent::Message(_) => matches!(class, Some(Class::Request { .. })),
             LineContent::TooLong { envelope, .. } => envelope.method.is_some() && envelope.id.is_some(),
             LineContent::Broken(error, envelope) => {
-                error.kind == ScanErrorKind::TooDeep && envelope.method.is_some() && envelope.id.is_some()
+                error.kind.leaves_members() && envelope.method.is_some() && envelope.id.is_some()
             }
             LineContent::Truncated => false,
         };

@@ -71,9 +71,12 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
 pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Received {
     let (envelope, id, fault, lost) = match content {
         Content::Message(_) | Content::Truncated => return Received::Fault(Fault::Truncated),
-        Content::Broken(error, envelope) if error.kind == ScanErrorKind::TooDeep => {
-            let id = envelope.id.and_then(|id| bytes.get(id.range()));
-            (envelope, id, Fault::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) }, Lost::Invalid)
+        Content::Broken(error, envelope) if error.kind.leaves_members() => {
+            let fault = match error.kind {
+                ScanErrorKind::TooDeep => Fault::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) },
+                _ => Fault::NotJson(error),
+            };
+            (envelope, envelope.id.and_then(|id| bytes.get(id.range())), fault, Lost::Invalid)
         }
         Content::Broken(error, _) => return Received::Fault(Fault::NotJson(error)),
         Content::TooLong { envelope, id_fits } => {

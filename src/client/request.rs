@@ -115,8 +115,8 @@ impl Core<'_> {
     /// with the digits in a string.
     pub(crate) fn place_of(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
         let digits = match id.string() {
-            // A plus would be read as a number, too.
-            Some(text) => text.as_str().filter(|text| !text.starts_with('+'))?,
+            // No id of ours begins like that, and it would be read as one.
+            Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?,
             None => id.raw(),
         };
         let place = digits.parse::<u64>().ok()?.checked_sub(1)?;

@@ -75,6 +75,21 @@ fn invalid_utf8_breaks_one_line() {
 }
 
 #[test]
+fn a_line_with_a_cancel_in_it_is_given_up_wherever_that_stands() {
+    let line =
+        "{\"jsonrpc\":\"2.0\",\"id\":12,\"n\":-1.5e3,\"é\u{1F600}\":\"\\n\\uD83D\\uDE00\",\"t\":[true,null]}";
+    for at in 1..line.len() {
+        let (before, behind) = line.as_bytes().split_at(at);
+        for behind in [&b""[..], behind] {
+            let input = [before, b"\x18", behind, b"\n[1]\n"].concat();
+            for size in [1, 2, 3, 7, 1000] {
+                assert_eq!(lines(128, &input, size), ["broken GivenUp", "[1]"], "at {at} by {size}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_line_may_fill_the_buffer_and_not_be_longer() {
     let rx = 40;
     for length in 30..60 {

@@ -6,7 +6,7 @@ use crate::client::Progress;
 use crate::fault::Fault;
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Kind, ScanErrorKind, Str};
+use crate::json::{Decimal, Json, Kind, Str};
 use crate::line::Content;
 use crate::methods;
 use crate::outcome::Lost;
@@ -97,7 +97,7 @@ impl Asking for Asker {
                 (bytes, Lost::TooLong)
             }
             Content::Broken(error, envelope)
-                if error.kind == ScanErrorKind::TooDeep && envelope.looks_like_response() =>
+                if error.kind.leaves_members() && envelope.looks_like_response() =>
             {
                 (bytes.get(envelope.id?.range())?, Lost::Invalid)
             }
@@ -226,8 +226,8 @@ impl Core<'_> {
     /// The request with this id, in flight or not. Some clients answer with the digits in a string.
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
         let digits = match id.string() {
-            // A plus would be read as a number, too.
-            Some(text) => text.as_str().filter(|text| !text.starts_with('+'))?,
+            // No id of ours begins like that, and it would be read as one.
+            Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?,
             None => id.raw(),
         };
         let place = digits.parse::<u64>().ok()?.checked_sub(1)?;

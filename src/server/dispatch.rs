@@ -126,19 +126,23 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
     }
     Received::Fault(match content {
         Content::Message(_) | Content::Truncated => Fault::Truncated,
-        Content::Broken(error, envelope) if error.kind == ScanErrorKind::TooDeep => {
-            let fault = Fault::TooDeep { limit: core.info.limits.depth.min(DEPTH_LIMIT) };
-            match rpc::classify(&envelope, bytes) {
-                Class::Request { id, .. } | Class::Invalid { id: Some(id), answerable: true, .. } => {
-                    core.refuse(bytes.get(id.range()), stream, fault)
+        Content::Broken(error, envelope) => {
+            let fault = match error.kind {
+                ScanErrorKind::TooDeep => Fault::TooDeep { limit: core.info.limits.depth.min(DEPTH_LIMIT) },
+                _ => Fault::NotJson(error),
+            };
+            let class = error.kind.leaves_members().then(|| rpc::classify(&envelope, bytes));
+            let id = match class {
+                Some(Class::Request { id, .. } | Class::Invalid { id: Some(id), answerable: true, .. }) => {
+                    Some(id)
                 }
-                Class::Invalid { answerable: true, .. } => core.refuse(None, stream, fault),
-                _ => fault,
-            }
+                Some(Class::Invalid { answerable: true, .. }) if error.kind == ScanErrorKind::TooDeep => None,
+                // What looks like a response is never answered, or two that answer each other's errors never end.
+                None if !envelope.looks_like_response() => None,
+                _ => return Received::Fault(fault),
+            };
+            core.refuse(id.and_then(|id| bytes.get(id.range())), stream, fault)
         }
-        // What looks like a response is never answered, or two that answer each other's errors never end.
-        Content::Broken(error, envelope) if envelope.looks_like_response() => Fault::NotJson(error),
-        Content::Broken(error, _) => core.refuse(None, stream, Fault::NotJson(error)),
         Content::TooLong { envelope, id_fits } => {
             let fault = Fault::LineTooLong { limit: core.line_limit };
             if envelope.looks_like_response() || is_notification(&envelope) {

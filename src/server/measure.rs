@@ -64,6 +64,7 @@ impl Core<'_> {
 mod tests {
     use super::*;
     use crate::fault::Fault;
+    use crate::json::{ScanError, ScanErrorKind};
     use std::format;
 
     #[test]
@@ -72,6 +73,7 @@ mod tests {
         let faults = [
             Fault::LineTooLong { limit },
             Fault::TooDeep { limit: 128 },
+            Fault::NotJson(ScanError { kind: ScanErrorKind::GivenUp, at: limit }),
             Fault::NotInitialized,
             Fault::AlreadyInitialized,
             Fault::DuplicateId,

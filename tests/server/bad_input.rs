@@ -56,6 +56,27 @@ fn a_line_that_is_no_message_costs_one_error_and_nothing_else() {
 }
 
 #[test]
+fn a_line_that_is_given_up_is_answered_if_it_is_a_request_whose_id_had_come() {
+    let line = r#"{"jsonrpc":"2.0","id":12,"method":"ping","params":{"text":"xyz"}}"#;
+    // It is a request when `method` is there, and its id is whole when something stands behind it.
+    let known = line.find("\"ping").unwrap();
+    for at in [1, 20, 23, known - 1, known, known + 3, known + 5, line.len() - 4, line.len() - 1] {
+        let (before, behind) = line.split_at(at);
+        let error = if at >= known { "12 -32700" } else { "" };
+        check_lines(&session(), &[(&format!("{before}\u{18}{behind}"), error, "NotJson")]);
+    }
+    for line in [
+        "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":12\u{18}3}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":{\"a\":1},\u{18}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\u{18}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\",\u{18}",
+        "[1\u{18}",
+    ] {
+        check_lines(&session(), &[(line, "", "NotJson")]);
+    }
+}
+
+#[test]
 fn an_id_is_a_string_or_an_integer_and_is_echoed_as_it_was_written() {
     for id in ["null", "1.5", "1.0", "1e3", "{}", "[1]", "true"] {
         session().check(&format!("> call {id} ping\n< error - -32600 …\n! fault InvalidId\n{ALIVE}"));

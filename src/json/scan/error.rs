@@ -22,6 +22,9 @@ pub enum ScanErrorKind {
     TooDeep,
     /// The text ends too early.
     Incomplete,
+    /// Said of lines only: whoever sent or carried it has lost a part of it, and put the byte `CAN` (0x18) there. See
+    /// [`Receive::filled`](crate::Receive::filled).
+    GivenUp,
 }
 
 /// Why a text is not one JSON value within the bounds.
@@ -31,6 +34,13 @@ pub struct ScanError {
     pub kind: ScanErrorKind,
     /// The byte it was seen at, counted from the start of the text.
     pub at: usize,
+}
+
+impl ScanErrorKind {
+    /// Whether the members of the message that were found are as they were sent.
+    pub(crate) fn leaves_members(self) -> bool {
+        matches!(self, ScanErrorKind::TooDeep | ScanErrorKind::GivenUp)
+    }
 }
 
 impl fmt::Display for ScanError {
@@ -43,6 +53,7 @@ impl fmt::Display for ScanError {
             ScanErrorKind::Control => "control character in a string",
             ScanErrorKind::TooDeep => "nested too deep",
             ScanErrorKind::Incomplete => "unexpected end of text",
+            ScanErrorKind::GivenUp => "given up on its way",
         })?;
         write!(formatter, " at byte {}", Digits::of(self.at))
     }

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Drives a board in QEMU through the example `serial_bridge`, with the official Python SDK of this interpreter.
+
+    bridge_client.py BRIDGE IMAGE
+
+The board is started once, its UART is a pseudo-terminal. Bridge after bridge is killed in the middle of things, then the
+SDK drives the board in each way it can talk, each time with a bridge of its own. Prints what it checked, and stops at the
+first thing that is not as it should be: exit code 1 and a line that starts with FAILED.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import pathlib
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+
+from python_client import (
+    HANDSHAKE, SDK, STATELESS, WITNESS, Failed, Problems, Sdk1, Sdk2, expect, identity, ok, refused, text_of,
+)
+
+QEMU = pathlib.Path(__file__).parents[2] / "examples" / "firmware" / "boards" / "qemu"  # it knows the board of each image
+RUN_LIMIT = 60  # seconds for one whole run
+KILLS = 20
+META = {
+    "io.modelcontextprotocol/protocolVersion": STATELESS,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+@contextlib.contextmanager
+def board(image):
+    """Starts the board, and gives the path of its port."""
+    process = subprocess.Popen(
+        [QEMU, image, "-serial", "pty"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        said, path = "", None
+        while path is None:
+            if not select.select([process.stdout], [], [], 10)[0]:
+                raise Failed(f"QEMU does not say where its port is: {said}")
+            line = process.stdout.readline()
+            if not line:
+                raise Failed(f"QEMU has ended: {said}")
+            said += line
+            path = re.search(r"(/dev/\S+)", line)
+        port = path.group(1)
+        # QEMU looks once a second whether anybody has opened the port: somebody always has.
+        held = os.open(port, os.O_RDWR | os.O_NOCTTY)
+        try:
+            time.sleep(1.5)
+            yield port
+        finally:
+            os.close(held)
+    finally:
+        process.kill()
+        process.wait()
+
+
+class Bridge:
+    """A bridge that is spoken with line by line."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.heard = b""
+
+    def write(self, text):
+        self.process.stdin.write(text.encode())
+        self.process.stdin.flush()
+
+    def says(self, **message):
+        self.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+
+    def hears(self):
+        while b"\n" not in self.heard:
+            if not select.select([self.process.stdout], [], [], 10)[0]:
+                raise Failed("the board does not answer")
+            piece = os.read(self.process.stdout.fileno(), 4096)
+            if not piece:
+                raise Failed("the bridge has ended")
+            self.heard += piece
+        line, self.heard = self.heard.split(b"\n", 1)
+        return json.loads(line)
+
+    def answer_to(self, number):
+        """It is the next message with an id; before the first one, nothing at all comes."""
+        message = self.hears()
+        while number > 0 and "method" in message:
+            message = self.hears()
+        expect(f"id of the answer in {message}", message.get("id"), number)
+        if "result" not in message:
+            raise Failed(f"an error instead of a result: {message}")
+        return message["result"]
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def killed(command, round):
+    """One client that dies in the middle of a call and of a line, with ids that the one before used, too."""
+    stateless = round % 2
+    meta = META if stateless else {}
+    bridge = Bridge(command)
+    try:
+        if stateless:
+            bridge.says(id=0, method="server/discover", params={"_meta": meta})
+        else:
+            client = {"name": "c", "version": "1"}
+            params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+            bridge.says(id=0, method="initialize", params=params)
+        bridge.answer_to(0)
+        if not stateless:
+            bridge.says(method="notifications/initialized")
+        bridge.says(id=1, method="tools/call", params={"name": "led_set", "arguments": {"on": True}, "_meta": meta})
+        expect("isError of led_set", bridge.answer_to(1).get("isError", False), False)
+        params = {"name": "self_test", "arguments": {}, "_meta": {**meta, "progressToken": 2}}
+        bridge.says(id=2, method="tools/call", params=params)
+        if round % 4 < 2:
+            while bridge.hears().get("method") != "notifications/progress":
+                pass
+        bridge.write('{"jsonrpc":"2.0","id":3,"method":"tools/ca')
+        time.sleep(round * 0.005)
+    finally:
+        bridge.kill()
+
+
+async def listing(peer):
+    tools = await peer.tools()
+    expect("tools", {"led_set", "self_test"} - tools.keys(), set())
+    ok(f"lists {', '.join(sorted(tools))}")
+
+
+async def calls(peer):
+    for number in range(50):
+        _, _, is_error = await peer.call("led_set", {"on": number % 2 == 0}, timeout=10)
+        expect("isError of led_set", bool(is_error), False)
+    ok("50 calls in a row")
+    for name, arguments in (("led_set", {"on": "yes"}), ("led_set", {})):
+        code = await refused(peer, name, arguments)
+        if code not in (None, -32602):
+            raise Failed(f"{name} {arguments}: error code {code} is neither -32602 nor isError")
+    expect("error code of an unknown tool", await refused(peer, "no_such_tool", {}), -32602)
+    ok("bad arguments and unknown tools are refused")
+
+
+async def progress(peer):
+    steps = []
+
+    async def on_progress(value, total, message):
+        steps.append(value)
+
+    content, _, _ = await peer.call("self_test", {}, timeout=20, progress=on_progress)
+    expect("self_test", text_of(content), "all is well")
+    if len(steps) < 5 or steps != sorted(set(steps)):
+        raise Failed(f"progress must come and increase, got {steps}")
+    ok(f"self_test reports progress that increases ({len(steps)} times)")
+
+
+async def run(command, mode):
+    version = mode if mode in HANDSHAKE else STATELESS
+    problems = Problems()
+    logging.getLogger().handlers = [problems]
+    with tempfile.TemporaryDirectory() as folder:
+        witness = pathlib.Path(folder, "ended")
+        command = ["/bin/sh", "-c", WITNESS, str(witness), *command]
+        async with asyncio.timeout(RUN_LIMIT):
+            async with (Sdk1 if SDK.startswith("1.") else Sdk2)(command, mode, problems) as peer:
+                await identity(peer, version)
+                await listing(peer)
+                await calls(peer)
+                await progress(peer)
+                if version != STATELESS:
+                    await peer.ping()
+                    ok("ping is answered")
+        notes = [path.read_text().strip() for path in witness.parent.glob("ended.*")]
+        expect("exit code of the bridge after its input closed (none: it had to be killed)", notes, ["0"])
+        problems.none()
+
+
+def main():
+    warnings.simplefilter("ignore")
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    bridge, image = sys.argv[1:]
+    label = f"python mcp {SDK}, {pathlib.Path(image).name} in QEMU"
+    # Whatever hangs where no limit reaches ends all the same.
+    watchdog = threading.Timer(300, lambda: (print(f"FAILED {label}: it hangs", flush=True), os._exit(1)))
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        with board(image) as port:
+            command = [bridge, port]
+            print(label)
+            for round in range(KILLS):
+                killed(command, round)
+            ok(f"{KILLS} clients that were killed, each found the board as new")
+            for mode in HANDSHAKE if SDK.startswith("1.") else [*HANDSHAKE, "auto", STATELESS]:
+                label = f"{label.split(' | ')[0]} | {mode}"
+                print(label)
+                asyncio.run(run(command, mode))
+    except Exception as error:
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        print(f"FAILED {label}: {error if isinstance(error, Failed) else repr(error)}")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+# For scripts that need packages of Python or Node: sourced, with `here` and `work` set.
+
+# A folder named after the content of the file that says what is in it; `fill FOLDER` runs if it is not complete yet.
+installed() {
+    local name=$1 listing=$2 fill=$3 key folder
+    key=$(cat "$here/$listing" <(python3 --version) <(node --version 2>&1) | sha256sum | cut -c1-12)
+    folder=$work/$name-$key
+    if [[ ! -e $folder/.complete ]]; then
+        rm -rf "$folder"
+        mkdir -p "$folder"
+        "$fill" "$folder" "$here/$listing" >&2
+        touch "$folder/.complete"
+    fi
+    echo "$folder"
+}
+python_packages() { python3 -m venv "$1" && "$1/bin/pip" install --quiet --requirement "$2"; }
+node_packages() { cp "$here/package.json" "$2" "$1" && (cd "$1" && npm ci --ignore-scripts --no-audit --no-fund); }

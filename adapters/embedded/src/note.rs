@@ -1,0 +1,32 @@
+//! What is told to a log, if there is one: faults of the link, and changes of its state.
+
+use embedded_io::ErrorKind;
+
+#[cfg(all(feature = "defmt", not(feature = "log")))]
+macro_rules! say { ($level:ident, $($what:tt)*) => { defmt::$level!($($what)*) }; }
+#[cfg(all(feature = "log", not(feature = "defmt")))]
+macro_rules! say { ($level:ident, $($what:tt)*) => { log::$level!($($what)*) }; }
+#[cfg(all(feature = "log", feature = "defmt"))]
+macro_rules! say { ($level:ident, $($what:tt)*) => {{ defmt::$level!($($what)*); log::$level!($($what)*) }}; }
+#[cfg(not(any(feature = "log", feature = "defmt")))]
+macro_rules! say { ($level:ident, $text:literal $(, $value:expr)?) => {{ $(_ = $value;)? }}; }
+
+pub(crate) fn broken(kind: ErrorKind) {
+    say!(warn, "mcp: bytes were lost on their way in ({:?}); the line is given up", kind);
+}
+
+pub(crate) fn not_written(kind: ErrorKind) {
+    say!(warn, "mcp: nothing could be written ({:?}); it will be tried again", kind);
+}
+
+pub(crate) fn lost(kind: ErrorKind) {
+    say!(warn, "mcp: the link is gone ({:?})", kind);
+}
+
+pub(crate) fn new_session() {
+    say!(info, "mcp: the peer begins a new session");
+}
+
+pub(crate) fn closed() {
+    say!(info, "mcp: the connection is over");
+}

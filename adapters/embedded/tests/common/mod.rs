@@ -1,0 +1,225 @@
+//! A wire made of lists: what arrives is a script, what is sent is kept.
+#![allow(dead_code, reason = "every test uses a part of it")]
+
+use std::collections::VecDeque;
+
+use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write, WriteReady};
+use mcp_proto::server::{Event, ServerInfo, Slot, Tool, Tools};
+use mcp_proto::{Fault, Millis, Server, Ticket};
+use mcp_proto_embedded::Step;
+
+/// What happens on the line next.
+#[derive(Debug, Clone)]
+pub(crate) enum On {
+    Bytes(Vec<u8>),
+    /// Nothing is there when somebody looks.
+    Quiet,
+    Error(ErrorKind),
+    End,
+}
+
+/// A UART whose driver hands out at most `reads` bytes at once and takes at most `writes`.
+pub(crate) struct Uart {
+    pub(crate) script: VecDeque<On>,
+    pub(crate) sent: Vec<u8>,
+    pub(crate) reads: usize,
+    pub(crate) writes: usize,
+    /// Writing is refused every other time.
+    pub(crate) moody: bool,
+    pub(crate) refuses: bool,
+    /// The next writes fail.
+    pub(crate) write_errors: VecDeque<ErrorKind>,
+    pub(crate) flushed: usize,
+    /// The most that was handed over at once.
+    pub(crate) largest: usize,
+}
+
+impl Uart {
+    pub(crate) fn new(script: impl IntoIterator<Item = On>) -> Uart {
+        Uart {
+            script: script.into_iter().collect(),
+            sent: Vec::new(),
+            reads: usize::MAX,
+            writes: usize::MAX,
+            moody: false,
+            refuses: false,
+            write_errors: VecDeque::new(),
+            flushed: 0,
+            largest: 0,
+        }
+    }
+
+    pub(crate) fn text(bytes: &str) -> Uart {
+        Uart::new([On::Bytes(bytes.into())])
+    }
+
+    pub(crate) fn sent(&self) -> String {
+        String::from_utf8(self.sent.clone()).unwrap()
+    }
+}
+
+impl ErrorType for Uart {
+    type Error = ErrorKind;
+}
+
+impl ReadReady for Uart {
+    fn read_ready(&mut self) -> Result<bool, ErrorKind> {
+        match self.script.front() {
+            Some(On::Quiet) => {
+                self.script.pop_front();
+                Ok(false)
+            }
+            None => Ok(false),
+            Some(_) => Ok(true),
+        }
+    }
+}
+
+impl Read for Uart {
+    fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind> {
+        assert!(!space.is_empty(), "nobody reads into nothing");
+        match self.script.front_mut() {
+            Some(On::Bytes(bytes)) => {
+                let n = bytes.len().min(space.len()).min(self.reads);
+                space[..n].copy_from_slice(&bytes[..n]);
+                bytes.drain(..n);
+                if bytes.is_empty() {
+                    self.script.pop_front();
+                }
+                Ok(n)
+            }
+            Some(On::Error(kind)) => {
+                let kind = *kind;
+                self.script.pop_front();
+                Err(kind)
+            }
+            Some(On::End) => Ok(0),
+            Some(On::Quiet) => {
+                self.script.pop_front();
+                Err(ErrorKind::TimedOut)
+            }
+            None => Err(ErrorKind::TimedOut),
+        }
+    }
+}
+
+impl WriteReady for Uart {
+    fn write_ready(&mut self) -> Result<bool, ErrorKind> {
+        self.refuses = self.moody && !self.refuses;
+        Ok(!self.refuses)
+    }
+}
+
+impl Write for Uart {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        assert!(!bytes.is_empty(), "nobody writes nothing");
+        if let Some(kind) = self.write_errors.pop_front() {
+            return Err(kind);
+        }
+        self.largest = self.largest.max(bytes.len());
+        let n = bytes.len().min(self.writes);
+        self.sent.extend_from_slice(&bytes[..n]);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> Result<(), ErrorKind> {
+        self.flushed = self.sent.len();
+        Ok(())
+    }
+}
+
+pub(crate) static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}"), Tool::new("slow", "{}")]);
+pub(crate) static INFO: ServerInfo = ServerInfo::new("board", "1.0.0").features(&[&TOOLS]);
+
+pub(crate) const INITIALIZE: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"#,
+    r#""clientInfo":{"name":"c","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n"
+);
+pub(crate) const WELCOME: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"#,
+    r#""serverInfo":{"name":"board","version":"1.0.0"}}}"#,
+    "\n"
+);
+
+pub(crate) fn ping(id: u32) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")
+}
+
+pub(crate) fn pong(id: u32) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n")
+}
+
+pub(crate) fn call(id: u32, tool: &str) -> String {
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\"}}}}\n"
+    )
+}
+
+pub(crate) fn answer(id: u32, text: &str) -> String {
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}\n"
+    )
+}
+
+/// What a host with two tools has heard.
+#[derive(Default)]
+pub(crate) struct Host {
+    pub(crate) slow: Option<Ticket>,
+    pub(crate) calls: Vec<String>,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) now: u64,
+}
+
+impl Host {
+    /// Deals with a step. `false`: the connection is over, or nothing is left to do.
+    pub(crate) fn hear(&mut self, step: Step, server: &mut Server<'_>) -> bool {
+        match step {
+            Step::Event => self.event(server),
+            Step::Moved => {}
+            Step::Idle(_) => return false,
+            Step::NewSession => {
+                server.reset();
+                self.slow = None;
+                self.steps.push(step);
+            }
+            step => {
+                self.steps.push(step);
+                return step != Step::Closed;
+            }
+        }
+        true
+    }
+
+    fn event(&mut self, server: &mut Server<'_>) {
+        match server.event() {
+            Some(Event::Call(call)) => {
+                self.calls.push(call.name().to_string());
+                match call.name() {
+                    "slow" => match call.defer(None) {
+                        Ok(ticket) => self.slow = Some(ticket),
+                        Err(call) => call.busy(),
+                    },
+                    _ => call.text("Hello!"),
+                }
+            }
+            Some(Event::Fault(fault)) => self.faults.push(fault),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn now(&self) -> Millis {
+        Millis(self.now)
+    }
+}
+
+/// A server on buffers of that size.
+pub(crate) fn with_server<T>(rx: usize, tx: usize, run: impl FnOnce(&mut Server<'_>) -> T) -> T {
+    let (mut rx, mut tx) = (vec![0; rx], vec![0; tx]);
+    let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 256]);
+    let server = Server::new(&INFO, &mut rx[..], &mut tx[..]).unwrap();
+    run(&mut server.in_flight(&mut slots, &mut text).unwrap())
+}

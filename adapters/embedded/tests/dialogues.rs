@@ -1,0 +1,105 @@
+//! Every dialogue of `adapters/dialogues` over the pump, polled and blocking: with peers that are slow, stop reading, or
+//! leave.
+#![cfg(unix)]
+
+use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use embedded_io::{ErrorKind, ErrorType, Read, Write};
+use mcp_proto::Millis;
+use mcp_proto_dialogues::{Subject, partner};
+use mcp_proto_embedded::{Link, Pump, Step};
+
+/// A socket that never blocks, or not for long.
+struct Socket(UnixStream);
+
+fn kind(error: &io::Error) -> ErrorKind {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ErrorKind::TimedOut,
+        io::ErrorKind::Interrupted => ErrorKind::TimedOut,
+        io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
+        _ => ErrorKind::ConnectionReset,
+    }
+}
+
+impl ErrorType for Socket {
+    type Error = ErrorKind;
+}
+
+impl Read for Socket {
+    fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind> {
+        self.0.read(space).map_err(|error| kind(&error))
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        self.0.write(bytes).map_err(|error| kind(&error))
+    }
+
+    fn flush(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+}
+
+/// The same for who never waits.
+struct Polled(Socket);
+
+impl Link for Polled {
+    fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+        match self.0.read(space) {
+            Err(ErrorKind::TimedOut) => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        match self.0.write(bytes) {
+            Err(ErrorKind::TimedOut) => Ok(0),
+            written => written,
+        }
+    }
+}
+
+fn polled(subject: &mut Subject<'static>, stream: UnixStream) {
+    stream.set_nonblocking(true).unwrap();
+    let (start, mut pump) = (Instant::now(), Pump::new());
+    let mut link = Polled(Socket(stream.try_clone().unwrap()));
+    loop {
+        let now = Millis(start.elapsed().as_millis() as u64);
+        match pump.step(subject.machine(), &mut link, now) {
+            Step::Event => subject.event(),
+            Step::Closed => break,
+            Step::Idle(_) => std::thread::sleep(Duration::from_micros(100)),
+            _ => {}
+        }
+    }
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+fn blocking(subject: &mut Subject<'static>, stream: UnixStream) {
+    stream.set_read_timeout(Some(Duration::from_millis(3))).unwrap();
+    let (start, mut pump) = (Instant::now(), Pump::new());
+    let mut link = Socket(stream.try_clone().unwrap());
+    let mut now = || Millis(start.elapsed().as_millis() as u64);
+    loop {
+        match pump.run(subject.machine(), &mut link, &mut now) {
+            Step::Event => subject.event(),
+            Step::Closed => break,
+            _ => {}
+        }
+    }
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+#[test]
+fn every_dialogue_is_the_same_over_a_pump_that_is_polled() {
+    partner::all_over(polled);
+}
+
+#[test]
+fn every_dialogue_is_the_same_over_a_pump_that_blocks() {
+    partner::all_over(blocking);
+}

@@ -1,0 +1,279 @@
+//! Async links: an executor of a few lines, futures that are dropped at every poll, and both directions at once.
+
+mod common;
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
+use embedded_io::{ErrorKind, ErrorType};
+use mcp_proto::client::{self, ClientInfo, Connect, Options};
+use mcp_proto::server::Slot;
+use mcp_proto::{Client, Millis, Server};
+use mcp_proto_embedded::{Pump, SESSION_MARK, Step, Timer};
+
+/// One half of a [`Uart`] that needs `delay` polls for everything it does. A future that is dropped has done nothing.
+struct Half<'u> {
+    uart: &'u RefCell<Uart>,
+    delay: u32,
+    /// Takes and gives nothing while this is set.
+    stuck: &'u Cell<bool>,
+}
+
+async fn later(polls: u32) {
+    let mut left = polls;
+    poll_fn(|_| {
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        left -= 1;
+        Poll::Pending
+    })
+    .await;
+}
+
+impl ErrorType for Half<'_> {
+    type Error = ErrorKind;
+}
+
+impl embedded_io_async::Read for Half<'_> {
+    async fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind> {
+        later(self.delay).await;
+        poll_fn(|_| match embedded_io::Read::read(&mut *self.uart.borrow_mut(), space) {
+            Err(ErrorKind::TimedOut) => Poll::Pending,
+            done => Poll::Ready(done),
+        })
+        .await
+    }
+}
+
+impl embedded_io_async::Write for Half<'_> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        later(self.delay).await;
+        poll_fn(|_| if self.stuck.get() { Poll::Pending } else { Poll::Ready(()) }).await;
+        embedded_io::Write::write(&mut *self.uart.borrow_mut(), bytes)
+    }
+
+    async fn flush(&mut self) -> Result<(), ErrorKind> {
+        later(self.delay).await;
+        embedded_io::Write::flush(&mut *self.uart.borrow_mut())
+    }
+}
+
+/// A clock that stands still until somebody moves it.
+#[derive(Clone, Copy)]
+struct Hand<'c>(&'c Cell<u64>);
+
+impl Timer for Hand<'_> {
+    fn now(&mut self) -> Millis {
+        Millis(self.0.get())
+    }
+
+    async fn until(&mut self, at: Millis) {
+        poll_fn(|_| if self.0.get() >= at.0 { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+}
+
+/// Polls a future so many times at most, then drops it.
+fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    (0..times).find_map(|_| match future.as_mut().poll(&mut context) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    })
+}
+
+/// Runs a server; each future gets as many polls as the numbers say, in turn. Ends when nothing happens any more.
+fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, Host) {
+    let uart = RefCell::new(uart);
+    let (stuck, time) = (Cell::new(false), Cell::new(0));
+    let host = with_server(512, 1024, |server| {
+        let (mut pump, mut host) = (Pump::new().session_mark(SESSION_MARK), Host::default());
+        let (mut input, mut output) =
+            (Half { uart: &uart, delay, stuck: &stuck }, Half { uart: &uart, delay, stuck: &stuck });
+        let mut idle = 0;
+        for polls in polls.iter().cycle() {
+            let step =
+                poll(pump.wait(server, &mut input, &mut output, &mut Hand(&time)), (delay + 1).max(*polls));
+            idle = if step.is_some() { 0 } else { idle + 1 };
+            assert!(!matches!(step, Some(Step::Moved | Step::Idle(_))), "nobody has to hear of that");
+            if step.is_some_and(|step| !host.hear(step, server)) || idle > 200 {
+                break;
+            }
+        }
+        host
+    });
+    (uart.into_inner(), host)
+}
+
+#[test]
+fn nothing_is_lost_whenever_the_future_is_dropped() {
+    let input = [INITIALIZE, &ping(1), &call(2, "hello"), &ping(3)].concat();
+    let output = [WELCOME, &pong(1), &answer(2, "Hello!"), &pong(3)].concat();
+    for reads in [1, 3, 64, 1000] {
+        for writes in [1, 10, 1000] {
+            for delay in [0, 1, 5] {
+                // A future that is always dropped before its driver is ready gets nowhere: it has one poll more than that.
+                for polls in [&[1][..], &[2], &[1, 2, 3, 5, 8], &[7, 1], &[1000]] {
+                    let uart = Uart { reads, writes, ..Uart::text(&input) };
+                    let (uart, host) = serve(uart, delay, polls);
+                    assert_eq!(uart.sent(), output, "{reads} {writes} {delay} {polls:?}");
+                    assert_eq!(uart.flushed, output.len(), "{reads} {writes} {delay} {polls:?}");
+                    assert_eq!((host.faults.len(), host.steps.len()), (0, 0));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_and_sessions_are_those_of_steps() {
+    let (before, behind) = (&ping(1)[..30], &ping(1)[30..]);
+    let script = [
+        On::Bytes([INITIALIZE, before].concat().into()),
+        On::Error(ErrorKind::Other),
+        On::Bytes([behind, &ping(2)].concat().into()),
+        On::Bytes(vec![b'x', SESSION_MARK]),
+        On::Bytes([INITIALIZE, &ping(3)].concat().into()),
+        On::Error(ErrorKind::ConnectionReset),
+    ];
+    for (delay, polls) in [(0, 1), (0, 3), (3, 4), (3, 100)] {
+        let mut uart = Uart::new(script.clone());
+        uart.write_errors.push_back(ErrorKind::Other);
+        let (uart, host) = serve(uart, delay, &[polls]);
+        let broken = Step::LineBroken(ErrorKind::Other);
+        let lost = Step::LinkLost(ErrorKind::ConnectionReset);
+        let mut steps = host.steps;
+        // Which of the two directions is quicker does not matter.
+        let failed = steps.iter().position(|step| *step == Step::NotWritten(ErrorKind::Other)).unwrap();
+        steps.remove(failed);
+        assert_eq!(steps, [broken, Step::NewSession, lost, Step::Closed]);
+        assert_eq!(uart.sent(), [WELCOME, &pong(2), WELCOME, &pong(3)].concat());
+    }
+    let (_, host) = serve(Uart { writes: 0, ..Uart::text(INITIALIZE) }, 0, &[1]);
+    assert_eq!(host.steps, [Step::LinkLost(ErrorKind::WriteZero), Step::Closed]);
+    let (uart, host) =
+        serve(Uart::new([On::Bytes([INITIALIZE, &ping(1)].concat().into()), On::End]), 0, &[1]);
+    assert_eq!((host.steps, uart.flushed), (vec![Step::Closed], [WELCOME, &pong(1)].concat().len()));
+}
+
+#[test]
+fn what_comes_in_is_heard_while_nothing_goes_out_and_time_passes_meanwhile() {
+    let cancel =
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n";
+    let input = [INITIALIZE, &call(1, "slow"), &ping(2), cancel, &call(3, "slow")].concat();
+    let uart = RefCell::new(Uart { reads: 20, ..Uart::text(&input) });
+    let (stuck, time) = (Cell::new(true), Cell::new(0));
+    let (mut rx, mut tx, mut slots, mut text) = ([0; 512], [0; 2048], [Slot::EMPTY; 2], [0; 256]);
+    let server = Server::new(&common::INFO, &mut rx, &mut tx).unwrap().reply_room(400).unwrap();
+    let server = &mut server.in_flight(&mut slots, &mut text).unwrap();
+    let (mut pump, mut host) = (Pump::new(), Host::default());
+    let half = || Half { uart: &uart, delay: 0, stuck: &stuck };
+    let (mut rx, mut tx) = (half(), half());
+    while let Some(step) = poll(pump.wait(server, &mut rx, &mut tx, &mut Hand(&time)), 3) {
+        host.hear(step, server);
+    }
+    // Both calls came in, and the first was cancelled: nothing had gone out.
+    assert_eq!((host.calls.len(), server.deferred(), uart.borrow().sent.len()), (2, 1, 0));
+    {
+        // The time comes while it waits.
+        let mut clock = Hand(&time);
+        let mut wait = pin!(pump.wait(server, &mut rx, &mut tx, &mut clock));
+        assert_eq!(poll(wait.as_mut(), 3), None);
+        time.set(1_000_000);
+        assert_eq!(poll(wait, 1), Some(Step::Event), "the second call has taken too long");
+    }
+    host.hear(Step::Event, server);
+    stuck.set(false);
+    while let Some(step) = poll(pump.wait(server, &mut rx, &mut tx, &mut Hand(&time)), 3) {
+        host.hear(step, server);
+    }
+    let sent = uart.borrow().sent();
+    assert!(sent.starts_with(&[WELCOME, &pong(2)].concat()), "{sent}");
+    assert!(sent.contains(r#""id":3,"error""#) && !sent.contains(r#""id":1,"#), "{sent}");
+}
+
+/// A pipe of a few bytes.
+struct Pipe(RefCell<VecDeque<u8>>, usize);
+
+impl ErrorType for &Pipe {
+    type Error = ErrorKind;
+}
+
+impl embedded_io_async::Read for &Pipe {
+    async fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind> {
+        poll_fn(|_| {
+            let mut held = self.0.borrow_mut();
+            let n = held.len().min(space.len());
+            space.iter_mut().zip(held.drain(..n)).for_each(|(place, byte)| *place = byte);
+            if n > 0 { Poll::Ready(Ok(n)) } else { Poll::Pending }
+        })
+        .await
+    }
+}
+
+impl embedded_io_async::Write for &Pipe {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        poll_fn(|_| {
+            let mut held = self.0.borrow_mut();
+            let n = bytes.len().min(self.1 - held.len());
+            held.extend(&bytes[..n]);
+            if n > 0 { Poll::Ready(Ok(n)) } else { Poll::Pending }
+        })
+        .await
+    }
+
+    async fn flush(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_client_and_a_server_speak_with_each_other_in_both_eras() {
+    for connect in [Connect::Handshake, Connect::Stateless] {
+        for width in [1, 2, 10, 100] {
+            let (up, down) = (Pipe(RefCell::default(), width), Pipe(RefCell::default(), width));
+            let time = Cell::new(0);
+            let info = ClientInfo::new("c", "1").connect(connect);
+            let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+            let (mut slots, mut text) = ([client::Slot::EMPTY; 4], [0; 256]);
+            let mut client = Client::new(&info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text);
+            let (mut clients, mut servers) = (Pump::new(), Pump::new());
+            let (mut host, mut answers) = (Host::default(), 0);
+            with_server(1024, 1024, |server| {
+                while answers < 3 {
+                    // Each is dropped after a poll or two, whatever it was waiting for.
+                    match poll(clients.wait(&mut client, &mut &down, &mut &up, &mut Hand(&time)), 2) {
+                        Some(Step::Event) => answers += asks(&mut client),
+                        step => assert_eq!(step, None),
+                    }
+                    let step = poll(servers.wait(server, &mut &up, &mut &down, &mut Hand(&time)), 1);
+                    assert!(step.is_none_or(|step| host.hear(step, server)));
+                }
+            });
+            assert_eq!(host.calls, ["hello"; 3]);
+        }
+    }
+}
+
+/// Calls three tools once it is connected; how many answers have come.
+fn asks(client: &mut Client<'_>) -> usize {
+    match client.event() {
+        Some(client::Event::Connected(_)) => {
+            for _ in 0..3 {
+                client.call_json("hello", "{}", Options::DEFAULT).unwrap();
+            }
+        }
+        Some(client::Event::Finished(end)) => {
+            let result = end.tool_result().unwrap();
+            assert!(result.text().unwrap() == "Hello!");
+            return 1;
+        }
+        _ => {}
+    }
+    0
+}

@@ -1,0 +1,44 @@
+//! The requests of the client that the board has not answered yet: while there are any, its end may wait a moment.
+
+use std::collections::HashSet;
+
+use mcp_proto::rpc::{Message, MessageKind};
+
+/// By the text of their ids.
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    ids: HashSet<String>,
+}
+
+impl Flight {
+    /// A line of the client's.
+    pub(crate) fn sent(&mut self, line: &[u8]) {
+        let Ok(message) = Message::parse(line) else { return };
+        let method = message.method().and_then(|method| method.string());
+        let is = |name: &str| method.is_some_and(|method| method == *name);
+        match message.kind() {
+            // A subscription is never answered before it ends.
+            MessageKind::Request if !is("subscriptions/listen") => {
+                self.ids.extend(message.id().map(|id| id.raw().to_owned()));
+            }
+            MessageKind::Notification if is("notifications/cancelled") => {
+                if let Some(id) = message.params().and_then(|params| params.get("requestId")) {
+                    self.ids.remove(id.raw());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A line of the board's.
+    pub(crate) fn received(&mut self, line: &[u8]) {
+        let Ok(message) = Message::parse(line) else { return };
+        if let (MessageKind::Response, Some(id)) = (message.kind(), message.id()) {
+            self.ids.remove(id.raw());
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+}

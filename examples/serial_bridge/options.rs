@@ -1,0 +1,83 @@
+//! The command line.
+
+use std::time::Duration;
+
+pub(crate) const USAGE: &str = "\
+usage: serial_bridge PORT [OPTION...]
+
+PORT is a serial port, such as /dev/ttyACM0 or COM3, or tcp:HOST:PORT.
+
+  --baud RATE   bits per second of the serial port (115200)
+  --settle MS   how long the board may take to answer a ping before the client may speak; what it sends until then is
+                thrown away (5000; 0: neither)
+  --no-break    do not send a break to begin with
+  --no-mark     send an empty line where a session begins and ends, instead of the byte 0x04 and a line break
+  --grace MS    how long the board may take to answer what is in flight when the client has left (1500)
+  --help        show this";
+
+/// What is at the other end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Address {
+    Serial(String),
+    /// `HOST:PORT`.
+    Tcp(String),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) address: Address,
+    pub(crate) baud: u32,
+    pub(crate) settle: Duration,
+    pub(crate) sends_break: bool,
+    pub(crate) mark: bool,
+    pub(crate) grace: Duration,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Bridge(Options),
+    Help,
+}
+
+impl Options {
+    pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
+        let mut address = None;
+        let mut options = Options {
+            address: Address::Serial(String::new()),
+            baud: 115_200,
+            settle: Duration::from_millis(5000),
+            sends_break: true,
+            mark: true,
+            grace: Duration::from_millis(1500),
+        };
+        while let Some(word) = words.next() {
+            let mut number = || {
+                let value = words.next().ok_or(format!("{word} needs a number"))?;
+                value.parse::<u32>().map_err(|_| format!("{word} needs a number, not {value}"))
+            };
+            match word.as_str() {
+                "--help" | "-h" => return Ok(Wanted::Help),
+                "--baud" => options.baud = number()?,
+                "--settle" => options.settle = Duration::from_millis(number()?.into()),
+                "--grace" => options.grace = Duration::from_millis(number()?.into()),
+                "--no-break" => options.sends_break = false,
+                "--no-mark" => options.mark = false,
+                option if option.starts_with('-') => return Err(format!("{option} is no option")),
+                _ if address.is_some() => return Err(format!("{word} is one port too many")),
+                _ => address = Some(Address::of(word)?),
+            }
+        }
+        options.address = address.ok_or("which port?")?;
+        Ok(Wanted::Bridge(options))
+    }
+}
+
+impl Address {
+    fn of(word: String) -> Result<Address, String> {
+        match word.strip_prefix("tcp:") {
+            None => Ok(Address::Serial(word)),
+            Some(host) if host.contains(':') => Ok(Address::Tcp(host.into())),
+            Some(_) => Err(format!("{word} has no port number: tcp:HOST:PORT is expected")),
+        }
+    }
+}
