@@ -134,14 +134,15 @@ impl<'i> Serve<'i> {
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
         let pool = Pool::new(self.settings.workers);
+        // They are waited for when all else is over, and the client has seen the end of the output.
+        let _workers = pool.end_on_drop();
         let mut settings = self.settings;
         settings.workers = settings.workers.saturating_add(self.waiting);
         let places = settings.workers;
         let mut server = settings.server()?;
         let mut pump = Pump::new(input, output)?;
         let desk = Desk::new(pump.wake(), places, Some(thread::current().id()));
-        // However this ends, the workers hear of it, and are waited for then.
-        let _workers = pool.end_on_drop();
+        // However this ends, the workers hear of it.
         let _end = desk.end_on_drop();
         let _hearer = self.stop.map(|stop| {
             let desk = Arc::clone(&desk);

@@ -50,7 +50,9 @@ impl Stop {
     }
 
     /// Ends the servers: nothing new is accepted or begun. What runs may be finished within this time; then it is answered
-    /// with an error. Used once more, the last time counts.
+    /// with an error. This comes back at once; the servers return when all is done, three seconds after that time at the
+    /// most: clients have two of them to read the last answers, and workers one to notice that they are cancelled. Used
+    /// once more, the last time counts.
     pub fn within(&self, time: Duration) {
         let mut state = lock(&self.state);
         let now = Instant::now();
