@@ -2,6 +2,9 @@
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
+use core::cell::Cell;
+
+use crate::json::FAST;
 
 /// A buffer for one direction of a connection: a slice that the caller lends, or (feature `alloc`) a `Vec` that
 /// grows to a limit and shrinks again when it is idle.
@@ -24,6 +27,8 @@ enum Store<'b> {
     Grown {
         bytes: Vec<u8>,
         limit: usize,
+        /// The most of it that was used since it was empty.
+        used: usize,
         /// How many times in a row it was emptied having used little of its size.
         calm: u8,
     },
@@ -43,7 +48,7 @@ impl<'b> Buffer<'b> {
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown(limit: usize) -> Buffer<'static> {
-        Buffer { store: Store::Grown { bytes: Vec::new(), limit, calm: 0 } }
+        Buffer { store: Store::Grown { bytes: Vec::new(), limit, used: 0, calm: 0 } }
     }
 
     /// The most bytes that it can hold.
@@ -99,13 +104,23 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Says that the buffer is empty after `used` of its bytes had been in use: one that is much larger than what
-    /// it is used for gives memory back.
+    /// Says that so much of it is in use.
+    pub(crate) fn note(&mut self, used: usize) {
+        match &mut self.store {
+            Store::Lent(_) => _ = used,
+            #[cfg(feature = "alloc")]
+            Store::Grown { used: most, .. } => *most = used.max(*most),
+        }
+    }
+
+    /// Says that the buffer is empty after `used` of its bytes had been in use, or what was noted before: one that is much
+    /// larger than what it is used for gives memory back.
     pub(crate) fn settle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
             #[cfg(feature = "alloc")]
-            Store::Grown { bytes, calm, .. } => {
+            Store::Grown { bytes, used: most, calm, .. } => {
+                let used = used.max(core::mem::take(most));
                 if bytes.len() <= FLOOR || used > bytes.len() / 4 {
                     *calm = 0;
                     return;
@@ -197,10 +212,30 @@ pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Moves everything from byte `by` on to the front. All that moves does so here: the one place where the compiler
-/// has to see that `copy_within` stays in bounds.
+/// Where a byte stands first.
+pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
+    if FAST { memchr::memchr(byte, bytes) } else { bytes.iter().position(|at| *at == byte) }
+}
+
+/// Moves everything from byte `by` on to the front.
 pub(crate) fn shift(bytes: &mut [u8], by: usize) {
-    if by <= bytes.len() {
-        bytes.copy_within(by.., 0);
+    move_down(bytes, by, 0, usize::MAX);
+}
+
+/// Moves `length` bytes from `from` down to `to`, as far as there are so many. All that moves does so here: the one
+/// place where the compiler has to see that `copy_within` stays in bounds. On bare metal it is a loop: what is linked
+/// for `copy_within` there is 1.3 KiB.
+pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize) {
+    let end = from.saturating_add(length).min(bytes.len());
+    if FAST {
+        if to <= from && from <= end {
+            bytes.copy_within(from..end, to);
+        }
+        return;
+    }
+    let bytes = Cell::from_mut(bytes).as_slice_of_cells();
+    let (Some(target), Some(source)) = (bytes.get(to..), bytes.get(from..end)) else { return };
+    for (place, byte) in target.iter().zip(source) {
+        place.set(byte.get());
     }
 }

@@ -1,9 +1,7 @@
 //! Whose fault: [`Fault`] for what the peer did (already dealt with) or a handler forgot, [`Misuse`] and
 //! [`NotNow`] for what the host asked for and cannot have.
 
-use core::fmt;
-
-use crate::json::{Decimal, Digits, ScanError};
+use crate::json::{ScanError, Text, prints};
 use crate::rpc::code;
 
 /// Something went wrong and was dealt with. The connection goes on.
@@ -92,8 +90,8 @@ pub enum Fault {
     MalformedResponse,
     /// An error that belongs to no request: the peer could not read something that was sent.
     ErrorWithoutId {
-        /// The code of that error; 0 if it was not an integer.
-        code: i64,
+        /// The code of that error; 0 if it was not an integer, or none that fits.
+        code: i32,
     },
     /// A cancellation of a request that is not in flight.
     UnknownCancel,
@@ -180,22 +178,21 @@ impl Fault {
         )
     }
 
-    /// The sentence without its numbers: what an error on the wire says.
-    pub(crate) fn message(&self) -> &'static str {
+    /// What is wrong, in the error that the peer gets for it.
+    fn said(&self) -> &'static str {
         match self {
-            Fault::NotJson(_) => "Parse error: the message is not valid JSON",
-            Fault::LineTooLong { .. } => "Invalid request: the message is longer than this receiver can take",
-            Fault::TooDeep { .. } => "Invalid request: the message is nested too deeply",
-            Fault::Truncated => "the input ended in the middle of a message",
-            Fault::Batch => "Invalid request: batches are not supported",
-            Fault::EmptyBatch => "Invalid request: the batch is empty",
-            Fault::BatchTooLarge { .. } => "Invalid request: the batch has too many requests",
-            Fault::NotAnObject => "Invalid request: a message is a JSON object",
-            Fault::WrongJsonRpcVersion => "Invalid request: `jsonrpc` must be \"2.0\"",
-            Fault::InvalidId => "Invalid request: `id` must be a string or an integer",
-            Fault::IdTooLong { .. } => "Invalid request: `id` is too long",
-            Fault::DuplicateId => "Invalid request: a request with this id is still in flight",
-            Fault::InvalidMethod => "Invalid request: `method` must be a string",
+            Fault::NotJson(_) => "the message is not valid JSON",
+            Fault::LineTooLong { .. } => "the message is longer than this receiver can take",
+            Fault::TooDeep { .. } => "the message is nested too deeply",
+            Fault::Batch => "batches are not supported",
+            Fault::EmptyBatch => "the batch is empty",
+            Fault::BatchTooLarge { .. } => "the batch has too many requests",
+            Fault::NotAnObject => "a message is a JSON object",
+            Fault::WrongJsonRpcVersion => "`jsonrpc` must be \"2.0\"",
+            Fault::InvalidId => "`id` must be a string or an integer",
+            Fault::IdTooLong { .. } => "`id` is too long",
+            Fault::DuplicateId => "a request with this id is still in flight",
+            Fault::InvalidMethod => "`method` must be a string",
             Fault::UnknownMethod => "Method not found",
             Fault::InvalidParams => "Invalid params",
             Fault::UnknownTool => "Unknown tool",
@@ -204,11 +201,36 @@ impl Fault {
             Fault::MissingClientCapability => "Missing required client capability",
             Fault::TooManyWatched { .. } => "Too many resources are watched",
             Fault::BadCursor => "Invalid params: unknown cursor",
-            Fault::NotInitialized => "Invalid request: send `initialize` first",
-            Fault::AlreadyInitialized => "Invalid request: the session is already initialized",
+            Fault::NotInitialized => "send `initialize` first",
+            Fault::AlreadyInitialized => "the session is already initialized",
             Fault::UnsupportedRevision => "Unsupported protocol version",
             Fault::TooManyInFlight { .. } => "Too many requests in flight",
-            Fault::ShuttingDown => "Invalid request: the receiver is shutting down",
+            Fault::ShuttingDown => "the receiver is shutting down",
+            Fault::Unanswered => "the request was not answered",
+            Fault::TookTooLong => "the request was not finished in time",
+            Fault::ReplyTooLarge { .. } => "the answer is too large",
+            Fault::InvalidReply => "the answer is not valid JSON",
+            Fault::NoRoundTrip => "the request cannot be answered with what it needs",
+            _ => "",
+        }
+    }
+
+    /// The sentence without its numbers, which an error on the wire says: what kind of error it is, and what is wrong.
+    pub(crate) fn message(&self) -> (&'static str, &'static str) {
+        let kind = match self.code() {
+            _ if matches!(self, Fault::TooManyInFlight { .. } | Fault::TooManyWatched { .. }) => "",
+            Some(code::PARSE_ERROR) => "Parse error: ",
+            Some(code::INVALID_REQUEST) => "Invalid request: ",
+            Some(code::INTERNAL_ERROR) => "Internal error: ",
+            _ => "",
+        };
+        (kind, self.said())
+    }
+
+    /// What has happened that the peer does not hear of.
+    fn unsaid(&self) -> &'static str {
+        match self {
+            Fault::Truncated => "the input ended in the middle of a message",
             Fault::UnknownResponse => "a response to no request in flight",
             Fault::MalformedResponse => "a response needs either a result or an error",
             Fault::ErrorWithoutId { .. } => "the peer reported an error without saying for which request",
@@ -219,34 +241,28 @@ impl Fault {
             Fault::Muted => {
                 "too many invalid messages in a row; no more are answered until a valid one comes"
             }
-            Fault::Unanswered => "Internal error: the request was not answered",
-            Fault::TookTooLong => "Internal error: the request was not finished in time",
-            Fault::ReplyTooLarge { .. } => "Internal error: the answer is too large",
-            Fault::InvalidReply => "Internal error: the answer is not valid JSON",
-            Fault::NoRoundTrip => "Internal error: the request cannot be answered with what it needs",
             Fault::EntriesLeftOut { .. } => "entries of a list are too large for any page and were left out",
+            _ => "",
         }
     }
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.message())?;
+impl Text for Fault {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        (self.message(), self.unsaid()).pieces(put);
         match self {
-            Fault::NotJson(error) => write!(f, ": {error}"),
+            Fault::NotJson(error) => (": ", error).pieces(put),
             Fault::LineTooLong { limit } | Fault::IdTooLong { limit } | Fault::ReplyTooLarge { limit } => {
-                write!(f, " (at most {} bytes)", Digits::of(*limit))
+                (" (at most ", *limit, " bytes)").pieces(put);
             }
-            Fault::TooDeep { limit } => write!(f, " (at most {} levels)", Digits(u64::from(*limit))),
+            Fault::TooDeep { limit } => (" (at most ", *limit, " levels)").pieces(put),
             Fault::TooManyInFlight { limit } | Fault::BatchTooLarge { limit } => {
-                write!(f, " (at most {})", Digits::of(*limit))
+                (" (at most ", *limit, ")").pieces(put);
             }
-            Fault::TooManyWatched { limit } => {
-                write!(f, " (their URIs have at most {} bytes)", Digits::of(*limit))
-            }
-            Fault::ErrorWithoutId { code } => write!(f, " (code {})", Decimal::from(*code)),
-            Fault::EntriesLeftOut { count } => write!(f, " ({})", Digits::of(*count)),
-            _ => Ok(()),
+            Fault::TooManyWatched { limit } => (" (their URIs have at most ", *limit, " bytes)").pieces(put),
+            Fault::ErrorWithoutId { code } => (" (code ", *code, ")").pieces(put),
+            Fault::EntriesLeftOut { count } => (" (", *count, ")").pieces(put),
+            _ => {}
         }
     }
 }
@@ -304,34 +320,37 @@ pub enum Misuse {
     NoRevision,
 }
 
-impl fmt::Display for Misuse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Text for Misuse {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
         match self {
             Misuse::TxTooSmall { needed } => {
-                write!(f, "the transmit buffer is too small: it needs {needed} bytes for the largest message")
+                ("the transmit buffer is too small: it needs ", *needed, " bytes for the largest message")
+                    .pieces(put);
             }
             Misuse::RxTooSmall { needed } => {
-                write!(f, "the receive buffer is too small: it needs at least {needed} bytes")
+                ("the receive buffer is too small: it needs at least ", *needed, " bytes").pieces(put);
             }
             Misuse::TextTooSmall { needed } => {
-                write!(f, "the text for requests in flight is too small: it needs {needed} bytes")
+                ("the text for requests in flight is too small: it needs ", *needed, " bytes").pieces(put);
             }
             Misuse::InvalidJson { entry, error } => {
-                write!(f, "the JSON of catalogue entry {entry} is not valid: {error}")
+                ("the JSON of catalogue entry ", *entry, " is not valid: ", error).pieces(put);
             }
             Misuse::NotAnObject { entry } => {
-                write!(f, "a schema or `_meta` of catalogue entry {entry} is not a JSON object")
+                ("a schema or `_meta` of catalogue entry ", *entry, " is not a JSON object").pieces(put);
             }
             Misuse::InvalidTemplate { entry } => {
-                write!(f, "the URI template of catalogue entry {entry} is not valid: braces go around names")
+                let why = " is not valid: braces go around names";
+                ("the URI template of catalogue entry ", *entry, why).pieces(put);
             }
             Misuse::DuplicateName { entry } => {
-                write!(f, "catalogue entry {entry} has the name of an earlier one")
+                ("catalogue entry ", *entry, " has the name of an earlier one").pieces(put);
             }
             Misuse::InvalidName { entry } => {
-                write!(f, "catalogue entry {entry} has an invalid name: `com.example/name` would be one")
+                let why = " has an invalid name: `com.example/name` would be one";
+                ("catalogue entry ", *entry, why).pieces(put);
             }
-            Misuse::NoRevision => f.write_str("no protocol revision is enabled"),
+            Misuse::NoRevision => put("no protocol revision is enabled"),
         }
     }
 }
@@ -358,9 +377,9 @@ pub enum NotNow {
     NotWanted,
 }
 
-impl fmt::Display for NotNow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Text for NotNow {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(match self {
             NotNow::Busy => "no room to write to yet",
             NotNow::Gone => "the request has ended",
             NotNow::Full => "as many requests are in flight as there can be",
@@ -368,8 +387,10 @@ impl fmt::Display for NotNow {
             NotNow::Unwritable => "it is too large to be sent, or not valid JSON",
             NotNow::Unsupported => "the peer does not support it",
             NotNow::NotWanted => "the request did not ask for it",
-        })
+        });
     }
 }
 
 impl core::error::Error for NotNow {}
+
+prints!(Fault, Misuse, NotNow);

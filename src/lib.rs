@@ -28,6 +28,7 @@ extern crate std;
 
 mod buffer;
 pub mod client;
+mod divide;
 mod fault;
 mod frame;
 mod inflight;
@@ -53,7 +54,7 @@ pub use client::Client;
 pub use fault::{Fault, Misuse, NotNow};
 pub use frame::{BelongsTo, Frame, FrameKind, StreamId};
 pub use inflight::Ticket;
-pub use json::Decimal;
+pub use json::{Decimal, Text};
 pub use keepalive::Pings;
 pub use lifecycle::State;
 pub use machine::{Action, Io, Machine, Next, Receive, Transmit};

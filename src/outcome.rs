@@ -1,7 +1,7 @@
 //! How a request of our own has ended, in either role.
 
 use crate::client::OpenUrl;
-use crate::json::{Json, Kind, Str};
+use crate::json::{Json, Kind, Str, Text, prints};
 use crate::rpc::code;
 use crate::version::Era;
 
@@ -45,9 +45,9 @@ pub enum Lost {
     TooManyRounds,
 }
 
-impl core::fmt::Display for Lost {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
+impl Text for Lost {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(match self {
             Lost::TimedOut => "no answer in time",
             Lost::Closed => "the connection is over",
             Lost::Ended => "the server has ended it",
@@ -57,7 +57,7 @@ impl core::fmt::Display for Lost {
             Lost::CursorTooLong => "a cursor of the list is too long to be kept",
             Lost::StateTooLong => "the state of the request, or its `_meta`, is too long to be kept",
             Lost::TooManyRounds => "the server has asked for input too often",
-        })
+        });
     }
 }
 
@@ -157,14 +157,16 @@ impl<'a> RpcError<'a> {
     }
 }
 
-impl core::fmt::Display for RpcError<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl Text for RpcError<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
         match self.message() {
-            Some(message) => write!(f, "{message} ({})", self.code()),
-            None => write!(f, "error {}", self.code()),
+            Some(message) => (message, " (", self.code(), ")").pieces(put),
+            None => ("error ", self.code()).pieces(put),
         }
     }
 }
+
+prints!(Lost, RpcError<'_>);
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,6 @@
 //! Protocol revisions and eras, and sets of them.
 
-use core::fmt;
-
-use crate::json::Str;
+use crate::json::{Str, Text, prints};
 
 /// A revision of the protocol, oldest first, so that `>=` asks "does it have what came with that one?".
 ///
@@ -83,11 +81,13 @@ impl Revision {
     }
 }
 
-impl fmt::Display for Revision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+impl Text for Revision {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(self.as_str());
     }
 }
+
+prints!(Revision);
 
 /// A set of revisions: which ones a machine speaks, or which ones have a method.
 ///
@@ -147,13 +147,20 @@ impl Revisions {
 
     /// The revisions of the set, newest first: the order in which they are offered.
     pub fn newest_first(self) -> impl Iterator<Item = Revision> {
-        Revision::ALL.into_iter().rev().filter(move |revision| self.contains(*revision))
+        let mut left = self;
+        core::iter::from_fn(move || left.take_latest())
+    }
+
+    fn take_latest(&mut self) -> Option<Revision> {
+        let latest = Revision::ALL.into_iter().rev().find(|revision| self.contains(*revision))?;
+        self.0 &= !latest.bit();
+        Some(latest)
     }
 
     /// The newest revision of the set.
     #[must_use]
-    pub fn latest(self) -> Option<Revision> {
-        self.newest_first().next()
+    pub fn latest(mut self) -> Option<Revision> {
+        self.take_latest()
     }
 }
 

@@ -115,10 +115,10 @@ fn arguments_that_do_not_fit_are_answered_and_the_field_is_named() {
     for (arguments, why) in [
         ("{}", "missing field `name`"),
         (r#"{"name":"a","percent":101}"#, "`percent`: expected an integer from 0 to 100"),
-        (r#"{"name":"a","percent":256}"#, "`percent`: invalid value: integer `256`, expected u8"),
+        (r#"{"name":"a","percent":256}"#, "`percent`: expected u8, found 256"),
         (r#"{"name":"a","name":"b"}"#, "duplicate field `name`"),
         (r#"{"name":"a","level":1}"#, "unknown field `level`, expected one of `name`, `percent`, `then`"),
-        (r#"{"name":"a","then":[]}"#, "`then`: invalid type: an array, expected an object"),
+        (r#"{"name":"a","then":[]}"#, "`then`: expected an object, found []"),
         (r#"{"name":"a","then":{}}"#, "`then`: missing field `what`"),
         (
             r#"{"name":"a","then":{"what":7}}"#,
@@ -132,7 +132,7 @@ fn arguments_that_do_not_fit_are_answered_and_the_field_is_named() {
         (r#"{"name":"a","then":{"what":"off","what":"off"}}"#, "`then`: duplicate field `what`"),
         (
             r#"{"name":"a","then":{"seconds":[1,-1],"what":"fade"}}"#,
-            "`then.seconds[1]`: invalid value: integer `-1`, expected u16",
+            "`then.seconds[1]`: expected u16, found -1",
         ),
     ] {
         let escaped = why.replace('"', "\\\"");

@@ -39,11 +39,14 @@ pub(crate) fn read(read: ReadResource<'_>, world: &World) {
             read.contents(|contents| contents.blob(uri, Some("image/png"), PNG));
         }
         // The media type is the one of the template.
-        (_, Some(id), _) => read.text(serde_json::json!({
-            "id": id,
-            "templateTest": true,
-            "data": format!("Data for ID: {id}"),
-        })),
+        (_, Some(id), _) => read.text(
+            serde_json::json!({
+                "id": id,
+                "templateTest": true,
+                "data": format!("Data for ID: {id}"),
+            })
+            .to_string(),
+        ),
         _ => read.not_found(),
     }
 }

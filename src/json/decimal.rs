@@ -1,7 +1,12 @@
 //! Decimal numbers without floating point: progress, priority, temperature.
 
+use super::pieces::{Text, prints};
+use crate::divide::divide;
 use core::cmp::Ordering;
 use core::fmt;
+
+mod rank;
+pub(crate) use rank::Rank;
 
 /// A decimal number: a mantissa of 63 bits and a sign, and a power of ten. `1.0` equals `1`, and `-0` is `0`.
 ///
@@ -18,9 +23,6 @@ pub struct Decimal {
     mantissa: i64,
     exponent: i16,
 }
-
-/// The longest text: a sign, a zero, a point, seven zeros and 19 digits; or the digits, `e` and an exponent.
-const LONGEST: usize = 32;
 
 /// Zero.
 impl Default for Decimal {
@@ -39,13 +41,13 @@ impl Decimal {
         if mantissa == 0 {
             return Decimal::ZERO;
         }
-        let (mut mantissa, mut exponent) = (mantissa, exponent);
-        while mantissa % 10 == 0
+        let (mut magnitude, mut exponent) = (mantissa.unsigned_abs(), exponent);
+        while let (tenth, 0) = divide(magnitude, 10)
             && let Some(next) = exponent.checked_add(1)
         {
-            mantissa /= 10;
-            exponent = next;
+            (magnitude, exponent) = (tenth, next);
         }
+        let mantissa = if mantissa < 0 { 0i64.wrapping_sub_unsigned(magnitude) } else { magnitude as i64 };
         Decimal { mantissa, exponent }
     }
 
@@ -102,59 +104,29 @@ impl Decimal {
     pub const fn exponent(self) -> i16 {
         self.exponent
     }
+}
 
-    /// The number as JSON writes it.
-    pub(crate) fn text(self) -> DecimalText {
+/// The number as JSON writes it.
+impl Text for Decimal {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        if self.mantissa < 0 {
+            put("-");
+        }
         let mut buffer = [0; 20];
         let digits = digits(self.mantissa.unsigned_abs(), &mut buffer);
-        let mut text = DecimalText { bytes: [0; LONGEST], length: 0 };
-        if self.mantissa < 0 {
-            text.push(b"-");
-        }
         // How many digits stand before the point.
         let whole = i32::from(self.exponent).saturating_add(digits.len() as i32);
-        match whole {
-            _ if self.exponent >= 0 && whole <= 19 => {
-                text.push(digits);
-                (0..self.exponent).for_each(|_| text.push(b"0"));
-            }
-            1..=19 if self.exponent < 0 => {
-                let (before, after) = digits.split_at_checked(whole as usize).unwrap_or((digits, b""));
-                text.push(before);
-                text.push(b".");
-                text.push(after);
-            }
-            -6..=0 => {
-                text.push(b"0.");
-                (whole..0).for_each(|_| text.push(b"0"));
-                text.push(digits);
-            }
-            _ => {
-                text.push(digits);
-                text.push(if self.exponent < 0 { b"e-" } else { b"e" });
-                let mut buffer = [0; 20];
-                text.push(self::digits(u64::from(self.exponent.unsigned_abs()), &mut buffer));
-            }
+        if !(-6..=19).contains(&whole) {
+            return (digits, "e", self.exponent).pieces(put);
         }
-        text
-    }
-}
-
-/// A number written out.
-pub(crate) struct DecimalText {
-    bytes: [u8; LONGEST],
-    length: usize,
-}
-
-impl DecimalText {
-    fn push(&mut self, more: &[u8]) {
-        let free = self.bytes.iter_mut().skip(self.length);
-        free.zip(more).for_each(|(place, byte)| *place = *byte);
-        self.length = self.length.saturating_add(more.len()).min(LONGEST);
-    }
-
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
+        let (before, after) = digits.split_at_checked(whole.max(0) as usize).unwrap_or((digits, ""));
+        put(if before.is_empty() { "0" } else { before });
+        (0..self.exponent).for_each(|_| put("0"));
+        if !after.is_empty() {
+            put(".");
+            (whole..0).for_each(|_| put("0"));
+            put(after);
+        }
     }
 }
 
@@ -201,34 +173,28 @@ fn power(digits: &[u8]) -> Option<i64> {
 }
 
 /// The decimal digits of `value`, at the end of `buffer`: no formatting machinery is linked for it.
-pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
+pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &str {
     let mut rest = value;
     let mut start = buffer.len();
     for place in buffer.iter_mut().rev() {
-        *place = b'0' | (rest % 10) as u8;
-        rest /= 10;
+        let digit;
+        (rest, digit) = divide(rest, 10);
+        *place = b'0' | digit as u8;
         start = start.wrapping_sub(1);
         if rest == 0 {
             break;
         }
     }
-    buffer.get(start..).unwrap_or_default()
+    core::str::from_utf8(buffer.get(start..).unwrap_or_default()).unwrap_or_default()
 }
 
-/// An integer to be printed. What the machine says by itself needs no other: a host that prints no integers does not
-/// link the formatting machinery for them, which is larger than all of this.
+/// An integer as a text.
 #[derive(Clone, Copy)]
 pub(crate) struct Digits(pub(crate) u64);
 
-impl Digits {
-    pub(crate) fn of(count: usize) -> Digits {
-        Digits(count as u64)
-    }
-}
-
-impl fmt::Display for Digits {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(core::str::from_utf8(digits(self.0, &mut [0; 20])).unwrap_or_default())
+impl Text for Digits {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(digits(self.0, &mut [0; 20]));
     }
 }
 
@@ -237,8 +203,8 @@ impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
         let sign = self.mantissa.signum();
         match sign.cmp(&other.mantissa.signum()) {
-            Ordering::Equal if sign < 0 => magnitude(other).cmp(&magnitude(self)),
-            Ordering::Equal => magnitude(self).cmp(&magnitude(other)),
+            Ordering::Equal if sign < 0 => compare(other, self),
+            Ordering::Equal => compare(self, other),
             order => order,
         }
     }
@@ -250,19 +216,18 @@ impl PartialOrd for Decimal {
     }
 }
 
-/// Where the first digit stands, and 19 digits from there: these compare like the numbers without their signs.
-fn magnitude(decimal: &Decimal) -> (i32, u64) {
-    let digits = decimal.mantissa.unsigned_abs();
-    let Some(most) = digits.checked_ilog10() else { return (i32::MIN, 0) };
-    let scale = 10u64.checked_pow(18u32.saturating_sub(most)).unwrap_or(1);
-    (i32::from(decimal.exponent).saturating_add(most as i32), digits.wrapping_mul(scale))
+/// The order without the signs: by where the first digit stands, then digit by digit. (Zeros at the end, which would
+/// spoil that, are only where the exponent is as large as it can be.)
+fn compare(left: &Decimal, right: &Decimal) -> Ordering {
+    let place =
+        |decimal: &Decimal, digits: &str| i32::from(decimal.exponent).saturating_add(digits.len() as i32);
+    let (mut buffer, mut other) = ([0; 20], [0; 20]);
+    let left_digits = digits(left.mantissa.unsigned_abs(), &mut buffer);
+    let right_digits = digits(right.mantissa.unsigned_abs(), &mut other);
+    place(left, left_digits).cmp(&place(right, right_digits)).then_with(|| left_digits.cmp(right_digits))
 }
 
-impl fmt::Display for Decimal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(core::str::from_utf8(self.text().as_bytes()).unwrap_or_default())
-    }
-}
+prints!(Decimal);
 
 /// The same as the number.
 impl fmt::Debug for Decimal {
@@ -287,7 +252,7 @@ impl From<u64> for Decimal {
     fn from(value: u64) -> Decimal {
         match i64::try_from(value) {
             Ok(value) => Decimal::new(value, 0),
-            Err(_) => Decimal::new((value / 10) as i64, 1),
+            Err(_) => Decimal::new(divide(value, 10).0 as i64, 1),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! It is our own because the small ones panic where a value's `Serialize` reports an error or a key is no string, and
 //! because this way nothing is buffered twice and a measuring writer can count.
 
+use super::pieces::{Text, prints};
 use super::write::Writer;
 use core::fmt;
 use serde::ser::{self, Serialize, Serializer};
@@ -18,14 +19,16 @@ pub enum EncodeError {
     Invalid,
 }
 
-impl fmt::Display for EncodeError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
+impl Text for EncodeError {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(match self {
             EncodeError::TooLong => "the value does not fit",
             EncodeError::Invalid => "the value has no JSON form",
-        })
+        });
     }
 }
+
+prints!(EncodeError);
 
 impl core::error::Error for EncodeError {}
 
@@ -71,7 +74,7 @@ impl<'w, 'a> Encoder<'w, 'a> {
 
     /// What no own digits are for.
     fn number(self, text: fmt::Arguments<'_>) -> Result<(), EncodeError> {
-        self.0.number_from(text);
+        self.0.number_from(&text);
         Ok(())
     }
 }
@@ -250,7 +253,7 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Done {
-        self.0.display(&value);
+        self.0.display(&format_args!("{value}"));
         Ok(())
     }
 }
@@ -375,7 +378,7 @@ impl Serializer for KeyEncoder<'_, '_> {
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Done {
-        self.0.display(&value);
+        self.0.display(&format_args!("{value}"));
         Ok(())
     }
 

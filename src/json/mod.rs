@@ -18,6 +18,7 @@ pub(crate) mod decimal;
 #[cfg(feature = "serde")]
 mod encode;
 mod path;
+mod pieces;
 pub(crate) mod scan;
 mod swar;
 pub(crate) mod text;
@@ -30,19 +31,21 @@ mod walk;
 pub(crate) mod write;
 
 pub use decimal::Decimal;
-pub(crate) use decimal::Digits;
+pub(crate) use decimal::Rank;
 #[cfg(feature = "serde")]
 pub use encode::EncodeError;
 pub use path::{AccessError, At};
+pub use pieces::Text;
+pub(crate) use pieces::{print, prints};
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
+pub(crate) use swar::FAST;
 pub(crate) use text::decode_in_place as decode_text_in_place;
 pub use text::{Chars, Str, TooShort};
 #[cfg(all(feature = "serde", feature = "alloc"))]
 pub use to_string::to_string;
 #[cfg(feature = "serde")]
-pub(crate) use typed::decode_arguments;
-#[cfg(feature = "serde")]
 pub use typed::{TypedError, decode_in_place};
+pub(crate) use view::magnitude;
 pub use view::{Elements, Json, Kind, Members};
 pub(crate) use walk::next_value;
 pub use write::{Mark, Writer};

@@ -1,5 +1,6 @@
 //! Typed access to members, with errors that name the path: "`motor[2].speed`: expected an integer, found a string".
 
+use super::pieces::{Text, prints};
 use super::text::Str;
 use super::view::{Json, Kind};
 use core::fmt;
@@ -252,35 +253,34 @@ impl AccessError<'_> {
     }
 }
 
-impl fmt::Display for Path<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Text for Path<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let mut first = true;
         if self.is_cut() {
-            formatter.write_str("…")?;
+            put("…");
             first = false;
         }
         for step in self.steps.iter().take(usize::from(self.length)) {
             match step {
-                Step::Name(name) if first => formatter.write_str(name)?,
-                Step::Name(name) => write!(formatter, ".{name}")?,
-                Step::Index(index) => write!(formatter, "[{index}]")?,
+                Step::Name(name) if first => put(name),
+                Step::Name(name) => (".", name).pieces(put),
+                Step::Index(index) => ("[", *index, "]").pieces(put),
             }
             first = false;
         }
-        Ok(())
     }
 }
 
-impl fmt::Display for AccessError<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Text for AccessError<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
         if self.path.length == 0 {
-            formatter.write_str("the value")?;
+            put("the value");
         } else {
-            write!(formatter, "`{}`", self.path)?;
+            ("`", &self.path, "`").pieces(put);
         }
         let (expected, found) = match self.problem {
-            Problem::Missing => return formatter.write_str(" is missing"),
-            Problem::Range => return formatter.write_str(": the integer is out of range"),
+            Problem::Missing => return put(" is missing"),
+            Problem::Range => return put(": the integer is out of range"),
             Problem::Wrong { expected, found } => (expected, found),
         };
         let expected = match expected {
@@ -292,9 +292,11 @@ impl fmt::Display for AccessError<'_> {
             Expected::Array => "an array",
             Expected::Object => "an object",
         };
-        write!(formatter, ": expected {expected}, found {found}")
+        (": expected ", expected, ", found ", found).pieces(put);
     }
 }
+
+prints!(AccessError<'_>);
 
 /// The same as the message.
 impl fmt::Debug for AccessError<'_> {

@@ -13,12 +13,12 @@ pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
 
 use super::DEPTH_LIMIT;
-use super::walk::after_prefix;
+use super::walk::is_space;
 use number::Digits;
-use text::Partial;
+use text::Inside;
 
 /// What may come next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum State {
     /// A value.
     Value,
@@ -33,34 +33,15 @@ enum State {
     /// A comma or the end of the container; at the top level nothing but white space.
     After,
     /// More of a string.
-    Text(Partial),
+    Text(Inside),
     /// More of a number.
     Number(Digits),
-    /// The next byte of `true`, `false` or `null`.
-    True(u8),
-    False(u8),
-    Null(u8),
+    /// More of `true`, `false` or `null`.
+    Literal,
     /// More of what is nested too deep.
     Deep,
     /// Nothing: the text is wrong.
     Failed(ScanErrorKind),
-}
-
-/// Why a piece was not taken to its end, and how many of its bytes were left then.
-struct Fault {
-    kind: ScanErrorKind,
-    left: usize,
-}
-
-/// What is left of the piece, or what is wrong.
-type Step<'t> = Result<&'t [u8], Fault>;
-
-fn fault<T>(kind: ScanErrorKind, rest: &[u8]) -> Result<T, Fault> {
-    Err(Fault { kind, left: rest.len() })
-}
-
-fn syntax<T>(rest: &[u8]) -> Result<T, Fault> {
-    fault(ScanErrorKind::Syntax, rest)
 }
 
 /// A strict validator that takes a text in pieces and remembers where the members of a JSON-RPC message stand.
@@ -81,36 +62,36 @@ fn syntax<T>(rest: &[u8]) -> Result<T, Fault> {
 /// # Ok::<(), mcp_proto::json::ScanError>(())
 /// ```
 #[derive(Clone, Debug)]
+// In this order: small processors reach a byte with one instruction only if it is among the first 32.
+#[repr(C)]
 pub struct Scanner {
-    /// Start and end of each [`Member`]'s value.
-    members: [Slot; 6],
-    /// A bit per open container, the innermost lowest: set for an object.
-    objects: [u64; 2],
-    /// The end of everything fed so far, counted from the start of the text; after an error where it was seen.
-    position: usize,
-    /// The bracket that was one too many.
-    deep_at: usize,
-    /// The first bytes of a name at depth one, decoded, little endian.
-    name: u64,
-    /// How many containers are open, remembered or not.
-    depth: u32,
-    /// How many bytes of `name` are taken; `NO_NAME` if it can be none of ours.
-    name_length: u8,
+    state: State,
     /// The member whose value is expected or open.
     current: Option<Member>,
     /// Whether the open string is a name.
     in_name: bool,
+    shape: Shape,
     limit: u8,
     too_deep: bool,
-    shape: Shape,
-    state: State,
-}
-
-/// Where a member stands: both `NOWHERE` if it was not seen, the end alone while it is open.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    start: usize,
-    end: usize,
+    /// How many digits or bytes were seen of what was begun.
+    seen: u8,
+    /// What was begun inside a string: a code unit in hexadecimal digits, or the bytes of a UTF-8 sequence; or the bytes of a
+    /// word that are to come. The first byte is the lowest.
+    begun: u32,
+    /// How many bytes of `name` are taken; `NO_NAME` if it can be none of ours.
+    name_length: u8,
+    /// The first bytes of a name at depth one, decoded.
+    name: [u8; 7],
+    /// How many containers are open, remembered or not.
+    depth: u32,
+    /// The end of everything fed so far, counted from the start of the text; after an error where it was seen.
+    position: usize,
+    /// The bracket that was one too many.
+    deep_at: usize,
+    /// A bit per open container, the outermost first: set for an object.
+    objects: [u8; 16],
+    /// Where each [`Member`]'s value stands: both `NOWHERE` if it was not seen, the end alone while it is open.
+    members: [Span; 6],
 }
 
 const NOWHERE: usize = usize::MAX;
@@ -123,19 +104,21 @@ impl Scanner {
     pub const fn new(depth_limit: u8) -> Scanner {
         let limit = if depth_limit > DEPTH_LIMIT { DEPTH_LIMIT } else { depth_limit };
         Scanner {
-            members: [Slot { start: NOWHERE, end: NOWHERE }; 6],
-            objects: [0; 2],
-            position: 0,
-            deep_at: 0,
-            name: 0,
-            depth: 0,
-            name_length: 0,
+            state: State::Value,
             current: None,
             in_name: false,
+            shape: Shape::Other,
             limit,
             too_deep: false,
-            shape: Shape::Other,
-            state: State::Value,
+            seen: 0,
+            begun: 0,
+            name_length: 0,
+            name: [0; 7],
+            depth: 0,
+            position: 0,
+            deep_at: 0,
+            objects: [0; 16],
+            members: [Span { start: NOWHERE, end: NOWHERE }; 6],
         }
     }
 
@@ -153,9 +136,27 @@ impl Scanner {
             return;
         }
         self.position = self.position.wrapping_add(bytes.len());
-        if let Err(fault) = self.tokens(bytes) {
-            self.position = self.position.wrapping_sub(fault.left);
-            self.state = State::Failed(fault.kind);
+        let mut rest = bytes;
+        while let [byte, tail @ ..] = rest {
+            rest = match self.state {
+                State::FirstName | State::Name => match byte {
+                    b'"' => self.members(tail),
+                    b'}' if matches!(self.state, State::FirstName) => self.close(tail),
+                    _ => self.space(*byte, rest, tail),
+                },
+                State::Colon if *byte == b':' => {
+                    self.state = State::Value;
+                    tail
+                }
+                State::Colon => self.space(*byte, rest, tail),
+                State::Value | State::FirstValue => self.value(*byte, rest, tail),
+                State::After => self.after(*byte, rest, tail),
+                State::Text(_) => self.text(rest),
+                State::Number(digits) => self.number(digits, rest),
+                State::Literal => self.literal(rest),
+                State::Deep => self.deep(rest),
+                State::Failed(_) => return,
+            };
         }
     }
 
@@ -165,18 +166,13 @@ impl Scanner {
     ///
     /// The first thing that is wrong; of texts that are wrong only in being too deep, where the limit was passed.
     pub fn finish(&mut self) -> Result<Envelope, ScanError> {
-        let complete = match self.state {
-            State::After => self.depth == 0,
-            State::Number(digits) => self.depth == 0 && digits.may_end(),
-            _ => false,
-        };
-        let empty = self.depth == 0 && self.state == State::Value;
         let error = match self.state {
             State::Failed(kind) => Some((kind, self.position)),
             _ if self.too_deep => Some((ScanErrorKind::TooDeep, self.deep_at)),
-            _ if empty => Some((ScanErrorKind::Empty, self.position)),
-            _ if !complete => Some((ScanErrorKind::Incomplete, self.position)),
-            _ => None,
+            State::After if self.depth == 0 => None,
+            State::Number(digits) if self.depth == 0 && digits.may_end() => None,
+            State::Value if self.depth == 0 => Some((ScanErrorKind::Empty, self.position)),
+            _ => Some((ScanErrorKind::Incomplete, self.position)),
         };
         if let Some((kind, at)) = error {
             self.state = State::Failed(kind);
@@ -185,6 +181,12 @@ impl Scanner {
         }
         self.state = State::After;
         Ok(self.envelope())
+    }
+
+    /// What [`finish`](Scanner::finish) has found wrong.
+    pub(crate) fn error(&self) -> ScanError {
+        let kind = if let State::Failed(kind) = self.state { kind } else { ScanErrorKind::Empty };
+        ScanError { kind, at: self.position }
     }
 
     /// Where a member's value stands as far as it was seen, at any time, also after an error. A framer that throws a
@@ -219,36 +221,54 @@ impl Scanner {
         }
     }
 
-    /// Takes token after token until the piece is used up.
-    fn tokens(&mut self, mut rest: &[u8]) -> Result<(), Fault> {
-        while let [byte, tail @ ..] = rest {
-            rest = match self.state {
-                State::FirstName | State::Name => match byte {
-                    b'"' => self.members(tail)?,
-                    b'}' if self.state == State::FirstName => self.close(tail),
-                    b' ' | b'\t' | b'\n' | b'\r' => skip_space(tail),
-                    _ => return syntax(rest),
-                },
-                State::Colon => match byte {
-                    b':' => {
-                        self.state = State::Value;
-                        tail
-                    }
-                    b' ' | b'\t' | b'\n' | b'\r' => skip_space(tail),
-                    _ => return syntax(rest),
-                },
-                State::Value | State::FirstValue => self.value(*byte, rest, tail)?,
-                State::After => self.after(*byte, rest, tail)?,
-                State::Text(partial) => self.resume_text(partial, rest)?,
-                State::Number(digits) => self.number(digits, rest)?,
-                State::True(next) => self.literal(b"true", next, rest, State::True)?,
-                State::False(next) => self.literal(b"false", next, rest, State::False)?,
-                State::Null(next) => self.literal(b"null", next, rest, State::Null)?,
-                State::Deep => self.deep(rest)?,
-                State::Failed(_) => return Ok(()),
-            };
+    /// The limit of nesting.
+    pub(crate) fn limit(&self) -> u8 {
+        self.limit
+    }
+
+    /// The text was given up where it is wrong: nothing is left of it that cannot be relied on then.
+    pub(crate) fn give_up(&mut self) {
+        let mut envelope = self.envelope();
+        envelope.cut(self.position);
+        if envelope.id.is_none()
+            && let Some(id) = self.members.get_mut(Member::Id as usize)
+        {
+            *id = Span { start: NOWHERE, end: NOWHERE };
         }
-        Ok(())
+        self.state = State::Failed(ScanErrorKind::GivenUp);
+    }
+
+    /// As if it had scanned the text in which this was found.
+    pub(crate) fn adopt(&mut self, envelope: &Envelope) {
+        let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
+        for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
+            *slot = span.unwrap_or(Span { start: NOWHERE, end: NOWHERE });
+        }
+        (self.shape, self.state) = (shape, State::After);
+    }
+
+    /// Other places than those of the members, kept where these were until the next text. Who needs both would need twice
+    /// the memory.
+    pub(crate) fn set_places(&mut self, places: [Span; 6]) {
+        self.members = places;
+    }
+
+    pub(crate) fn places(&self) -> [Span; 6] {
+        self.members
+    }
+
+    /// Something is wrong at the start of `rest`. Nothing is left to be looked at.
+    #[cold]
+    fn fail<'t>(&mut self, kind: ScanErrorKind, rest: &[u8]) -> &'t [u8] {
+        self.position = self.at(rest);
+        self.state = State::Failed(kind);
+        &[]
+    }
+
+    /// White space, or what has no place here.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn space<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> &'t [u8] {
+        if is_space(byte) { skip_space(tail) } else { self.fail(ScanErrorKind::Syntax, rest) }
     }
 
     /// The position in the text that `rest` of the present piece begins at.
@@ -258,32 +278,35 @@ impl Scanner {
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn value<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> Step<'t> {
-        if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-            return Ok(skip_space(tail));
+    fn value<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> &'t [u8] {
+        if is_space(byte) {
+            return skip_space(tail);
         }
-        if byte == b']' && self.state == State::FirstValue {
-            return Ok(self.close(tail));
+        if byte == b']' && matches!(self.state, State::FirstValue) {
+            return self.close(tail);
         }
         if self.depth <= 1 {
             self.note_start(byte, self.at(rest));
         }
-        match byte {
+        self.state = match byte {
             b'"' => {
                 self.in_name = false;
                 self.name_length = NO_NAME;
-                self.text(tail)
+                State::Text(Inside::Plain)
             }
-            b'{' => Ok(self.open(true, rest, tail)),
-            b'[' => Ok(self.open(false, rest, tail)),
-            b'-' => self.number(Digits::Sign, tail),
-            b'0' => self.number(Digits::Zero, tail),
-            b'1'..=b'9' => self.number(Digits::Whole, tail),
-            b't' => self.literal(b"true", 1, tail, State::True),
-            b'f' => self.literal(b"false", 1, tail, State::False),
-            b'n' => self.literal(b"null", 1, tail, State::Null),
-            _ => syntax(rest),
-        }
+            b'{' | b'[' => {
+                self.open(byte == b'{', rest);
+                return tail;
+            }
+            b'-' => State::Number(Digits::Sign),
+            b'0' => State::Number(Digits::Zero),
+            b'1'..=b'9' => State::Number(Digits::Whole),
+            b't' => self.begin_literal(*b"rue\0"),
+            b'f' => self.begin_literal(*b"alse"),
+            b'n' => self.begin_literal(*b"ull\0"),
+            _ => return self.fail(ScanErrorKind::Syntax, rest),
+        };
+        tail
     }
 
     /// A value begins that the envelope may want to know of.
@@ -298,7 +321,7 @@ impl Scanner {
         } else if let Some(member) = self.current
             && let Some(slot) = self.members.get_mut(member as usize)
         {
-            *slot = Slot { start: here, end: NOWHERE };
+            *slot = Span { start: here, end: NOWHERE };
         }
     }
 
@@ -317,32 +340,37 @@ impl Scanner {
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn after<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> Step<'t> {
+    fn after<'t>(&mut self, byte: u8, rest: &'t [u8], tail: &'t [u8]) -> &'t [u8] {
         match byte {
             b',' if self.depth > 0 => {
                 self.state = if self.in_object() { State::Name } else { State::Value };
-                Ok(tail)
+                tail
             }
-            b'}' if self.depth > 0 && self.in_object() => Ok(self.close(tail)),
-            b']' if self.depth > 0 && !self.in_object() => Ok(self.close(tail)),
-            b' ' | b'\t' | b'\n' | b'\r' => Ok(skip_space(tail)),
-            _ => syntax(rest),
+            b'}' if self.depth > 0 && self.in_object() => self.close(tail),
+            b']' if self.depth > 0 && !self.in_object() => self.close(tail),
+            _ => self.space(byte, rest, tail),
         }
+    }
+
+    /// Where the kind of the container with so many around it is remembered.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn place_of(depth: u32) -> (usize, u8) {
+        ((depth >> 3) as usize, 1 << (depth & 7))
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn in_object(&self) -> bool {
-        let [low, _] = self.objects;
-        low & 1 != 0
+        let (byte, bit) = Scanner::place_of(self.depth.wrapping_sub(1));
+        self.objects.get(byte).is_some_and(|byte| byte & bit != 0)
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn open<'t>(&mut self, object: bool, rest: &[u8], tail: &'t [u8]) -> &'t [u8] {
-        let within = self.depth < u32::from(self.limit);
-        self.depth = self.depth.saturating_add(1);
-        if within {
-            let [low, high] = self.objects;
-            self.objects = [low << 1 | u64::from(object), high << 1 | low >> 63];
+    fn open(&mut self, object: bool, rest: &[u8]) {
+        if self.depth < u32::from(self.limit) {
+            let (byte, bit) = Scanner::place_of(self.depth);
+            if let Some(byte) = self.objects.get_mut(byte) {
+                *byte = if object { *byte | bit } else { *byte & !bit };
+            }
             self.state = if object { State::FirstName } else { State::FirstValue };
         } else {
             if !self.too_deep {
@@ -351,24 +379,21 @@ impl Scanner {
             }
             self.state = State::Deep;
         }
-        tail
+        self.depth = self.depth.saturating_add(1);
     }
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn close<'t>(&mut self, tail: &'t [u8]) -> &'t [u8] {
-        let [low, high] = self.objects;
-        self.objects = [low >> 1 | high << 63, high >> 1];
         self.depth = self.depth.saturating_sub(1);
         self.end_value(tail);
         tail
     }
 
     /// A name that is not short and plain, or cut: after its opening quote.
-    fn name<'t>(&mut self, rest: &'t [u8]) -> Step<'t> {
+    fn name(&mut self) {
         self.in_name = true;
-        self.name = 0;
         self.name_length = if self.depth == 1 { 0 } else { NO_NAME };
-        self.text(rest)
+        self.state = State::Text(Inside::Plain);
     }
 
     /// A string has ended just before `rest`.
@@ -378,7 +403,7 @@ impl Scanner {
             self.state = State::Deep;
         } else if self.in_name {
             if self.depth == 1 {
-                self.current = if self.name_length == NO_NAME { None } else { Member::of_word(self.name) };
+                self.current = self.name.get(..usize::from(self.name_length)).and_then(Member::of);
             }
             self.state = State::Colon;
         } else {
@@ -386,58 +411,56 @@ impl Scanner {
         }
     }
 
-    /// The rest of `word`, of which `next` bytes were seen.
+    /// A word of which these bytes are to come.
+    fn begin_literal(&mut self, bytes: [u8; 4]) -> State {
+        self.begun = u32::from_le_bytes(bytes);
+        State::Literal
+    }
+
+    /// The rest of a word.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn literal<'t>(
-        &mut self,
-        word: &'static [u8],
-        next: u8,
-        rest: &'t [u8],
-        state: fn(u8) -> State,
-    ) -> Step<'t> {
-        let expected = word.get(usize::from(next)..).unwrap_or_default();
-        if let Some(tail) = after_prefix(rest, expected) {
-            self.end_value(tail);
-            return Ok(tail);
+    fn literal<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
+        let mut wanted = self.begun;
+        while wanted != 0 {
+            rest = match rest {
+                [byte, tail @ ..] if *byte == wanted as u8 => tail,
+                [] => {
+                    self.begun = wanted;
+                    return rest;
+                }
+                _ => return self.fail(ScanErrorKind::Syntax, rest),
+            };
+            wanted >>= 8;
         }
-        let mut next = next;
-        let mut rest = rest;
-        for wanted in expected {
-            match rest {
-                [byte, tail @ ..] if byte == wanted => rest = tail,
-                [] => break,
-                _ => return syntax(rest),
-            }
-            next = next.wrapping_add(1);
-        }
-        self.state = state(next);
-        Ok(rest)
+        self.end_value(rest);
+        rest
     }
 
     /// Too deep: brackets are counted, strings still checked, the rest only looked at.
-    fn deep<'t>(&mut self, mut rest: &'t [u8]) -> Step<'t> {
+    fn deep<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
         while let [byte, tail @ ..] = rest {
             match byte {
                 b'"' => {
                     self.in_name = false;
                     self.name_length = NO_NAME;
-                    return self.text(tail);
+                    self.state = State::Text(Inside::Plain);
+                    return tail;
                 }
                 b'[' | b'{' => self.depth = self.depth.saturating_add(1),
                 b']' | b'}' => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == u32::from(self.limit) {
                         self.end_value(tail);
-                        return Ok(tail);
+                        return tail;
                     }
                 }
                 b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' => {}
                 b'0'..=b'9' | b'a'..=b'z' | b'E' | b'+' | b'-' | b'.' => {}
-                _ => return syntax(rest),
+                _ => return self.fail(ScanErrorKind::Syntax, rest),
             }
             rest = tail;
         }
-        Ok(rest)
+        rest
     }
 }
 

@@ -1,8 +1,9 @@
 //! `Str`: the text of a JSON string, still escaped.
 
-use super::swar::text_run;
+use super::pieces::{Text, prints};
+use super::swar::{FAST, text_run};
 use super::walk::{after_prefix, split};
-use crate::buffer::copy;
+use crate::buffer::{copy, find, move_down};
 use core::fmt;
 
 /// The text of a JSON string as it stands between the quotes, still escaped. It compares, iterates and copies the
@@ -27,11 +28,13 @@ pub struct TooShort {
     pub needed: usize,
 }
 
-impl fmt::Display for TooShort {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the text has {} bytes", self.needed)
+impl Text for TooShort {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        ("the text has ", self.needed, " bytes").pieces(put);
     }
 }
+
+prints!(TooShort, Str<'_>);
 
 impl core::error::Error for TooShort {}
 
@@ -50,13 +53,13 @@ impl<'a> Str<'a> {
     /// The text itself, if nothing in it is escaped.
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
-        if memchr::memchr(b'\\', self.text).is_some() { None } else { Some(self.raw()) }
+        if find(b'\\', self.text).is_some() { None } else { Some(self.raw()) }
     }
 
     /// The length of the decoded text in bytes.
     #[must_use]
     pub fn len(self) -> usize {
-        self.pieces().fold(0, |sum: usize, piece| sum.saturating_add(piece.bytes().len()))
+        self.parts().fold(0, |sum: usize, piece| sum.saturating_add(piece.bytes().len()))
     }
 
     /// Whether there is no text.
@@ -67,7 +70,7 @@ impl<'a> Str<'a> {
 
     /// The decoded characters.
     pub fn chars(self) -> Chars<'a> {
-        Chars { pieces: self.pieces(), run: "".chars() }
+        Chars { pieces: self.parts(), run: "".chars() }
     }
 
     /// Copies the decoded text to the start of `target` and returns it.
@@ -77,7 +80,7 @@ impl<'a> Str<'a> {
     /// `target` is shorter than the decoded text.
     pub fn copy_to(self, target: &mut [u8]) -> Result<&str, TooShort> {
         let mut end = 0usize;
-        for piece in self.pieces() {
+        for piece in self.parts() {
             let bytes = piece.bytes();
             let next = end.saturating_add(bytes.len());
             match target.get_mut(end..next) {
@@ -90,23 +93,43 @@ impl<'a> Str<'a> {
         Ok(core::str::from_utf8(text).unwrap_or_default())
     }
 
-    fn pieces(self) -> Pieces<'a> {
+    fn parts(self) -> Pieces<'a> {
         Pieces { rest: self.text }
+    }
+
+    /// Hands the decoded text to `put`, piece by piece.
+    pub(super) fn decoded(self, put: &mut dyn FnMut(&str)) {
+        for piece in self.parts() {
+            put(core::str::from_utf8(piece.bytes()).unwrap_or_default());
+        }
     }
 
     fn equals(self, other: &[u8]) -> bool {
         // Without escapes, the common case, this is all.
-        if self.text.len() == other.len() && memchr::memchr(b'\\', self.text).is_none() {
+        if FAST && self.text.len() == other.len() && find(b'\\', self.text).is_none() {
             return self.text == other;
         }
-        let mut other = other;
-        for piece in self.pieces() {
-            match after_prefix(other, piece.bytes()) {
-                Some(tail) => other = tail,
-                None => return false,
-            }
+        self.behind(other).is_some_and(Str::is_empty)
+    }
+
+    /// What stands behind whole decoded characters that the text begins with.
+    fn behind(self, prefix: &[u8]) -> Option<Str<'a>> {
+        let (mut text, mut prefix) = (self, prefix);
+        while !prefix.is_empty() {
+            let mut parts = text.parts();
+            prefix = match parts.next()? {
+                Piece::Run(run) => {
+                    let length = run.len().min(prefix.len());
+                    text = Str { text: after_prefix(text.text, split(prefix, length).0)? };
+                    prefix.get(length..)?
+                }
+                escaped => {
+                    text = Str { text: parts.rest };
+                    after_prefix(prefix, escaped.bytes())?
+                }
+            };
         }
-        other.is_empty()
+        Some(text)
     }
 }
 
@@ -138,23 +161,16 @@ impl PartialEq<Str<'_>> for &str {
 impl PartialEq<Str<'_>> for Str<'_> {
     fn eq(&self, other: &Str<'_>) -> bool {
         match other.as_str() {
-            Some(other) => self.equals(other.as_bytes()),
-            None => self.text == other.text || self.chars().eq(other.chars()),
+            Some(other) if FAST => self.equals(other.as_bytes()),
+            _ => {
+                let rest = other.parts().try_fold(*self, |rest, piece| rest.behind(piece.bytes()));
+                rest.is_some_and(Str::is_empty)
+            }
         }
     }
 }
 
 impl Eq for Str<'_> {}
-
-/// The decoded text.
-impl fmt::Display for Str<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for piece in self.pieces() {
-            formatter.write_str(core::str::from_utf8(piece.bytes()).unwrap_or_default())?;
-        }
-        Ok(())
-    }
-}
 
 /// The text with its escapes, in quotes.
 impl fmt::Debug for Str<'_> {
@@ -230,8 +246,8 @@ impl<'a> Iterator for Pieces<'a> {
         match self.rest {
             [] => None,
             [b'\\', tail @ ..] => {
-                let (character, rest) = unescape(tail);
-                self.rest = rest;
+                let (character, length) = unescape(tail);
+                self.rest = split(tail, length).1;
                 Some(Piece::escaped(character))
             }
             [_, tail @ ..] => {
@@ -244,47 +260,45 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// The character of an escape, given what follows the backslash, and what follows the escape. A surrogate without its
+/// The character of an escape, given what follows the backslash, and how much of that it takes. A surrogate without its
 /// other half, which no scanned text has, becomes U+FFFD.
-fn unescape(bytes: &[u8]) -> (char, &[u8]) {
-    let [escape, rest @ ..] = bytes else { return (char::REPLACEMENT_CHARACTER, bytes) };
-    let character = match escape {
-        b'u' => return unescape_code(rest),
-        b'b' => '\u{8}',
-        b'f' => '\u{C}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        b'"' | b'\\' | b'/' => char::from(*escape),
+fn unescape(bytes: &[u8]) -> (char, usize) {
+    let character = match bytes {
+        [b'u', rest @ ..] => return unescape_code(rest),
+        [b'b', ..] => '\u{8}',
+        [b'f', ..] => '\u{C}',
+        [b'n', ..] => '\n',
+        [b'r', ..] => '\r',
+        [b't', ..] => '\t',
+        [other @ (b'"' | b'\\' | b'/'), ..] => char::from(*other),
         _ => char::REPLACEMENT_CHARACTER,
     };
-    (character, rest)
+    (character, 1)
 }
 
-/// The character of `\uXXXX` or of a pair of them, given what follows the `u`.
-fn unescape_code(bytes: &[u8]) -> (char, &[u8]) {
-    let (first, rest) = code_unit(bytes);
-    if let (0xD800..=0xDBFF, [b'\\', b'u', tail @ ..]) = (first, rest)
-        && let (second @ 0xDC00..=0xDFFF, tail) = code_unit(tail)
+/// The character of `\uXXXX` or of a pair of them, given what follows the `u`, and how much it takes with the `u`.
+fn unescape_code(bytes: &[u8]) -> (char, usize) {
+    let (mut code, mut length) = (code_unit(bytes), 5);
+    if let (0xD800..=0xDBFF, Some([b'\\', b'u', tail @ ..])) = (code, bytes.get(4..))
+        && let second @ 0xDC00..=0xDFFF = code_unit(tail)
     {
-        let code = (first & 0x3FF) << 10 | (second & 0x3FF);
-        return (char::from_u32(code.wrapping_add(0x10000)).unwrap_or(char::REPLACEMENT_CHARACTER), tail);
+        code = ((code & 0x3FF) << 10 | (second & 0x3FF)).wrapping_add(0x10000);
+        length = 11;
     }
-    (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), rest)
+    (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), length)
 }
 
 /// Four hexadecimal digits.
-fn code_unit(bytes: &[u8]) -> (u32, &[u8]) {
-    let (digits, rest) = split(bytes, 4);
-    let value = digits
+fn code_unit(bytes: &[u8]) -> u32 {
+    bytes
         .iter()
-        .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default());
-    (value, rest)
+        .take(4)
+        .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default())
 }
 
 /// Decodes the text between the quotes where it stands, and returns how long it is now: never longer than before.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
-    let Some(first) = memchr::memchr(b'\\', text) else { return text.len() };
+    let Some(first) = find(b'\\', text) else { return text.len() };
     let (mut from, mut to) = (first, first);
     while let Some([byte, tail @ ..]) = text.get(from..) {
         if *byte != b'\\' {
@@ -293,9 +307,8 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
             (from, to) = (from.saturating_add(run), to.saturating_add(run));
             continue;
         }
-        let before = tail.len().wrapping_add(1);
-        let (character, rest) = unescape(tail);
-        let escape = before.wrapping_sub(rest.len());
+        let (character, length) = unescape(tail);
+        let escape = length.min(tail.len()).saturating_add(1);
         let mut decoded = [0; 4];
         let decoded = character.encode_utf8(&mut decoded).as_bytes();
         // An escape is at least as long as what it stands for; only a cut one, which no scanned text has, is not.
@@ -307,30 +320,6 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
     }
     to.min(text.len())
 }
-
-/// Moves `length` bytes from `from` down to `to`.
-fn move_down(text: &mut [u8], from: usize, to: usize, length: usize) {
-    let gap = from.saturating_sub(to);
-    let mut done = 0usize;
-    // A run may overlap with where it goes, so it moves in parts that do not.
-    while done < length && gap > 0 {
-        let size = length.saturating_sub(done).min(gap.max(OVERLAP));
-        let (start, end) = (from.saturating_add(done), to.saturating_add(done));
-        if size <= gap {
-            let Some((target, source)) = text.split_at_mut_checked(start) else { return };
-            let Some(source) = source.get(..size) else { return };
-            copy(target.get_mut(end..).unwrap_or_default(), source);
-        } else {
-            let mut block = [0; OVERLAP];
-            copy(&mut block, text.get(start..start.saturating_add(size)).unwrap_or_default());
-            copy(text.get_mut(end..end.saturating_add(size)).unwrap_or_default(), &block);
-        }
-        done = done.saturating_add(size);
-    }
-}
-
-/// How many bytes are moved at once through a copy when they overlap with where they go.
-const OVERLAP: usize = 64;
 
 #[cfg(test)]
 mod tests;

@@ -13,12 +13,13 @@ use super::view::magnitude;
 use super::walk::{after_space, text_length, value_length};
 use access::{Elements, Members, Variant};
 use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{Deserialize, Deserializer, Error as _, Expected, Unexpected, Visitor};
+use serde::de::{Deserialize, Deserializer, Visitor};
 
 /// Decodes one valid JSON text into any type with serde's `Deserialize`, in the form that `serde_json` knows.
 ///
 /// Strings are decoded where they stand, so fields of type `&str` work whatever escapes the text has, and the text is
-/// no JSON any more afterwards. `-0` is an integer; at most [`DEPTH_LIMIT`] containers may be open at once.
+/// no JSON any more afterwards. `-0` is an integer, and a struct with named fields is an object, never an array; at most
+/// [`DEPTH_LIMIT`] containers may be open at once.
 ///
 /// ```
 /// #[derive(serde::Deserialize)]
@@ -35,7 +36,8 @@ use serde::de::{Deserialize, Deserializer, Error as _, Expected, Unexpected, Vis
 /// # Errors
 ///
 /// The text does not fit the type; the error names the place. The text is trusted to be valid, as everything in an
-/// event is; of other text, some is refused and some is not.
+/// event is; of other text, some is refused and some is not. No text at all is an empty object, as the arguments of a
+/// call are.
 pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, TypedError> {
     let mut decoder = Decoder {
         rest: text,
@@ -44,16 +46,7 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
         derived: false,
     };
     let value = T::deserialize(&mut decoder)?;
-    if decoder.peek().is_some() { Err(TypedError::custom("text after the value")) } else { Ok(value) }
-}
-
-/// The same for the arguments of a call, of which there may be none at all: an empty object.
-pub(crate) fn decode_arguments<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, TypedError> {
-    if text.is_empty() {
-        let nothing = core::iter::empty::<(&'a str, &'a str)>();
-        return T::deserialize(serde::de::value::MapDeserializer::new(nothing));
-    }
-    decode_in_place(text)
+    if decoder.peek().is_some() { Err(TypedError::new(&"text after the value")) } else { Ok(value) }
 }
 
 /// What is left of the text.
@@ -108,7 +101,7 @@ impl<'de> Decoder<'de> {
         text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or_else(broken)
     }
 
-    /// A number, `true`, `false` or `null`.
+    /// The text of the next value, as it stands.
     fn word(&mut self) -> &'de str {
         let length = value_length(self.rest);
         let word: &'de [u8] = self.take(length);
@@ -125,47 +118,30 @@ impl<'de> Decoder<'de> {
     }
 
     fn enter(&mut self) -> Result<(), TypedError> {
-        self.levels = self.levels.checked_sub(1).ok_or_else(|| TypedError::custom("nested too deep"))?;
+        self.levels = self.levels.checked_sub(1).ok_or_else(|| TypedError::new(&"nested too deep"))?;
         self.take(1);
         Ok(())
     }
 
     /// The end of a container, after what the type took of it.
-    fn leave(&mut self, close: u8) -> Result<(), TypedError> {
+    fn leave(&mut self, close: Option<u8>) -> Result<(), TypedError> {
         self.levels = self.levels.saturating_add(1);
         match self.peek() {
-            Some(byte) if byte == close => {
+            found if found == close => {
                 self.take(1);
                 Ok(())
             }
-            Some(b',') => Err(TypedError::custom("more elements than expected")),
+            Some(b',') => Err(TypedError::new(&"more elements than expected")),
             _ => Err(broken()),
         }
     }
 
     /// The next value is not of the type that is wanted.
-    fn unexpected(&mut self, expected: &dyn Expected) -> TypedError {
-        let text;
-        let unexpected = match self.peek() {
-            None => return broken(),
-            Some(b'"') => match self.string() {
-                Ok(string) => {
-                    text = string;
-                    Unexpected::Str(text)
-                }
-                Err(error) => return error,
-            },
-            Some(b'{') => Unexpected::Map,
-            Some(b'[') => Unexpected::Seq,
-            Some(b't') => Unexpected::Bool(true),
-            Some(b'f') => Unexpected::Bool(false),
-            Some(b'n') => Unexpected::Unit,
-            Some(_) => unexpected_number(self.word()),
-        };
-        TypedError::invalid_type(unexpected, expected)
+    fn unexpected(&mut self, expected: &str) -> TypedError {
+        if self.peek().is_none() { broken() } else { TypedError::wrong(self.word(), expected) }
     }
 
-    fn number(&mut self, expected: &dyn Expected) -> Result<&'de str, TypedError> {
+    fn number(&mut self, expected: &str) -> Result<&'de str, TypedError> {
         match self.peek() {
             Some(b'-' | b'0'..=b'9') => Ok(self.word()),
             _ => Err(self.unexpected(expected)),
@@ -175,30 +151,32 @@ impl<'de> Decoder<'de> {
     fn sequence<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
         self.enter()?;
         let value = visitor.visit_seq(Elements::new(self))?;
-        self.leave(b']')?;
+        self.leave(Some(b']'))?;
         Ok(value)
     }
 
     fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
-        self.enter()?;
+        let close = self.enter_object()?;
         let value = visitor.visit_map(Members::new(self))?;
-        self.leave(b'}')?;
+        self.leave(close)?;
         Ok(value)
+    }
+
+    /// Enters an object: how it will end. Where there is no text at all there is no bracket either.
+    fn enter_object(&mut self) -> Result<Option<u8>, TypedError> {
+        let close = match self.peek() {
+            Some(b'{') => Some(b'}'),
+            None => None,
+            _ => return Err(self.unexpected("an object")),
+        };
+        self.enter()?;
+        Ok(close)
     }
 }
 
 /// The text is not what a scanner would have let through.
 fn broken() -> TypedError {
-    TypedError::custom("not a valid JSON text")
-}
-
-/// A number of the wrong kind, without looking at its value: that would link the floating point parser.
-fn unexpected_number(text: &str) -> Unexpected<'_> {
-    match integer_of(text) {
-        Some(Integer::Positive(value)) => Unexpected::Unsigned(value),
-        Some(Integer::Negative(value)) => Unexpected::Signed(value),
-        None => Unexpected::Other("a number with a fraction, an exponent or too many digits"),
-    }
+    TypedError::new(&"not a valid JSON text")
 }
 
 enum Integer {
@@ -214,17 +192,23 @@ fn integer_of(text: &str) -> Option<Integer> {
     }
 }
 
-fn visit_integer<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
-    match integer_of(text) {
-        Some(Integer::Positive(value)) => visitor.visit_u64(value),
-        Some(Integer::Negative(value)) => visitor.visit_i64(value),
-        None => Err(TypedError::invalid_type(unexpected_number(text), &visitor)),
+/// An integer within bounds; a negative one as its two's complement.
+fn bounded(
+    value: Option<Integer>,
+    text: &str,
+    (least, most): (i64, u64),
+    expected: &str,
+) -> Result<u64, TypedError> {
+    match value {
+        Some(Integer::Positive(value)) if value <= most => Ok(value),
+        Some(Integer::Negative(value)) if value >= least => Ok(value as u64),
+        _ => Err(TypedError::wrong(text, expected)),
     }
 }
 
 /// An integer of up to 128 bits.
-fn wide<T: core::str::FromStr>(text: &str, expected: &dyn Expected) -> Result<T, TypedError> {
-    text.parse().map_err(|_| TypedError::invalid_type(unexpected_number(text), expected))
+fn wide<T: core::str::FromStr>(text: &str, expected: &str) -> Result<T, TypedError> {
+    text.parse().map_err(|_| TypedError::wrong(text, expected))
 }
 
 /// A number for a type that takes fractions: integers as such, as far as they fit.
@@ -234,7 +218,7 @@ fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value
         Some(Integer::Negative(value)) if value != 0 => visitor.visit_i64(value),
         _ => match text.parse::<f64>() {
             Ok(value) if value.is_finite() => visitor.visit_f64(value),
-            _ => Err(out_of_range(&visitor)),
+            _ => Err(TypedError::wrong(text, "f64")),
         },
     }
 }
@@ -242,35 +226,26 @@ fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value
 fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() => visitor.visit_f32(value),
-        _ => Err(out_of_range(&visitor)),
+        _ => Err(TypedError::wrong(text, "f32")),
     }
 }
 
-fn out_of_range(expected: &dyn Expected) -> TypedError {
-    TypedError::invalid_value(Unexpected::Other("a number out of range"), expected)
-}
-
-/// Integers of up to 64 bits: the visitor checks the range of its type.
+/// Integers of up to 64 bits.
 macro_rules! integers {
-    ($($method:ident)*) => {$(
+    ($($method:ident $visit:ident $type:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-            let text = self.number(&visitor)?;
-            #[cfg(feature = "derive")]
-            if self.derived {
-                return derived::visit_whole(text, visitor);
-            }
-            visit_integer(text, visitor)
+            let bounds = ($type::MIN as i64, $type::MAX as u64);
+            let value = self.integer(bounds, stringify!($type))?;
+            visitor.$visit(value as $type)
         }
     )*};
 }
+use integers;
 
 macro_rules! strings {
-    ($($method:ident)*) => {$(
+    ($($method:ident $expected:literal)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-            match self.peek() {
-                Some(b'"') => visitor.visit_borrowed_str(self.string()?),
-                _ => Err(self.unexpected(&visitor)),
-            }
+            visitor.visit_borrowed_str(self.string_for($expected)?)
         }
     )*};
 }
@@ -278,14 +253,20 @@ macro_rules! strings {
 impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     type Error = TypedError;
 
-    integers!(deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64);
-    strings!(deserialize_str deserialize_string deserialize_char deserialize_identifier);
+    integers!(
+        deserialize_i8 visit_i8 i8 deserialize_i16 visit_i16 i16 deserialize_i32 visit_i32 i32
+        deserialize_i64 visit_i64 i64 deserialize_u8 visit_u8 u8 deserialize_u16 visit_u16 u16
+        deserialize_u32 visit_u32 u32 deserialize_u64 visit_u64 u64
+    );
+    strings!(
+        deserialize_str "a string" deserialize_string "a string" deserialize_char "a character"
+        deserialize_identifier "a string"
+    );
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.peek() {
             Some(b'"') => visitor.visit_borrowed_str(self.string()?),
-            Some(b'{') => self.object(visitor),
+            Some(b'{') | None => self.object(visitor),
             Some(b'[') => self.sequence(visitor),
             Some(b't' | b'f') => self.deserialize_bool(visitor),
             Some(b'n') => self.deserialize_unit(visitor),
@@ -295,43 +276,36 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        match self.peek() {
-            Some(b't' | b'f') => match self.word() {
-                "true" => visitor.visit_bool(true),
-                "false" => visitor.visit_bool(false),
-                _ => Err(broken()),
-            },
-            _ => Err(self.unexpected(&visitor)),
-        }
+        visitor.visit_bool(self.boolean()?)
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let text = self.number(&visitor)?;
+        let text = self.number("i128")?;
         #[cfg(feature = "derive")]
         if self.derived {
             return derived::visit_wide_signed(text, visitor);
         }
-        let value = wide(text, &visitor)?;
+        let value = wide(text, "i128")?;
         visitor.visit_i128(value)
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let text = self.number(&visitor)?;
+        let text = self.number("u128")?;
         #[cfg(feature = "derive")]
         if self.derived {
             return derived::visit_wide(text, visitor);
         }
-        let value = wide(if text == "-0" { "0" } else { text }, &visitor)?;
+        let value = wide(if text == "-0" { "0" } else { text }, "u128")?;
         visitor.visit_u128(value)
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let text = self.number(&visitor)?;
+        let text = self.number("f32")?;
         visit_single(text, visitor)
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let text = self.number(&visitor)?;
+        let text = self.number("f64")?;
         visit_number(text, visitor)
     }
 
@@ -339,7 +313,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         match self.peek() {
             Some(b'"') => visitor.visit_borrowed_bytes(self.string()?.as_bytes()),
             Some(b'[') => self.sequence(visitor),
-            _ => Err(self.unexpected(&visitor)),
+            _ => Err(self.unexpected("bytes")),
         }
     }
 
@@ -363,7 +337,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
                 self.null()?;
                 visitor.visit_unit()
             }
-            _ => Err(self.unexpected(&visitor)),
+            _ => Err(self.unexpected("null")),
         }
     }
 
@@ -386,7 +360,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.peek() {
             Some(b'[') => self.sequence(visitor),
-            _ => Err(self.unexpected(&visitor)),
+            _ => Err(self.unexpected("an array")),
         }
     }
 
@@ -404,10 +378,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        match self.peek() {
-            Some(b'{') => self.object(visitor),
-            _ => Err(self.unexpected(&visitor)),
-        }
+        self.object(visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -421,10 +392,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
             return self.derived_object(name, fields, visitor);
         }
         let _ = (name, fields);
-        match self.peek() {
-            Some(b'[') => self.sequence(visitor),
-            _ => self.deserialize_map(visitor),
-        }
+        self.object(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -441,10 +409,10 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
                 self.expect(b':')?;
                 let value =
                     visitor.visit_enum(Variant::new(self, name)).map_err(|error| error.inside(name))?;
-                self.leave(b'}')?;
+                self.leave(Some(b'}'))?;
                 Ok(value)
             }
-            _ => Err(self.unexpected(&"a variant")),
+            _ => Err(self.unexpected("a variant")),
         }
     }
 
@@ -454,7 +422,30 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     }
 }
 
-impl Decoder<'_> {
+impl<'de> Decoder<'de> {
+    fn string_for(&mut self, expected: &str) -> Result<&'de str, TypedError> {
+        if self.peek() == Some(b'"') { self.string() } else { Err(self.unexpected(expected)) }
+    }
+
+    fn integer(&mut self, bounds: (i64, u64), expected: &str) -> Result<u64, TypedError> {
+        let text = self.number(expected)?;
+        let value = integer_of(text);
+        #[cfg(feature = "derive")]
+        let value = value.or_else(|| derived::whole_integer(text).filter(|_| self.derived));
+        bounded(value, text, bounds, expected)
+    }
+
+    fn boolean(&mut self) -> Result<bool, TypedError> {
+        match self.peek() {
+            Some(b't' | b'f') => match self.word() {
+                "true" => Ok(true),
+                "false" => Ok(false),
+                _ => Err(broken()),
+            },
+            _ => Err(self.unexpected("a boolean")),
+        }
+    }
+
     fn null(&mut self) -> Result<(), TypedError> {
         if self.word() == "null" { Ok(()) } else { Err(broken()) }
     }

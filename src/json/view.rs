@@ -1,5 +1,6 @@
 //! `Json`: a view of one valid value.
 
+use super::pieces::{Text, prints};
 use super::scan::{ScanError, scan};
 use super::text::Str;
 use super::walk::{after_space, split, text_length, trimmed, value_length};
@@ -37,18 +38,20 @@ pub enum Kind {
 }
 
 /// With its article: "a string".
-impl fmt::Display for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
+impl Text for Kind {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(match self {
             Kind::Null => "null",
             Kind::Bool => "a boolean",
             Kind::Number => "a number",
             Kind::String => "a string",
             Kind::Array => "an array",
             Kind::Object => "an object",
-        })
+        });
     }
 }
+
+prints!(Kind, Json<'_>);
 
 impl<'a> Json<'a> {
     /// The value `null`.
@@ -113,14 +116,18 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
         let mut found = [None; N];
+        self.pick_into(&keys, &mut found);
+        found
+    }
+
+    fn pick_into(self, keys: &[&str], found: &mut [Option<Json<'a>>]) {
         for (name, value) in self.members() {
-            for (key, place) in keys.iter().zip(&mut found) {
+            for (key, place) in keys.iter().zip(&mut *found) {
                 if name == *key {
                     *place = Some(value);
                 }
             }
         }
-        found
     }
 
     /// An array's element, counted from 0.
@@ -202,7 +209,7 @@ impl<'a> Json<'a> {
 }
 
 /// The value of decimal digits.
-pub(super) fn magnitude(digits: &[u8]) -> Option<u64> {
+pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
@@ -210,13 +217,6 @@ pub(super) fn magnitude(digits: &[u8]) -> Option<u64> {
         b'0'..=b'9' => value.checked_mul(10)?.checked_add(u64::from(byte & 0x0F)),
         _ => None,
     })
-}
-
-/// The text as it stands.
-impl fmt::Display for Json<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.raw())
-    }
 }
 
 /// The text as it stands.

@@ -43,14 +43,31 @@ pub(super) fn text_length(bytes: &[u8]) -> usize {
 /// How long the value is that `bytes` begin with.
 #[inline]
 pub(super) fn value_length(bytes: &[u8]) -> usize {
-    let rest = match bytes {
-        [b'{' | b'[', tail @ ..] => container_tail(tail),
-        [b'"', tail @ ..] => string_tail(tail),
-        _ => {
-            let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b':') || is_space(*byte);
-            return bytes.iter().position(ends).unwrap_or(bytes.len());
+    let mut rest = bytes;
+    let mut depth = 0usize;
+    while let [byte, tail @ ..] = rest {
+        match byte {
+            b'"' => rest = string_tail(tail),
+            b'{' | b'[' => {
+                depth = depth.saturating_add(1);
+                rest = tail;
+                continue;
+            }
+            b'}' | b']' if depth > 0 => {
+                depth = depth.saturating_sub(1);
+                rest = tail;
+            }
+            b',' | b':' | b'}' | b']' if depth == 0 => break,
+            byte if depth == 0 && is_space(*byte) => break,
+            _ => {
+                rest = tail;
+                continue;
+            }
         }
-    };
+        if depth == 0 {
+            break;
+        }
+    }
     bytes.len().wrapping_sub(rest.len())
 }
 
@@ -67,29 +84,8 @@ pub(super) fn string_tail(bytes: &[u8]) -> &[u8] {
     bytes.get(text_length(bytes).saturating_add(1)..).unwrap_or_default()
 }
 
-/// What follows a container, given what follows its opening bracket.
-fn container_tail(bytes: &[u8]) -> &[u8] {
-    let mut rest = bytes;
-    let mut depth = 1usize;
-    while let [byte, tail @ ..] = rest {
-        rest = tail;
-        match byte {
-            b'"' => rest = string_tail(tail),
-            b'{' | b'[' => depth = depth.saturating_add(1),
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    break;
-                }
-            }
-            _ => {}
-        }
-    }
-    rest
-}
-
 /// Splits `bytes` at `length`, at the end if they are shorter.
-#[cfg_attr(not(target_os = "none"), inline(always))]
+#[inline(always)]
 pub(super) fn split(bytes: &[u8], length: usize) -> (&[u8], &[u8]) {
     bytes.split_at_checked(length).unwrap_or((bytes, &[]))
 }

@@ -6,14 +6,15 @@ mod object;
 
 use super::DEPTH_LIMIT;
 use super::decimal::{Decimal, digits};
+use super::pieces::Text;
 use super::scan::{ScanError, Scanner, scan};
+use super::swar::FAST;
 use super::text::Str;
 use super::view::Json;
 use super::walk::{split, trimmed};
 use crate::buffer::copy;
 use crate::buffer::{Room, shift};
-use core::fmt;
-use escape::{escape_into, escaped_length, first_length};
+use escape::{escape_into, escape_of, escaped_length, first_length};
 
 /// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
 /// the first thing that does not fit, nothing more is written and [`overflowed`](Writer::overflowed) says so.
@@ -143,12 +144,11 @@ impl<'a> Writer<'a> {
         self.push_byte(b'"');
     }
 
-    /// A string of whatever `value` prints. If it fails to print, the string ends there.
-    pub fn display(&mut self, value: &dyn fmt::Display) {
+    /// A string of a text that is made of pieces.
+    pub fn display(&mut self, text: &dyn Text) {
         self.separate();
         self.push_byte(b'"');
-        // An error is either an overflow, which is latched, or the value's own.
-        let _ = fmt::write(&mut Escaping(self), format_args!("{value}"));
+        text.pieces(&mut |piece| self.escape(piece.as_bytes()));
         self.push_byte(b'"');
     }
 
@@ -166,27 +166,24 @@ impl<'a> Writer<'a> {
         if value < 0 {
             self.push_byte(b'-');
         }
-        self.push(digits(value.unsigned_abs(), &mut [0; 20]));
+        self.push(digits(value.unsigned_abs(), &mut [0; 20]).as_bytes());
     }
 
     /// An integer that is not negative.
     pub fn unsigned(&mut self, value: u64) {
         self.separate();
-        self.push(digits(value, &mut [0; 20]));
+        self.push(digits(value, &mut [0; 20]).as_bytes());
     }
 
     /// A decimal number.
     pub fn decimal(&mut self, value: Decimal) {
-        self.separate();
-        self.push(value.text().as_bytes());
+        self.number_from(&value);
     }
 
-    /// A number that the formatting machinery prints as JSON wants it.
-    #[cfg(feature = "serde")]
-    pub(super) fn number_from(&mut self, text: fmt::Arguments<'_>) {
+    /// A number whose text is as JSON wants it.
+    pub(super) fn number_from(&mut self, text: &dyn Text) {
         self.separate();
-        // The only error is an overflow, which is latched.
-        let _ = fmt::write(&mut Escaping(self), text);
+        text.pieces(&mut |piece| self.push(piece.as_bytes()));
     }
 
     /// `true` or `false`.
@@ -257,6 +254,11 @@ impl<'a> Writer<'a> {
     /// line; inside strings there are none.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
         self.separate();
+        if !FAST {
+            return bytes
+                .iter()
+                .for_each(|byte| self.push_byte(if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
+        }
         let mut rest = bytes;
         while let Some(length) = memchr::memchr2(b'\n', b'\r', rest) {
             let (run, tail) = split(rest, length);
@@ -375,6 +377,9 @@ impl<'a> Writer<'a> {
 
     /// Text inside a string: runs without anything to escape are copied at once.
     fn escape(&mut self, text: &[u8]) {
+        if !FAST {
+            return text.iter().for_each(|byte| self.escape_byte(*byte));
+        }
         if matches!(self.room, Room::Measure) {
             self.advance(escaped_length(text));
             return;
@@ -387,6 +392,15 @@ impl<'a> Writer<'a> {
             let (read, written) = escape_into(free, rest);
             self.advance(written);
             rest = rest.get(read..).unwrap_or_default();
+        }
+    }
+
+    fn escape_byte(&mut self, byte: u8) {
+        if matches!(byte, 0..=0x1F | b'"' | b'\\') {
+            let (escape, length) = escape_of(byte);
+            self.push(escape.get(..length).unwrap_or_default());
+        } else {
+            self.push_byte(byte);
         }
     }
 
@@ -460,16 +474,6 @@ impl<'a> Writer<'a> {
             }
             None => false,
         }
-    }
-}
-
-/// Escapes what is printed into it.
-struct Escaping<'w, 'a>(&'w mut Writer<'a>);
-
-impl fmt::Write for Escaping<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.escape(text.as_bytes());
-        if self.0.overflowed { Err(fmt::Error) } else { Ok(()) }
     }
 }
 

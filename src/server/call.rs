@@ -1,9 +1,7 @@
 //! The requests that a host answers: what they say, and the right to answer them.
 
-use core::fmt::Display;
-
 use crate::fault::Fault;
-use crate::json::{Json, Writer};
+use crate::json::{Json, Text, Writer};
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::event::{Event, Parts};
 use crate::server::reply::Reply;
@@ -47,8 +45,9 @@ impl<'a> Call<'a> {
     /// # Errors
     /// They are not what `T` wants: hand the error to [`invalid`](Call::invalid).
     #[cfg(feature = "serde")]
+    #[inline(never)]
     pub fn arguments<T: serde::Deserialize<'a>>(&mut self) -> Result<T, crate::json::TypedError> {
-        crate::json::decode_arguments(core::mem::take(&mut self.arguments))
+        crate::json::decode_in_place(core::mem::take(&mut self.arguments))
     }
 
     /// The arguments as they are: an object.
@@ -80,12 +79,12 @@ impl<'a> Call<'a> {
     }
 
     /// Answers with one piece of text.
-    pub fn text(self, text: impl Display) {
+    pub fn text(self, text: impl Text) {
         self.reply.text(text);
     }
 
     /// Answers with the text of what went wrong: the tool ran and failed. For the model to read.
-    pub fn fail(self, why: impl Display) {
+    pub fn fail(self, why: impl Text) {
         self.reply.fail(why);
     }
 
@@ -106,14 +105,14 @@ impl<'a> Call<'a> {
     }
 
     /// Says that the arguments are not what the tool needs: see [`Reply::invalid`].
-    pub fn invalid(self, why: impl Display) {
+    pub fn invalid(self, why: impl Text) {
         self.reply.invalid(why);
     }
 
     /// Says that there is no such tool (-32602).
     pub fn unknown_tool(self) {
         let name = self.name;
-        self.reply.error(UNKNOWN_TOOL, format_args!("{}: {name}", Fault::UnknownTool.message()));
+        self.reply.error(UNKNOWN_TOOL, (Fault::UnknownTool.message(), ": ", name));
     }
 }
 

@@ -2,10 +2,8 @@
 //!
 //! Specification: *Prompts*, *Getting a prompt*.
 
-use core::fmt::Display;
-
 use crate::fault::Fault;
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Json, Kind, Str, Text, Writer};
 use crate::rpc::code;
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::Shape;
@@ -99,12 +97,12 @@ impl<'a> GetPrompt<'a> {
     /// Says that there is no such prompt (-32602).
     pub fn unknown_prompt(self) {
         let name = self.name;
-        self.error(code::INVALID_PARAMS, format_args!("{}: {name}", Fault::UnknownPrompt.message()));
+        self.error(code::INVALID_PARAMS, (Fault::UnknownPrompt.message(), ": ", name));
     }
 
     /// Says that the arguments are not what the prompt needs (-32602).
-    pub fn invalid(self, why: impl Display) {
-        self.error(code::INVALID_PARAMS, format_args!("Invalid arguments: {why}"));
+    pub fn invalid(self, why: impl Text) {
+        self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));
     }
 }
 
@@ -114,7 +112,8 @@ rounds!(GetPrompt);
 impl Reply<'_> {
     /// Answers [a request for a prompt](GetPrompt) with messages.
     pub fn messages(self, body: impl FnOnce(&mut Messages<'_, '_>)) {
-        let (fits, revision) = (self.context.kind == RequestKind::GetPrompt, self.context.revision);
+        let (fits, revision) =
+            (self.pending.context.kind == RequestKind::GetPrompt, self.pending.context.revision);
         let mut body = Some(body);
         self.result(fits, Shape::Result, &mut |out| {
             let mut messages = Messages { out, items: Items::new("messages"), revision };
@@ -138,7 +137,7 @@ pub struct Messages<'w, 'a> {
 
 impl<'a> Messages<'_, 'a> {
     /// What the prompt is for. It comes once, before the messages or behind them.
-    pub fn description(&mut self, text: impl Display) {
+    pub fn description(&mut self, text: impl Text) {
         self.items.member(self.out);
         self.out.key("description");
         self.out.display(&text);

@@ -3,7 +3,7 @@
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
 use crate::frame::About;
-use crate::json::{Digits, Json};
+use crate::json::Json;
 use crate::keepalive::{Due, ID_PREFIX};
 use crate::lifecycle::State;
 use crate::server::Server;
@@ -22,7 +22,10 @@ pub(crate) trait Pinging: Sync {
     fn answered(&self, core: &mut Core<'_>, id: Json<'_>) -> bool;
 }
 
-pub(crate) struct Pinger;
+struct Pinger;
+
+/// A thin reference to it takes one word.
+pub(crate) static PINGER: &dyn Pinging = &Pinger;
 
 impl Pinging for Pinger {
     fn ping(&self, server: &mut Server<'_>) -> bool {
@@ -37,7 +40,7 @@ impl Pinging for Pinger {
                 let number = core.keep_alive.next();
                 let sent = core.output.write(About::REQUEST, usize::MAX, &mut |out| {
                     out.token(r#"{"jsonrpc":"2.0","id":"#);
-                    out.display(&format_args!("{ID_PREFIX}{}", Digits(number.into())));
+                    out.display(&(ID_PREFIX, number));
                     out.token(r#","method":"ping"}"#);
                 });
                 if sent.is_ok() {
@@ -49,7 +52,7 @@ impl Pinging for Pinger {
                 if close {
                     server.lose();
                 }
-                server.plan = Some(Plan::Silent);
+                server.core.plan = Some(Plan::Silent);
                 true
             }
         }

@@ -2,10 +2,8 @@
 //!
 //! Specification: *Resources*, *Reading resources*.
 
-use core::fmt::Display;
-
 use crate::fault::Fault;
-use crate::json::{Chars, Writer};
+use crate::json::{Chars, Text, Writer};
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::Shape;
 use crate::server::event::{Event, Parts};
@@ -88,7 +86,7 @@ impl<'a> ReadResource<'a> {
     }
 
     /// Answers with text, of the media type that the catalogue says, or `text/plain`.
-    pub fn text(self, text: impl Display) {
+    pub fn text(self, text: impl Text) {
         self.one(Body::Text(&text));
     }
 
@@ -125,7 +123,7 @@ rounds!(ReadResource);
 impl Reply<'_> {
     /// Answers [reading a resource](ReadResource) with any number of contents.
     pub fn contents(self, body: impl FnOnce(&mut Contents<'_, '_>)) {
-        let fits = self.context.kind == RequestKind::ReadResource;
+        let fits = self.pending.context.kind == RequestKind::ReadResource;
         let mut body = Some(body);
         self.result(fits, Shape::List, &mut |out| {
             let mut contents = Contents { out, items: Items::new("contents") };
@@ -140,8 +138,8 @@ impl Reply<'_> {
 
     /// Says that there is no resource of this URI, which was asked for: -32002, or -32602 from `2026-07-28` on.
     pub fn not_found(self, uri: &str) {
-        let code = unknown_resource_code(self.context.revision);
-        let fits = self.context.kind == RequestKind::ReadResource;
+        let code = unknown_resource_code(self.pending.context.revision);
+        let fits = self.pending.context.kind == RequestKind::ReadResource;
         self.result(fits, Shape::Error, &mut |out| {
             write_not_found(out, Fault::UnknownResource { code }, &mut |out| out.string(uri));
             true
@@ -158,7 +156,7 @@ pub struct Contents<'w, 'a> {
 
 impl Contents<'_, '_> {
     /// Adds text. Without a media type it is `text/plain`.
-    pub fn text(&mut self, uri: &str, mime_type: Option<&str>, text: impl Display) {
+    pub fn text(&mut self, uri: &str, mime_type: Option<&str>, text: impl Text) {
         self.add(uri, mime_type, Body::Text(&text));
     }
 

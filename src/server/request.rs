@@ -30,7 +30,7 @@ macro_rules! request {
             }
 
             /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
-            pub fn error(self, code: i32, message: impl core::fmt::Display) {
+            pub fn error(self, code: i32, message: impl $crate::json::Text) {
                 self.reply.error(code, message);
             }
 
@@ -38,7 +38,7 @@ macro_rules! request {
             pub fn error_with(
                 self,
                 code: i32,
-                message: impl core::fmt::Display,
+                message: impl $crate::json::Text,
                 data: impl FnOnce(&mut $crate::json::Writer<'_>),
             ) {
                 self.reply.error_with(code, message, data);
@@ -70,7 +70,7 @@ macro_rules! request {
                 &mut self,
                 level: $crate::Level,
                 logger: Option<&str>,
-                text: impl core::fmt::Display,
+                text: impl $crate::json::Text,
             ) -> Result<(), $crate::NotNow> {
                 self.reply.log(level, logger, text)
             }
@@ -101,8 +101,8 @@ macro_rules! request {
             /// # Errors
             /// The request comes back if no slot is free, to be answered now, for example with [`busy`](Self::busy).
             #[allow(clippy::result_large_err, reason = "there is no heap to box it on, and some are small")]
-            pub fn defer(self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
-                match self.reply.machine.defer(&self.reply.source, self.reply.context, time) {
+            pub fn defer(mut self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
+                match self.reply.defer(time) {
                     Some(ticket) => Ok(ticket),
                     None => Err(self),
                 }

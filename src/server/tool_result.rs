@@ -2,9 +2,7 @@
 //!
 //! Specification: *Tools*, *Tool result*.
 
-use core::fmt::Display;
-
-use crate::json::{Mark, Writer};
+use crate::json::{Mark, Text, Writer};
 use crate::server::reply::write_once;
 use crate::types::annotations::Annotations;
 use crate::types::content::{ContentBlock, Items, may_be_structured};
@@ -52,7 +50,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
     }
 
     /// Adds a piece of text.
-    pub fn text(&mut self, text: impl Display) {
+    pub fn text(&mut self, text: impl Text) {
         self.block().text(text);
     }
 
@@ -67,7 +65,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
     }
 
     /// Adds a resource with its text in it. Without a media type it is `text/plain`.
-    pub fn resource_text(&mut self, uri: &str, mime_type: Option<&str>, text: impl Display) {
+    pub fn resource_text(&mut self, uri: &str, mime_type: Option<&str>, text: impl Text) {
         self.block().resource_text(uri, mime_type, text);
     }
 
@@ -152,7 +150,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
 }
 
 /// A result of one text.
-pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn Display, failed: bool, pads: bool) {
+pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn Text, failed: bool, pads: bool) {
     out.key("content");
     out.begin_array();
     write_text_block(out, &mut |out| out.display(text));

@@ -2,10 +2,9 @@
 //!
 //! Specification: *Server features*, *Tools*, *Tool result*, and *Prompts*, *Prompt messages*.
 
-use core::fmt::Display;
-
-use crate::json::{Digits, Writer};
+use crate::json::{Text, Writer};
 use crate::types::annotations::{Annotations, Role};
+use crate::types::details::not_an_object;
 use crate::types::resource::Resource;
 use crate::version::Revision;
 
@@ -130,7 +129,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
     }
 
     /// Text.
-    pub fn text(self, text: impl Display) {
+    pub fn text(self, text: impl Text) {
         self.piece(Piece::Text(&text));
     }
 
@@ -150,7 +149,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
     }
 
     /// A resource with its text in it. Without a media type it is `text/plain`.
-    pub fn resource_text(self, uri: &str, mime_type: Option<&str>, text: impl Display) {
+    pub fn resource_text(self, uri: &str, mime_type: Option<&str>, text: impl Text) {
         self.resource(uri, mime_type, Body::Text(&text));
     }
 
@@ -171,15 +170,15 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
     pub fn link(mut self, resource: &Resource<'w>) {
         if self.revision < Revision::V2025_06_18 {
             self.annotations = resource.annotations;
-            return self.text(format_args!("{}: {}", resource.shown_name(), resource.uri));
+            return self.text((resource.shown_name(), ": ", resource.uri));
         }
         (self.annotations, self.meta) = (Annotations::new(), None);
-        let (revision, mut valid) = (self.revision, true);
-        let items_valid = self.write(&mut |out| {
+        let revision = self.revision;
+        let valid = self.write(&mut |out| {
             out.field_string("type", "resource_link");
-            valid = resource.write_members(revision, out).is_ok();
+            resource.write_members(revision, out);
         });
-        *items_valid &= valid;
+        *valid &= not_an_object(resource.objects()).is_none();
     }
 
     /// Writes the block, and returns whether all is valid so far.
@@ -211,7 +210,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
 /// A piece of content that stands by itself.
 #[derive(Clone, Copy)]
 pub(crate) enum Piece<'x> {
-    Text(&'x dyn Display),
+    Text(&'x dyn Text),
     Image { bytes: &'x [u8], mime_type: &'x str },
     Audio { bytes: &'x [u8], mime_type: &'x str },
 }
@@ -226,8 +225,7 @@ impl Piece<'_> {
                 return out.display(text);
             }
             Piece::Audio { bytes, mime_type } if revision < Revision::V2025_03_26 => {
-                let length = Digits::of(bytes.len());
-                return Piece::Text(&format_args!("[audio: {mime_type}, {length} bytes]"))
+                return Piece::Text(&("[audio: ", mime_type, ", ", bytes.len(), " bytes]"))
                     .write(revision, out);
             }
             Piece::Image { bytes, mime_type } => ("image", bytes, mime_type),
@@ -252,7 +250,7 @@ pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
 /// What a resource contains.
 #[derive(Clone, Copy)]
 pub(crate) enum Body<'x> {
-    Text(&'x dyn Display),
+    Text(&'x dyn Text),
     Blob(&'x [u8]),
 }
 

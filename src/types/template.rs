@@ -7,7 +7,7 @@ use core::fmt;
 
 use memchr::memchr;
 
-use crate::json::{Chars, Str, TooShort};
+use crate::json::{Chars, Str, Text, TooShort, prints};
 
 /// A part of a template.
 enum Piece<'t> {
@@ -250,8 +250,8 @@ impl PartialEq<&str> for Variable<'_> {
 }
 
 /// The decoded text; what is not UTF-8 in it becomes U+FFFD.
-impl fmt::Display for Variable<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Text for Variable<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let mut bytes = self.bytes();
         while let Some(first) = bytes.next() {
             let mut character = [first, 0, 0, 0];
@@ -263,11 +263,12 @@ impl fmt::Display for Variable<'_> {
                 length = length.saturating_add(1);
             }
             let character = character.get(..length).unwrap_or_default();
-            formatter.write_str(core::str::from_utf8(character).unwrap_or("\u{FFFD}"))?;
+            put(core::str::from_utf8(character).unwrap_or("\u{FFFD}"));
         }
-        Ok(())
     }
 }
+
+prints!(Variable<'_>);
 
 /// How many bytes follow the first one of a character.
 fn followers(first: u8) -> usize {

@@ -35,7 +35,7 @@ macro_rules! defer {
             }
 
             fn error(self, code: i32, message: impl Display) {
-                self.error(code, message);
+                self.error(code, format_args!("{message}"));
             }
         }
     )*};

@@ -25,7 +25,7 @@ pub struct Hub {
 #[derive(Default)]
 struct State {
     commands: VecDeque<Command>,
-    /// Requests that were started and have not ended, as far as the owner of the machine knows.
+    /// Requests that were started and have not ended.
     open: usize,
     wake: Option<Wake>,
     /// This connection is over. Another attempt to connect may follow.
@@ -119,8 +119,10 @@ impl Hub {
     }
 
     /// A request that was started has ended.
-    pub(crate) fn closed_one(&self) {
-        self.state.look(|state| state.open = state.open.saturating_sub(1));
+    pub(crate) fn closed_one(&self, pending: &Pending) {
+        if pending.close() {
+            self.state.look(|state| state.open = state.open.saturating_sub(1));
+        }
     }
 
     /// Passes every notice from now on to this feed, too.

@@ -33,6 +33,8 @@ mod responder;
 mod server_settings;
 mod session;
 mod stderr;
+#[cfg(unix)]
+mod stdio;
 mod task;
 mod told;
 mod views;
@@ -55,6 +57,8 @@ pub use responder::Responder;
 pub use server_settings::ServerSettings;
 pub use session::Session;
 pub use stderr::{Ending, Lines, Stderr, StderrTail};
+#[cfg(unix)]
+pub use stdio::Taken;
 pub use task::{Cancellation, Cancelled};
 pub use views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,

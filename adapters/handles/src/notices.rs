@@ -9,6 +9,7 @@ use mcp_proto::json::Json;
 
 use crate::hub::Hub;
 use crate::owned::{Notice, view};
+use crate::pending::Pending;
 use crate::watched::Watched;
 
 /// So many notices may wait for somebody who is slow; more are dropped, and counted.
@@ -93,6 +94,7 @@ pub struct Subscription {
     pub(crate) notices: Notices,
     pub(crate) acknowledged: String,
     pub(crate) ticket: Ticket,
+    pub(crate) pending: Arc<Pending>,
     pub(crate) hub: Arc<Hub>,
 }
 
@@ -113,6 +115,7 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
+        self.hub.closed_one(&self.pending);
         self.hub.cancel(self.ticket, "");
     }
 }

@@ -129,9 +129,10 @@ impl ClientHandle {
     pub async fn listen(&self, lists: &[Listed], uris: &[&str]) -> Result<Subscription, CallError> {
         let uris = uris.iter().map(|uri| (*uri).into()).collect();
         let pending = self.start(Request::Listen { lists: lists.into(), uris }, self.options(), listening)?;
-        let feed = pending.feed().cloned().unwrap_or_default();
+        let ours = pending.pending();
         let (ticket, acknowledged) = pending.await?;
-        Ok(Subscription { notices: Notices { feed }, acknowledged, ticket, hub: Arc::clone(self.hub()) })
+        let notices = Notices { feed: ours.feed.clone().unwrap_or_default() };
+        Ok(Subscription { notices, acknowledged, ticket, pending: ours, hub: Arc::clone(self.hub()) })
     }
 
     /// Everything that the server says by itself from now on, for somebody who waits for it.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use mcp_proto::Ticket;
@@ -20,6 +21,7 @@ use crate::watched::Watched;
 const PROGRESS_KEPT: usize = 64;
 
 /// What comes back.
+#[derive(Debug)]
 pub(crate) enum Answer {
     Json(String),
     /// The entries of a list, each as JSON.
@@ -28,21 +30,24 @@ pub(crate) enum Answer {
     Listening(Ticket, String),
 }
 
+#[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) request: Request,
     pub(crate) options: CallOptions,
     /// Where the notices of a subscription go.
     pub(crate) feed: Option<Arc<Feed>>,
     state: Watched<State>,
+    /// Whether it still counts as one that is on its way.
+    open: AtomicBool,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     stage: Stage,
     progress: VecDeque<Progress>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 enum Stage {
     /// It waits to be sent.
     #[default]
@@ -56,7 +61,13 @@ enum Stage {
 impl Pending {
     pub(crate) fn new(request: Request, options: CallOptions) -> Arc<Pending> {
         let feed = matches!(request, Request::Listen { .. }).then(Arc::default);
-        Arc::new(Pending { request, options, feed, state: Watched::default() })
+        let (state, open) = (Watched::default(), AtomicBool::new(true));
+        Arc::new(Pending { request, options, feed, state, open })
+    }
+
+    /// It does not count any more. `false`: it did not before.
+    pub(crate) fn close(&self) -> bool {
+        self.open.swap(false, Ordering::Relaxed)
     }
 
     /// Whether somebody still waits for it.
@@ -93,19 +104,17 @@ impl Pending {
         });
     }
 
-    /// Nobody wants the answer any more. What has to be cancelled comes back: a request that was sent, or a subscription
-    /// that was taken up unheard.
-    fn give_up(&self) -> Option<Ticket> {
-        self.state.change(|state| match state.stage {
-            Stage::Queued => {
-                state.stage = Stage::Done(Err(CallError::Cancelled));
-                None
-            }
-            Stage::Sent(ticket) | Stage::Done(Ok(Answer::Listening(ticket, _))) => {
-                state.stage = Stage::Done(Err(CallError::Cancelled));
-                Some(ticket)
-            }
-            Stage::Done(_) | Stage::Over => None,
+    /// Nobody wants the answer any more. `None`: it has ended. What has to be cancelled comes back: a request that was
+    /// sent, or a subscription that was taken up unheard.
+    fn give_up(&self) -> Option<Option<Ticket>> {
+        self.state.change(|state| {
+            let ticket = match state.stage {
+                Stage::Queued => None,
+                Stage::Sent(ticket) | Stage::Done(Ok(Answer::Listening(ticket, _))) => Some(ticket),
+                Stage::Done(_) | Stage::Over => return None,
+            };
+            state.stage = Stage::Done(Err(CallError::Cancelled));
+            Some(ticket)
         })
     }
 
@@ -158,8 +167,8 @@ impl<T> PendingRequest<T> {
         PendingRequest { canceller: Canceller { pending, hub }, read }
     }
 
-    pub(crate) fn feed(&self) -> Option<&Arc<Feed>> {
-        self.canceller.pending.feed.as_ref()
+    pub(crate) fn pending(&self) -> Arc<Pending> {
+        Arc::clone(&self.canceller.pending)
     }
 
     /// The next report of progress, if the options asked for it. `None`: the request has ended. Nothing is lost if this
@@ -212,7 +221,10 @@ pub struct Canceller {
 impl Canceller {
     /// Cancels the request. If it has ended, nothing happens.
     pub fn cancel(&self, reason: &str) {
-        if let Some(ticket) = self.pending.give_up() {
+        let Some(sent) = self.pending.give_up() else { return };
+        // There is room for another one at once.
+        self.hub.closed_one(&self.pending);
+        if let Some(ticket) = sent {
             self.hub.cancel(ticket, reason);
         }
     }

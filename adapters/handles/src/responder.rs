@@ -88,7 +88,7 @@ impl Responder {
     }
 
     /// Reports progress, if the client asked for it. It must grow each time; `message` may be empty. Waits while the
-    /// client does not read.
+    /// client does not read. (A `format_args!` cannot be held while a task waits; a `format!` can.)
     pub fn progress<P: Into<Decimal>, M: Display>(
         &self,
         progress: P,

@@ -140,8 +140,8 @@ impl Session {
             Command::Cancel(ticket, reason) => {
                 // If it has ended meanwhile, that is fine, too.
                 let _ = client.cancel(ticket, &reason);
-                if self.waiting.remove(&ticket).is_some() {
-                    self.hub.closed_one();
+                if let Some(waiting) = self.waiting.remove(&ticket) {
+                    self.hub.closed_one(&waiting.pending);
                 }
             }
             Command::Answer(place, answer) => self.answered(client, place, answer),
@@ -165,7 +165,7 @@ impl Session {
             }
             let wanted = pending.is_wanted();
             if !wanted {
-                hub.closed_one();
+                hub.closed_one(pending);
             }
             wanted
         });
@@ -185,7 +185,6 @@ impl Session {
                 }
                 Ok(ticket) => {
                     let _ = client.cancel(ticket, "");
-                    self.hub.closed_one();
                 }
                 Err(why) if why == NotNow::Busy || why == NotNow::NotConnected && self.waits() => {
                     self.queue.push_front((pending, until));
@@ -193,7 +192,7 @@ impl Session {
                 }
                 Err(why) => {
                     pending.end(Err(refusal(why)));
-                    self.hub.closed_one();
+                    self.hub.closed_one(&pending);
                 }
             }
         }
@@ -296,7 +295,7 @@ impl Session {
 
     pub(crate) fn finish(&mut self, ticket: Ticket, answer: Result<Answer, CallError>) {
         if let Some(waiting) = self.waiting.remove(&ticket) {
-            self.hub.closed_one();
+            self.hub.closed_one(&waiting.pending);
             waiting.end(answer);
         }
     }

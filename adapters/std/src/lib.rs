@@ -36,8 +36,6 @@ mod reconnect;
 mod responder;
 mod serve;
 mod source;
-#[cfg(unix)]
-mod stdio;
 mod stop;
 mod stream;
 mod sync;

@@ -95,7 +95,7 @@ impl<'i> Serve<'i> {
     pub fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]
         {
-            let taken = crate::stdio::Taken::take()?;
+            let taken = mcp_proto_handles::Taken::take()?;
             let (input, output) = taken.streams()?;
             self.streams(input, output, handler)
         }

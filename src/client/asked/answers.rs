@@ -2,9 +2,7 @@
 //!
 //! Each function writes the members of an answer, and says whether the host wrote what the revision allows there.
 
-use core::fmt::Display;
-
-use crate::json::{Json, Kind, Writer};
+use crate::json::{Json, Kind, Text, Writer};
 use crate::types::content::{ContentBlock, Items};
 use crate::version::Revision;
 
@@ -120,7 +118,7 @@ pub struct Sampled<'w, 'a> {
 
 impl<'a> Sampled<'_, 'a> {
     /// Text.
-    pub fn text(&mut self, text: impl Display) {
+    pub fn text(&mut self, text: impl Text) {
         self.piece().text(text);
     }
 

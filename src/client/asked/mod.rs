@@ -7,12 +7,10 @@ pub(crate) mod check;
 mod flight;
 pub(crate) mod input;
 
-use core::fmt::Display;
-
 use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Writer};
+use crate::json::{Decimal, Json, Rank, Text, Writer};
 use crate::rpc::code;
 use crate::time::Millis;
 use crate::version::Revision;
@@ -34,7 +32,7 @@ pub(crate) struct Context {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// In the line that is being dealt with.
-    Line { id: &'a [u8], meta: Json<'a>, last: Option<Decimal> },
+    Line { id: &'a [u8], meta: Json<'a>, last: Rank },
     /// In the slot of a deferred request.
     Slot(Ticket),
 }
@@ -140,7 +138,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Answers with a JSON-RPC error.
-    pub fn error(self, code: i32, message: impl Display) {
+    pub fn error(self, code: i32, message: impl Text) {
         self.reply.error(code, message);
     }
 
@@ -250,7 +248,7 @@ impl AskedReply<'_> {
     }
 
     /// Answers with a JSON-RPC error.
-    pub fn error(self, code: i32, message: impl Display) {
+    pub fn error(self, code: i32, message: impl Text) {
         let AskedReply { machine, source, context } = self;
         machine.answer(&source, context.stream, &mut |out| {
             out.key("error");

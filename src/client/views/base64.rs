@@ -1,8 +1,6 @@
 //! Bytes that came as base64, decoded into the caller's buffer.
 
-use core::fmt;
-
-use crate::json::Str;
+use crate::json::{Str, Text, prints};
 
 /// Bytes as base64, as the server wrote them.
 ///
@@ -36,16 +34,18 @@ pub enum Base64Error {
     Invalid,
 }
 
-impl fmt::Display for Base64Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Text for Base64Error {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
         match self {
             Base64Error::TooShort { needed } => {
-                write!(f, "the buffer is too small: {needed} bytes are enough")
+                ("the buffer is too small: ", *needed, " bytes are enough").pieces(put);
             }
-            Base64Error::Invalid => f.write_str("the text is not valid base64"),
+            Base64Error::Invalid => put("the text is not valid base64"),
         }
     }
 }
+
+prints!(Base64Error);
 
 impl core::error::Error for Base64Error {}
 

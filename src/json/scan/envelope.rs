@@ -32,7 +32,26 @@ pub enum Member {
 }
 
 impl Member {
-    /// The member of that name: at most seven bytes, little endian, padded with zeros.
+    const ALL: [Member; 6] =
+        [Member::Jsonrpc, Member::Id, Member::Method, Member::Params, Member::Result, Member::Error];
+
+    const fn name(self) -> &'static [u8] {
+        match self {
+            Member::Jsonrpc => b"jsonrpc",
+            Member::Id => b"id",
+            Member::Method => b"method",
+            Member::Params => b"params",
+            Member::Result => b"result",
+            Member::Error => b"error",
+        }
+    }
+
+    /// The member of that name.
+    pub(super) fn of(name: &[u8]) -> Option<Member> {
+        Member::ALL.into_iter().find(|member| member.name() == name)
+    }
+
+    /// The same for a name as a word: at most seven bytes, little endian, padded with zeros.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn of_word(word: u64) -> Option<Member> {
         const JSONRPC: u64 = u64::from_le_bytes(*b"jsonrpc\0");

@@ -1,8 +1,6 @@
 //! What is wrong with a text, and where.
 
-use core::fmt;
-
-use crate::json::decimal::Digits;
+use crate::json::pieces::{Text, prints};
 
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,9 +41,9 @@ impl ScanErrorKind {
     }
 }
 
-impl fmt::Display for ScanError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self.kind {
+impl Text for ScanError {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        let what = match self.kind {
             ScanErrorKind::Empty => "no JSON value",
             ScanErrorKind::Syntax => "unexpected character",
             ScanErrorKind::Utf8 => "invalid UTF-8",
@@ -54,9 +52,11 @@ impl fmt::Display for ScanError {
             ScanErrorKind::TooDeep => "nested too deep",
             ScanErrorKind::Incomplete => "unexpected end of text",
             ScanErrorKind::GivenUp => "given up on its way",
-        })?;
-        write!(formatter, " at byte {}", Digits::of(self.at))
+        };
+        (what, " at byte ", self.at).pieces(put);
     }
 }
+
+prints!(ScanError);
 
 impl core::error::Error for ScanError {}

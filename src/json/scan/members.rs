@@ -1,21 +1,25 @@
 //! The fast lane: members of objects one after the other, as long as they look the way nearly all do. Whatever does
 //! not is left to the states, which know everything.
 
-use super::{Member, Scanner, State, Step, skip_space};
+use super::{Member, Scanner, State, skip_space};
 use crate::json::swar::{FAST, plain_run, short_plain_text};
 
 impl Scanner {
     /// Members from behind the opening quote of a name.
-    pub(super) fn members<'t>(&mut self, rest: &'t [u8]) -> Step<'t> {
+    pub(super) fn members<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         if !FAST {
-            return self.name(rest);
+            self.name();
+            return rest;
         }
         let mut rest = rest;
         loop {
-            let Some(tail) = self.simple_name(rest) else { return self.name(rest) };
+            let Some(tail) = self.simple_name(rest) else {
+                self.name();
+                return rest;
+            };
             let [b':', tail @ ..] = tail else {
                 self.state = State::Colon;
-                return Ok(tail);
+                return tail;
             };
             let tail = if let [b' ', ..] = tail { after_space(tail) } else { tail };
             if let [b'{', b'"', names @ ..] = tail
@@ -24,17 +28,17 @@ impl Scanner {
                 if self.depth == 1 {
                     self.note_start(b'{', self.at(tail));
                 }
-                self.open(true, tail, names);
+                self.open(true, tail);
                 rest = names;
                 continue;
             }
             let Some(after) = self.simple_value(tail) else {
                 self.state = State::Value;
-                return Ok(tail);
+                return tail;
             };
             match self.next_name(after) {
                 Ok(next) => rest = next,
-                Err(after) => return Ok(after),
+                Err(after) => return after,
             }
         }
     }

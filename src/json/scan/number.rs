@@ -1,6 +1,7 @@
 //! The number part of the scanner.
 
-use super::{Scanner, State, Step, syntax};
+use super::{ScanErrorKind, Scanner, State};
+use crate::json::swar::FAST;
 
 /// How far a number has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,59 +32,61 @@ impl Digits {
     /// What it has come to with one more byte; `None` if that byte is no part of it.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next(self, byte: u8) -> Option<Digits> {
-        match (self, byte) {
-            (Digits::Sign, b'0') => Some(Digits::Zero),
-            (Digits::Sign, b'1'..=b'9') => Some(Digits::Whole),
-            (Digits::Zero | Digits::Whole, b'.') => Some(Digits::Point),
-            (Digits::Point, b'0'..=b'9') => Some(Digits::Fraction),
-            (Digits::Zero | Digits::Whole | Digits::Fraction, b'e' | b'E') => Some(Digits::Exponent),
-            (Digits::Exponent, b'+' | b'-') => Some(Digits::ExponentSign),
-            (Digits::Exponent | Digits::ExponentSign, b'0'..=b'9') => Some(Digits::Power),
-            _ => None,
-        }
+        use Digits::{Exponent, ExponentSign, Fraction, Point, Power, Sign, Whole, Zero};
+        Some(match (byte, self) {
+            (b'0', Sign) => Zero,
+            (b'0'..=b'9', Sign | Whole) => Whole,
+            (b'0'..=b'9', Point | Fraction) => Fraction,
+            (b'0'..=b'9', Exponent | ExponentSign | Power) => Power,
+            (b'.', Zero | Whole) => Point,
+            (b'e' | b'E', Zero | Whole | Fraction) => Exponent,
+            (b'+' | b'-', Exponent) => ExponentSign,
+            _ => return None,
+        })
     }
 }
 
 impl Scanner {
     /// A number, from wherever it stands.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(super) fn number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> Step<'t> {
+    pub(super) fn number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
-        if digits == Digits::Whole {
+        if FAST && digits == Digits::Whole {
             rest = skip_digits(rest);
         }
         // Most numbers are short integers.
         match rest {
-            [b',' | b'}' | b']', ..] if digits.may_end() => {
+            [b',' | b'}' | b']', ..] if FAST && digits.may_end() => {
                 self.end_value(rest);
-                Ok(rest)
+                rest
             }
             _ => self.long_number(digits, rest),
         }
     }
 
-    fn long_number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> Step<'t> {
+    fn long_number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {
         let mut digits = digits;
         let mut rest = rest;
-        loop {
-            if matches!(digits, Digits::Whole | Digits::Fraction | Digits::Power) {
-                rest = skip_digits(rest);
-            }
-            let [byte, tail @ ..] = rest else {
-                self.state = State::Number(digits);
-                return Ok(rest);
-            };
+        while let [byte, tail @ ..] = rest {
             match digits.next(*byte) {
                 Some(next) => digits = next,
                 None if digits.may_end() => {
                     self.end_value(rest);
-                    return Ok(rest);
+                    return rest;
                 }
-                None => return syntax(rest),
+                None => return self.fail(ScanErrorKind::Syntax, rest),
             }
-            rest = tail;
+            rest = if FAST { skip_digits_of(digits, tail) } else { tail };
         }
+        self.state = State::Number(digits);
+        rest
     }
+}
+
+/// Skips digits where any number of them may follow.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+fn skip_digits_of(digits: Digits, rest: &[u8]) -> &[u8] {
+    if matches!(digits, Digits::Whole | Digits::Fraction | Digits::Power) { skip_digits(rest) } else { rest }
 }
 
 #[cfg_attr(not(target_os = "none"), inline(always))]

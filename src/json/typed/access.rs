@@ -1,12 +1,9 @@
 //! The inside of containers: elements, members and their names, enum variants.
 
-use super::{Decoder, TypedError, visit_integer, visit_number, visit_single, wide};
+use super::{Decoder, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
 use crate::json::view::Json;
 use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess, Unexpected, VariantAccess,
-    Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 /// The elements of an array, after its bracket.
@@ -143,44 +140,44 @@ impl<'de> Name<'de> {
         (json.number() == Some(self.0)).then_some(self.0)
     }
 
-    fn wrong<'v, V: Visitor<'v>>(&self, visitor: &V) -> TypedError {
-        TypedError::invalid_type(Unexpected::Str(self.0), visitor)
+    fn wrong(&self, expected: &str) -> TypedError {
+        TypedError::wrong(self.0, expected)
     }
-}
 
-/// Keys that are numbers.
-macro_rules! numbers {
-    ($($method:ident $visit:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-            match self.number() {
-                Some(text) => $visit(text, visitor),
-                None => Err(self.wrong(&visitor)),
-            }
-        }
-    )*};
+    fn integer(&self, bounds: (i64, u64), expected: &str) -> Result<u64, TypedError> {
+        let text = self.number().ok_or_else(|| self.wrong(expected))?;
+        bounded(integer_of(text), text, bounds, expected)
+    }
 }
 
 impl<'de> Deserializer<'de> for Name<'de> {
     type Error = TypedError;
 
-    numbers!(
-        deserialize_i8 visit_integer deserialize_i16 visit_integer deserialize_i32 visit_integer
-        deserialize_i64 visit_integer deserialize_u8 visit_integer deserialize_u16 visit_integer
-        deserialize_u32 visit_integer deserialize_u64 visit_integer
-        deserialize_f32 visit_single deserialize_f64 visit_number
+    integers!(
+        deserialize_i8 visit_i8 i8 deserialize_i16 visit_i16 i16 deserialize_i32 visit_i32 i32
+        deserialize_i64 visit_i64 i64 deserialize_u8 visit_u8 u8 deserialize_u16 visit_u16 u16
+        deserialize_u32 visit_u32 u32 deserialize_u64 visit_u64 u64
     );
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visit_single(self.number().ok_or_else(|| self.wrong("f32"))?, visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visit_number(self.number().ok_or_else(|| self.wrong("f64"))?, visitor)
+    }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         visitor.visit_borrowed_str(self.0)
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let value = wide(self.number().ok_or_else(|| self.wrong(&visitor))?, &visitor)?;
+        let value = wide(self.number().ok_or_else(|| self.wrong("i128"))?, "i128")?;
         visitor.visit_i128(value)
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let value = wide(self.number().ok_or_else(|| self.wrong(&visitor))?, &visitor)?;
+        let value = wide(self.number().ok_or_else(|| self.wrong("u128"))?, "u128")?;
         visitor.visit_u128(value)
     }
 
@@ -188,7 +185,7 @@ impl<'de> Deserializer<'de> for Name<'de> {
         match self.0 {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
-            _ => Err(self.wrong(&visitor)),
+            _ => Err(self.wrong("a boolean")),
         }
     }
 

@@ -2,7 +2,7 @@
 //! look ahead for the member that tells objects apart.
 
 use super::access::{Members, Name};
-use super::{Decoder, Integer, TypedError, integer_of, unexpected_number};
+use super::{Decoder, Integer, TypedError};
 use crate::json::view::Json;
 use crate::json::walk::{split, value_length};
 use crate::schema::derived::ONE_OF;
@@ -18,15 +18,15 @@ impl<'de> Decoder<'de> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, TypedError> {
-        if self.peek() != Some(b'{') {
-            return Err(self.unexpected(&visitor));
+        if !matches!(self.peek(), Some(b'{') | None) {
+            return Err(self.unexpected("an object"));
         }
         let tag = match names {
             [tag, variants @ ..] if kind == ONE_OF => Some((*tag, self.find_variant(tag, variants)?)),
             _ => None,
         };
+        let close = self.enter_object()?;
         let outside = mem::replace(&mut self.derived, true);
-        self.enter()?;
         let value = match tag {
             Some((tag, variant)) => {
                 visitor.visit_map(Tagged { members: Members::new(self), tag, next: Next::Name(variant) })?
@@ -34,7 +34,7 @@ impl<'de> Decoder<'de> {
             None => visitor.visit_map(Members::new(self))?,
         };
         self.derived = outside;
-        self.leave(b'}')?;
+        self.leave(close)?;
         Ok(value)
     }
 
@@ -102,15 +102,7 @@ impl<'de> MapAccess<'de> for Tagged<'_, 'de> {
 }
 
 /// An integer of up to 64 bits.
-pub(super) fn visit_whole<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
-    match integer_of(text).or_else(|| whole_integer(text)) {
-        Some(Integer::Positive(value)) => visitor.visit_u64(value),
-        Some(Integer::Negative(value)) => visitor.visit_i64(value),
-        None => Err(TypedError::invalid_type(unexpected_number(text), &visitor)),
-    }
-}
-
-fn whole_integer(text: &str) -> Option<Integer> {
+pub(super) fn whole_integer(text: &str) -> Option<Integer> {
     let push = |value: u64, digit: u8| value.checked_mul(10)?.checked_add(u64::from(digit));
     match whole(text, 0, push)? {
         (true, magnitude) => 0i64.checked_sub_unsigned(magnitude).map(Integer::Negative),
@@ -133,7 +125,7 @@ pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
     });
     match value {
         Some(value) => visitor.visit_i128(value),
-        None => Err(TypedError::invalid_type(unexpected_number(text), &visitor)),
+        None => Err(TypedError::wrong(text, "i128")),
     }
 }
 
@@ -141,7 +133,7 @@ pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
 pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match whole_wide(text) {
         Some((negative, value)) if !negative || value == 0 => visitor.visit_u128(value),
-        _ => Err(TypedError::invalid_type(unexpected_number(text), &visitor)),
+        _ => Err(TypedError::wrong(text, "u128")),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Why a text does not fit a type, and where: without a heap.
 
-use crate::json::decimal::{Decimal, Digits};
-use core::fmt::{self, Write as _};
+use crate::json::decimal::digits;
+use crate::json::pieces::{Text, prints};
+use core::fmt;
 use serde::de::{self, Expected, Unexpected};
 
 /// Message and path together have at most this many bytes. Few more, and clippy's default would call a host's
@@ -13,8 +14,8 @@ const PATH: usize = 32;
 /// How much of a string an error shows.
 const SHOWN: usize = 24;
 
-/// Why a text does not fit a type: "`motor[2].speed`: invalid type: string "fast", expected u8". Long messages are cut
-/// at their end, long paths at their start.
+/// Why a text does not fit a type: "`motor[2].speed`: expected u8, found "fast"". Long messages are cut at their end,
+/// long paths at their start.
 #[derive(Clone, Copy)]
 pub struct TypedError {
     /// The message at the start, the path at the end: the path grows from the inside out.
@@ -55,15 +56,14 @@ impl TypedError {
     pub(super) fn inside_element(mut self, index: usize) -> TypedError {
         let separator = if self.path > 0 && !self.path().starts_with('[') { "]." } else { "]" };
         let mut buffer = [0; 20];
-        let digits = crate::json::decimal::digits(index as u64, &mut buffer);
-        self.prepend(&["[", core::str::from_utf8(digits).unwrap_or_default(), separator]);
+        self.prepend(&["[", digits(index as u64, &mut buffer), separator]);
         self
     }
 
     /// A value that is none of these names.
     #[cfg(feature = "derive")]
     pub(super) fn no_variant(value: &str, names: &'static [&'static str]) -> TypedError {
-        TypedError::new(format_args!("unknown variant {}, {}", Shown(value), Names(names)))
+        TypedError::new(&("unknown variant ", Shown(value), ", ", Names(names)))
     }
 
     /// Puts one step before the path: all of it or nothing, and nothing any more once something was left out.
@@ -82,11 +82,24 @@ impl TypedError {
         self.path = ROOM.saturating_sub(start) as u8;
     }
 
-    fn new(message: fmt::Arguments<'_>) -> TypedError {
+    pub(super) fn new(message: &dyn Text) -> TypedError {
         let mut error = TypedError { bytes: [0; ROOM], message: 0, path: 0, cut: false };
-        // An error is only the end of the room.
-        let _ = Message(&mut error).write_fmt(message);
+        message.pieces(&mut |piece| error.append(piece));
         error
+    }
+
+    /// Adds to the message, as far as there is room.
+    fn append(&mut self, piece: &str) {
+        let start = usize::from(self.message);
+        let kept = cut(piece, ROOM.saturating_sub(PATH).saturating_sub(start));
+        let places = self.bytes.iter_mut().skip(start);
+        places.zip(kept.bytes()).for_each(|(place, byte)| *place = byte);
+        self.message = start.saturating_add(kept.len()) as u8;
+    }
+
+    /// The value is of another type, or not within its bounds.
+    pub(super) fn wrong(found: &str, expected: &str) -> TypedError {
+        TypedError::new(&("expected ", expected, ", found ", Shown(found)))
     }
 }
 
@@ -96,114 +109,118 @@ fn cut(text: &str, length: usize) -> &str {
     text.get(..boundary.unwrap_or_default()).unwrap_or_default()
 }
 
-/// Collects a message as far as there is room.
-struct Message<'e>(&'e mut TypedError);
-
-impl fmt::Write for Message<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let start = usize::from(self.0.message);
-        let free = ROOM.saturating_sub(PATH).saturating_sub(start);
-        let kept = cut(text, free);
-        let places = self.0.bytes.iter_mut().skip(start);
-        places.zip(kept.bytes()).for_each(|(place, byte)| *place = byte);
-        self.0.message = start.saturating_add(kept.len()) as u8;
-        if kept.len() < text.len() { Err(fmt::Error) } else { Ok(()) }
-    }
-}
-
 /// What was found, without the floating point formatting that serde's own `Display` would link.
 struct Found<'a>(Unexpected<'a>);
 
-impl fmt::Display for Found<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Unexpected::Bool(value) => write!(formatter, "boolean `{value}`"),
-            Unexpected::Unsigned(value) => write!(formatter, "integer `{}`", Digits(value)),
-            Unexpected::Signed(value) => write!(formatter, "integer `{}`", Decimal::from(value)),
-            Unexpected::Float(_) => formatter.write_str("a number with a fraction"),
-            Unexpected::Char(value) => write!(formatter, "character `{value}`"),
-            Unexpected::Str(value) => write!(formatter, "string \"{}\"", Shown(value)),
-            Unexpected::Bytes(_) => formatter.write_str("bytes"),
-            Unexpected::Unit => formatter.write_str("null"),
-            Unexpected::Option => formatter.write_str("an optional value"),
-            Unexpected::NewtypeStruct => formatter.write_str("a newtype struct"),
-            Unexpected::Seq => formatter.write_str("an array"),
-            Unexpected::Map => formatter.write_str("an object"),
-            Unexpected::Enum => formatter.write_str("an enum"),
-            Unexpected::UnitVariant => formatter.write_str("a unit variant"),
-            Unexpected::NewtypeVariant => formatter.write_str("a newtype variant"),
-            Unexpected::TupleVariant => formatter.write_str("a tuple variant"),
-            Unexpected::StructVariant => formatter.write_str("a struct variant"),
-            Unexpected::Other(other) => formatter.write_str(other),
-        }
+impl Text for Found<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        let kind = match self.0 {
+            Unexpected::Bool(value) => return value.pieces(put),
+            Unexpected::Unsigned(value) => return value.pieces(put),
+            Unexpected::Signed(value) => return value.pieces(put),
+            Unexpected::Char(value) => return ('"', value, '"').pieces(put),
+            Unexpected::Str(value) => return ('"', Shown(value), '"').pieces(put),
+            Unexpected::Float(_) => "a number with a fraction",
+            Unexpected::Bytes(_) => "bytes",
+            Unexpected::Unit => "null",
+            Unexpected::Option => "an optional value",
+            Unexpected::NewtypeStruct => "a newtype struct",
+            Unexpected::Seq => "an array",
+            Unexpected::Map => "an object",
+            Unexpected::Enum => "an enum",
+            Unexpected::UnitVariant => "a unit variant",
+            Unexpected::NewtypeVariant => "a newtype variant",
+            Unexpected::TupleVariant => "a tuple variant",
+            Unexpected::StructVariant => "a struct variant",
+            Unexpected::Other(other) => other,
+        };
+        put(kind);
     }
 }
 
 /// The start of a text.
 struct Shown<'a>(&'a str);
 
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Text for Shown<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let shown = cut(self.0, SHOWN);
-        formatter.write_str(shown)?;
-        formatter.write_str(if shown.len() < self.0.len() { "…" } else { "" })
+        put(shown);
+        put(if shown.len() < self.0.len() { "…" } else { "" });
     }
 }
 
 /// The names that there are. (serde's own way to print them can panic.)
 struct Names(&'static [&'static str]);
 
-impl fmt::Display for Names {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self.0 {
-            [] => return formatter.write_str("there are none"),
+impl Text for Names {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(match self.0 {
+            [] => return put("there are none"),
             [_] => "expected",
             _ => "expected one of",
-        })?;
-        let mut separator = " ";
+        });
+        let mut separator = " `";
         for name in self.0 {
-            write!(formatter, "{separator}`{name}`")?;
-            separator = ", ";
+            (separator, name, "`").pieces(put);
+            separator = ", `";
         }
-        Ok(())
+    }
+}
+
+/// What a visitor says that it expects. Only this, and messages of the host's own, link the formatting machinery.
+struct Wanted<'e>(&'e dyn Expected);
+
+impl Text for Wanted<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        format_args!("{}", self.0).pieces(put);
     }
 }
 
 impl de::Error for TypedError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        TypedError::new(format_args!("{message}"))
+        TypedError::new(&format_args!("{message}"))
     }
 
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        TypedError::new(format_args!("invalid type: {}, expected {expected}", Found(unexpected)))
+        TypedError::new(&("expected ", Wanted(expected), ", found ", Found(unexpected)))
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        TypedError::new(format_args!("invalid value: {}, expected {expected}", Found(unexpected)))
+        TypedError::new(&("expected ", Wanted(expected), ", found ", Found(unexpected)))
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        TypedError::new(format_args!("invalid length {}, expected {expected}", Digits::of(length)))
+        TypedError::new(&("invalid length ", length, ", expected ", Wanted(expected)))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        TypedError::new(format_args!("unknown variant `{}`, {}", Shown(variant), Names(expected)))
+        TypedError::new(&("unknown variant `", Shown(variant), "`, ", Names(expected)))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        TypedError::new(format_args!("unknown field `{}`, {}", Shown(field), Names(expected)))
+        TypedError::new(&("unknown field `", Shown(field), "`, ", Names(expected)))
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        TypedError::new(&("missing field `", field, "`"))
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        TypedError::new(&("duplicate field `", field, "`"))
     }
 }
 
-impl fmt::Display for TypedError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Text for TypedError {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
         if self.path > 0 || self.cut {
-            let cut = if self.cut { "…" } else { "" };
-            write!(formatter, "`{cut}{}`: ", self.path())?;
+            let cut = if self.cut { "`…" } else { "`" };
+            (cut, self.path(), "`: ").pieces(put);
         }
-        formatter.write_str(self.message())
+        put(self.message());
     }
 }
+
+prints!(TypedError);
 
 /// The same as the message.
 impl fmt::Debug for TypedError {

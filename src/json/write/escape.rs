@@ -5,7 +5,7 @@ use crate::json::swar::{FAST, text_run};
 use crate::json::walk::split;
 
 /// The escape of a quote, a backslash or a control character: so many of these bytes.
-fn escape_of(byte: u8) -> ([u8; 6], usize) {
+pub(super) fn escape_of(byte: u8) -> ([u8; 6], usize) {
     let letter = match byte {
         b'"' | b'\\' => byte,
         b'\n' => b'n',
