@@ -281,7 +281,7 @@ impl Server<'_> {
         if let Some(asking) = self.core.asking {
             asking.end(&mut self.core, false);
         }
-        self.grace_ends = Some(deadline);
+        (self.core.ending, self.core.ends) = (Ending::Grace, deadline);
     }
 
     /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its
