@@ -4,6 +4,8 @@ mod access;
 #[cfg(feature = "derive")]
 mod derived;
 mod error;
+mod flaw;
+mod steps;
 
 pub use error::TypedError;
 
@@ -12,6 +14,8 @@ use super::text::decode_in_place as decode_text_in_place;
 use super::view::magnitude;
 use super::walk::{after_space, text_length, value_length};
 use access::{Elements, Members, Variant};
+use flaw::Flaw;
+use steps::{Step, Steps};
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserialize, Deserializer, Visitor};
 
@@ -42,11 +46,17 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     let mut decoder = Decoder {
         rest: text,
         levels: DEPTH_LIMIT,
+        steps: Steps::NONE,
         #[cfg(feature = "derive")]
         derived: false,
     };
-    let value = T::deserialize(&mut decoder)?;
-    if decoder.peek().is_some() { Err(TypedError::new(&"text after the value")) } else { Ok(value) }
+    let mut value = T::deserialize(&mut decoder);
+    match &mut value {
+        Ok(_) if decoder.peek().is_some() => value = Err(Flaw::Said("text after the value").into()),
+        Ok(_) => {}
+        Err(error) => decoder.steps.tell(error),
+    }
+    value
 }
 
 /// What is left of the text.
@@ -54,6 +64,8 @@ struct Decoder<'de> {
     rest: &'de mut [u8],
     /// How many more containers may be opened.
     levels: u8,
+    /// Where an error is.
+    steps: Steps<'de>,
     /// The value is of a derived type: `1.0` is an integer.
     #[cfg(feature = "derive")]
     derived: bool,
@@ -81,24 +93,24 @@ impl<'de> Decoder<'de> {
     }
 
     /// Takes the byte that has to come next.
-    fn expect(&mut self, byte: u8) -> Result<(), TypedError> {
+    fn expect(&mut self, byte: u8) -> Result<(), Flaw<'de>> {
         if self.peek() != Some(byte) {
-            return Err(broken());
+            return Err(Flaw::BROKEN);
         }
         self.take(1);
         Ok(())
     }
 
     /// A string, from its opening quote.
-    fn string(&mut self) -> Result<&'de str, TypedError> {
+    fn string(&mut self) -> Result<&'de str, Flaw<'de>> {
         self.expect(b'"')?;
         let text = self.take(text_length(self.rest));
         if self.take(1) != b"\"" {
-            return Err(broken());
+            return Err(Flaw::BROKEN);
         }
         let length = decode_text_in_place(text);
         let text: &'de [u8] = text;
-        text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or_else(broken)
+        text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or(Flaw::BROKEN)
     }
 
     /// The text of the next value, as it stands.
@@ -108,40 +120,41 @@ impl<'de> Decoder<'de> {
         core::str::from_utf8(word).unwrap_or_default()
     }
 
-    fn skip(&mut self) -> Result<(), TypedError> {
+    fn skip(&mut self) -> Result<(), Flaw<'de>> {
         if self.peek().is_none() {
-            return Err(broken());
+            return Err(Flaw::BROKEN);
         }
         let length = value_length(self.rest);
         self.take(length);
         Ok(())
     }
 
-    fn enter(&mut self) -> Result<(), TypedError> {
-        self.levels = self.levels.checked_sub(1).ok_or_else(|| TypedError::new(&"nested too deep"))?;
+    fn enter(&mut self) -> Result<(), Flaw<'de>> {
+        self.levels = self.levels.checked_sub(1).ok_or(Flaw::Said("nested too deep"))?;
         self.take(1);
         Ok(())
     }
 
     /// The end of a container, after what the type took of it.
-    fn leave(&mut self, close: Option<u8>) -> Result<(), TypedError> {
+    fn leave(&mut self, close: Option<u8>) -> Result<(), Flaw<'de>> {
         self.levels = self.levels.saturating_add(1);
+        self.steps.clear();
         match self.peek() {
             found if found == close => {
                 self.take(1);
                 Ok(())
             }
-            Some(b',') => Err(TypedError::new(&"more elements than expected")),
-            _ => Err(broken()),
+            Some(b',') => Err(Flaw::Said("more elements than expected")),
+            _ => Err(Flaw::BROKEN),
         }
     }
 
     /// The next value is not of the type that is wanted.
-    fn unexpected(&mut self, expected: &str) -> TypedError {
-        if self.peek().is_none() { broken() } else { TypedError::wrong(self.word(), expected) }
+    fn unexpected(&mut self, expected: &'static str) -> Flaw<'de> {
+        if self.peek().is_none() { Flaw::BROKEN } else { Flaw::Wrong { found: self.word(), expected } }
     }
 
-    fn number(&mut self, expected: &str) -> Result<&'de str, TypedError> {
+    fn number(&mut self, expected: &'static str) -> Result<&'de str, Flaw<'de>> {
         match self.peek() {
             Some(b'-' | b'0'..=b'9') => Ok(self.word()),
             _ => Err(self.unexpected(expected)),
@@ -163,7 +176,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Enters an object: how it will end. Where there is no text at all there is no bracket either.
-    fn enter_object(&mut self) -> Result<Option<u8>, TypedError> {
+    fn enter_object(&mut self) -> Result<Option<u8>, Flaw<'de>> {
         let close = match self.peek() {
             Some(b'{') => Some(b'}'),
             None => None,
@@ -172,11 +185,6 @@ impl<'de> Decoder<'de> {
         self.enter()?;
         Ok(close)
     }
-}
-
-/// The text is not what a scanner would have let through.
-fn broken() -> TypedError {
-    TypedError::new(&"not a valid JSON text")
 }
 
 enum Integer {
@@ -193,22 +201,22 @@ fn integer_of(text: &str) -> Option<Integer> {
 }
 
 /// An integer within bounds; a negative one as its two's complement.
-fn bounded(
+fn bounded<'de>(
     value: Option<Integer>,
-    text: &str,
+    text: &'de str,
     (least, most): (i64, u64),
-    expected: &str,
-) -> Result<u64, TypedError> {
+    expected: &'static str,
+) -> Result<u64, Flaw<'de>> {
     match value {
         Some(Integer::Positive(value)) if value <= most => Ok(value),
         Some(Integer::Negative(value)) if value >= least => Ok(value as u64),
-        _ => Err(TypedError::wrong(text, expected)),
+        _ => Err(Flaw::Wrong { found: text, expected }),
     }
 }
 
 /// An integer of up to 128 bits.
-fn wide<T: core::str::FromStr>(text: &str, expected: &str) -> Result<T, TypedError> {
-    text.parse().map_err(|_| TypedError::wrong(text, expected))
+fn wide<'de, T: core::str::FromStr>(text: &'de str, expected: &'static str) -> Result<T, Flaw<'de>> {
+    text.parse().map_err(|_| Flaw::Wrong { found: text, expected })
 }
 
 /// A number for a type that takes fractions: integers as such, as far as they fit.
@@ -271,7 +279,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
             Some(b't' | b'f') => self.deserialize_bool(visitor),
             Some(b'n') => self.deserialize_unit(visitor),
             Some(b'-' | b'0'..=b'9') => visit_number(self.word(), visitor),
-            _ => Err(broken()),
+            _ => Err(Flaw::BROKEN.into()),
         }
     }
 
@@ -313,7 +321,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         match self.peek() {
             Some(b'"') => visitor.visit_borrowed_bytes(self.string()?.as_bytes()),
             Some(b'[') => self.sequence(visitor),
-            _ => Err(self.unexpected("bytes")),
+            _ => Err(self.unexpected("bytes").into()),
         }
     }
 
@@ -337,7 +345,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
                 self.null()?;
                 visitor.visit_unit()
             }
-            _ => Err(self.unexpected("null")),
+            _ => Err(self.unexpected("null").into()),
         }
     }
 
@@ -360,7 +368,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.peek() {
             Some(b'[') => self.sequence(visitor),
-            _ => Err(self.unexpected("an array")),
+            _ => Err(self.unexpected("an array").into()),
         }
     }
 
@@ -407,12 +415,15 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
                 self.enter()?;
                 let name = self.string()?;
                 self.expect(b':')?;
-                let value =
-                    visitor.visit_enum(Variant::new(self, name)).map_err(|error| error.inside(name))?;
+                let value = visitor.visit_enum(Variant::new(self, name));
+                if value.is_err() {
+                    self.steps.push(Step::Member(name));
+                    return value;
+                }
                 self.leave(Some(b'}'))?;
-                Ok(value)
+                value
             }
-            _ => Err(self.unexpected("a variant")),
+            _ => Err(self.unexpected("a variant").into()),
         }
     }
 
@@ -423,11 +434,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 }
 
 impl<'de> Decoder<'de> {
-    fn string_for(&mut self, expected: &str) -> Result<&'de str, TypedError> {
+    fn string_for(&mut self, expected: &'static str) -> Result<&'de str, Flaw<'de>> {
         if self.peek() == Some(b'"') { self.string() } else { Err(self.unexpected(expected)) }
     }
 
-    fn integer(&mut self, bounds: (i64, u64), expected: &str) -> Result<u64, TypedError> {
+    fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Flaw<'de>> {
         let text = self.number(expected)?;
         let value = integer_of(text);
         #[cfg(feature = "derive")]
@@ -435,19 +446,19 @@ impl<'de> Decoder<'de> {
         bounded(value, text, bounds, expected)
     }
 
-    fn boolean(&mut self) -> Result<bool, TypedError> {
+    fn boolean(&mut self) -> Result<bool, Flaw<'de>> {
         match self.peek() {
             Some(b't' | b'f') => match self.word() {
                 "true" => Ok(true),
                 "false" => Ok(false),
-                _ => Err(broken()),
+                _ => Err(Flaw::BROKEN),
             },
             _ => Err(self.unexpected("a boolean")),
         }
     }
 
-    fn null(&mut self) -> Result<(), TypedError> {
-        if self.word() == "null" { Ok(()) } else { Err(broken()) }
+    fn null(&mut self) -> Result<(), Flaw<'de>> {
+        if self.word() == "null" { Ok(()) } else { Err(Flaw::BROKEN) }
     }
 }
 

@@ -30,11 +30,12 @@ impl<'b> Server<'b> {
         let (rx, tx) = (rx.into(), tx.into());
         let limits = info.limits;
         let server = Server { input: Input::new(rx, limits.depth, limits.id), core: Core::new(info, tx) };
-        server.checked()
+        server.check()?;
+        Ok(server)
     }
 
     #[inline(never)]
-    fn checked(self) -> Result<Server<'b>, Misuse> {
+    fn check(&self) -> Result<(), Misuse> {
         let needed = Input::needed(self.core.id_limit());
         if self.input.limit() < needed {
             return Err(Misuse::RxTooSmall { needed });
@@ -43,7 +44,7 @@ impl<'b> Server<'b> {
         if self.core.output.reply_room() < needed {
             return Err(Misuse::TxTooSmall { needed });
         }
-        Ok(self)
+        Ok(())
     }
 
     /// Lends room for requests in flight: one that is answered later in each slot, with an equal part of `text` for its
@@ -132,7 +133,8 @@ impl<'b> Server<'b> {
     /// [`Misuse::TxTooSmall`]: the machine's own messages need more.
     pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, Misuse> {
         self.core.output.set_reply_room(bytes);
-        self.checked()
+        self.check()?;
+        Ok(self)
     }
 
     /// Takes and gives whole messages instead of lines: for WebSockets, HTTP bodies, queues.
@@ -142,7 +144,8 @@ impl<'b> Server<'b> {
     pub fn frames(mut self) -> Result<Server<'b>, Misuse> {
         self.input.use_frames();
         self.core.output.use_frames();
-        self.checked()
+        self.check()?;
+        Ok(self)
     }
 
     /// Shows every message to `observer`.
