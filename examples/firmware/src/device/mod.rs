@@ -104,27 +104,35 @@ impl<'h> Device<'h> {
     fn call(&mut self, call: Call<'_>, now: Millis) {
         match call.name() {
             "led_set" => self.set_led(call),
-            "temperature" => {
-                let celsius = self.celsius();
-                call.structured_with(|out| {
-                    out.begin_object();
-                    out.key("celsius");
-                    out.decimal(celsius);
-                    out.end_object();
-                });
-            }
+            "temperature" => self.measure(call),
             "settings_write" => self.write_settings(call),
             "self_test" if self.test.is_some() => call.fail("a test is running"),
-            "self_test" => match call.defer(None) {
-                Ok(ticket) => self.test = Some(SelfTest::of(ticket, now)),
-                Err(call) => call.busy(),
-            },
+            "self_test" => self.begin_test(call, now),
             "ask" => {
                 if let Some(question) = Question::of(call, self.question.is_some()) {
                     self.question = Some(question);
                 }
             }
             _ => call.unknown_tool(),
+        }
+    }
+
+    #[inline(never)]
+    fn measure(&self, call: Call<'_>) {
+        let celsius = self.celsius();
+        call.structured_with(|out| {
+            out.begin_object();
+            out.key("celsius");
+            out.decimal(celsius);
+            out.end_object();
+        });
+    }
+
+    #[inline(never)]
+    fn begin_test(&mut self, call: Call<'_>, now: Millis) {
+        match call.defer(None) {
+            Ok(ticket) => self.test = Some(SelfTest::of(ticket, now)),
+            Err(call) => call.busy(),
         }
     }
 
