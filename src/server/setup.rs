@@ -30,10 +30,15 @@ impl<'b> Server<'b> {
         tx: impl Into<Buffer<'b>>,
     ) -> Result<Server<'b>, Misuse> {
         let (rx, output) = (rx.into(), Output::new(tx.into()));
-        let limits = info.limits;
         // Before there is a server, which is large: this goes deep, and setting up moves it from place to place.
-        check(info, limits.id, rx.limit(), &output)?;
-        Ok(Server { input: Input::new(rx, limits.depth, limits.id), core: Core::new(info, output) })
+        check(info, info.limits.id, rx.limit(), &output)?;
+        Ok(Server::unchecked(info, rx, output))
+    }
+
+    #[inline(never)]
+    fn unchecked(info: &'b ServerInfo<'b>, rx: Buffer<'b>, output: Output<'b>) -> Server<'b> {
+        let limits = info.limits;
+        Server { input: Input::new(rx, limits.depth, limits.id), core: Core::new(info, output) }
     }
 
     fn checked(self) -> Result<Server<'b>, Misuse> {

@@ -107,7 +107,6 @@ fn may_exist(info: &ServerInfo<'_>, uri: Str<'_>) -> bool {
     said.next().is_none_or(|first| first || said.any(|known| known))
 }
 
-#[inline(never)]
 fn subscribe(request: &mut Request<'_, '_>) -> Received {
     let Some(uri) = uri_of(request) else { return no_uri(request) };
     if !may_exist(request.core.info, uri) {
@@ -161,7 +160,6 @@ fn fits(id: Option<&[u8]>, uri: &str, room: usize) -> bool {
 }
 
 /// `subscriptions/listen`: from now on the request is in flight, and its answer is the end.
-#[inline(never)]
 fn listen(request: &mut Request<'_, '_>) -> Received {
     let Some(wanted) = request.param("notifications").filter(|wanted| wanted.kind() == Kind::Object) else {
         return request.refuse(Fault::InvalidParams, &"`notifications` must be an object");

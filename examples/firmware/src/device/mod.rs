@@ -106,13 +106,8 @@ impl<'h> Device<'h> {
             "led_set" => self.set_led(call),
             "temperature" => self.measure(call),
             "settings_write" => self.write_settings(call),
-            "self_test" if self.test.is_some() => call.fail("a test is running"),
             "self_test" => self.begin_test(call, now),
-            "ask" => {
-                if let Some(question) = Question::of(call, self.question.is_some()) {
-                    self.question = Some(question);
-                }
-            }
+            "ask" => Question::begin(&mut self.question, call),
             _ => call.unknown_tool(),
         }
     }
@@ -130,6 +125,9 @@ impl<'h> Device<'h> {
 
     #[inline(never)]
     fn begin_test(&mut self, call: Call<'_>, now: Millis) {
+        if self.test.is_some() {
+            return call.fail("a test is running");
+        }
         match call.defer(None) {
             Ok(ticket) => self.test = Some(SelfTest::of(ticket, now)),
             Err(call) => call.busy(),
