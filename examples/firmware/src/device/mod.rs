@@ -93,6 +93,7 @@ impl<'h> Device<'h> {
         (self.test, self.question) = (None, None);
     }
 
+    #[inline(never)]
     fn stop(&mut self, ticket: Ticket, server: &mut Server<'_>) {
         self.test.take_if(|test| test.ticket == ticket);
         if let Some(question) = self.question.take_if(|question| question.belongs_to(ticket)) {
@@ -188,6 +189,7 @@ impl<'h> Device<'h> {
 }
 
 /// The machine completes what the tables say. The pins are left.
+#[inline(never)]
 fn complete(request: Complete<'_>) {
     let mut typed = [0; 8];
     let typed = request.value().copy_to(&mut typed).unwrap_or("too long for a pin");
