@@ -11,7 +11,12 @@ fn text(path: &str) -> String {
 #[test]
 fn the_loops_in_the_readme_are_the_files_that_are_built() {
     let readme = text("README.md");
-    for (path, limit) in [("examples/firmware/src/run.rs", 60), ("examples/event_loop/serve.rs", 50)] {
+    for (path, limit) in [
+        ("examples/firmware/src/run.rs", 60),
+        ("examples/event_loop/serve.rs", 50),
+        ("examples/tokio_server.rs", 50),
+        ("examples/tokio_client.rs", 30),
+    ] {
         let file = text(path);
         let shown = format!("<!-- {path} -->\n```rust,ignore\n{file}```\n");
         assert!(readme.contains(&shown), "README.md does not show {path} as it is");
@@ -25,6 +30,24 @@ fn the_main_loops_use_the_core_alone() {
         ["examples/firmware/src/run.rs", "examples/event_loop/serve.rs", "examples/event_loop/main.rs"]
     {
         assert!(!text(path).contains("mcp_proto_std"), "{path}");
+    }
+}
+
+#[test]
+fn every_image_of_a_board_has_a_name_to_start_it_and_is_described() {
+    let (names, readme) = (text("examples/firmware/.cargo/config.toml"), text("examples/firmware/README.md"));
+    let images = text("examples/firmware/boards/images");
+    let images: Vec<_> = images.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(images.len() >= 6, "{images:?}");
+    for line in images {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [image, board, target] = words[..] else { panic!("{line}") };
+        let alias = names.lines().find(|line| line.starts_with(&format!("{image} = \"run ")));
+        let alias = alias.unwrap_or_else(|| panic!("{image} has no alias"));
+        assert!(alias.ends_with(&format!("--bin {image} --target {target}\"")), "{alias}");
+        assert!(!text(&format!("examples/firmware/src/bin/{image}.rs")).is_empty());
+        assert!(text(&format!("examples/firmware/boards/{board}/memory.x")).contains("FLASH"));
+        assert!(image == "footprint" || readme.contains(&format!("| `{image}` |")), "{image} in README.md");
     }
 }
 

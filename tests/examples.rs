@@ -66,6 +66,17 @@ fn the_event_loop_ends_with_both_sides_closed() {
 }
 
 #[test]
+fn the_client_over_tokio_uses_the_server_over_tokio() {
+    let output = example("tokio_client").arg(example("tokio_server").get_program()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    let steps: String = (1..=10).map(|step| format!("slow: step {step}\n")).collect();
+    let expected = format!("tokio_server speaks 2026-07-28\nadd: 42\n{steps}slow: done\nhasty: given up\n");
+    assert_eq!(text, expected);
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "tokio_server: nobody waits any more\n");
+}
+
+#[test]
 fn inspect_shows_a_server_of_either_era_and_its_exit_code_tells_success() {
     let server = example("stdio_server").get_program().to_owned();
     let inspect = |arguments: &[&str]| {

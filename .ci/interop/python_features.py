@@ -409,5 +409,6 @@ def main():
     sys.exit(failed)
 
 
-with contextlib.suppress(KeyboardInterrupt):
-    main()
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

@@ -257,6 +257,15 @@ impl Server<'_> {
         self.core.awaits_exit = false;
     }
 
+    /// The same with a time of the host's in place of the grace: what is in flight then is answered with an error.
+    pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
+        self.shutdown(now);
+        if let Some(asking) = self.core.asking {
+            asking.end(&mut self.core, false);
+        }
+        self.grace_ends = Some(deadline);
+    }
+
     /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its
     /// tickets stay refused. Of what was [asked](Server::ask) nothing more is heard.
     pub fn reset(&mut self) {

@@ -90,7 +90,10 @@ impl Host<'_> {
             }
             "end" => self.server.end_subscription(self.notes.ticket(first)),
             "shutdown" => {
-                self.server.shutdown(self.now);
+                match first.parse() {
+                    Ok(time) => self.server.shutdown_by(self.now, self.now.plus(Millis(time))),
+                    Err(_) => self.server.shutdown(self.now),
+                }
                 Ok(())
             }
             "reset" => {

@@ -263,6 +263,14 @@ fn what_was_asked_ends_with_its_connection() {
          > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* time 2000\n! expired 0\n< error 1 -32603 …\n! closed",
         defer(1)
     ));
+    // The host may say how long that is, longer than the grace or shorter.
+    for time in [10, 10_000] {
+        session().check(&format!(
+            "{two}{}* shutdown {time}\n{ends}* state Draining\n* deadline {time}\n\
+             * time {time}\n! expired 0\n< error 1 -32603 …\n! closed",
+            defer(1)
+        ));
+    }
     // A new client does not answer for the old one.
     let hello = crate::common::hello("2025-11-25");
     with(INFO.second_initialize(SecondInitialize::Restart)).check(&format!(

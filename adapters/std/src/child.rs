@@ -1,115 +1,15 @@
-//! A server that is a child process: its streams, its stderr, and its end.
+//! A server that is a child process: its streams, and its end.
 
-use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::sync::lock;
+use mcp_proto_handles::{Ending, Stderr, lock};
 
 /// A longer line of stderr comes in pieces.
 const LINE_LIMIT: u64 = 64 * 1024;
-
-type OnLine = Arc<Mutex<dyn FnMut(&str) + Send>>;
-
-/// What becomes of a child's stderr.
-#[derive(Clone)]
-pub struct Stderr(Policy);
-
-#[derive(Clone)]
-enum Policy {
-    Inherit,
-    Null,
-    Lines(OnLine),
-}
-
-impl Stderr {
-    /// It goes where the stderr of this process goes.
-    #[must_use]
-    pub fn inherit() -> Stderr {
-        Stderr(Policy::Inherit)
-    }
-
-    /// Nobody sees it.
-    #[must_use]
-    pub fn null() -> Stderr {
-        Stderr(Policy::Null)
-    }
-
-    /// `on_line` gets it line by line, on a thread of its own.
-    #[must_use]
-    pub fn lines(on_line: impl FnMut(&str) + Send + 'static) -> Stderr {
-        Stderr(Policy::Lines(Arc::new(Mutex::new(on_line))))
-    }
-
-    /// The last `limit` lines are kept, to be shown when something goes wrong.
-    ///
-    /// ```
-    /// let (stderr, tail) = mcp_proto_std::Stderr::tail(20);
-    /// assert!(tail.lines().is_empty());
-    /// # drop(stderr);
-    /// ```
-    #[must_use]
-    pub fn tail(limit: usize) -> (Stderr, StderrTail) {
-        let tail = StderrTail { lines: Arc::default() };
-        let lines = Arc::clone(&tail.lines);
-        let stderr = Stderr::lines(move |line| {
-            let mut lines = lock(&lines);
-            lines.push_back(line.into());
-            if lines.len() > limit {
-                lines.pop_front();
-            }
-        });
-        (stderr, tail)
-    }
-}
-
-impl std::fmt::Debug for Stderr {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self.0 {
-            Policy::Inherit => "Stderr::inherit",
-            Policy::Null => "Stderr::null",
-            Policy::Lines(_) => "Stderr::lines",
-        })
-    }
-}
-
-/// The last lines of a child's stderr.
-#[derive(Debug, Clone)]
-pub struct StderrTail {
-    lines: Arc<Mutex<VecDeque<String>>>,
-}
-
-impl StderrTail {
-    /// What has been kept so far.
-    #[must_use]
-    pub fn lines(&self) -> Vec<String> {
-        lock(&self.lines).iter().cloned().collect()
-    }
-}
-
-/// How long a child process may take to end. First its stdin is closed, which a server should take as its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ending {
-    /// After its stdin was closed; then it is told to terminate (on Unix: SIGTERM).
-    pub after_close: Duration,
-    /// After it was told to terminate; then it is killed.
-    pub after_terminate: Duration,
-}
-
-impl Ending {
-    /// Two seconds for each.
-    pub const DEFAULT: Ending =
-        Ending { after_close: Duration::from_secs(2), after_terminate: Duration::from_secs(2) };
-}
-
-impl Default for Ending {
-    fn default() -> Self {
-        Ending::DEFAULT
-    }
-}
 
 /// A running child. It is ended when it is dropped: close its stdin before.
 pub(crate) struct ServerProcess {
@@ -129,14 +29,9 @@ impl ServerProcess {
         ending: Ending,
     ) -> io::Result<(ServerProcess, ChildStdout, ChildStdin)> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        command.stderr(match stderr.0 {
-            Policy::Inherit => Stdio::inherit(),
-            Policy::Null => Stdio::null(),
-            Policy::Lines(_) => Stdio::piped(),
-        });
+        command.stderr(stderr.stdio());
         let mut process = ServerProcess { child: command.spawn()?, ending, stderr: None };
-        if let (Policy::Lines(on_line), Some(stream)) = (&stderr.0, process.child.stderr.take()) {
-            let on_line = Arc::clone(on_line);
+        if let (Some(on_line), Some(stream)) = (stderr.listener(), process.child.stderr.take()) {
             let thread = thread::Builder::new().name("mcp-stderr".into());
             process.stderr = Some(thread.spawn(move || read_lines(stream, &on_line))?);
         }

@@ -1,24 +1,19 @@
 //! Connecting to a server: a child process, a socket, or any two streams.
 
-use std::cell::Cell;
 use std::io::{Read, Write};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use mcp_proto::client::{ClientInfo, Connect, Timeouts};
-use mcp_proto::{Buffer, Client, ClientCapabilities, Observer, Pings, Revisions};
+use mcp_proto::{ClientCapabilities, Observer};
+use mcp_proto_handles::{
+    Ask, ClientSettings, ConnectError, Ended, Ending, Feed, Hub, InputAnswer, Notice, Owed, Question,
+    ServerDetails, Session, Stderr, block_on,
+};
 
-use crate::child::{Ending, Stderr};
 use crate::client::ClientHandle;
-use crate::error::ConnectError;
-use crate::hub::Hub;
-use crate::notices::NOTICES;
-use crate::owned::{Notice, ServerDetails};
-use crate::pump::Pump;
-use crate::question::{Asker, InputAnswer, OnAsked, Question};
-use crate::session::{ASKED, Session};
+use crate::pump::{Pump, Step};
 use crate::source::{End, Link, Source};
 use crate::stream::{HangUp, Stream};
 
@@ -35,122 +30,31 @@ use crate::stream::{HangUp, Stream};
 /// }
 /// ```
 pub struct Connector {
-    name: String,
-    version: String,
-    title: Option<String>,
-    connect: Connect,
-    revisions: Revisions,
-    timeouts: Timeouts,
-    pages: u32,
-    longest_line: usize,
-    longest_request: usize,
-    requests: usize,
-    pings: Option<Pings>,
+    settings: ClientSettings,
     observer: Option<Box<dyn Observer + Send>>,
     on_notice: Option<Box<dyn FnMut(Notice) + Send>>,
-    capabilities: ClientCapabilities,
     on_asked: Option<OnAsked>,
     stderr: Stderr,
     ending: Ending,
 }
+
+type OnAsked = Box<dyn FnMut(&Question) -> InputAnswer + Send>;
 
 impl Connector {
     /// A client with this name and version, and the usual limits: lines and requests of 16 MiB, 256 requests at once.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
-            name: name.into(),
-            version: version.into(),
-            title: None,
-            connect: Connect::Automatic,
-            revisions: Revisions::ALL,
-            timeouts: Timeouts::DEFAULT,
-            pages: 1000,
-            longest_line: 16 << 20,
-            longest_request: 16 << 20,
-            requests: 256,
-            pings: None,
+            settings: ClientSettings::new(name.into(), version.into()),
             observer: None,
             on_notice: None,
-            capabilities: ClientCapabilities::NONE,
             on_asked: None,
             stderr: Stderr::inherit(),
             ending: Ending::DEFAULT,
         }
     }
 
-    /// A name for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Which era it tries: [`Connect::Automatic`] if this is not called.
-    ///
-    /// With that, a child process that ends when it is asked which era it is of, as some old servers do, is started
-    /// once more, and gets the handshake only.
-    #[must_use]
-    pub fn connect(mut self, connect: Connect) -> Self {
-        self.connect = connect;
-        self
-    }
-
-    /// The revisions that it speaks: all of them if this is not called.
-    #[must_use]
-    pub fn revisions(mut self, revisions: Revisions) -> Self {
-        self.revisions = revisions;
-        self
-    }
-
-    /// How long it waits while it connects and while it closes. Each request has [options](crate::CallOptions).
-    #[must_use]
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
-        self
-    }
-
-    /// The most pages that a list may have.
-    #[must_use]
-    pub fn pages(mut self, limit: u32) -> Self {
-        self.pages = limit;
-        self
-    }
-
-    /// How long a message of the server may be, in bytes.
-    #[must_use]
-    pub fn longest_line(mut self, bytes: usize) -> Self {
-        self.longest_line = bytes;
-        self
-    }
-
-    /// How long a request may be, in bytes.
-    #[must_use]
-    pub fn longest_request(mut self, bytes: usize) -> Self {
-        self.longest_request = bytes;
-        self
-    }
-
-    /// How many requests may be on their way at once. More are refused as [`CallError::Busy`](crate::CallError::Busy).
-    #[must_use]
-    pub fn requests(mut self, limit: usize) -> Self {
-        self.requests = limit;
-        self
-    }
-
-    /// Asks the server whether it is there when nothing was heard of it for a while.
-    #[must_use]
-    pub fn keep_alive(mut self, pings: Pings) -> Self {
-        self.pings = Some(pings);
-        self
-    }
-
-    /// Shows every message to `observer`, on the thread of the client.
-    #[must_use]
-    pub fn observe(mut self, observer: impl Observer + Send + 'static) -> Self {
-        self.observer = Some(Box::new(observer));
-        self
-    }
+    mcp_proto_handles::client_settings!();
 
     /// Gets what the server says by itself, and what goes wrong, on a thread of its own: it may use the client.
     #[must_use]
@@ -183,22 +87,8 @@ impl Connector {
         declared: ClientCapabilities,
         answer: impl FnMut(&Question) -> InputAnswer + Send + 'static,
     ) -> Self {
-        self.capabilities = declared;
+        self.settings.capabilities = declared;
         self.on_asked = Some(Box::new(answer));
-        self
-    }
-
-    /// What becomes of the stderr of a child process: inherited, if this is not called.
-    #[must_use]
-    pub fn stderr(mut self, stderr: Stderr) -> Self {
-        self.stderr = stderr;
-        self
-    }
-
-    /// How long a child process may take to end.
-    #[must_use]
-    pub fn ending(mut self, ending: Ending) -> Self {
-        self.ending = ending;
         self
     }
 
@@ -233,16 +123,17 @@ impl Connector {
     }
 
     fn start(self, source: Source) -> Result<ClientHandle, ConnectError> {
-        let hub = Hub::new(self.requests);
+        let hub = Hub::new(self.settings.requests);
         let (report, connected) = channel();
         let theirs = Arc::clone(&hub);
-        let thread = thread::Builder::new()
+        let promise = hub.promise();
+        thread::Builder::new()
             .name("mcp-client".into())
-            .spawn(move || self.run(source, &theirs, &report))?;
+            .spawn(move || self.run(source, &theirs, &report, promise))?;
         match connected.recv() {
-            Ok(Ok(details)) => Ok(ClientHandle::new(hub, details, thread)),
+            Ok(Ok(details)) => Ok(ClientHandle::new(hub, details)),
             Ok(Err(error)) => {
-                let _ = thread.join();
+                block_on(hub.ended());
                 Err(error)
             }
             // It has panicked, in an observer maybe.
@@ -250,16 +141,33 @@ impl Connector {
         }
     }
 
-    /// The whole life of a connection. How the child process ended comes back.
-    fn run(mut self, mut source: Source, hub: &Arc<Hub>, report: &Report) -> Option<ExitStatus> {
-        let notices = self.notices();
-        let asker = match self.on_asked.take().map(|host| Asker::start(Arc::clone(hub), host)).transpose() {
-            Ok(asker) => asker,
-            Err(error) => {
-                let _ = report.send(Err(error.into()));
-                return None;
-            }
-        };
+    /// The whole life of a connection.
+    fn run(mut self, source: Source, hub: &Arc<Hub>, report: &Report, promise: Ended) {
+        match self.threads(hub) {
+            Ok(ask) => promise.with(self.connections(source, hub, ask.as_ref(), report)),
+            Err(error) => drop(report.send(Err(error.into()))),
+        }
+    }
+
+    /// The threads of the callbacks.
+    fn threads(&mut self, hub: &Hub) -> std::io::Result<Option<Ask>> {
+        if let Some(on_notice) = self.on_notice.take() {
+            let feed = Arc::<Feed>::default();
+            hub.feed(&feed);
+            let notices = std::iter::from_fn(move || block_on(feed.next()));
+            thread::Builder::new().name("mcp-notice".into()).spawn(move || notices.for_each(on_notice))?;
+        }
+        self.on_asked.take().map(asker).transpose()
+    }
+
+    /// Connects, once more with a handshake if that is worth it. How the child process ended comes back.
+    fn connections(
+        &mut self,
+        mut source: Source,
+        hub: &Arc<Hub>,
+        ask: Option<&Ask>,
+        report: &Report,
+    ) -> Option<ExitStatus> {
         loop {
             let (link, again) = match source.open(&self.stderr, self.ending) {
                 Ok(opened) => opened,
@@ -268,19 +176,18 @@ impl Connector {
                     return None;
                 }
             };
-            let (end, outcome) = self.attempt(link, (hub, asker.as_ref()), &notices, report);
+            let (end, outcome) = self.attempt(link, hub, ask, report);
             let status = end.end();
             let Err(error) = outcome else { return status };
-            let has_handshake = !self.revisions.and(Revisions::HANDSHAKE).is_empty();
-            let error = match (error, again) {
-                (ConnectError::Closed(_), Some(again))
-                    if self.connect == Connect::Automatic && has_handshake =>
-                {
-                    (self.connect, source) = (Connect::Handshake, again);
-                    continue;
-                }
-                (ConnectError::Closed(_), _) => ConnectError::Closed(status),
-                (error, _) => error,
+            if let Some(again) = again
+                && self.settings.falls_back(&error)
+            {
+                source = again;
+                continue;
+            }
+            let error = match error {
+                ConnectError::Closed(_) => ConnectError::Closed(status),
+                error => error,
             };
             let _ = report.send(Err(error));
             return status;
@@ -291,80 +198,66 @@ impl Connector {
     fn attempt(
         &mut self,
         link: Link,
-        (hub, asker): (&Hub, Option<&Asker>),
-        notices: &dyn Fn(Notice),
+        hub: &Arc<Hub>,
+        ask: Option<&Ask>,
         report: &Report,
     ) -> (End, Result<(), ConnectError>) {
         let Link { input, output, end } = link;
-        let mut info = ClientInfo::new(&self.name, &self.version)
-            .connect(self.connect)
-            .revisions(self.revisions)
-            .timeouts(self.timeouts)
-            .capabilities(self.capabilities)
-            .pages(self.pages);
-        if let Some(title) = &self.title {
-            info = info.title(title);
-        }
-        let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_request));
-        let mut client = match Client::new(&info, rx, tx) {
-            Ok(client) => client.in_flight_grown(self.requests.saturating_add(ASKED)),
-            Err(misuse) => return (end, Err(misuse.into())),
-        };
-        if let Some(pings) = self.pings {
-            client = client.keep_alive(pings);
-        }
-        if let Some(observer) = &mut self.observer {
-            client = client.observe(&mut **observer);
-        }
-        let mut pump = match Pump::new(input, output) {
-            Ok(pump) => pump,
-            Err(error) => return (end, Err(error.into())),
-        };
-        let mut session = Session::new(hub, notices, asker);
-        match session.connect(&mut client, &mut pump) {
-            Ok(details) => {
-                let _ = report.send(Ok(details));
-                session.work(&mut client, &mut pump);
-                (end, Ok(()))
-            }
-            Err(error) => (end, Err(error)),
-        }
+        let outcome = self.work(input, output, hub, ask, report);
+        (end, outcome)
     }
 
-    /// Where notices go: to the thread of the callback, if there is one.
-    fn notices(&mut self) -> impl Fn(Notice) + use<> {
-        let sender = self.on_notice.take().and_then(|mut on_notice| {
-            let (sender, receiver) = sync_channel(NOTICES);
-            let thread = thread::Builder::new().name("mcp-notice".into());
-            let spawned = thread.spawn(move || receiver.into_iter().for_each(&mut on_notice));
-            spawned.is_ok().then_some(sender)
-        });
-        let missed = Cell::new(0);
-        move |notice| {
-            if let Some(sender) = &sender {
-                pass_on(sender, &missed, notice);
+    fn work(
+        &mut self,
+        input: Box<dyn Read + Send>,
+        output: Box<dyn Write + Send>,
+        hub: &Arc<Hub>,
+        ask: Option<&Ask>,
+        report: &Report,
+    ) -> Result<(), ConnectError> {
+        let info = self.settings.info();
+        let mut client = self.settings.client(&info, self.observer.as_mut())?;
+        let mut pump = Pump::new(input, output)?;
+        let waker = pump.waker();
+        let mut session = Session::new(hub, Arc::new(move || waker.wake()), ask.cloned());
+        let mut outcome = Err(ConnectError::Closed(None));
+        loop {
+            let until = session.advance(&mut client, pump.now());
+            match pump.run_until(&mut client, until) {
+                Step::Closed => return outcome,
+                Step::Woken if session.is_overdue(pump.now()) => return outcome,
+                Step::Woken => {}
+                Step::Event => match session.event(&mut client) {
+                    Some(Ok(details)) => {
+                        let _ = report.send(Ok(details));
+                        outcome = Ok(());
+                    }
+                    Some(Err(error)) => outcome = Err(error),
+                    None => {}
+                },
             }
         }
     }
 }
 
-/// Passes a notice on, after how many were dropped before it.
-fn pass_on(sender: &SyncSender<Notice>, missed: &Cell<usize>, notice: Notice) {
-    if missed.get() > 0 && sender.try_send(Notice::Missed(missed.get())).is_ok() {
-        missed.set(0);
-    }
-    if missed.get() > 0 || sender.try_send(notice).is_err() {
-        missed.set(missed.get() + 1);
-    }
+/// The thread that asks the host, one question after the other. If it has panicked, the duty to answer comes back, and is
+/// done by being dropped.
+fn asker(mut host: OnAsked) -> std::io::Result<Ask> {
+    let (questions, asked) = channel::<(Question, Owed)>();
+    thread::Builder::new().name("mcp-asked".into()).spawn(move || {
+        for (question, owed) in asked {
+            if !question.is_cancelled() {
+                owed.answer(host(&question));
+            }
+        }
+    })?;
+    Ok(Arc::new(move |question, owed| drop(questions.send((question, owed)))))
 }
 
 type Report = Sender<Result<ServerDetails, ConnectError>>;
 
 impl std::fmt::Debug for Connector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connector")
-            .field("name", &self.name)
-            .field("version", &self.version)
-            .finish_non_exhaustive()
+        f.debug_struct("Connector").field("settings", &self.settings).finish_non_exhaustive()
     }
 }

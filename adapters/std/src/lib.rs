@@ -21,48 +21,32 @@
 //! }
 //! ```
 
-mod answering;
-mod ask;
 mod child;
 mod client;
 mod connector;
-mod defer;
-mod desk;
-mod error;
-mod hub;
 mod notices;
 mod offers;
-mod owned;
 mod pending;
 mod pump;
-mod question;
-mod request;
 mod responder;
 mod serve;
-mod session;
 mod source;
-#[cfg(unix)]
-mod stdio;
 mod stream;
 mod sync;
-mod views;
 mod worker;
 
-pub use ask::{AskError, ClientAnswer};
-pub use child::{Ending, Stderr, StderrTail};
-pub use client::{CallOptions, ClientHandle};
+pub use client::ClientHandle;
 pub use connector::Connector;
-pub use defer::Defer;
-pub use error::{CallError, ConnectError, PeerError, ServeError};
+pub use mcp_proto_handles::{
+    AskError, CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientAnswer,
+    CompleteResult, ConnectError, Defer, Ending, InputAnswer, Notice, PeerError, Progress, PromptDescription,
+    PromptResult, Question, ReadResult, ResourceDescription, ServeError, ServerDetails, Stderr, StderrTail,
+    TemplateDescription, ToolDescription,
+};
 pub use notices::{Notices, Subscription};
-pub use owned::{CallResult, Notice, Progress, ServerDetails, ToolDescription};
-pub use pending::{Canceller, PendingCall};
+pub use pending::PendingCall;
 pub use pump::{Pump, Step, Waker};
-pub use question::{InputAnswer, Question};
-pub use responder::{Cancellation, Cancelled, Responder};
+pub use responder::Responder;
 pub use serve::{Serve, serve};
 pub use stream::Stream;
-pub use views::{
-    CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
-};
 pub use worker::ServerHandle;

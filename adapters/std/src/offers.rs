@@ -1,21 +1,14 @@
 //! What a client may ask about what a server offers beside tools.
 
-use std::sync::Arc;
-
 use mcp_proto::Level;
 use mcp_proto::client::{Listed, Reference};
-use mcp_proto::json::{Json, Kind};
+use mcp_proto_handles::{
+    CallError, CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription,
+    TemplateDescription, ToolDescription, block_on,
+};
 
 use crate::client::ClientHandle;
-use crate::error::CallError;
-use crate::hub::Command;
-use crate::notices::{Feed, Notices, Subscription};
-use crate::owned::ToolDescription;
-use crate::pending::Answer;
-use crate::request::{List, Request, owned};
-use crate::views::{
-    CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
-};
+use crate::notices::{Notices, Subscription};
 
 impl ClientHandle {
     /// Lists the tools, all pages of them.
@@ -23,8 +16,7 @@ impl ClientHandle {
     /// # Errors
     /// There is no list.
     pub fn list_tools(&self) -> Result<Vec<ToolDescription>, CallError> {
-        let entries = self.list(List::Tools)?;
-        Ok(entries.iter().filter_map(|entry| ToolDescription::of(entry)).collect())
+        block_on(self.inner.list_tools())
     }
 
     /// The tool of this name.
@@ -32,7 +24,7 @@ impl ClientHandle {
     /// # Errors
     /// There is no list.
     pub fn find_tool(&self, name: &str) -> Result<Option<ToolDescription>, CallError> {
-        Ok(self.list_tools()?.into_iter().find(|tool| tool.name == name))
+        block_on(self.inner.find_tool(name))
     }
 
     /// Lists the resources, all pages of them.
@@ -40,7 +32,7 @@ impl ClientHandle {
     /// # Errors
     /// There is no list.
     pub fn list_resources(&self) -> Result<Vec<ResourceDescription>, CallError> {
-        Ok(self.list(List::Resources)?.into_iter().map(ResourceDescription::trusted).collect())
+        block_on(self.inner.list_resources())
     }
 
     /// Lists the resource templates, all pages of them.
@@ -48,7 +40,7 @@ impl ClientHandle {
     /// # Errors
     /// There is no list.
     pub fn list_templates(&self) -> Result<Vec<TemplateDescription>, CallError> {
-        Ok(self.list(List::Templates)?.into_iter().map(TemplateDescription::trusted).collect())
+        block_on(self.inner.list_templates())
     }
 
     /// Lists the prompts, all pages of them.
@@ -56,7 +48,7 @@ impl ClientHandle {
     /// # Errors
     /// There is no list.
     pub fn list_prompts(&self) -> Result<Vec<PromptDescription>, CallError> {
-        Ok(self.list(List::Prompts)?.into_iter().map(PromptDescription::trusted).collect())
+        block_on(self.inner.list_prompts())
     }
 
     /// Reads a resource.
@@ -64,7 +56,7 @@ impl ClientHandle {
     /// # Errors
     /// It cannot be read.
     pub fn read_resource(&self, uri: &str) -> Result<ReadResult, CallError> {
-        self.ask(Request::Read(uri.into())).map(ReadResult::trusted)
+        block_on(self.inner.read_resource(uri))
     }
 
     /// Gets what a prompt says, with these arguments, name and value.
@@ -72,8 +64,7 @@ impl ClientHandle {
     /// # Errors
     /// It says nothing.
     pub fn get_prompt(&self, name: &str, arguments: &[(&str, &str)]) -> Result<PromptResult, CallError> {
-        let request = Request::Prompt { name: name.into(), arguments: owned(arguments) };
-        self.ask(request).map(PromptResult::trusted)
+        block_on(self.inner.get_prompt(name, arguments))
     }
 
     /// Asks what the value of an argument may be, of which so much has been typed. `context` are the arguments that have
@@ -88,14 +79,7 @@ impl ClientHandle {
         value: &str,
         context: &[(&str, &str)],
     ) -> Result<CompleteResult, CallError> {
-        let (prompt, name) = match reference {
-            Reference::Prompt(name) => (true, name),
-            Reference::Resource(uri) => (false, uri),
-            _ => return Err(CallError::Unsupported),
-        };
-        let (name, argument, value) = (name.into(), argument.into(), value.into());
-        let request = Request::Complete { prompt, name, argument, value, context: owned(context) };
-        self.ask(request).map(CompleteResult::trusted)
+        block_on(self.inner.complete(reference, argument, value, context))
     }
 
     /// Asks to be told when a resource changes: [`Notice::Updated`](crate::Notice::Updated). Only in the handshake era; in
@@ -104,7 +88,7 @@ impl ClientHandle {
     /// # Errors
     /// The server does not tell.
     pub fn subscribe(&self, uri: &str) -> Result<(), CallError> {
-        self.ask(Request::Subscribe(uri.into())).map(drop)
+        block_on(self.inner.subscribe(uri))
     }
 
     /// Does not want to be told any more.
@@ -112,7 +96,7 @@ impl ClientHandle {
     /// # Errors
     /// As [`subscribe`](ClientHandle::subscribe).
     pub fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
-        self.ask(Request::Unsubscribe(uri.into())).map(drop)
+        block_on(self.inner.unsubscribe(uri))
     }
 
     /// Asks for log messages of this level and above: [`Notice::Log`](crate::Notice::Log). Only in the handshake era; in
@@ -121,7 +105,7 @@ impl ClientHandle {
     /// # Errors
     /// The server does not log.
     pub fn set_log_level(&self, level: Level) -> Result<(), CallError> {
-        self.ask(Request::LogLevel(level)).map(drop)
+        block_on(self.inner.set_log_level(level))
     }
 
     /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits until the server takes that up. In the
@@ -131,25 +115,14 @@ impl ClientHandle {
     /// # Errors
     /// The server does not take it up.
     pub fn listen(&self, lists: &[Listed], uris: &[&str]) -> Result<Subscription, CallError> {
-        let uris = uris.iter().map(|uri| (*uri).into()).collect();
-        let pending = self.start(Request::Listen { lists: lists.into(), uris }, self.options())?;
-        let answer = pending.wait(|_| {})?;
-        match (answer, &pending.feed) {
-            (Answer::Listening(ticket, acknowledged), Some(feed)) => {
-                let notices = Notices { feed: Arc::clone(feed) };
-                Ok(Subscription { notices, acknowledged, ticket, hub: Arc::clone(self.hub()) })
-            }
-            _ => Err(CallError::Invalid("the server has ended the subscription at once".into())),
-        }
+        Ok(Subscription { inner: block_on(self.inner.listen(lists, uris))? })
     }
 
     /// Everything that the server says by itself from now on, for a thread that waits for it.
     /// [`on_notice`](crate::Connector::on_notice) gets it, too.
     #[must_use]
     pub fn notices(&self) -> Notices {
-        let feed = Arc::<Feed>::default();
-        self.hub().feed(&feed);
-        Notices { feed }
+        Notices { inner: self.inner.notices() }
     }
 
     /// Sends any other request, and waits for its result: JSON. `params` is JSON text, too: an object.
@@ -157,11 +130,7 @@ impl ClientHandle {
     /// # Errors
     /// There is no result.
     pub fn request(&self, method: &str, params: &str) -> Result<String, CallError> {
-        match Json::parse(params.as_bytes()) {
-            Ok(json) if json.kind() == Kind::Object => {}
-            _ => return Err(CallError::Invalid("the parameters are no JSON object".into())),
-        }
-        self.ask(Request::Other { method: method.into(), params: params.into() })
+        block_on(self.inner.request(method, params))
     }
 
     /// Asks whether the server is there.
@@ -169,26 +138,12 @@ impl ClientHandle {
     /// # Errors
     /// It does not say so.
     pub fn ping(&self) -> Result<(), CallError> {
-        self.ask(Request::Ping).map(drop)
+        block_on(self.inner.ping())
     }
 
     /// Says that the roots have changed, if the server can be told: `roots.listChanged` was
     /// [declared](crate::Connector::on_asked), and the revision has it.
     pub fn roots_changed(&self) {
-        self.hub().send(Command::RootsChanged);
-    }
-
-    fn list(&self, list: List) -> Result<Vec<String>, CallError> {
-        match self.start(Request::List(list), self.options())?.wait(|_| {})? {
-            Answer::List(entries) => Ok(entries),
-            _ => Err(CallError::Invalid("the answer is no list".into())),
-        }
-    }
-
-    fn ask(&self, request: Request) -> Result<String, CallError> {
-        match self.start(request, self.options())?.wait(|_| {})? {
-            Answer::Json(json) => Ok(json),
-            _ => Err(CallError::Invalid("a list is no result".into())),
-        }
+        self.inner.roots_changed();
     }
 }

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
 
-use crate::sync::{lock, wait, wait_for};
+use mcp_proto_handles::lock;
+
+use crate::sync::{wait, wait_for};
 
 /// How much is read at once.
 const CHUNK: usize = 32 * 1024;
@@ -131,6 +133,11 @@ impl Pump {
 
     /// Moves bytes until there is something to do for the host.
     pub fn run(&mut self, machine: &mut dyn Machine) -> Step {
+        self.run_until(machine, None)
+    }
+
+    /// The same, until then at the latest: that is [`Step::Woken`], too.
+    pub(crate) fn run_until(&mut self, machine: &mut dyn Machine, until: Option<Millis>) -> Step {
         let Pump { shared, clock, chunk, fed, filled, told_end } = self;
         loop {
             let now = clock.now();
@@ -139,7 +146,7 @@ impl Pump {
                 Action::Closed => return Step::Closed,
                 Action::Io(io) => io,
             };
-            let deadline = io.deadline();
+            let deadline = io.deadline().into_iter().chain(until).min();
             let (transmit, mut receive) = io.split();
             // All of the chunk comes before any output: then the answers to all of it leave in one write.
             if *fed < *filled && receive.is_ready() {
@@ -151,7 +158,7 @@ impl Pump {
                 continue;
             }
             let mut state = lock(&shared.state);
-            if mem::take(&mut state.woken) {
+            if mem::take(&mut state.woken) || until.is_some_and(|until| until <= now) {
                 return Step::Woken;
             }
             let mut moved = shared.hand_over(&mut state, transmit);

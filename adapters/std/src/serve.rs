@@ -1,12 +1,12 @@
 //! A server on stdin and stdout, on a socket, or on any two streams.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Read, Write};
+use std::sync::Arc;
+use std::thread;
 
 use mcp_proto::server::{Event, ServerInfo};
-use mcp_proto::{Buffer, Observer, Pings, Server};
+use mcp_proto_handles::{Desk, ServeError, ServerSettings};
 
-use crate::error::ServeError;
 use crate::pump::{Pump, Step};
 use crate::stream::{HangUp, Stream};
 use crate::worker::ServerHandle;
@@ -33,9 +33,6 @@ pub fn serve(info: &ServerInfo<'_>, handler: impl FnMut(Event<'_>, &ServerHandle
     Serve::new(info).stdio(handler)
 }
 
-/// There is room in flight for so many subscriptions beside what the workers have.
-const SUBSCRIPTIONS: usize = 32;
-
 /// A server for one connection, with its limits.
 ///
 /// ```
@@ -50,73 +47,19 @@ const SUBSCRIPTIONS: usize = 32;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Serve<'i> {
-    info: &'i ServerInfo<'i>,
-    longest_line: usize,
-    longest_answer: usize,
-    workers: usize,
-    watches: usize,
-    pings: Option<Pings>,
-    observer: Option<&'i mut (dyn Observer + Send + 'i)>,
+    settings: ServerSettings<'i>,
 }
 
 impl<'i> Serve<'i> {
     /// A server with the usual limits: lines and answers of 8 MiB, 32 workers, 64 KiB for watched URIs.
     ///
-    /// It takes [batches](Server::batches) where the revision has them.
+    /// It takes [batches](mcp_proto::Server::batches) where the revision has them.
     #[must_use]
     pub fn new(info: &'i ServerInfo<'i>) -> Serve<'i> {
-        Serve {
-            info,
-            longest_line: 8 << 20,
-            longest_answer: 8 << 20,
-            workers: 32,
-            watches: 64 << 10,
-            pings: None,
-            observer: None,
-        }
+        Serve { settings: ServerSettings::new(info) }
     }
 
-    /// How long a message of the client may be, in bytes.
-    #[must_use]
-    pub fn longest_line(mut self, bytes: usize) -> Self {
-        self.longest_line = bytes;
-        self
-    }
-
-    /// How long an answer may be, in bytes.
-    #[must_use]
-    pub fn longest_answer(mut self, bytes: usize) -> Self {
-        self.longest_answer = bytes;
-        self
-    }
-
-    /// How many requests may run on worker threads at once.
-    #[must_use]
-    pub fn workers(mut self, limit: usize) -> Self {
-        self.workers = limit;
-        self
-    }
-
-    /// How much room there is for the URIs of resources that clients watch, in bytes: see [`Server::watches`].
-    #[must_use]
-    pub fn watches(mut self, bytes: usize) -> Self {
-        self.watches = bytes;
-        self
-    }
-
-    /// Pings a client of the handshake era when nothing was heard of it for a while.
-    #[must_use]
-    pub fn keep_alive(mut self, pings: Pings) -> Self {
-        self.pings = Some(pings);
-        self
-    }
-
-    /// Shows every message to `observer`.
-    #[must_use]
-    pub fn observe(mut self, observer: &'i mut (dyn Observer + Send + 'i)) -> Self {
-        self.observer = Some(observer);
-        self
-    }
+    mcp_proto_handles::server_settings!('i);
 
     /// Serves on stdin and stdout until the client is gone.
     ///
@@ -128,7 +71,7 @@ impl<'i> Serve<'i> {
     pub fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]
         {
-            let taken = crate::stdio::Taken::take()?;
+            let taken = mcp_proto_handles::Taken::take()?;
             let (input, output) = taken.streams()?;
             self.streams(input, output, handler)
         }
@@ -162,46 +105,33 @@ impl<'i> Serve<'i> {
         output: impl Write + Send + 'static,
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_answer));
-        let seed = RandomState::new().build_hasher().finish();
-        // Each worker may have asked the client something.
-        let in_flight = self.workers.saturating_mul(2).saturating_add(SUBSCRIPTIONS);
-        // One batch may be open while the answers to another are collected.
-        let batches = Buffer::grown(self.longest_answer.saturating_mul(2));
-        let mut server = Server::new(self.info, rx, tx)?
-            .in_flight_grown(in_flight)?
-            .seed(seed)
-            .watches(Buffer::grown(self.watches))
-            .batches(batches);
-        if let Some(pings) = self.pings {
-            server = server.keep_alive(pings);
-        }
-        if let Some(observer) = self.observer {
-            server = server.observe(observer);
-        }
+        let workers = self.settings.workers;
+        let mut server = self.settings.server()?;
         let mut pump = Pump::new(input, output)?;
-        let handle = ServerHandle::new(pump.waker(), self.workers);
+        let waker = pump.waker();
+        let desk = Desk::new(Arc::new(move || waker.wake()), workers, Some(thread::current().id()));
         // However this ends, the workers hear of it.
-        let desk = handle.desk();
         let _end = desk.end_on_drop();
+        let handle = ServerHandle::new(Arc::clone(&desk));
         loop {
-            match pump.run(&mut server) {
+            let until = desk.deliver(&mut server, pump.now());
+            match pump.run_until(&mut server, until) {
                 Step::Closed => return Ok(()),
+                Step::Woken if desk.is_overdue(pump.now()) => return Ok(()),
                 Step::Woken => {}
                 Step::Event => {
                     if let Some(event) = server.event() {
-                        desk.notice(&event);
+                        desk.hear(&event);
                         handler(event, &handle);
                     }
                 }
             }
-            desk.deliver(&mut server, pump.now());
         }
     }
 }
 
 impl std::fmt::Debug for Serve<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Serve").field("info", &self.info).finish_non_exhaustive()
+        f.debug_struct("Serve").field("settings", &self.settings).finish()
     }
 }

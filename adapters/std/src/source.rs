@@ -3,7 +3,9 @@
 use std::io::{self, Read, Write};
 use std::process::{Command, ExitStatus};
 
-use crate::child::{Ending, ServerProcess, Stderr};
+use mcp_proto_handles::{Ending, Stderr};
+
+use crate::child::ServerProcess;
 use crate::stream::HangUp;
 
 /// What to connect to.

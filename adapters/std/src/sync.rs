@@ -1,12 +1,7 @@
-//! Locks that a panic elsewhere does not break.
+//! Waiting on a condition, whether or not a thread has panicked with the lock.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// Locks, whether or not a thread has panicked with the lock: what is kept behind our locks is valid at every step.
-pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 pub(crate) fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condition.wait(guard).unwrap_or_else(PoisonError::into_inner)

@@ -5,17 +5,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use mcp_proto::Level;
 use mcp_proto::input::Input;
 use mcp_proto::server::Change;
-use mcp_proto::{Level, Millis};
+use mcp_proto_handles::{AskError, ClientAnswer, Defer, Desk, block_on};
 
-use crate::ask::{AskError, ClientAnswer, millis};
-use crate::defer::Defer;
-use crate::desk::{Desk, Mail};
-use crate::pump::Waker;
 use crate::responder::Responder;
-
-const INTERNAL_ERROR: i32 = -32603;
 
 /// A running server, as its handler and any other thread see it.
 ///
@@ -43,8 +38,8 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    pub(crate) fn new(waker: Waker, limit: usize) -> ServerHandle {
-        ServerHandle { desk: Desk::new(waker, limit) }
+    pub(crate) fn new(desk: Arc<Desk>) -> ServerHandle {
+        ServerHandle { desk }
     }
 
     /// Lets `work` answer a request on a thread of its own: a call, a read, a prompt, a completion. Take out of it what
@@ -63,31 +58,24 @@ impl ServerHandle {
         request: impl Defer,
         work: impl FnOnce(Responder) + Send + 'static,
     ) {
-        self.start(request, Some(millis(time)), work);
+        self.start(request, Some(time), work);
     }
 
     fn start(
         &self,
         request: impl Defer,
-        time: Option<Millis>,
+        time: Option<Duration>,
         work: impl FnOnce(Responder) + Send + 'static,
     ) {
-        let busy = format_args!("Too many requests at once (at most {})", self.desk.limit);
-        let Some(place) = self.desk.place() else { return request.error(INTERNAL_ERROR, busy) };
-        let client = (request.revision(), request.client());
-        let ticket = match request.defer(time) {
-            Ok(ticket) => ticket,
-            Err(request) => return request.error(INTERNAL_ERROR, busy),
-        };
-        let task = self.desk.begin(ticket);
-        let responder = Responder::new(Arc::clone(&self.desk), ticket, client, task, place);
+        let Some(responder) = self.desk.accept(request, time) else { return };
+        let responder = Responder::new(responder);
         // If no thread can be started, the responder is dropped with the closure, and that is an answer.
         let _ = thread::Builder::new().name("mcp-work".into()).spawn(move || work(responder));
     }
 
     /// Says that a list or a resource has changed, from any thread.
     pub fn changed(&self, change: Change<'_>) {
-        self.desk.send(Mail::changed(change), None);
+        self.desk.changed(change);
     }
 
     /// Asks a client of the handshake era for something that belongs to no request, and waits for the answer: for its
@@ -116,24 +104,18 @@ impl ServerHandle {
     ///
     /// [`Limits::asked`]: mcp_proto::server::Limits::asked
     pub fn ask(&self, input: &dyn Input) -> Result<ClientAnswer, AskError> {
-        let session = self.desk.session().ok_or(AskError::Closed)?;
-        self.desk.ask(input, session, None, None, None)
+        block_on(self.desk.ask(input))
     }
 
     /// Sends a log message that belongs to no request, to a client of the handshake era that wants it. Waits while
     /// the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
-        self.desk.send(Mail::Log { level, text: text.to_string() }, None);
+        block_on(self.desk.log(level, text.to_string()));
     }
 
     /// Ends the connection: what is on its way is finished, for as long as the grace lasts.
     pub fn shutdown(&self) {
-        self.desk.push(Mail::Shutdown);
-    }
-
-    /// The side of the thread that owns the machine.
-    pub(crate) fn desk(&self) -> &Arc<Desk> {
-        &self.desk
+        self.desk.shutdown(None);
     }
 }
 

@@ -154,7 +154,8 @@ impl<'a> ModelPreferences<'a> {
         for (key, priority) in priorities {
             if let Some(priority) = priority {
                 out.key(key);
-                out.decimal(priority.clamp(Decimal::ZERO, Decimal::new(1, 0)));
+                // `clamp` checks its bounds, and keeps a panic for them.
+                out.decimal(priority.max(Decimal::ZERO).min(Decimal::new(1, 0)));
             }
         }
         out.end_object();

@@ -1,8 +1,6 @@
-//! What a server asks of the client, for the host to answer on a thread of its own.
+//! What a server asks of the client, for the host to answer in its own time.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread;
 
 use mcp_proto::Ticket;
 use mcp_proto::client::{AskedReply, InputAnswers, InputRequest};
@@ -11,30 +9,41 @@ use serde::Serialize;
 
 use crate::hub::{Command, Hub};
 use crate::owned::view;
-use crate::responder::{Cancellation, Task};
+use crate::task::{Cancellation, Task};
 
 /// Something that a server asks for: its roots, a form or an address for the user, something for a model to say. What it
 /// says there is not to be trusted.
 ///
-/// See [`Connector::on_asked`](crate::Connector::on_asked).
+/// See `Connector::on_asked`.
 #[derive(Debug)]
 pub struct Question {
+    body: Arc<Body>,
+    cancellation: Cancellation,
+}
+
+#[derive(Debug)]
+struct Body {
     method: &'static str,
     params: String,
-    cancellation: Cancellation,
+}
+
+impl Body {
+    fn input(&self) -> InputRequest<'_> {
+        InputRequest::view(self.method, view(&self.params)).unwrap_or(InputRequest::Roots)
+    }
 }
 
 impl Question {
     /// What is asked for.
     #[must_use]
     pub fn input(&self) -> InputRequest<'_> {
-        InputRequest::view(self.method, view(&self.params)).unwrap_or(InputRequest::Roots)
+        self.body.input()
     }
 
     /// The parameters of the request, as the server wrote them.
     #[must_use]
     pub fn json(&self) -> Json<'_> {
-        view(&self.params)
+        view(&self.body.params)
     }
 
     /// Whether nobody waits for the answer any more: the server has taken it back, it took too long, or the connection is
@@ -221,22 +230,29 @@ pub(crate) enum Place {
     Round(Ticket, usize),
 }
 
+/// How the host is asked: wherever it answers, the question and the duty to answer it go there.
+pub type Ask = Arc<dyn Fn(Question, Owed) + Send + Sync>;
+
 /// The duty to answer a question. Whatever becomes of it, be it a panic of the host, there is an answer.
-struct Owed {
+#[derive(Debug)]
+pub struct Owed {
     hub: Arc<Hub>,
     place: Place,
-    answer: InputAnswer,
+    body: Arc<Body>,
+    answer: Option<InputAnswer>,
 }
 
 impl Owed {
-    fn answer(mut self, answer: InputAnswer) {
-        self.answer = answer;
+    /// Answers the question. What does not fit it becomes an error.
+    pub fn answer(mut self, answer: InputAnswer) {
+        self.answer = Some(answer.fitted(&self.body.input()));
     }
 }
 
 impl Drop for Owed {
     fn drop(&mut self) {
-        self.hub.send(Command::Answer(self.place, self.answer.clone()));
+        let answer = self.answer.take().unwrap_or_else(|| InputAnswer::broken("nobody has answered"));
+        self.hub.send(Command::Answer(self.place, answer));
     }
 }
 
@@ -244,41 +260,19 @@ impl Drop for Owed {
 #[derive(Debug)]
 pub(crate) struct Asking(Arc<Task>);
 
+impl Asking {
+    /// Asks the host. Its answer comes as a command.
+    pub(crate) fn begin(ask: &Ask, hub: &Arc<Hub>, place: Place, input: &InputRequest<'_>) -> Asking {
+        let task = Arc::default();
+        let body = Arc::new(Body { method: input.method(), params: input.raw().to_string() });
+        let question = Question { body: Arc::clone(&body), cancellation: Cancellation::of(&task) };
+        ask(question, Owed { hub: Arc::clone(hub), place, body, answer: None });
+        Asking(task)
+    }
+}
+
 impl Drop for Asking {
     fn drop(&mut self) {
         self.0.cancel();
-    }
-}
-
-pub(crate) type OnAsked = Box<dyn FnMut(&Question) -> InputAnswer + Send>;
-
-/// The thread that asks the host, one question after the other.
-pub(crate) struct Asker {
-    hub: Arc<Hub>,
-    questions: Sender<(Question, Owed)>,
-}
-
-impl Asker {
-    pub(crate) fn start(hub: Arc<Hub>, mut host: OnAsked) -> std::io::Result<Asker> {
-        let (questions, asked) = channel::<(Question, Owed)>();
-        thread::Builder::new().name("mcp-asked".into()).spawn(move || {
-            for (question, owed) in asked {
-                if !question.is_cancelled() {
-                    owed.answer(host(&question).fitted(&question.input()));
-                }
-            }
-        })?;
-        Ok(Asker { hub, questions })
-    }
-
-    /// Asks the host. Its answer comes as a command.
-    pub(crate) fn ask(&self, place: Place, input: &InputRequest<'_>) -> Asking {
-        let task = Arc::default();
-        let cancellation = Cancellation::of(&task);
-        let question = Question { method: input.method(), params: input.raw().to_string(), cancellation };
-        let answer = InputAnswer::broken("nobody has answered");
-        // If the thread has panicked, the duty comes back, and is answered by being dropped.
-        let _ = self.questions.send((question, Owed { hub: Arc::clone(&self.hub), place, answer }));
-        Asking(task)
     }
 }

@@ -6,13 +6,18 @@ use std::os::fd::OwnedFd;
 
 /// The process's stdin and stdout, taken over: whatever else reads stdin meets its end, and whatever else writes to
 /// stdout, be it a `println!` in some library or a child process, goes to stderr. Given back when it is dropped.
-pub(crate) struct Taken {
+#[derive(Debug)]
+pub struct Taken {
     stdin: OwnedFd,
     stdout: OwnedFd,
 }
 
 impl Taken {
-    pub(crate) fn take() -> io::Result<Taken> {
+    /// Takes both over.
+    ///
+    /// # Errors
+    /// They are not open, or there is no stderr or `/dev/null`.
+    pub fn take() -> io::Result<Taken> {
         let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
         let stdout = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
@@ -21,7 +26,10 @@ impl Taken {
     }
 
     /// Files to read and write, unbuffered.
-    pub(crate) fn streams(&self) -> io::Result<(File, File)> {
+    ///
+    /// # Errors
+    /// The process has as many files open as it may.
+    pub fn streams(&self) -> io::Result<(File, File)> {
         Ok((self.stdin.try_clone()?.into(), self.stdout.try_clone()?.into()))
     }
 }

@@ -7,6 +7,7 @@ use mcp_proto::{Client, Level, NotNow, Ticket};
 use crate::owned::view;
 
 /// What is asked.
+#[derive(Debug)]
 pub(crate) enum Request {
     Call { tool: String, arguments: String },
     List(List),
@@ -22,7 +23,7 @@ pub(crate) enum Request {
 }
 
 /// The lists of a server.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum List {
     Tools,
     Resources,

@@ -7,7 +7,7 @@ use mcp_proto::{Decimal, Fault, Level, Revision, ServerCapabilities};
 /// The result of a tool.
 ///
 /// ```
-/// use mcp_proto_std::CallResult;
+/// use mcp_proto_handles::CallResult;
 /// let result = CallResult::from_json(r#"{"content":[{"type":"text","text":"hi"}]}"#)?;
 /// assert_eq!(result.text().as_deref(), Some("hi"));
 /// assert!(!result.is_error());

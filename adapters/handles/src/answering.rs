@@ -14,16 +14,16 @@ pub(crate) struct Needed {
     answer: Result<InputAnswer, Option<Asking>>,
 }
 
-impl Session<'_> {
+impl Session {
     /// The server asks. The host answers later.
     pub(crate) fn asks(&mut self, asked: Asked<'_>) {
-        let Some(asker) = self.asker.filter(|_| self.asked.len() < ASKED) else {
+        let Some(ask) = self.ask.clone().filter(|_| self.asked.len() < ASKED) else {
             return asked.error(-32603, "The client is asked too much at once");
         };
         let input = asked.input();
         match asked.defer(None) {
             Ok(ticket) => {
-                self.asked.insert(ticket, asker.ask(Place::Asked(ticket), &input));
+                self.asked.insert(ticket, Asking::begin(&ask, &self.hub, Place::Asked(ticket), &input));
             }
             Err(asked) => asked.error(-32603, "The client is asked too much at once"),
         }
@@ -32,12 +32,13 @@ impl Session<'_> {
     /// The server needs something before it answers a request.
     pub(crate) fn needs(&mut self, needs: &InputRequired<'_>) {
         let ticket = needs.ticket();
-        let (Some(waiting), asker) = (self.waiting.get_mut(&ticket), self.asker) else { return };
-        let ask = |(at, (key, input))| Needed {
+        let Some(waiting) = self.waiting.get_mut(&ticket) else { return };
+        let (ask, hub) = (self.ask.as_ref(), &self.hub);
+        let begin = |(at, (key, input))| Needed {
             key: ToString::to_string(&key),
-            answer: Err(asker.map(|asker| asker.ask(Place::Round(ticket, at), &input))),
+            answer: Err(ask.map(|ask| Asking::begin(ask, hub, Place::Round(ticket, at), &input))),
         };
-        waiting.round = needs.requests().enumerate().map(ask).collect();
+        waiting.round = needs.requests().enumerate().map(begin).collect();
         if waiting.round.is_empty() {
             self.again.push(ticket);
         }

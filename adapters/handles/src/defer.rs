@@ -1,11 +1,11 @@
-//! The requests that a worker may answer.
+//! The requests that may be answered later.
 
 use std::fmt::Display;
 
 use mcp_proto::server::{Call, Complete, GetPrompt, ReadResource};
 use mcp_proto::{ClientCapabilities, Millis, Revision, Ticket};
 
-/// A request that can be answered later, by a worker: [`Call`], [`ReadResource`], [`GetPrompt`] or [`Complete`].
+/// A request that can be answered later, by whoever has the time: [`Call`], [`ReadResource`], [`GetPrompt`] or [`Complete`].
 #[expect(private_bounds, reason = "requests are the machine's")]
 pub trait Defer: Token {}
 

@@ -1,8 +1,8 @@
-//! Asking the client from another thread, in the handshake era: what is asked, and what comes back.
+//! Asking the client while a request is dealt with, in the handshake era: what is asked, and what comes back.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_proto::input::{ElicitAnswer, Input, Roots, Sampled};
@@ -11,7 +11,9 @@ use mcp_proto::server::{Answered, Ask};
 use mcp_proto::{ClientCapabilities, Era, Lost, Millis, NotNow, Outcome, Revision, Server, Ticket};
 
 use crate::error::PeerError;
+use crate::options::millis;
 use crate::owned::view;
+use crate::watched::Watched;
 
 /// What a client has answered: see [`Responder::ask`](crate::Responder::ask). All of it is the client's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,15 +84,68 @@ impl fmt::Display for AskError {
 
 impl std::error::Error for AskError {}
 
-type Told = Result<ClientAnswer, AskError>;
+/// Where an answer comes to whoever has asked.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    state: Watched<Telling>,
+}
 
-/// Something that waits to be asked. If it is dropped, whoever waits for the answer hears that the connection is over.
+#[derive(Debug, Default)]
+enum Telling {
+    #[default]
+    NotYet,
+    Said(Result<ClientAnswer, AskError>),
+    /// It was heard, or nobody wants to hear it.
+    Over,
+}
+
+impl Told {
+    fn tell(&self, answer: Result<ClientAnswer, AskError>) {
+        self.state.change(|state| {
+            if let Telling::NotYet = state {
+                *state = Telling::Said(answer);
+            }
+        });
+    }
+
+    pub(crate) async fn answer(&self) -> Result<ClientAnswer, AskError> {
+        let said = |state: &mut Telling| match std::mem::replace(state, Telling::Over) {
+            Telling::Said(answer) => Some(answer),
+            Telling::Over => Some(Err(AskError::Closed)),
+            Telling::NotYet => {
+                *state = Telling::NotYet;
+                None
+            }
+        };
+        self.state.until(said).await
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.look(|state| matches!(state, Telling::Over))
+    }
+
+    /// Nobody wants to hear the answer any more.
+    pub(crate) fn give_up(&self) {
+        self.state.look(|state| *state = Telling::Over);
+    }
+}
+
+/// The duty to say how a question has ended. If it is dropped, the connection is over.
+struct Teller(Arc<Told>);
+
+impl Drop for Teller {
+    fn drop(&mut self) {
+        self.0.tell(Err(AskError::Closed));
+    }
+}
+
+/// Something that waits to be asked.
 pub(crate) struct Question {
     method: &'static str,
     params: String,
     timeout: Option<Millis>,
     during: Option<Ticket>,
-    answer: Sender<Told>,
+    teller: Teller,
 }
 
 impl Question {
@@ -100,18 +155,22 @@ impl Question {
         (revision, client): (Revision, ClientCapabilities),
         timeout: Option<Duration>,
         during: Option<Ticket>,
-    ) -> Result<(Question, Receiver<Told>), AskError> {
+    ) -> Result<(Question, Arc<Told>), AskError> {
         if revision.era() == Era::Stateless || !input.fits(revision, client) {
             return Err(AskError::Unsupported);
         }
         let params = input.params(revision, client).ok_or(AskError::Invalid(UNWRITABLE))?;
-        let (answer, told) = channel();
-        Ok((Question { method: input.method(), params, timeout: timeout.map(millis), during, answer }, told))
+        let told = Arc::default();
+        let teller = Teller(Arc::clone(&told));
+        Ok((Question { method: input.method(), params, timeout: timeout.map(millis), during, teller }, told))
     }
 
-    /// Asks. It comes back if there is no room yet.
+    /// Asks, if anybody still wants to know. It comes back if there is no room yet.
     pub(crate) fn send(self, server: &mut Server<'_>) -> Result<Option<(Ticket, Asked)>, Question> {
-        let Question { method, params, timeout, during, answer } = &self;
+        let Question { method, params, timeout, during, teller } = &self;
+        if teller.0.is_over() {
+            return Ok(None);
+        }
         let mut ask = Ask::DEFAULT;
         if let Some(timeout) = *timeout {
             ask = ask.timeout(timeout);
@@ -125,15 +184,14 @@ impl Question {
             }
         });
         let why = match sent {
-            Ok(ticket) => return Ok(Some((ticket, Asked { during: self.during, answer: self.answer }))),
+            Ok(ticket) => return Ok(Some((ticket, Asked { during: self.during, teller: self.teller }))),
             Err(NotNow::Busy) => return Err(self),
             Err(NotNow::Full) => AskError::Busy,
             Err(NotNow::Gone) => AskError::Cancelled,
             Err(NotNow::NotConnected) => AskError::Closed,
             Err(_) => AskError::Invalid(UNWRITABLE),
         };
-        // Nobody may wait for it any more.
-        let _ = answer.send(Err(why));
+        teller.0.tell(Err(why));
         Ok(None)
     }
 }
@@ -142,14 +200,24 @@ const UNWRITABLE: &str = "the question is not valid, or longer than an answer ma
 
 /// Something that was asked.
 pub(crate) struct Asked {
-    during: Option<Ticket>,
-    answer: Sender<Told>,
+    pub(crate) during: Option<Ticket>,
+    teller: Teller,
 }
 
 impl Asked {
+    /// Nobody wants to know any more.
+    pub(crate) fn is_unheard(&self) -> bool {
+        self.teller.0.is_over()
+    }
+
+    /// The request that it was asked for is over.
+    pub(crate) fn cancel(self) {
+        self.teller.0.tell(Err(AskError::Cancelled));
+    }
+
     /// Passes on how it ended.
     pub(crate) fn end(self, answered: &Answered<'_>) {
-        let _ = self.answer.send(match answered.outcome() {
+        self.teller.0.tell(match answered.outcome() {
             Outcome::Result(result) => Ok(ClientAnswer { json: result.to_string() }),
             Outcome::Error(error) => Err(AskError::Client(PeerError::of(error))),
             Outcome::Lost(Lost::TimedOut) => Err(AskError::TimedOut),
@@ -160,16 +228,10 @@ impl Asked {
     }
 }
 
-/// Takes out what was asked for a request that nobody waits for any more.
-pub(crate) fn withdraw(asked: &mut HashMap<Ticket, Asked>, request: Ticket) -> Vec<Ticket> {
-    let gone = asked.extract_if(|_, asked| asked.during == Some(request));
-    gone.map(|(ticket, asked)| {
-        let _ = asked.answer.send(Err(AskError::Cancelled));
-        ticket
-    })
-    .collect()
-}
-
-pub(crate) fn millis(time: Duration) -> Millis {
-    Millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+/// Takes out what was asked that nobody waits for any more.
+pub(crate) fn withdraw(
+    asked: &mut HashMap<Ticket, Asked>,
+    gone: impl Fn(&Asked) -> bool,
+) -> Vec<(Ticket, Asked)> {
+    asked.extract_if(|_, asked| gone(asked)).collect()
 }

@@ -1,4 +1,4 @@
-//! The thread of a client: it owns the machine, and does what the handles ask for.
+//! A client's connection at work: what the handles ask for, and what comes of it.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
@@ -6,27 +6,46 @@ use std::sync::Arc;
 
 use mcp_proto::client::{Event, Lost, Outcome};
 use mcp_proto::json::Json;
-use mcp_proto::{Client, NotNow, Ticket};
+use mcp_proto::{Client, Millis, NotNow, Ticket};
 
+use crate::Wake;
 use crate::answering::Needed;
 use crate::error::{CallError, ConnectError, PeerError};
 use crate::hub::{Command, Hub};
+use crate::options::millis;
 use crate::owned::{Notice, Progress, ServerDetails};
 use crate::pending::{Answer, Pending};
-use crate::pump::{Pump, Step};
-use crate::question::{Asker, Asking, InputAnswer};
+use crate::question::{Ask, Asking, InputAnswer};
 
 /// So many requests of the server's may wait for the host at once.
 pub(crate) const ASKED: usize = 32;
 
-/// A connection at work.
-pub(crate) struct Session<'s> {
-    pub(crate) hub: &'s Hub,
-    pub(crate) notices: &'s dyn Fn(Notice),
-    /// Whom to ask what the server asks for.
-    pub(crate) asker: Option<&'s Asker>,
-    /// Requests that could not be sent yet.
-    queue: VecDeque<Arc<Pending>>,
+/// A client's connection at work. It belongs to whoever owns the machine, whose loop is this:
+///
+/// ```ignore
+/// loop {
+///     let until = session.advance(&mut client, now());
+///     match /* move bytes, until then at the latest */ {
+///         Step::Closed => break,
+///         Step::Woken if session.is_overdue(now()) => break,
+///         Step::Woken => {}
+///         Step::Event => match session.event(&mut client) {
+///             Some(connected_or_failed) => /* say so */,
+///             None => {}
+///         }
+///     }
+/// }
+/// ```
+///
+/// When it is dropped, everybody who waits hears that the connection is over.
+pub struct Session {
+    pub(crate) hub: Arc<Hub>,
+    /// How to ask the host what the server asks for.
+    pub(crate) ask: Option<Ask>,
+    /// Requests that could not be sent yet, and when they are not worth it any more.
+    queue: VecDeque<(Arc<Pending>, Millis)>,
+    /// There is no room to send.
+    blocked: bool,
     /// Requests that were sent.
     pub(crate) waiting: HashMap<Ticket, Waiting>,
     /// Requests that the server wants to be sent again, when its questions are answered.
@@ -35,6 +54,8 @@ pub(crate) struct Session<'s> {
     pub(crate) asked: HashMap<Ticket, Asking>,
     /// Answers of the host for which there was no room yet.
     pub(crate) answers: VecDeque<(Ticket, InputAnswer)>,
+    /// When the connection ends, whatever is unsent.
+    ends: Option<Millis>,
 }
 
 /// A request that was sent.
@@ -46,79 +67,91 @@ pub(crate) struct Waiting {
     pub(crate) round: Vec<Needed>,
 }
 
-impl<'s> Session<'s> {
-    pub(crate) fn new(hub: &'s Hub, notices: &'s dyn Fn(Notice), asker: Option<&'s Asker>) -> Session<'s> {
+impl Session {
+    /// A connection begins. `wake` gets its owner to call [`advance`](Session::advance).
+    #[must_use]
+    pub fn new(hub: &Arc<Hub>, wake: Wake, ask: Option<Ask>) -> Session {
+        hub.begin(wake);
         Session {
-            hub,
-            notices,
-            asker,
+            hub: Arc::clone(hub),
+            ask,
             queue: VecDeque::new(),
+            blocked: false,
             waiting: HashMap::new(),
             again: Vec::new(),
             asked: HashMap::new(),
             answers: VecDeque::new(),
+            ends: None,
         }
     }
 
-    /// Connects. What the server says meanwhile is passed on.
-    pub(crate) fn connect(
-        &mut self,
-        client: &mut Client<'_>,
-        pump: &mut Pump,
-    ) -> Result<ServerDetails, ConnectError> {
-        self.hub.begin(pump.waker());
-        let mut failure = ConnectError::Closed(None);
-        loop {
-            match pump.run(client) {
-                Step::Closed => return Err(failure),
-                Step::Woken => {}
-                Step::Event => match client.event() {
-                    Some(Event::Connected(connected)) => return Ok(ServerDetails::of(connected)),
-                    Some(Event::Failed(why)) => failure = ConnectError::of(why),
-                    Some(event) => self.event(event),
-                    None => {}
-                },
-            }
-        }
-    }
-
-    /// Works until the connection is over.
-    pub(crate) fn work(&mut self, client: &mut Client<'_>, pump: &mut Pump) {
-        let mut blocked = false;
-        loop {
-            self.obey(client, pump);
-            if !blocked {
-                blocked = self.send_queued(client);
-            }
-            match pump.run(client) {
-                Step::Closed => return,
-                Step::Woken => {}
-                Step::Event => match client.event() {
-                    Some(Event::Room) => blocked = false,
-                    Some(event) => self.event(event),
-                    None => {}
-                },
-            }
-        }
-    }
-
-    fn obey(&mut self, client: &mut Client<'_>, pump: &Pump) {
+    /// Does what the handles ask for, as far as there is room. It wants to be called again after every event, when it was
+    /// woken, and at the time that comes back.
+    pub fn advance(&mut self, client: &mut Client<'_>, now: Millis) -> Option<Millis> {
         for command in self.hub.commands() {
-            match command {
-                Command::Start(pending) => self.queue.push_back(pending),
-                Command::Cancel(ticket, reason) => {
-                    // If it has ended meanwhile, that is fine, too.
-                    let _ = client.cancel(ticket, &reason);
-                    if self.waiting.remove(&ticket).is_some() {
-                        self.hub.closed_one();
-                    }
+            self.obey(client, command, now);
+        }
+        self.sort_out(now);
+        if !self.blocked {
+            self.blocked = self.send_queued(client);
+        }
+        self.queue.iter().map(|(_, until)| *until).chain(self.ends).min()
+    }
+
+    /// Whether the time is over that closing was given.
+    #[must_use]
+    pub fn is_overdue(&self, now: Millis) -> bool {
+        self.ends.is_some_and(|ends| ends <= now)
+    }
+
+    /// Deals with the machine's event. Whether it has connected comes back, once.
+    pub fn event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
+        match client.event()? {
+            Event::Connected(connected) => return Some(Ok(ServerDetails::of(connected))),
+            Event::Failed(why) => return Some(Err(ConnectError::of(why))),
+            Event::Room => self.blocked = false,
+            event => self.hear(event),
+        }
+        None
+    }
+
+    fn obey(&mut self, client: &mut Client<'_>, command: Command, now: Millis) {
+        match command {
+            Command::Start(pending) => {
+                let until = now.plus(millis(pending.options.timeout));
+                self.queue.push_back((pending, until));
+            }
+            Command::Cancel(ticket, reason) => {
+                // If it has ended meanwhile, that is fine, too.
+                let _ = client.cancel(ticket, &reason);
+                if let Some(waiting) = self.waiting.remove(&ticket) {
+                    self.hub.closed_one(&waiting.pending);
                 }
-                Command::Answer(place, answer) => self.answered(client, place, answer),
-                // A server that cannot be told asks when it wants to know.
-                Command::RootsChanged => _ = client.roots_changed(),
-                Command::Close => client.shutdown(pump.now()),
+            }
+            Command::Answer(place, answer) => self.answered(client, place, answer),
+            // A server that cannot be told asks when it wants to know.
+            Command::RootsChanged => _ = client.roots_changed(),
+            Command::Close(within) => {
+                client.shutdown(now);
+                self.ends = within.map(|time| now.plus(millis(time))).or(self.ends);
             }
         }
+    }
+
+    /// Takes out of the queue what nobody waits for, and what could not even be sent in time: once sent, the machine
+    /// keeps the time.
+    fn sort_out(&mut self, now: Millis) {
+        let hub = &self.hub;
+        self.queue.retain(|(pending, until)| {
+            if *until <= now {
+                pending.end(Err(CallError::TimedOut));
+            }
+            let wanted = pending.is_wanted();
+            if !wanted {
+                hub.closed_one(pending);
+            }
+            wanted
+        });
     }
 
     /// Sends what waits to be sent. `true`: there is no room for the rest.
@@ -126,11 +159,7 @@ impl<'s> Session<'s> {
         if self.send_answers(client) || self.send_again(client) {
             return true;
         }
-        while let Some(pending) = self.queue.pop_front() {
-            if !pending.is_wanted() {
-                self.hub.closed_one();
-                continue;
-            }
+        while let Some((pending, until)) = self.queue.pop_front() {
             let options = pending.options.machine();
             match pending.request.send(client, options) {
                 Ok(ticket) if pending.sent(ticket) => {
@@ -139,22 +168,21 @@ impl<'s> Session<'s> {
                 }
                 Ok(ticket) => {
                     let _ = client.cancel(ticket, "");
-                    self.hub.closed_one();
                 }
                 Err(NotNow::Busy) => {
-                    self.queue.push_front(pending);
+                    self.queue.push_front((pending, until));
                     return true;
                 }
                 Err(why) => {
                     pending.end(Err(refusal(why)));
-                    self.hub.closed_one();
+                    self.hub.closed_one(&pending);
                 }
             }
         }
         false
     }
 
-    fn event(&mut self, event: Event<'_>) {
+    fn hear(&mut self, event: Event<'_>) {
         let notice = match event {
             Event::Finished(finished) => {
                 let answer = match finished.outcome() {
@@ -216,7 +244,6 @@ impl<'s> Session<'s> {
             _ => return,
         };
         self.hub.notice(&notice);
-        (self.notices)(notice);
     }
 
     /// A page of a list has come.
@@ -240,7 +267,7 @@ impl<'s> Session<'s> {
 
     pub(crate) fn finish(&mut self, ticket: Ticket, answer: Result<Answer, CallError>) {
         if let Some(waiting) = self.waiting.remove(&ticket) {
-            self.hub.closed_one();
+            self.hub.closed_one(&waiting.pending);
             waiting.end(answer);
         }
     }
@@ -255,14 +282,20 @@ impl Waiting {
     }
 }
 
-/// Whatever ends the thread, nobody waits in vain.
-impl Drop for Session<'_> {
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
+/// Whatever ends it, nobody waits in vain.
+impl Drop for Session {
     fn drop(&mut self) {
         let unsent = self.hub.end().into_iter().filter_map(|command| match command {
             Command::Start(pending) => Some(pending),
             _ => None,
         });
-        for pending in self.queue.drain(..).chain(unsent) {
+        for pending in self.queue.drain(..).map(|(pending, _)| pending).chain(unsent) {
             pending.end(Err(CallError::Closed));
         }
         for (_, waiting) in self.waiting.drain() {

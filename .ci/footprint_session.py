@@ -1,0 +1,92 @@
+"""A session with a board that uses everything it has, in every revision."""
+
+from board_line import META, STATELESS, text
+
+SETTINGS, LED = "board://settings", "board://pin/led"
+CLIENT = {"elicitation": {"form": {}}, "sampling": {}, "roots": {"listChanged": True}}
+ANSWERS = {
+    "elicitation/create": {"action": "accept", "content": {"name": "Ada"}},
+    "sampling/createMessage": {"role": "assistant", "model": "m", "content": {"type": "text", "text": "a word"}},
+    "roots/list": {"roots": [{"uri": "file:///home/ada"}]},
+}
+WHOM = {"elicitation/create": "user", "sampling/createMessage": "model", "roots/list": "client"}
+# Each byte of it has to be escaped.
+LONG = '"' * 700
+
+
+def requests(line, meta):
+    """What both eras have."""
+    asks = lambda number, method, **params: line.asks(number, method, **params, _meta=meta)["result"]
+    for method in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
+        asks(1, method)
+    for name, arguments in (("led_set", {"on": True}), ("temperature", {}), ("settings_write", {"text": LONG})):
+        asks(2, "tools/call", name=name, arguments=arguments)
+    assert asks(3, "resources/read", uri=SETTINGS)["contents"][0]["text"] == LONG
+    assert asks(4, "resources/read", uri=LED)["contents"][0]["text"] == "high"
+    asks(5, "prompts/get", name="diagnose", arguments={"symptom": "is too hot"})
+    for ref, name in (
+        ({"type": "ref/prompt", "name": "diagnose"}, "symptom"),
+        ({"type": "ref/resource", "uri": "board://pin/{name}"}, "name"),
+    ):
+        asks(6, "completion/complete", ref=ref, argument={"name": name, "value": ""})
+    test = asks(7, "tools/call", name="self_test", arguments={})
+    assert test["content"][0]["text"] == "all is well", test
+    line.says(id=8, method="tools/call", params={"name": "self_test", "_meta": {**meta, "progressToken": "p" * 20}})
+    line.notice("notifications/progress")
+    line.says(method="notifications/cancelled", params={"requestId": 8, "reason": "changed my mind"})
+
+
+def refused(line, meta):
+    for params in ({"name": "nothing"}, {"name": "led_set", "arguments": {"on": "yes"}}, {}):
+        line.asks(9, "tools/call", **params, _meta=meta)
+    line.asks(9, "resources/read", uri="board://nothing", _meta=meta)
+    line.asks(9, "tools/list", cursor="nothing", _meta=meta)
+    line.asks(9, "no/such/method", _meta=meta)
+    line.sends(b'{"jsonrpc":"2.0","id":9,"method":"ping","x":"' + b"y" * 5000 + b'"}\n')
+    line.answer(9)
+    line.sends(b'{"jsonrpc":"2.0","id":9,"method":"ping","x":' + b"[" * 200 + b"]" * 200 + b"}\n")
+    line.answer(9)
+    line.sends(b"\x00\xff no JSON at all\n{}\n[]\n" + b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n')
+
+
+def handshake(line, revision):
+    line.connects(revision=revision, capabilities=CLIENT)
+    line.asks(1, "logging/setLevel", level="debug")
+    line.asks(1, "resources/subscribe", uri=SETTINGS)
+    requests(line, {})
+    for method, answer in ANSWERS.items():
+        if method == "elicitation/create" and revision < "2025-06-18":
+            continue
+        line.says(id=10, method="tools/call", params={"name": "ask", "arguments": {"of": WHOM[method]}})
+        line.says(id=line.notice(method)["id"], result=answer)
+        assert text(line.answer(10)), method
+    if revision == "2025-03-26":
+        line.sends(b'[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/list"}]\n')
+        assert len(line.hears()) == 2
+    refused(line, {})
+    line.asks(11, "resources/unsubscribe", uri=SETTINGS)
+
+
+def stateless(line):
+    meta = {**META, "io.modelcontextprotocol/clientCapabilities": CLIENT}
+    meta["io.modelcontextprotocol/logLevel"] = "debug"
+    line.asks(1, "server/discover", _meta=meta)
+    wanted = {"resourceSubscriptions": [SETTINGS, "board://temperature"]}
+    line.says(id="heard", method="subscriptions/listen", params={"notifications": wanted, "_meta": meta})
+    requests(line, meta)
+    for method, answer in ANSWERS.items():
+        params = {"name": "ask", "arguments": {"of": WHOM[method]}, "_meta": meta}
+        assert line.asks(10, "tools/call", **params)["result"]["resultType"] == "input_required"
+        assert text(line.asks(11, "tools/call", **params, inputResponses={"answer": answer}))
+    refused(line, meta)
+    line.says(method="notifications/cancelled", params={"requestId": "heard", "_meta": meta})
+
+
+def everything(line):
+    for revision in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+        line.begins()
+        handshake(line, revision)
+    line.begins()
+    stateless(line)
+    line.begins()
+    assert STATELESS in str(line.asks(1, "server/discover", _meta=META))

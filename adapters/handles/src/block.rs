@@ -1,0 +1,86 @@
+//! Waiting for a future on a thread that may block.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// Some systems refuse to wait for very long at once.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+struct Parked {
+    thread: Thread,
+    /// Whoever else parks on this thread may take what `unpark` leaves there.
+    woken: AtomicBool,
+}
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.woken.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+/// Waits for a future on this thread.
+pub fn block_on<R>(future: impl Future<Output = R>) -> R {
+    let Ok(result) = drive::<_, Infallible>(future, || {
+        thread::park();
+        Ok(())
+    });
+    result
+}
+
+/// Waits for a future on this thread, until then at the latest. `None`: for ever.
+pub fn block_on_until<R>(until: Option<Instant>, future: impl Future<Output = R>) -> Option<R> {
+    let wait = || match until.map(|until| until.saturating_duration_since(Instant::now())) {
+        None => {
+            thread::park();
+            Ok(())
+        }
+        Some(Duration::ZERO) => Err(()),
+        Some(left) => {
+            thread::park_timeout(left.min(LONGEST));
+            Ok(())
+        }
+    };
+    drive(future, wait).ok()
+}
+
+fn drive<R, E>(future: impl Future<Output = R>, mut wait: impl FnMut() -> Result<(), E>) -> Result<R, E> {
+    let parked = Arc::new(Parked { thread: thread::current(), woken: AtomicBool::new(true) });
+    let waker = Waker::from(Arc::clone(&parked));
+    let mut future = pin!(future);
+    loop {
+        if parked.woken.swap(false, Ordering::Acquire)
+            && let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker))
+        {
+            return Ok(result);
+        }
+        if !parked.woken.load(Ordering::Acquire) {
+            wait()?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watched::Watched;
+
+    #[test]
+    fn a_thread_waits_for_a_change_and_no_longer_than_it_wants_to() {
+        let value = Arc::new(Watched::new(0));
+        let theirs = Arc::clone(&value);
+        let thread = thread::spawn(move || block_on(theirs.until(|value| (*value == 3).then_some(*value))));
+        for _ in 0..3 {
+            value.change(|value| *value += 1);
+        }
+        assert_eq!(thread.join().unwrap(), 3);
+        let soon = Instant::now().checked_add(Duration::from_millis(20));
+        assert_eq!(block_on_until(soon, value.until(|value| (*value == 4).then_some(()))), None);
+        assert!(Instant::now() >= soon.unwrap());
+    }
+}

@@ -1,0 +1,26 @@
+//! A server whose tool prints to stdout, and starts a process that does, too. Neither reaches the client. Another tool ends
+//! the server by itself.
+
+use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use tokio::process::Command;
+
+static TOOLS: Tools = Tools::new(&[Tool::new("noisy", "{}"), Tool::new("leave", "{}")]);
+static INFO: ServerInfo = ServerInfo::new("noisy", "1.0.0").features(&[&TOOLS]);
+
+#[tokio::main]
+async fn main() -> Result<(), mcp_proto_tokio::ServeError> {
+    mcp_proto_tokio::serve(&INFO, |event, server| match event {
+        Event::Call(call) if call.name() == "noisy" => server.run(call, |answer| async {
+            println!("printed");
+            // It would eat the client's next request, if it could.
+            let _ = Command::new("sh").args(["-c", "echo echoed; cat"]).status().await;
+            answer.text("quiet");
+        }),
+        Event::Call(call) => {
+            call.text("bye");
+            server.shutdown();
+        }
+        _ => {}
+    })
+    .await
+}

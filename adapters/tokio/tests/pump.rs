@@ -1,0 +1,294 @@
+//! The pump alone: it loses nothing, waits for nothing that it need not wait for, and writes no more often than it must.
+
+mod peer;
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mcp_proto::client::{ClientInfo, Connect, Options, Outcome};
+use mcp_proto::server::{Event, Limits, ServerInfo, Tool, Tools};
+use mcp_proto::{Buffer, Client, Machine, Millis, Server, client};
+use mcp_proto_tokio::{Pump, Step};
+use peer::{Drops, SOON, call, initialize};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
+use tokio::time::{Instant, sleep, timeout};
+
+static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}"), Tool::new("later", "{}")]);
+static INFO: ServerInfo = ServerInfo::new("test", "1")
+    .features(&[&TOOLS])
+    .limits(Limits::DEFAULT.with_deferred(Millis(5000)).with_grace(Millis(1000)));
+
+fn server() -> Server<'static> {
+    let (rx, tx) = (Buffer::grown(1 << 22), Buffer::grown(1 << 22));
+    Server::new(&INFO, rx, tx).unwrap().in_flight_grown(8).unwrap()
+}
+
+fn answer(event: Event<'_>) {
+    match event {
+        Event::Call(call) if call.name() == "later" => drop(call.defer(None).unwrap()),
+        Event::Call(call) => {
+            let arguments = call.raw_arguments().to_string();
+            call.text(arguments);
+        }
+        _ => {}
+    }
+}
+
+/// Runs the pump, and drops its future after so many polls, again and again. `0`: never.
+async fn run<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    pump: &mut Pump<R, W>,
+    machine: &mut (dyn Machine + Send),
+    polls: usize,
+) -> Step {
+    if polls == 0 {
+        return pump.run(machine).await;
+    }
+    loop {
+        let mut future = pin!(pump.run(machine));
+        for _ in 0..polls {
+            let mut polled = None;
+            // Whoever wakes the future wakes this task: it is polled no more often than it would be.
+            poll_fn(|context| match polled {
+                None => {
+                    polled = Some(future.as_mut().poll(context));
+                    if polled.as_ref().is_some_and(Poll::is_ready) { Poll::Ready(()) } else { Poll::Pending }
+                }
+                Some(_) => Poll::Ready(()),
+            })
+            .await;
+            if let Some(Poll::Ready(step)) = polled {
+                return step;
+            }
+        }
+    }
+}
+
+async fn serve<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut pump: Pump<R, W>, polls: usize) {
+    let mut server = server();
+    loop {
+        match run(&mut pump, &mut server, polls).await {
+            Step::Event => {
+                if let Some(event) = server.event() {
+                    answer(event);
+                }
+            }
+            Step::Woken => {}
+            Step::Closed => return,
+        }
+    }
+}
+
+/// A client that makes a few calls, one after the other, and what it hears.
+async fn ask<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    mut pump: Pump<R, W>,
+    connect: Connect,
+    arguments: &[String],
+    polls: usize,
+) -> Vec<String> {
+    let info = ClientInfo::new("test", "1").connect(connect);
+    let mut client = Client::new(&info, Buffer::grown(1 << 22), Buffer::grown(1 << 22)).unwrap();
+    client = client.in_flight_grown(4);
+    let (mut heard, mut next) = (Vec::new(), arguments.iter());
+    loop {
+        let is_over = match run(&mut pump, &mut client, polls).await {
+            Step::Closed => return heard,
+            Step::Woken => continue,
+            Step::Event => match client.event() {
+                Some(client::Event::Connected(_)) => false,
+                Some(client::Event::Finished(end)) => {
+                    let Outcome::Result(result) = end.outcome() else { panic!("{:?}", end.outcome()) };
+                    let result = client::ToolResult::of(result);
+                    heard.push(result.text().unwrap().to_string());
+                    heard.len() == arguments.len()
+                }
+                event => panic!("{event:?}"),
+            },
+        };
+        match next.next() {
+            Some(arguments) => drop(client.call_json("echo", arguments, Options::DEFAULT).unwrap()),
+            None if is_over => client.shutdown(pump.now()),
+            None => {}
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_lost_whenever_the_future_is_dropped() {
+    let arguments: Vec<String> =
+        (0..6).map(|n| format!(r#"{{"n":{n},"text":"{}"}}"#, "x".repeat(n * 37))).collect();
+    for connect in [Connect::Handshake, Connect::Stateless] {
+        for (ours, theirs) in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (3, 2), (1, 7), (13, 5)] {
+            let (here, there) = duplex(7);
+            let (input, output) = tokio::io::split(Drops::new(there));
+            let server = tokio::spawn(serve(Pump::new(input, output), theirs));
+            let (input, output) = tokio::io::split(Drops::new(here));
+            let heard = timeout(SOON, ask(Pump::new(input, output), connect, &arguments, ours)).await;
+            assert_eq!(heard.unwrap(), arguments, "{ours} {theirs}");
+            timeout(SOON, server).await.unwrap().unwrap();
+        }
+    }
+}
+
+/// What was written, piece by piece, and how often it was flushed.
+#[derive(Clone, Default)]
+struct Counted(Arc<Mutex<(Vec<Vec<u8>>, usize)>>);
+
+impl AsyncWrite for Counted {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.0.lock().unwrap().0.push(bytes.to_vec());
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.lock().unwrap().1 += 1;
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn many_answers_leave_in_one_write_and_are_flushed_once() {
+    let mut input = initialize("2025-11-25", "{}");
+    for id in 1..=100 {
+        input += &call(id, "echo", r#"{"a":1}"#);
+    }
+    let output = Counted::default();
+    // There is more to come, so that it is not the end that flushes.
+    let (mut more, rest) = duplex(64);
+    let server = tokio::spawn(serve(
+        Pump::new(AsyncReadExt::chain(io::Cursor::new(input.into_bytes()), rest), output.clone()),
+        0,
+    ));
+    while output.0.lock().unwrap().1 == 0 {
+        tokio::task::yield_now().await;
+    }
+    {
+        let (writes, flushes) = &*output.0.lock().unwrap();
+        assert_eq!(writes.concat().iter().filter(|byte| **byte == b'\n').count(), 101);
+        assert_eq!((writes.len(), *flushes), (1, 1));
+    }
+    more.write_all(peer::PING.as_bytes()).await.unwrap();
+    drop(more);
+    server.await.unwrap();
+    assert_eq!(output.0.lock().unwrap().0.len(), 2);
+}
+
+#[tokio::test]
+async fn two_peers_that_both_write_megabytes_do_not_wedge() {
+    let arguments = vec![format!(r#"{{"text":"{}"}}"#, "x".repeat(3 << 20)); 3];
+    let (here, there) = duplex(4096);
+    let (input, output) = tokio::io::split(there);
+    let server = tokio::spawn(serve(Pump::new(input, output), 0));
+    // The next call is on its way before the answer to the last one has been read.
+    let mut lines = initialize("2025-11-25", "{}");
+    for (id, arguments) in (1..).zip(&arguments) {
+        lines += &call(id, "echo", arguments);
+    }
+    let (mut input, mut output) = tokio::io::split(here);
+    let writer = tokio::spawn(async move {
+        output.write_all(lines.as_bytes()).await.unwrap();
+        output.shutdown().await.unwrap();
+    });
+    let mut heard = String::new();
+    timeout(SOON, input.read_to_string(&mut heard)).await.unwrap().unwrap();
+    assert_eq!(heard.lines().count(), 4);
+    writer.await.unwrap();
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_waits_for_nothing_while_more_and_more_comes() {
+    // A peer that never stops to talk, and only sometimes says something that needs an answer.
+    struct Chatter(usize);
+    impl AsyncRead for Chatter {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            space: &mut tokio::io::ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            const NOTE: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}\n";
+            self.0 += 1;
+            let text = match self.0 {
+                1 => initialize("2025-11-25", "{}"),
+                n if n % 100 == 0 => peer::PING.to_owned(),
+                _ => NOTE.to_owned(),
+            };
+            space.put_slice(text.as_bytes());
+            Poll::Ready(Ok(()))
+        }
+    }
+    let output = Counted::default();
+    let server = tokio::spawn(serve(Pump::new(Chatter(0), output.clone()), 0));
+    let pongs = || {
+        let text = String::from_utf8(output.0.lock().unwrap().0.concat()).unwrap();
+        text.matches("\"result\":{}}").count()
+    };
+    // It gives way by itself, or nobody would come to look.
+    let heard = async {
+        while pongs() < 10 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(SOON, heard).await.unwrap();
+    server.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn deadlines_come_when_they_are_due_and_nobody_is_woken_without_one() {
+    let (here, there) = duplex(1024);
+    let (input, output) = tokio::io::split(there);
+    let server = tokio::spawn(serve(Pump::new(input, output), 0));
+    let (mut input, mut output) = tokio::io::split(here);
+    output.write_all((initialize("2025-11-25", "{}") + &call(1, "later", "{}")).as_bytes()).await.unwrap();
+    let start = Instant::now();
+    let mut heard = Vec::new();
+    while !String::from_utf8_lossy(&heard).contains("not finished in time") {
+        input.read_buf(&mut heard).await.unwrap();
+    }
+    assert_eq!(start.elapsed(), Duration::from_millis(5000));
+    // Nothing is in flight any more: a day passes.
+    sleep(Duration::from_secs(86_400)).await;
+    drop((input, output));
+    server.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waker_brings_it_back_once_now_or_later() {
+    let (_here, there) = duplex(64);
+    let (input, output) = tokio::io::split(there);
+    let (mut pump, mut server) = (Pump::new(input, output), server());
+    let waker = pump.waker();
+    waker.wake();
+    assert_eq!(pump.run(&mut server).await, Step::Woken);
+    tokio::spawn(async move {
+        sleep(Duration::from_secs(1)).await;
+        waker.wake();
+    });
+    assert_eq!(pump.run(&mut server).await, Step::Woken);
+    assert!(timeout(Duration::from_secs(1), pump.run(&mut server)).await.is_err(), "it was used twice");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_never_ends_is_left_in_the_end() {
+    struct Stuck;
+    impl AsyncWrite for Stuck {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(bytes.len()))
+        }
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+    let input = io::Cursor::new(initialize("2025-11-25", "{}").into_bytes());
+    timeout(Duration::from_secs(3), serve(Pump::new(input, Stuck), 0)).await.unwrap();
+}

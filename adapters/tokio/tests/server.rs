@@ -1,0 +1,355 @@
+//! The server over streams, with the protocol written by hand.
+
+mod peer;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_proto::json::Json;
+use mcp_proto::server::{Call, Change, Event, Limits, Logging, ServerInfo, Tool, Tools};
+use mcp_proto::{Level, Millis};
+use mcp_proto_tokio::{Serve, ServerHandle};
+use peer::{Drops, PING, Peer, SOON, call, cancel, initialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+static TOOLS: Tools = Tools::new(&[
+    Tool::new("echo", "{}"),
+    Tool::new("wait", "{}"),
+    Tool::new("deaf", "{}"),
+    Tool::new("panic", "{}"),
+    Tool::new("early", "{}"),
+    Tool::new("drop", "{}"),
+    Tool::new("tidy", "{}"),
+    Tool::new("steps", "{}"),
+])
+.list_changed();
+static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS, &Logging]);
+const NEWEST: (&str, &str) = ("2025-11-25", "{}");
+
+/// Answers calls by their names.
+fn tool(call: Call<'_>, server: &ServerHandle) {
+    let time = call.raw_arguments().get("ms").and_then(Json::unsigned).unwrap_or(0);
+    let time = Duration::from_millis(time);
+    match call.name() {
+        "echo" => {
+            let arguments = call.raw_arguments().to_string();
+            call.text(arguments);
+        }
+        "wait" => server.run(call, move |answer| async move {
+            tokio::select! {
+                () = sleep(time) => answer.text("waited"),
+                () = answer.cancelled() => answer.text("nobody hears this"),
+            }
+        }),
+        "deaf" => server.run(call, move |answer| async move {
+            sleep(time).await;
+            answer.text("slept");
+        }),
+        "panic" => server.run(call, |_| async { panic!("as it should") }),
+        "early" => server.run(call, |_| -> std::future::Ready<()> { panic!("as it should, too") }),
+        "drop" => server.run(call, |answer| async { drop(answer) }),
+        "tidy" => server.run(call, |answer| async {
+            answer.text("done");
+            sleep(Duration::from_millis(300)).await;
+        }),
+        "steps" => server.run(call, |answer| async move {
+            for step in 1..=100u32 {
+                answer.progress(step, Some(100.into()), format!("step {step}")).await;
+            }
+            answer.log(Level::Info, "all steps done").await;
+            answer.text("done");
+        }),
+        _ => call.unknown_tool(),
+    }
+}
+
+fn handler(event: Event<'_>, server: &ServerHandle) {
+    if let Event::Call(call) = event {
+        tool(call, server);
+    }
+}
+
+#[tokio::test]
+async fn tasks_answer_whatever_happens_to_them() {
+    let (mut peer, server) = Peer::connect(&INFO, 8, NEWEST, handler).await;
+    for (id, name) in (1..).zip(["panic", "early", "drop"]) {
+        peer.send(&call(id, name, "{}")).await;
+        let line = peer.line().await;
+        assert!(line.contains(&format!(r#""id":{id},"error":{{"code":-32603"#)), "{line}");
+    }
+    peer.send(&call(4, "wait", r#"{"ms":1}"#)).await;
+    assert!(peer.line().await.contains("waited"));
+    peer.end(server).await;
+}
+
+#[tokio::test]
+async fn progress_comes_whole_and_in_order_before_the_answer() {
+    let (mut peer, server) = Peer::connect(&INFO, 8, NEWEST, handler).await;
+    peer.send(&call(7, "steps", "{}")).await;
+    for step in 1..=100 {
+        let line = peer.line().await;
+        let expected = format!(r#""progress":{step},"total":100,"message":"step {step}""#);
+        assert!(line.contains(&expected), "{line}");
+    }
+    assert!(peer.line().await.contains("all steps done"));
+    assert!(peer.line().await.contains(r#""id":7,"result""#));
+    peer.end(server).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_are_bounded_while_pings_and_cancellations_are_served() {
+    let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
+    let start = Instant::now();
+    for id in 1..=3 {
+        peer.send(&call(id, "wait", r#"{"ms":30000}"#)).await;
+    }
+    let line = peer.line().await;
+    assert!(line.contains(r#""id":3,"error":{"code":-32603"#) && line.contains("at most 2"), "{line}");
+    // All permits are taken, and the loop goes on; what needs no task is answered, too.
+    peer.send(PING).await;
+    assert!(peer.line().await.contains(r#""id":"p","result":{}"#));
+    peer.send(&call(4, "echo", r#"{"a":1}"#)).await;
+    assert!(peer.line().await.contains(r#""id":4,"result""#));
+    peer.send(&cancel(1)).await;
+    // Its task ends, and then there is room for another.
+    let mut id = 5;
+    loop {
+        peer.send(&call(id, "wait", r#"{"ms":1}"#)).await;
+        let line = peer.line().await;
+        assert!(!line.contains("nobody hears this"), "a cancelled call has no answer: {line}");
+        if line.contains("waited") {
+            break;
+        }
+        id += 1;
+        assert!(id < 1000, "it was not told");
+    }
+    assert!(start.elapsed() < Duration::from_secs(20), "nobody slept to the end");
+    peer.send(&cancel(2)).await;
+    peer.end(server).await;
+    assert!(start.elapsed() < Duration::from_secs(20), "nobody slept to the end");
+}
+
+#[tokio::test]
+async fn a_client_that_has_its_answer_may_call_again() {
+    let (mut peer, server) = Peer::connect(&INFO, 1, NEWEST, handler).await;
+    for id in 1..=3 {
+        peer.send(&call(id, "tidy", "{}")).await;
+        let line = peer.line().await;
+        assert!(line.contains("done"), "the task of the call before has not ended yet: {line}");
+    }
+    peer.end(server).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_takes_too_long_is_answered_and_cancelled() {
+    static HASTY: ServerInfo =
+        ServerInfo::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_deferred(Millis(50)));
+    let (mut peer, server) = Peer::connect(&HASTY, 1, NEWEST, handler).await;
+    let start = Instant::now();
+    peer.send(&call(1, "wait", r#"{"ms":60000}"#)).await;
+    assert!(peer.line().await.contains("not finished in time"));
+    assert_eq!(start.elapsed(), Duration::from_millis(50));
+    tokio::task::yield_now().await;
+    peer.send(&call(2, "wait", r#"{"ms":1}"#)).await;
+    assert!(peer.line().await.contains("waited"), "its place is free again");
+    peer.end(server).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_the_end_of_the_input_tasks_still_answer() {
+    let (mut requests, input) = duplex(4096);
+    let (output, mut answers) = duplex(4096);
+    let server = tokio::spawn(Serve::new(&INFO).streams(input, output, handler));
+    let calls = [
+        initialize("2025-11-25", "{}"),
+        call(1, "wait", r#"{"ms":200}"#),
+        call(2, "wait", r#"{"ms":60000}"#),
+    ];
+    requests.write_all(calls.concat().as_bytes()).await.unwrap();
+    drop(requests);
+    let mut text = String::new();
+    timeout(SOON, answers.read_to_string(&mut text)).await.unwrap().unwrap();
+    assert!(text.contains("waited"), "{text}");
+    assert!(text.contains(r#""id":2,"error":{"code":-32603"#), "the grace ends: {text}");
+    server.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_partner_that_closes_in_the_middle_is_an_end() {
+    // Of what it reads.
+    let (mut requests, input) = duplex(4096);
+    let (output, answers) = duplex(4096);
+    drop(answers);
+    let server = tokio::spawn(Serve::new(&INFO).streams(input, output, handler));
+    requests.write_all(initialize("2025-11-25", "{}").as_bytes()).await.unwrap();
+    timeout(SOON, server).await.unwrap().unwrap().unwrap();
+    // Of what it writes, in the middle of a line, while something runs.
+    let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
+    peer.send(&call(1, "wait", r#"{"ms":60000}"#)).await;
+    peer.send(&call(2, "echo", "{}")[..40]).await;
+    peer.output.shutdown().await.unwrap();
+    let line = peer.line().await;
+    assert!(line.contains(r#""id":1,"error":{"code":-32603"#), "{line}");
+    peer.end(server).await;
+}
+
+#[tokio::test]
+async fn a_partner_that_stops_reading_is_not_read_any_more() {
+    let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
+    let filler = "x".repeat(1000);
+    let (mut written, mut last, mut left) = (0, 0, String::new());
+    for id in 1.. {
+        let line = call(id, "echo", &format!(r#"{{"a":"{filler}"}}"#));
+        let mut sent = 0;
+        while sent < line.len() {
+            match timeout(Duration::from_millis(500), peer.output.write(&line.as_bytes()[sent..])).await {
+                Ok(n) => sent += n.unwrap(),
+                Err(_) => break,
+            }
+        }
+        last = id;
+        written += sent;
+        if sent < line.len() {
+            left = line[sent..].to_owned();
+            break;
+        }
+        assert!(written < 64 << 20, "it reads on and on");
+    }
+    // Whatever was taken is answered, as soon as somebody reads.
+    let Peer { mut output, mut lines } = peer;
+    let rest = tokio::spawn(async move {
+        output.write_all(left.as_bytes()).await.unwrap();
+        output
+    });
+    for id in 1..=last {
+        let mut line = String::new();
+        tokio::io::AsyncBufReadExt::read_line(&mut lines, &mut line).await.unwrap();
+        assert!(line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"#)), "{id}: {line}");
+    }
+    drop((rest.await.unwrap(), lines));
+    timeout(SOON, server).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_partner_that_is_slow_gets_everything_byte_by_byte() {
+    let (here, there) = duplex(1);
+    let (input, output) = split(Drops::new(there));
+    let server = tokio::spawn(Serve::new(&INFO).streams(input, output, handler));
+    let (input, output) = split(Drops::new(here));
+    let mut peer = (tokio::io::BufReader::new(input), output);
+    let mut text = initialize("2025-11-25", "{}") + &call(1, "steps", "{}");
+    text += &call(2, "echo", r#"{"a":"ü"}"#);
+    let writer = tokio::spawn(async move {
+        peer.1.write_all(text.as_bytes()).await.unwrap();
+        peer.1.shutdown().await.unwrap();
+    });
+    let mut heard = String::new();
+    timeout(SOON, peer.0.read_to_string(&mut heard)).await.unwrap().unwrap();
+    assert_eq!(heard.lines().count(), 1 + 102 + 1, "{heard}");
+    assert!(heard.contains(r#""id":2,"result""#));
+    writer.await.unwrap();
+    timeout(SOON, server).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn other_tasks_can_say_that_lists_have_changed_and_shut_down() {
+    let (go, mut wait) = mpsc::channel::<()>(1);
+    let (told, mut handles) = mpsc::channel(1);
+    let (mut peer, server) = Peer::start(Serve::new(&INFO), 4096, move |event, server| {
+        if let Event::Ready = event {
+            told.try_send(server.clone()).unwrap();
+        }
+    });
+    peer.send(&initialize("2025-11-25", "{}")).await;
+    let handle = handles.recv().await.unwrap();
+    tokio::spawn(async move {
+        handle.changed(Change::Tools);
+        handle.log(Level::Warning, "look").await;
+        wait.recv().await.unwrap();
+        handle.shutdown();
+    });
+    let lines = [peer.line().await, peer.line().await, peer.line().await].concat();
+    assert!(lines.contains("notifications/tools/list_changed") && lines.contains("look"), "{lines}");
+    go.send(()).await.unwrap();
+    assert_eq!(peer.line().await, "");
+    timeout(SOON, server).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_finishes_what_runs_until_its_deadline() {
+    // A deadline that is longer than the grace of the limits, and one that is shorter.
+    for (deadline, waits) in [(Duration::from_secs(10), 9_999), (Duration::from_millis(100), 99)] {
+        let (told, mut handles) = mpsc::channel(1);
+        let (mut peer, server) = Peer::start(Serve::new(&INFO), 4096, move |event, server| match event {
+            Event::Ready => told.try_send(server.clone()).unwrap(),
+            event => handler(event, server),
+        });
+        peer.send(&initialize("2025-11-25", "{}")).await;
+        let handle = handles.recv().await.unwrap();
+        peer.line().await;
+        let slow = format!(r#"{{"ms":{waits}}}"#);
+        peer.send(
+            &(call(1, "wait", &slow)
+                + &call(2, "wait", r#"{"ms":60000}"#)
+                + &call(3, "deaf", r#"{"ms":60000}"#)),
+        )
+        .await;
+        peer.send(PING).await;
+        peer.line().await;
+        let start = Instant::now();
+        handle.shutdown_within(deadline);
+        tokio::task::yield_now().await;
+        peer.send(&call(4, "echo", "{}")).await;
+        let line = peer.line().await;
+        assert!(line.contains(r#""id":4,"error""#), "what is new is refused: {line}");
+        assert!(peer.line().await.contains("waited"), "what is nearly done is done");
+        let lines = [peer.line().await, peer.line().await].concat();
+        assert_eq!(lines.matches("not finished in time").count(), 2, "{lines}");
+        assert_eq!(peer.line().await, "");
+        server.await.unwrap().unwrap();
+        assert_eq!(start.elapsed(), deadline);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_ends_even_if_the_client_does_not_read() {
+    let (told, mut handles) = mpsc::channel(1);
+    let (mut peer, server) = Peer::start(Serve::new(&INFO), 512, move |event, server| match event {
+        Event::Ready => told.try_send(server.clone()).unwrap(),
+        event => handler(event, server),
+    });
+    peer.send(&initialize("2025-11-25", "{}")).await;
+    peer.line().await;
+    peer.send(&call(1, "echo", &format!(r#"{{"a":"{}"}}"#, "x".repeat(5000)))).await;
+    let handle = handles.recv().await.unwrap();
+    sleep(Duration::from_millis(10)).await;
+    let start = Instant::now();
+    handle.shutdown_within(Duration::from_secs(1));
+    timeout(SOON, server).await.unwrap().unwrap().unwrap();
+    assert!(start.elapsed() <= Duration::from_secs(6), "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_dropped_tells_its_tasks() {
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&told);
+    let (mut peer, server) = Peer::connect(&INFO, 4, NEWEST, move |event, server| {
+        let Event::Call(call) = event else { return };
+        let count = Arc::clone(&count);
+        server.run(call, |answer| async move {
+            answer.cancelled().await;
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+    })
+    .await;
+    peer.send(&(call(1, "wait", "{}") + &call(2, "wait", "{}") + PING)).await;
+    peer.line().await;
+    server.abort();
+    assert!(server.await.unwrap_err().is_cancelled());
+    assert_eq!(peer.line().await, "", "the connection is closed");
+    sleep(Duration::from_millis(1)).await;
+    assert_eq!(told.load(Ordering::SeqCst), 2);
+}

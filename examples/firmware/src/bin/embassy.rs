@@ -1,0 +1,61 @@
+//! The device as a task of embassy's executor, on an LM3S6965 (Cortex-M3). There may be other tasks beside it.
+#![no_std]
+#![no_main]
+
+use cortex_m_rt::{entry, exception};
+use embassy_executor::Executor;
+use embassy_futures::select::{Either, select};
+use mcp_proto::Server;
+use mcp_proto_embedded::{Pump, SESSION_MARK, Timer};
+use mcp_proto_firmware::chips::lm3s6965_async::{start, tick, uart};
+use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated};
+
+#[embassy_executor::task]
+async fn serve(server: &'static mut Server<'static>, settings: &'static mut Settings) -> ! {
+    let (mut input, mut output, mut clock) = start();
+    let mut board = Simulated::default();
+    let mut device = Device::new(&mut board, settings);
+    let mut pump = Pump::new().session_mark(SESSION_MARK);
+    loop {
+        device.work(server, clock.now());
+        let mut alarm = clock;
+        let step = pump.wait(server, &mut input, &mut output, &mut clock);
+        // Nothing is lost when the pump has waited in vain.
+        if let Either::First(step) = select(step, alarm.until(device.deadline())).await {
+            device.react(step, server, &mut pump, alarm.now());
+        }
+    }
+}
+
+#[exception]
+fn SysTick() {
+    tick();
+}
+
+/// Every interrupt that has no name: the UART's is the only one that is enabled.
+#[exception]
+unsafe fn DefaultHandler(_: i16) {
+    uart();
+}
+
+#[entry]
+fn main() -> ! {
+    static mut MEMORY: Memory = Memory::new();
+    static mut PLACE: Place<'static> = Place::new();
+    static mut SETTINGS: Settings = Settings::new();
+    static mut EXECUTOR: Option<Executor> = None;
+    EXECUTOR.insert(Executor::new()).run(|spawner| {
+        // A test on the PC has made sure that there is room, and there is one such task.
+        if let Ok(server) = MEMORY.server(PLACE)
+            && let Ok(task) = serve(server, SETTINGS)
+        {
+            spawner.spawn(task);
+        }
+    })
+}
+
+/// Never linked, as long as nothing can panic: the build is checked for that.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

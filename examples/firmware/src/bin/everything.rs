@@ -1,0 +1,59 @@
+//! The image with everything that a server can have, on the core alone: an LM3S6965 that is asked again and again.
+#![no_std]
+#![no_main]
+
+use mcp_proto::{Action, Misuse, Next};
+use mcp_proto_firmware::chips::lm3s6965::Polled;
+use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated};
+
+fn serve(
+    memory: &'static mut Memory,
+    place: &'static mut Place<'static>,
+    settings: &mut Settings,
+    chip: &mut Polled,
+) -> Result<(), Misuse> {
+    let mut board = Simulated::default();
+    let mut device = Device::new(&mut board, settings);
+    let server = memory.server(place)?;
+    loop {
+        let now = chip.now();
+        match server.poll(now) {
+            Action::Io(io) => match io.next() {
+                Next::Write(out) => {
+                    let sent = chip.write(out.bytes());
+                    out.sent(sent);
+                }
+                Next::Read(mut input) => {
+                    let filled = chip.read(input.space());
+                    input.filled(filled);
+                }
+                Next::Wait => {}
+            },
+            Action::Event => device.hear(server, now),
+            Action::Closed => {
+                server.reset();
+                device.forget();
+            }
+        }
+        device.work(server, now);
+    }
+}
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    static mut MEMORY: Memory = Memory::new();
+    static mut PLACE: Place<'static> = Place::new();
+    static mut SETTINGS: Settings = Settings::new();
+    let mut chip = Polled::start();
+    // It only ends if the memory is too small, which a test on the PC would find.
+    _ = serve(MEMORY, PLACE, SETTINGS, &mut chip);
+    loop {
+        chip.now();
+    }
+}
+
+/// Never linked, as long as nothing can panic: the build is checked for that.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

@@ -1,0 +1,35 @@
+//! The device on an LM3S6965 board board (Cortex-M3): interrupts receive, and the processor sleeps in between.
+#![no_std]
+#![no_main]
+
+use cortex_m_rt::{entry, exception};
+use mcp_proto_firmware::chips::lm3s6965_interrupts::{Interrupting, uart};
+use mcp_proto_firmware::chips::ticks::tick;
+use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve};
+
+#[exception]
+fn SysTick() {
+    tick();
+}
+
+/// Every interrupt that has no name: the UART's is the only one that is enabled.
+#[exception]
+unsafe fn DefaultHandler(_: i16) {
+    uart();
+}
+
+#[entry]
+fn main() -> ! {
+    static mut MEMORY: Memory = Memory::new();
+    static mut PLACE: Place<'static> = Place::new();
+    static mut SETTINGS: Settings = Settings::new();
+    let mut board = Simulated::default();
+    let mut chip = Interrupting::start();
+    serve(&mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
+}
+
+/// Never linked, as long as nothing can panic: the build is checked for that.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

@@ -1,0 +1,30 @@
+//! The device on a micro:bit (nRF51822, Cortex-M0, 16 KiB of RAM).
+#![no_std]
+#![no_main]
+
+use cortex_m_rt::{entry, exception};
+use mcp_proto_firmware::chips::nrf51::{Nrf51, timer, uart};
+use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve};
+
+/// Every interrupt that has no name: those of the UART and of the timer are enabled.
+#[exception]
+unsafe fn DefaultHandler(_: i16) {
+    timer();
+    uart();
+}
+
+#[entry]
+fn main() -> ! {
+    static mut MEMORY: Memory = Memory::new();
+    static mut PLACE: Place<'static> = Place::new();
+    static mut SETTINGS: Settings = Settings::new();
+    let mut board = Simulated::default();
+    let mut chip = Nrf51::start();
+    serve(&mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
+}
+
+/// Never linked, as long as nothing can panic: the build is checked for that.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

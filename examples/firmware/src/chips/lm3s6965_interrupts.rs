@@ -1,0 +1,163 @@
+//! The LM3S6965 with interrupts: what arrives is put into a queue, so that nothing is lost while the main loop works, and
+//! the processor sleeps while there is nothing to do.
+
+use cortex_m::asm::wfi;
+use embedded_io::{ErrorKind, Read, ReadReady};
+use mcp_proto::Millis;
+use mcp_proto_embedded::{Link, Queue, SESSION_MARK};
+
+use super::Register;
+use super::lm3s6965::{
+    CYCLES_PER_MILLISECOND, RECEIVE_EMPTY, TICK_CONTROL, TICK_RELOAD, UART_DATA, UART_FLAGS, send,
+};
+use super::ticks::Ticks;
+use crate::device::Chip;
+
+// The pins and the clocks of the first UART.
+const UART_CLOCKS: Register = Register(0x400F_E104);
+const PORT_CLOCKS: Register = Register(0x400F_E108);
+const PORT_A_FUNCTION: Register = Register(0x4000_4420);
+const PORT_A_DIGITAL: Register = Register(0x4000_451C);
+
+const UART_BAUD_WHOLE: Register = Register(0x4000_C024);
+const UART_BAUD_64THS: Register = Register(0x4000_C028);
+const UART_LINE: Register = Register(0x4000_C02C);
+const EIGHT_BITS_AND_FIFOS: u32 = 0x70;
+const UART_CONTROL: Register = Register(0x4000_C030);
+const ENABLED_BOTH_WAYS: u32 = 0x301;
+const UART_INTERRUPTS: Register = Register(0x4000_C038);
+/// The FIFO is half full, or something in it has waited for some bits' time.
+const RECEIVED_SOME: u32 = 1 << 4 | 1 << 6;
+/// The FIFO to send from is half empty.
+const SENT_SOME: u32 = 1 << 5;
+// What stands beside a byte in the data register.
+const IS_BREAK: u32 = 1 << 10;
+const IS_WRONG: u32 = 1 << 8 | 1 << 9;
+const OTHERS_WERE_LOST: u32 = 1 << 11;
+
+/// Number 5 of the interrupts is the UART's.
+const ENABLE_INTERRUPTS: Register = Register(0xE000_E100);
+const UART_INTERRUPT: u32 = 1 << 5;
+
+/// What has arrived: 22 ms at 115,200 baud.
+static RECEIVED: Queue<256> = Queue::new();
+
+/// The chip, with its UART at 115,200 baud.
+pub struct Interrupting {
+    ticks: Ticks,
+}
+
+impl Interrupting {
+    /// Starts the chip.
+    pub fn start() -> Interrupting {
+        start();
+        Interrupting { ticks: Ticks::default() }
+    }
+}
+
+/// Starts the UART, the clock and their interrupts.
+pub(super) fn start() {
+    UART_CLOCKS.write(1);
+    PORT_CLOCKS.write(1);
+    PORT_A_FUNCTION.write(0b11);
+    PORT_A_DIGITAL.write(0b11);
+    // 12 MHz / 16 / 115,200 = 6 + 33/64.
+    UART_BAUD_WHOLE.write(6);
+    UART_BAUD_64THS.write(33);
+    UART_LINE.write(EIGHT_BITS_AND_FIFOS);
+    UART_CONTROL.write(ENABLED_BOTH_WAYS);
+    UART_INTERRUPTS.write(RECEIVED_SOME);
+    ENABLE_INTERRUPTS.write(UART_INTERRUPT);
+    TICK_RELOAD.write(CYCLES_PER_MILLISECOND - 1);
+    TICK_CONTROL.write(0b111);
+}
+
+/// The interrupt of the UART.
+pub fn uart() {
+    let mut interrupts = UART_INTERRUPTS.read();
+    // There is room to send again: whoever waits for it is awake now.
+    interrupts &= !SENT_SOME;
+    while !UART_FLAGS.has(RECEIVE_EMPTY) {
+        if RECEIVED.free() == 0 {
+            // The rest stays where it is. It is the peer that has to wait, if the line tells it to; otherwise bytes
+            // are lost in the UART, which says so.
+            interrupts &= !RECEIVED_SOME;
+            break;
+        }
+        let data = UART_DATA.read();
+        if data & OTHERS_WERE_LOST != 0 || data & IS_WRONG != 0 {
+            RECEIVED.lost();
+        }
+        // A break is the same as a session mark.
+        if data & IS_BREAK != 0 {
+            RECEIVED.push(SESSION_MARK);
+        } else if data & IS_WRONG == 0 {
+            RECEIVED.push(data as u8);
+        }
+    }
+    UART_INTERRUPTS.write(interrupts);
+}
+
+/// Lets the interrupt come for this, too.
+fn enable(interrupts: u32) {
+    // The interrupt itself writes this register.
+    cortex_m::interrupt::free(|_| UART_INTERRUPTS.write(UART_INTERRUPTS.read() | interrupts));
+}
+
+/// Whether something has arrived.
+fn has_received() -> bool {
+    (&RECEIVED).read_ready() != Ok(false)
+}
+
+/// Takes what has arrived, if anything has.
+pub(super) fn receive(space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+    if !has_received() {
+        return Ok(None);
+    }
+    let count = (&RECEIVED).read(space).map_err(|_| ErrorKind::Other);
+    enable(RECEIVED_SOME);
+    count.map(Some)
+}
+
+/// Sends what can be sent at once. If that is not all, the interrupt comes when more can be.
+pub(super) fn transmit(bytes: &[u8]) -> usize {
+    let sent = bytes.iter().take_while(|byte| send(**byte)).count();
+    if sent < bytes.len() {
+        enable(SENT_SOME);
+    }
+    sent
+}
+
+impl Link for Interrupting {
+    fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+        receive(space)
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        Ok(transmit(bytes))
+    }
+}
+
+impl Chip for Interrupting {
+    fn now(&mut self) -> Millis {
+        self.ticks.now()
+    }
+
+    fn sleep(&mut self, until: Millis) {
+        let waits_to_send = UART_INTERRUPTS.has(SENT_SOME);
+        // The interrupt takes that back when it comes.
+        while self.now() < until && waits_to_send == UART_INTERRUPTS.has(SENT_SOME) {
+            // Interrupts are held back so that none comes between the question and the sleep. It ends it all the same.
+            let sleeps = cortex_m::interrupt::free(|_| {
+                let nothing = !has_received();
+                if nothing {
+                    wfi();
+                }
+                nothing
+            });
+            if !sleeps {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The chips of the boards: their registers, and nothing else. All that is unsafe here is to read and write those.
+
+use core::ptr::{read_volatile, write_volatile};
+
+#[cfg(target_arch = "arm")]
+pub mod lm3s6965;
+#[cfg(feature = "embassy")]
+pub mod lm3s6965_async;
+#[cfg(feature = "lm3s6965")]
+pub mod lm3s6965_interrupts;
+#[cfg(feature = "microbit")]
+pub mod nrf51;
+#[cfg(feature = "device")]
+pub mod ticks;
+#[cfg(feature = "virt")]
+pub mod virt;
+
+/// A register of four bytes.
+#[derive(Clone, Copy)]
+struct Register(usize);
+
+impl Register {
+    fn read(self) -> u32 {
+        // SAFETY: the constants of this type in these modules are addresses of registers, always there on their chip,
+        // and four bytes wide.
+        unsafe { read_volatile(self.0 as *const u32) }
+    }
+
+    fn write(self, value: u32) {
+        // SAFETY: as for `read`.
+        unsafe { write_volatile(self.0 as *mut u32, value) }
+    }
+
+    /// Whether any of these bits is set.
+    #[cfg(target_arch = "arm")]
+    fn has(self, bits: u32) -> bool {
+        self.read() & bits != 0
+    }
+}

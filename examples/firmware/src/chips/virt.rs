@@ -1,0 +1,134 @@
+//! The board `virt` of QEMU: RISC-V, with a 16550 as its UART. Nothing is interrupted here. The processor sleeps until an
+//! interrupt waits, and the main loop looks what it was: that is enough where the UART has a FIFO, and a turn of the loop
+//! takes no longer than filling it does.
+
+use embedded_io::ErrorKind;
+use mcp_proto::Millis;
+use mcp_proto_embedded::{Link, SESSION_MARK};
+use riscv::asm::wfi;
+use riscv::register::mie;
+
+use super::Register;
+use crate::device::Chip;
+
+/// A register of one byte.
+struct Port(usize);
+
+impl Port {
+    fn read(&self) -> u8 {
+        // SAFETY: the constants of this type are addresses of registers, always there on this board, and one byte wide.
+        unsafe { core::ptr::read_volatile(self.0 as *const u8) }
+    }
+
+    fn write(&self, value: u8) {
+        // SAFETY: as for `read`.
+        unsafe { core::ptr::write_volatile(self.0 as *mut u8, value) }
+    }
+}
+
+const UART_DATA: Port = Port(0x1000_0000);
+const UART_INTERRUPTS: Port = Port(0x1000_0001);
+const RECEIVED_SOME: u8 = 1 << 0;
+const SENT_ALL: u8 = 1 << 1;
+const UART_FIFOS: Port = Port(0x1000_0002);
+const UART_LINE: Port = Port(0x1000_0005);
+const HAS_BYTE: u8 = 1 << 0;
+const OTHERS_WERE_LOST: u8 = 1 << 1;
+const IS_WRONG: u8 = 1 << 2;
+const IS_BREAK: u8 = 1 << 4;
+const IS_EMPTY: u8 = 1 << 5;
+
+// The controller of the interrupts, of which the UART has number 10.
+const UART_PRIORITY: Register = Register(0x0C00_0000 + 4 * 10);
+const ENABLE_INTERRUPTS: Register = Register(0x0C00_2000);
+const LEAST_PRIORITY: Register = Register(0x0C20_0000);
+const CLAIM: Register = Register(0x0C20_0004);
+
+// The clock, ten ticks a microsecond, in two halves.
+const ALARM_LOW: Register = Register(0x0200_4000);
+const ALARM_HIGH: Register = Register(0x0200_4004);
+const TIME_LOW: Register = Register(0x0200_BFF8);
+const TIME_HIGH: Register = Register(0x0200_BFFC);
+const TICKS_PER_MILLISECOND: u64 = 10_000;
+
+/// The board, with its UART as QEMU has it.
+pub struct Virt {
+    /// Bytes are missing behind those that were handed out.
+    lost: bool,
+}
+
+impl Virt {
+    /// Starts the UART, and says what ends a sleep.
+    pub fn start() -> Virt {
+        UART_FIFOS.write(1);
+        UART_INTERRUPTS.write(RECEIVED_SOME);
+        UART_PRIORITY.write(1);
+        LEAST_PRIORITY.write(0);
+        ENABLE_INTERRUPTS.write(1 << 10);
+        // SAFETY: interrupts as a whole stay off. They wake the processor, and nothing is called.
+        unsafe {
+            mie::set_mext();
+            mie::set_mtimer();
+        }
+        Virt { lost: false }
+    }
+}
+
+impl Link for Virt {
+    fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+        let mut count = 0usize;
+        for place in space {
+            let line = if self.lost { 0 } else { UART_LINE.read() };
+            if line & HAS_BYTE == 0 {
+                break;
+            }
+            let byte = UART_DATA.read();
+            self.lost = line & (OTHERS_WERE_LOST | IS_WRONG) != 0 && line & IS_BREAK == 0;
+            if line & IS_WRONG == 0 {
+                // A break is the same as a session mark.
+                *place = if line & IS_BREAK != 0 { SESSION_MARK } else { byte };
+                count = count.saturating_add(1);
+            }
+        }
+        match count {
+            0 if core::mem::take(&mut self.lost) => Err(ErrorKind::Other),
+            0 => Ok(None),
+            count => Ok(Some(count)),
+        }
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        if UART_LINE.read() & IS_EMPTY == 0 {
+            UART_INTERRUPTS.write(RECEIVED_SOME | SENT_ALL);
+            return Ok(0);
+        }
+        // There is room for sixteen.
+        Ok(bytes.iter().take(16).map(|byte| UART_DATA.write(*byte)).count())
+    }
+}
+
+impl Chip for Virt {
+    fn now(&mut self) -> Millis {
+        // The low half may begin anew between the two.
+        let ticks = loop {
+            let high = TIME_HIGH.read();
+            let low = TIME_LOW.read();
+            if high == TIME_HIGH.read() {
+                break u64::from(high) << 32 | u64::from(low);
+            }
+        };
+        Millis(ticks / TICKS_PER_MILLISECOND)
+    }
+
+    fn sleep(&mut self, until: Millis) {
+        let alarm = until.0.saturating_mul(TICKS_PER_MILLISECOND);
+        ALARM_HIGH.write(u32::MAX);
+        ALARM_LOW.write(alarm as u32);
+        ALARM_HIGH.write((alarm >> 32) as u32);
+        wfi();
+        // What waited is taken back: it will wait again if it is still so.
+        let interrupt = CLAIM.read();
+        CLAIM.write(interrupt);
+        UART_INTERRUPTS.write(RECEIVED_SOME);
+    }
+}

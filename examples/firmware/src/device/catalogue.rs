@@ -1,0 +1,61 @@
+//! What the board offers: tables, in flash.
+
+use mcp_proto::ToolArguments;
+use mcp_proto::server::{
+    Argument, Completion, Limits, Logging, Prompt, Prompts, Resource, Resources, SecondInitialize,
+    ServerInfo, Subscriptions, Template, Tool, Tools,
+};
+
+use super::questions::AskSomebody;
+
+/// The settings, a text of up to 1 KiB.
+pub const SETTINGS: &str = "board://settings";
+/// The temperature, in degrees Celsius.
+pub const TEMPERATURE: &str = "board://temperature";
+/// The names of the pins, of `board://pin/{name}`.
+pub const PINS: [&str; 3] = ["led", "rx", "tx"];
+
+/// Turns the LED on or off.
+#[derive(ToolArguments)]
+pub(super) struct LedSet {
+    pub(super) on: bool,
+}
+
+/// Writes into the settings: what stands from a byte on becomes this text.
+#[derive(ToolArguments)]
+pub(super) struct SettingsWrite<'a> {
+    pub(super) text: &'a str,
+    /// From which byte on; without it, all of the settings
+    #[tool(range = 0..=1024, default = 0)]
+    pub(super) at: u16,
+}
+
+static TOOLS: Tools = Tools::new(&[
+    Tool::of::<LedSet>("led_set").idempotent(true),
+    Tool::new("temperature", "{}")
+        .description("Measures the temperature")
+        .output_schema(
+            r#"{"type":"object","properties":{"celsius":{"type":"number"}},"required":["celsius"]}"#,
+        )
+        .read_only(true),
+    Tool::of::<SettingsWrite>("settings_write"),
+    Tool::new("self_test", "{}").description("Tests the whole board, in ten steps"),
+    Tool::of::<AskSomebody>("ask"),
+]);
+
+static RESOURCES: Resources = Resources::new(&[
+    Resource::new(SETTINGS, "settings").mime_type("text/plain"),
+    Resource::new(TEMPERATURE, "temperature").mime_type("text/plain"),
+])
+.templates(&[Template::new("board://pin/{name}", "pin").mime_type("text/plain")])
+.subscribe();
+
+static PROMPTS: Prompts = Prompts::new(&[Prompt::new("diagnose")
+    .description("What may be wrong with the board?")
+    .arguments(&[Argument::new("symptom").required().values(&["is too hot", "does not answer"])])]);
+
+/// Who the board is. It has a UART, which has no connections: whoever says `initialize` begins anew.
+pub static INFO: ServerInfo = ServerInfo::new("board", env!("CARGO_PKG_VERSION"))
+    .features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions])
+    .limits(Limits::DEFAULT.with_depth(16))
+    .second_initialize(SecondInitialize::Restart);

@@ -1,0 +1,189 @@
+//! A device with everything that a server can have: an LED, a thermometer, settings, a test that takes long, and
+//! questions to the client. It knows nothing of its UART: whoever drives the server hands it the events, and lets it
+//! work between two polls.
+
+mod catalogue;
+mod memory;
+mod questions;
+mod self_test;
+mod sensor;
+mod serve;
+mod settings;
+mod simulated;
+
+use mcp_proto::server::{Call, Change, Complete, Event, GetPrompt, ReadResource};
+use mcp_proto::{Decimal, Fault, Level, Millis, Server, Ticket};
+
+use catalogue::{LedSet, SettingsWrite};
+use questions::Question;
+use self_test::SelfTest;
+use sensor::Sensor;
+
+pub use catalogue::{INFO, PINS, SETTINGS, TEMPERATURE};
+pub use memory::{Memory, Place};
+pub use serve::{Chip, serve};
+pub use settings::Settings;
+pub use simulated::Simulated;
+
+/// What the device needs of the board.
+pub trait Hardware {
+    /// Turns the LED on or off.
+    fn set_led(&mut self, on: bool);
+    /// Does one of ten steps of the self test; `false` if it fails.
+    fn test(&mut self, step: u8) -> bool;
+    /// Something went wrong and was dealt with: count it, or blink.
+    fn report(&mut self, fault: Fault);
+}
+
+/// The device: what it has, and what it is doing for its client.
+pub struct Device<'h> {
+    hardware: &'h mut dyn Hardware,
+    led: bool,
+    sensor: Sensor,
+    settings: &'h mut Settings,
+    test: Option<SelfTest>,
+    question: Option<Question>,
+}
+
+impl<'h> Device<'h> {
+    /// A device that was just turned on.
+    pub fn new(hardware: &'h mut dyn Hardware, settings: &'h mut Settings) -> Device<'h> {
+        Device { hardware, led: false, sensor: Sensor::new(), settings, test: None, question: None }
+    }
+
+    /// Something has happened: the last poll said [`Action::Event`](mcp_proto::Action::Event).
+    // By itself, so that its part of the stack is not taken while the server is polled.
+    #[inline(never)]
+    pub fn hear(&mut self, server: &mut Server<'_>, now: Millis) {
+        match server.event() {
+            Some(Event::Call(call)) => self.call(call, now),
+            Some(Event::ReadResource(read)) => self.read(read),
+            Some(Event::GetPrompt(prompt)) => self.prompt(prompt),
+            Some(Event::Complete(request)) => complete(request),
+            Some(Event::Cancelled { ticket, .. } | Event::Expired(ticket)) => self.stop(ticket, server),
+            Some(Event::Answered(answered)) => {
+                if let Some(question) = &mut self.question {
+                    question.hear(&answered);
+                }
+            }
+            Some(Event::Restarted) => self.forget(),
+            Some(Event::Fault(fault)) => self.hardware.report(fault),
+            _ => {}
+        }
+    }
+
+    /// Goes on with what takes longer. Call it after each event, and when [`deadline`](Device::deadline) has come.
+    #[inline(never)]
+    pub fn work(&mut self, server: &mut Server<'_>, now: Millis) {
+        if self.sensor.pass(now, self.led) {
+            server.changed(Change::Resource(TEMPERATURE));
+        }
+        self.test = self.test.take().and_then(|test| test.step(server, self.hardware, now));
+        self.question = self.question.take().and_then(|question| question.step(server));
+    }
+
+    /// When there is something to do even if nothing comes in.
+    pub fn deadline(&self) -> Millis {
+        let sensor = self.sensor.next();
+        self.test.as_ref().map_or(sensor, |test| test.next.min(sensor))
+    }
+
+    /// There is a new client: whatever the old one wanted is over.
+    pub fn forget(&mut self) {
+        (self.test, self.question) = (None, None);
+    }
+
+    fn stop(&mut self, ticket: Ticket, server: &mut Server<'_>) {
+        self.test.take_if(|test| test.ticket == ticket);
+        if let Some(question) = self.question.take_if(|question| question.belongs_to(ticket)) {
+            question.give_up(server);
+        }
+    }
+
+    #[inline(never)]
+    fn call(&mut self, call: Call<'_>, now: Millis) {
+        match call.name() {
+            "led_set" => self.set_led(call),
+            "temperature" => {
+                let celsius = self.celsius();
+                call.structured_with(|out| {
+                    out.begin_object();
+                    out.key("celsius");
+                    out.decimal(celsius);
+                    out.end_object();
+                });
+            }
+            "settings_write" => self.write_settings(call),
+            "self_test" if self.test.is_some() => call.fail("a test is running"),
+            "self_test" => match call.defer(None) {
+                Ok(ticket) => self.test = Some(SelfTest::of(ticket, now)),
+                Err(call) => call.busy(),
+            },
+            "ask" => {
+                if let Some(question) = Question::of(call, self.question.is_some()) {
+                    self.question = Some(question);
+                }
+            }
+            _ => call.unknown_tool(),
+        }
+    }
+
+    #[inline(never)]
+    fn set_led(&mut self, call: Call<'_>) {
+        call.with(|mut call, LedSet { on }| {
+            self.led = on;
+            self.hardware.set_led(on);
+            _ = call.log(Level::Info, Some("led"), if on { "on" } else { "off" });
+            call.text(if on { "the LED is on" } else { "the LED is off" });
+        });
+    }
+
+    #[inline(never)]
+    fn write_settings(&mut self, mut call: Call<'_>) {
+        let written = match call.arguments() {
+            Ok(SettingsWrite { text, at }) => self.settings.write(at.into(), text),
+            Err(error) => return call.invalid(error),
+        };
+        match written {
+            Ok(()) => {
+                call.changed(Change::Resource(SETTINGS));
+                call.text("written");
+            }
+            Err(why) => call.fail(why),
+        }
+    }
+
+    #[inline(never)]
+    fn read(&self, read: ReadResource<'_>) {
+        let pin = read.variable("name").and_then(|name| name.as_str());
+        match (read.uri(), pin) {
+            (SETTINGS, _) => read.text(self.settings.text()),
+            (TEMPERATURE, _) => read.text(self.celsius()),
+            (_, Some("led")) => read.text(if self.led { "high" } else { "low" }),
+            // A line on which nothing is sent is high, and this answer is not sent yet.
+            (_, Some("rx" | "tx")) => read.text("high"),
+            _ => read.not_found(),
+        }
+    }
+
+    #[inline(never)]
+    fn prompt(&self, prompt: GetPrompt<'_>) {
+        // The machine has made sure that it is there.
+        let Some(symptom) = prompt.argument("symptom") else { return prompt.invalid("`symptom` is missing") };
+        prompt.messages(|messages| {
+            messages.user().resource_text(SETTINGS, Some("text/plain"), self.settings.text());
+            messages.user().text(format_args!("The board {symptom}. What may be wrong?"));
+        });
+    }
+
+    fn celsius(&self) -> Decimal {
+        Decimal::new(self.sensor.tenths().into(), -1)
+    }
+}
+
+/// The machine completes what the tables say. The pins are left.
+fn complete(request: Complete<'_>) {
+    let mut typed = [0; 8];
+    let typed = request.value().copy_to(&mut typed).unwrap_or("too long for a pin");
+    request.values(PINS.iter().filter(|pin| pin.starts_with(typed)));
+}

@@ -1,0 +1,172 @@
+//! Questions of the board: to the user, to the client's model, and which folders there are.
+//!
+//! In 2026-07-28 a call is answered with what it needs, and the client makes it again with the answer. Before, the call
+//! is deferred until the client has answered a request of the server's own.
+
+use heapless::String;
+use mcp_proto::input::{
+    CreateMessage, ElicitAnswer, Field, Form, Input, ListRoots, Roots, SampleMessage, Sampled,
+};
+use mcp_proto::json::{Json, Str};
+use mcp_proto::server::{Answered, Ask, Call};
+use mcp_proto::{Decimal, NotNow, Outcome, Server, Ticket, ToolArguments};
+
+/// Asks somebody something.
+#[derive(ToolArguments)]
+pub(super) struct AskSomebody {
+    /// Whom
+    of: Whom,
+}
+
+#[derive(Clone, Copy, ToolArguments)]
+#[serde(rename_all = "lowercase")]
+enum Whom {
+    /// The user, for a name
+    User,
+    /// The model, for a word
+    Model,
+    /// The client, for its roots
+    Client,
+}
+
+static NAME: [Field; 1] = [Field::text("name").required()];
+static FORM: Form = Form::new("What is your name?", &NAME);
+static MESSAGES: [SampleMessage; 1] = [SampleMessage::user("Say a word about thermometers.")];
+static SAMPLE: CreateMessage = CreateMessage::new(&MESSAGES, 20);
+
+/// The name of the one thing that is asked for.
+const KEY: &str = "answer";
+
+impl Whom {
+    fn input(self) -> &'static (dyn Input + Sync) {
+        match self {
+            Whom::User => &FORM,
+            Whom::Model => &SAMPLE,
+            Whom::Client => &ListRoots,
+        }
+    }
+
+    /// What is kept of an answer.
+    fn read(self, answer: Json<'_>) -> Said {
+        let text = match self {
+            Whom::User => ElicitAnswer::of(answer).and_then(|form| form.field("name")?.string()),
+            Whom::Model => Sampled::of(answer).and_then(|message| message.text()),
+            Whom::Client => {
+                return Roots::of(answer)
+                    .map_or(Said::Nothing, |roots| Said::Count(Decimal::from(roots.count() as u64)));
+            }
+        };
+        text.map_or(Said::Nothing, |text| Said::Text(beginning(text)))
+    }
+}
+
+/// An answer, or what of it a board remembers.
+enum Said {
+    Text(String<48>),
+    Count(Decimal),
+    Nothing,
+}
+
+/// As much of a text as there is room for.
+fn beginning(text: Str<'_>) -> String<48> {
+    let mut kept = String::new();
+    for character in text.chars() {
+        if kept.push(character).is_err() {
+            break;
+        }
+    }
+    kept
+}
+
+/// A call that waits for what the client says.
+pub(super) struct Question {
+    call: Ticket,
+    whom: Whom,
+    stage: Stage,
+}
+
+enum Stage {
+    ToAsk,
+    Asked(Ticket),
+    Answered(Said),
+}
+
+impl Question {
+    /// The question of a call, if it cannot be answered now. There is one at a time.
+    #[inline(never)]
+    pub(super) fn of(mut call: Call<'_>, one_is_open: bool) -> Option<Question> {
+        let whom = match call.arguments() {
+            Ok(AskSomebody { of }) => of,
+            Err(error) => {
+                call.invalid(error);
+                return None;
+            }
+        };
+        if call.can_round_trip() {
+            match call.input(KEY).map(|answer| whom.read(answer)) {
+                Some(said) => answer_call(call, &said),
+                None => call.needs_input(&[(KEY, whom.input())], None),
+            }
+            return None;
+        }
+        if one_is_open {
+            call.fail("somebody is being asked already");
+            return None;
+        }
+        let call = call.defer(None).map_err(Call::busy).ok()?;
+        Some(Question { call, whom, stage: Stage::ToAsk })
+    }
+
+    /// Whether it is about this request, its own or the board's.
+    pub(super) fn belongs_to(&self, ticket: Ticket) -> bool {
+        self.call == ticket || matches!(self.stage, Stage::Asked(asked) if asked == ticket)
+    }
+
+    /// The client has answered something.
+    pub(super) fn hear(&mut self, answered: &Answered<'_>) {
+        if self.belongs_to(answered.ticket()) {
+            self.stage = Stage::Answered(match answered.outcome() {
+                Outcome::Result(result) => self.whom.read(result),
+                _ => Said::Nothing,
+            });
+        }
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn give_up(self, server: &mut Server<'_>) {
+        if let Stage::Asked(asked) = self.stage {
+            _ = server.cancel(asked, "the call is over");
+        }
+    }
+
+    /// Goes on as far as there is room. `None`: it has ended.
+    pub(super) fn step(mut self, server: &mut Server<'_>) -> Option<Question> {
+        if let Stage::ToAsk = self.stage {
+            match server.ask(self.whom.input(), Ask::DEFAULT.during(self.call)) {
+                Ok(asked) => self.stage = Stage::Asked(asked),
+                Err(NotNow::Busy) => {}
+                Err(NotNow::Gone) => return None,
+                Err(_) => self.stage = Stage::Answered(Said::Nothing),
+            }
+        }
+        let Stage::Answered(said) = &self.stage else { return Some(self) };
+        match server.reply(self.call) {
+            Ok(reply) => match said {
+                Said::Text(text) => reply.text(format_args!("Hello, {text}!")),
+                Said::Count(count) => reply.text(format_args!("{count} roots")),
+                Said::Nothing => reply.fail("nobody has answered"),
+            },
+            Err(NotNow::Busy) => return Some(self),
+            Err(_) => {}
+        }
+        None
+    }
+}
+
+fn answer_call(call: Call<'_>, said: &Said) {
+    match said {
+        Said::Text(text) => call.text(format_args!("Hello, {text}!")),
+        Said::Count(count) => call.text(format_args!("{count} roots")),
+        Said::Nothing => call.fail("nobody has answered"),
+    }
+}

@@ -1,0 +1,53 @@
+//! The test of the board takes its time: a step now and then, while everything else goes on.
+
+use mcp_proto::{Level, Millis, NotNow, Server, Ticket};
+
+use super::Hardware;
+
+const STEPS: u8 = 10;
+const PAUSE: Millis = Millis(50);
+
+/// A test that somebody waits for.
+pub(super) struct SelfTest {
+    pub(super) ticket: Ticket,
+    done: u8,
+    pub(super) next: Millis,
+}
+
+impl SelfTest {
+    pub(super) fn of(ticket: Ticket, now: Millis) -> SelfTest {
+        SelfTest { ticket, done: 0, next: now }
+    }
+
+    /// Does a step if it is time for one. `None`: that was the last.
+    pub(super) fn step(
+        mut self,
+        server: &mut Server<'_>,
+        hardware: &mut dyn Hardware,
+        now: Millis,
+    ) -> Option<SelfTest> {
+        if now < self.next {
+            return Some(self);
+        }
+        let mut reply = match server.reply(self.ticket) {
+            Ok(reply) => reply,
+            // There is no room for an answer: it is tried again when there is.
+            Err(NotNow::Busy) => return Some(self),
+            Err(_) => return None,
+        };
+        if !hardware.test(self.done) {
+            _ = reply.log(Level::Error, Some("self_test"), "a step has failed");
+            reply.fail("the board is broken");
+            return None;
+        }
+        self.done = self.done.saturating_add(1);
+        self.next = now.plus(PAUSE);
+        _ = reply.progress(self.done, Some(STEPS.into()), "testing");
+        if self.done < STEPS {
+            return Some(self);
+        }
+        _ = reply.log(Level::Info, Some("self_test"), "all steps are done");
+        reply.text("all is well");
+        None
+    }
+}

@@ -1,0 +1,95 @@
+//! The settings of the board: a text, for whoever finds a use for it.
+
+use core::fmt;
+
+/// As many bytes as there may be.
+const SIZE: usize = 1024;
+
+/// Up to 1 KiB of UTF-8.
+pub struct Settings {
+    text: [u8; SIZE],
+    length: usize,
+}
+
+/// Why nothing was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    TooLong,
+    NoSuchPlace,
+    Control,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refused::TooLong => "the settings have room for 1024 bytes",
+            Refused::NoSuchPlace => "`at` is behind the end, or in the middle of a character",
+            Refused::Control => "the only control characters in settings are newlines and tabs",
+        })
+    }
+}
+
+impl Settings {
+    /// None yet.
+    pub const fn new() -> Settings {
+        Settings { text: [0; SIZE], length: 0 }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        // It is valid: what is written begins and ends between characters.
+        self.text.get(..self.length).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
+    }
+
+    /// Puts `text` in place of what stands from the byte `at` on.
+    pub(super) fn write(&mut self, at: usize, text: &str) -> Result<(), Refused> {
+        // Each would take six bytes of an answer, which is measured for two.
+        if text.bytes().any(|byte| byte < b' ' && byte != b'\n' && byte != b'\t') {
+            return Err(Refused::Control);
+        }
+        if !self.text().is_char_boundary(at) {
+            return Err(Refused::NoSuchPlace);
+        }
+        let end = at.saturating_add(text.len());
+        let space = self.text.get_mut(at..end).ok_or(Refused::TooLong)?;
+        space.iter_mut().zip(text.bytes()).for_each(|(place, byte)| *place = byte);
+        self.length = end;
+        Ok(())
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_written_from_a_place_on() {
+        let mut settings = Settings::new();
+        settings.write(0, "name=board\n").unwrap();
+        settings.write(5, "päivää").unwrap();
+        assert_eq!(settings.text(), "name=päivää");
+        settings.write(settings.text().len(), "!").unwrap();
+        assert_eq!(settings.text(), "name=päivää!");
+        settings.write(0, "").unwrap();
+        assert_eq!(settings.text(), "");
+    }
+
+    #[test]
+    fn what_does_not_fit_changes_nothing() {
+        let mut settings = Settings::new();
+        settings.write(0, "ä").unwrap();
+        assert_eq!(settings.write(1, "x"), Err(Refused::NoSuchPlace));
+        assert_eq!(settings.write(3, "x"), Err(Refused::NoSuchPlace));
+        assert_eq!(settings.write(0, "\u{1}"), Err(Refused::Control));
+        let long = std::string::String::from_utf8([b'x'; SIZE].to_vec()).unwrap();
+        assert_eq!(settings.write(2, &long), Err(Refused::TooLong));
+        assert_eq!(settings.text(), "ä");
+        settings.write(0, &long).unwrap();
+        assert_eq!(settings.text(), long);
+    }
+}

@@ -1,0 +1,26 @@
+//! A board that has nothing but a processor and a UART: those in QEMU.
+
+use mcp_proto::Fault;
+
+use super::Hardware;
+
+/// A board whose LED nobody sees.
+#[derive(Default)]
+pub struct Simulated {
+    led: bool,
+    faults: u32,
+}
+
+impl Hardware for Simulated {
+    fn set_led(&mut self, on: bool) {
+        self.led = on;
+    }
+
+    fn test(&mut self, _: u8) -> bool {
+        true
+    }
+
+    fn report(&mut self, _: Fault) {
+        self.faults = self.faults.saturating_add(1);
+    }
+}

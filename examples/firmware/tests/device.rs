@@ -1,0 +1,304 @@
+//! The device on the PC: what its client says, and what it hears.
+#![cfg(feature = "device")]
+
+use mcp_proto::{Action, Fault, Millis, Server};
+use mcp_proto_firmware::device::{Device, Hardware, Memory, Place, Settings};
+
+const MODERN: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}}"#;
+
+#[derive(Default)]
+struct Board {
+    led: bool,
+    /// The step of the test that fails.
+    broken: Option<u8>,
+    faults: Vec<Fault>,
+}
+
+impl Hardware for Board {
+    fn set_led(&mut self, on: bool) {
+        self.led = on;
+    }
+
+    fn test(&mut self, step: u8) -> bool {
+        self.broken != Some(step)
+    }
+
+    fn report(&mut self, fault: Fault) {
+        self.faults.push(fault);
+    }
+}
+
+/// A device, its server, and how late it is.
+struct World<'a> {
+    device: Device<'a>,
+    server: &'a mut Server<'a>,
+    now: Millis,
+}
+
+impl World<'_> {
+    /// Hands in lines, lets so much time pass, and returns what was said.
+    fn hear(&mut self, lines: &[&str], time: u64) -> Vec<String> {
+        let (mut input, mut output) = (lines.concat().into_bytes(), Vec::new());
+        let end = self.now.plus(Millis(time));
+        loop {
+            match self.server.poll(self.now) {
+                Action::Io(io) => {
+                    let (out, mut space) = io.split();
+                    let written = out.bytes().len();
+                    output.extend_from_slice(out.bytes());
+                    out.sent(written);
+                    let room = space.space();
+                    let count = room.len().min(input.len());
+                    room[..count].copy_from_slice(&input[..count]);
+                    input.drain(..count);
+                    space.filled(count);
+                    if written == 0 && count == 0 {
+                        let next = self.device.deadline().max(self.now.plus(Millis(1)));
+                        if next > end {
+                            self.now = end;
+                            break;
+                        }
+                        self.now = next;
+                    }
+                }
+                Action::Event => self.device.hear(self.server, self.now),
+                Action::Closed => panic!("it never ends"),
+            }
+            self.device.work(self.server, self.now);
+        }
+        String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    /// Hands in a line and returns the one that is said beside log messages.
+    fn ask(&mut self, line: &str) -> String {
+        let mut said = self.hear(&[line, "\n"], 0);
+        said.retain(|said| !said.contains("notifications/message"));
+        assert_eq!(said.len(), 1, "{line}: {said:?}");
+        said.into_iter().next().unwrap()
+    }
+}
+
+fn with(board: &mut Board, then: impl FnOnce(&mut World<'_>)) {
+    let (mut memory, mut place, mut settings) = (Memory::new(), Place::new(), Settings::new());
+    let server = memory.server(&mut place).unwrap();
+    then(&mut World { device: Device::new(board, &mut settings), server, now: Millis::ZERO });
+}
+
+fn call(id: u32, name: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{arguments},"_meta":{{"progressToken":{id}}}}}}}"#
+    )
+}
+
+fn modern(id: u32, method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}{MODERN}}}}}}}"#)
+}
+
+fn connect(world: &mut World<'_>, revision: &str, capabilities: &str) {
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    );
+    assert!(world.ask(&line).contains(revision));
+    assert!(world.hear(&["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"], 0).is_empty());
+}
+
+/// The id of a request of the board's.
+fn id_of(said: &str) -> &str {
+    said.split_once(r#""id":"#).and_then(|(_, rest)| rest.split_once(',')).unwrap().0
+}
+
+fn has(said: &str, wanted: &str) {
+    assert!(said.contains(wanted), "no {wanted} in {said}");
+}
+
+#[test]
+fn the_led_and_the_thermometer() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        connect(world, "2025-11-25", "{}");
+        has(&world.ask(&call(1, "temperature", "{}")), r#""structuredContent":{"celsius":21.5}"#);
+        has(&world.ask(&call(2, "led_set", r#"{"on":true}"#)), "the LED is on");
+        world.hear(&[], 2000);
+        has(&world.ask(&call(3, "temperature", "{}")), r#"{"celsius":21.7}"#);
+        let read = r#"{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"board://pin/led"}}"#;
+        has(&world.ask(read), r#""text":"high""#);
+        has(&world.ask(&call(5, "led_set", r#"{"on":1}"#)), "`on`");
+    });
+    assert!(board.led);
+}
+
+#[test]
+fn settings_are_written_read_and_watched() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        connect(world, "2025-06-18", "{}");
+        let subscribe =
+            r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"board://settings"}}"#;
+        has(&world.ask(subscribe), r#""result":{}"#);
+        let line = call(2, "settings_write", r#"{"text":"name=\"board\"\n"}"#);
+        let said = world.hear(&[&line, "\n"], 0);
+        has(&said[1], "notifications/resources/updated");
+        has(&said[0], "written");
+        has(&world.ask(&call(3, "settings_write", r#"{"text":"x","at":900}"#)), "`at` is behind the end");
+        let read =
+            r#"{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"board://settings"}}"#;
+        has(&world.ask(read), r#""text":"name=\"board\"\n""#);
+        // The most that there can be, each byte of it escaped, has room.
+        for at in (0..1024).step_by(512) {
+            let quotes = "\\\"".repeat(512);
+            let arguments = format!(r#"{{"text":"{quotes}","at":{at}}}"#);
+            has(&world.hear(&[&call(5 + at, "settings_write", &arguments), "\n"], 0)[0], "written");
+        }
+        has(&world.ask(read), &"\\\"".repeat(1024));
+    });
+    assert_eq!(board.faults, []);
+}
+
+#[test]
+fn all_of_the_settings_have_room_in_the_stateless_era_too() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        for at in (0..1024).step_by(256) {
+            let arguments = format!(r#"{{"text":"{}","at":{at}}}"#, "\\\"".repeat(256));
+            let params = format!(r#""name":"settings_write","arguments":{arguments},"#);
+            has(&world.ask(&modern(at + 1, "tools/call", &params)), "written");
+        }
+        let said = world.ask(&modern(1, "resources/read", r#""uri":"board://settings","#));
+        has(&said, &"\\\"".repeat(1024));
+        let params = r#""name":"diagnose","arguments":{"symptom":"is too hot"},"#;
+        let said = world.ask(&modern(2, "prompts/get", params));
+        has(&said, "The board is too hot. What may be wrong?");
+    });
+    assert_eq!(board.faults, []);
+}
+
+#[test]
+fn a_watched_temperature_is_told_when_it_changes() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        let params = r#""notifications":{"resourceSubscriptions":["board://temperature"]},"#;
+        has(&world.ask(&modern(1, "subscriptions/listen", params)), "subscriptions/acknowledged");
+        let params = r#""name":"led_set","arguments":{"on":true},"#;
+        has(&world.ask(&modern(2, "tools/call", params)), "the LED is on");
+        let said = world.hear(&[], 3000);
+        assert_eq!(said.len(), 3, "{said:?}");
+        said.iter().for_each(|said| has(said, r#""uri":"board://temperature""#));
+    });
+}
+
+#[test]
+fn a_self_test_reports_progress_while_everything_else_goes_on() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        connect(world, "2025-11-25", "{}");
+        let line = call(1, "self_test", "{}");
+        assert_eq!(world.hear(&[&line, "\n"], 100).len(), 3);
+        has(&world.ask(&call(2, "self_test", "{}")), "a test is running");
+        let said = world.hear(&[], 1000);
+        has(&said[0], r#""progress":4,"total":10"#);
+        has(&said[7], "all steps are done");
+        has(&said[8], "all is well");
+        assert_eq!(said.len(), 9, "{said:?}");
+    });
+}
+
+#[test]
+fn a_self_test_is_cancelled_or_finds_out_what_is_broken() {
+    let mut board = Board { broken: Some(3), ..Board::default() };
+    with(&mut board, |world| {
+        connect(world, "2025-11-25", "{}");
+        world.hear(&[&call(1, "self_test", "{}"), "\n"], 60);
+        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        assert!(world.hear(&[cancel, "\n"], 1000).is_empty());
+        let said = world.hear(&[&call(2, "self_test", "{}"), "\n"], 1000);
+        has(&said[3], "a step has failed");
+        has(&said[4], r#""text":"the board is broken"}],"isError":true"#);
+    });
+}
+
+#[test]
+fn questions_go_to_the_client() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        connect(world, "2025-11-25", r#"{"elicitation":{"form":{}},"roots":{},"sampling":{}}"#);
+        let asked = world.ask(&call(1, "ask", r#"{"of":"user"}"#));
+        has(&asked, "elicitation/create");
+        has(&world.ask(&call(2, "ask", r#"{"of":"user"}"#)), "somebody is being asked already");
+        let result = r#"{"action":"accept","content":{"name":"Ada"}}"#;
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id_of(&asked));
+        has(&world.ask(&answer), r#""id":1,"result":{"content":[{"type":"text","text":"Hello, Ada!"}]}"#);
+        let asked = world.ask(&call(3, "ask", r#"{"of":"client"}"#));
+        let result = r#"{"roots":[{"uri":"file:///a"}]}"#;
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id_of(&asked));
+        has(&world.ask(&answer), "1 roots");
+        let said = world.ask(&call(4, "ask", r#"{"of":"model"}"#));
+        has(&said, "sampling/createMessage");
+        // Who cancels the call does not want the answer any more.
+        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#;
+        has(&world.ask(cancel), "notifications/cancelled");
+        has(&world.ask(&call(5, "ask", r#"{"of":"nobody"}"#)), "isError");
+    });
+}
+
+#[test]
+fn in_the_stateless_era_a_call_is_made_again_with_the_answer() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        let params = r#""name":"ask","arguments":{"of":"user"},"#;
+        has(&world.ask(&modern(1, "tools/call", params)), r#""inputRequests":{"answer":"#);
+        let answer = r#""inputResponses":{"answer":{"action":"accept","content":{"name":"Ada"}}},"#;
+        has(&world.ask(&modern(2, "tools/call", &format!("{params}{answer}"))), "Hello, Ada!");
+        let params = r#""name":"ask","arguments":{"of":"model"},"#;
+        has(&world.ask(&modern(3, "tools/call", params)), "-32021");
+    });
+}
+
+#[test]
+fn what_is_typed_is_completed() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        connect(world, "2025-11-25", "{}");
+        let complete = |reference: &str, name: &str, value: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{{"ref":{{{reference}}},"argument":{{"name":"{name}","value":"{value}"}}}}}}"#
+            )
+        };
+        let pin = r#""type":"ref/resource","uri":"board://pin/{name}""#;
+        has(&world.ask(&complete(pin, "name", "")), r#""values":["led","rx","tx"]"#);
+        has(&world.ask(&complete(pin, "name", "r")), r#""values":["rx"]"#);
+        has(&world.ask(&complete(pin, "name", "some other pin")), r#""values":[]"#);
+        let prompt = r#""type":"ref/prompt","name":"diagnose""#;
+        has(&world.ask(&complete(prompt, "symptom", "is")), r#""values":["is too hot"]"#);
+    });
+}
+
+#[test]
+fn a_new_client_finds_the_board_as_if_nobody_had_been_there() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        for _ in 0..20 {
+            connect(world, "2025-11-25", "{}");
+            let line = call(1, "self_test", "{}");
+            assert_eq!(world.hear(&[&line, "\n{\"jsonrpc\":\"2.0\",\"id\":2,\n"], 30).len(), 2);
+        }
+        for _ in 0..20 {
+            world.server.reset();
+            world.device.forget();
+            let line = modern(1, "tools/call", r#""name":"self_test","#);
+            assert!(world.hear(&[&line, "\n{\"jsonrpc\""], 30).is_empty());
+        }
+    });
+}
+
+#[test]
+fn a_batch_is_answered_as_one() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        connect(world, "2025-03-26", "{}");
+        let batch = format!("[{},{}]", call(1, "temperature", "{}"), call(2, "led_set", r#"{"on":true}"#));
+        let said = world.ask(&batch);
+        has(&said, "21.5");
+        has(&said, "the LED is on");
+        assert!(said.starts_with('['));
+    });
+}

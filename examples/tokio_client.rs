@@ -1,0 +1,28 @@
+//! A client over tokio: starts a server (`tokio_server`, or the program in its arguments), and uses it.
+use mcp_proto_tokio::{CallOptions, Connector};
+use std::collections::HashMap;
+use std::time::Duration;
+use tokio::process::Command;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let beside = std::env::current_exe()?.with_file_name("tokio_server");
+    let server = std::env::args_os().nth(1).unwrap_or(beside.into());
+    let client = Connector::new("tokio_client", "1.0.0").spawn(Command::new(server)).await?;
+    println!("{} speaks {}", client.server().name, client.server().revision);
+
+    // Two calls at once, and what the slow one reports.
+    let mut slow = client.begin_json("slow", "{}", CallOptions::new().with_progress())?;
+    let sum = client.call_tool("add", &HashMap::from([("a", 2), ("b", 40)])).await?;
+    println!("add: {}", sum.text().unwrap_or_default());
+    while let Some(step) = slow.progress().await {
+        println!("slow: step {}", step.progress);
+    }
+    println!("slow: {}", slow.await?.text().unwrap_or_default());
+
+    // A future that is dropped is a call that is cancelled.
+    let hasty = tokio::time::timeout(Duration::from_millis(100), client.call_json("slow", "{}")).await;
+    println!("hasty: {}", if hasty.is_err() { "given up" } else { "done" });
+    client.close().await;
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! A server on stdin and stdout, over tokio: what takes long runs in a task of its own.
+use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto_tokio::Responder;
+use std::time::Duration;
+
+const ADD: &str =
+    r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}"#;
+static TOOLS: Tools = Tools::new(&[
+    Tool::new("add", ADD),
+    Tool::new("slow", "{}").description("Ten steps, one each fifty milliseconds"),
+]);
+static INFO: ServerInfo = ServerInfo::new("tokio_server", "1.0.0").features(&[&TOOLS]);
+
+#[derive(serde::Deserialize)]
+struct Add {
+    a: i32,
+    b: i32,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), mcp_proto_tokio::ServeError> {
+    mcp_proto_tokio::serve(&INFO, |event, server| match event {
+        Event::Call(mut call) => match call.name() {
+            "add" => match call.arguments() {
+                Ok(Add { a, b }) => call.text(i64::from(a) + i64::from(b)),
+                Err(error) => call.invalid(error),
+            },
+            "slow" => server.run(call, slow),
+            _ => call.unknown_tool(),
+        },
+        Event::Fault(fault) => eprintln!("tokio_server: {fault}"),
+        _ => {}
+    })
+    .await
+}
+
+async fn slow(answer: Responder) {
+    for step in 1..=10u32 {
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(50)) => {}
+            () = answer.cancelled() => return eprintln!("tokio_server: nobody waits any more"),
+        }
+        answer.progress(step, Some(10.into()), "working").await;
+    }
+    answer.text("done");
+}
