@@ -1,6 +1,6 @@
 //! The settings of the board: a text, for whoever finds a use for it.
 
-use core::fmt;
+use mcp_proto::Text;
 
 /// As many bytes as there may be.
 const SIZE: usize = 1024;
@@ -19,13 +19,13 @@ pub(super) enum Refused {
     Control,
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Text for Refused {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(match self {
             Refused::TooLong => "the settings have room for 1024 bytes",
             Refused::NoSuchPlace => "`at` is behind the end, or in the middle of a character",
             Refused::Control => "the only control characters in settings are newlines and tabs",
-        })
+        });
     }
 }
 
