@@ -66,7 +66,7 @@ impl Scanner {
     pub(super) fn inside<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
         while let State::Text(inside) = self.state {
-            if FAST && matches!(inside, Inside::Plain) {
+            if matches!(inside, Inside::Plain) {
                 rest = self.plain(rest);
             }
             let [byte, tail @ ..] = rest else { break };
@@ -86,7 +86,7 @@ impl Scanner {
             // One more than the longest name is enough to know that it is none of ours.
             run.iter().take(8).for_each(|byte| self.add_to_name(*byte));
         }
-        if let [0x80..=0xFF, ..] = tail {
+        if FAST && let [0x80..=0xFF, ..] = tail {
             self.name_length = NO_NAME;
             let (run, behind) = split(tail, text_run(tail));
             tail = match core::str::from_utf8(run) {
@@ -106,10 +106,7 @@ impl Scanner {
             }
             (Inside::Plain, b'\\') => Inside::Escape,
             (Inside::Plain, 0..=0x1F) => return Err(ScanErrorKind::Control),
-            (Inside::Plain, 0x20..=0x7F) => {
-                self.add_to_name(byte);
-                Inside::Plain
-            }
+            // Whatever is plain was skipped before.
             (Inside::Plain, _) => {
                 self.name_length = NO_NAME;
                 self.begun = Begun::NOTHING;
