@@ -27,6 +27,8 @@ enum Store<'b> {
     Grown {
         bytes: Vec<u8>,
         limit: usize,
+        /// The most of it that was used since it was empty.
+        used: usize,
         /// How many times in a row it was emptied having used little of its size.
         calm: u8,
     },
@@ -46,7 +48,7 @@ impl<'b> Buffer<'b> {
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown(limit: usize) -> Buffer<'static> {
-        Buffer { store: Store::Grown { bytes: Vec::new(), limit, calm: 0 } }
+        Buffer { store: Store::Grown { bytes: Vec::new(), limit, used: 0, calm: 0 } }
     }
 
     /// The most bytes that it can hold.
@@ -102,13 +104,23 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Says that the buffer is empty after `used` of its bytes had been in use: one that is much larger than what
-    /// it is used for gives memory back.
+    /// Says that so much of it is in use.
+    pub(crate) fn note(&mut self, used: usize) {
+        match &mut self.store {
+            Store::Lent(_) => _ = used,
+            #[cfg(feature = "alloc")]
+            Store::Grown { used: most, .. } => *most = used.max(*most),
+        }
+    }
+
+    /// Says that the buffer is empty after `used` of its bytes had been in use, or what was noted before: one that is much
+    /// larger than what it is used for gives memory back.
     pub(crate) fn settle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
             #[cfg(feature = "alloc")]
-            Store::Grown { bytes, calm, .. } => {
+            Store::Grown { bytes, used: most, calm, .. } => {
+                let used = used.max(core::mem::take(most));
                 if bytes.len() <= FLOOR || used > bytes.len() / 4 {
                     *calm = 0;
                     return;

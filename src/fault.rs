@@ -90,8 +90,8 @@ pub enum Fault {
     MalformedResponse,
     /// An error that belongs to no request: the peer could not read something that was sent.
     ErrorWithoutId {
-        /// The code of that error; 0 if it was not an integer.
-        code: i64,
+        /// The code of that error; 0 if it was not an integer, or none that fits.
+        code: i32,
     },
     /// A cancellation of a request that is not in flight.
     UnknownCancel,

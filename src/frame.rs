@@ -100,7 +100,7 @@ impl About {
         About { kind: FrameKind::Request, belongs_to: BelongsTo::Request(stream) }
     }
 
-    pub(crate) fn encode(self, length: usize) -> [u8; MARK] {
+    fn encode(self, length: usize) -> [u8; MARK] {
         let [l0, l1, l2, l3] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
         let kind = match self.kind {
             FrameKind::Response => 0,
@@ -116,7 +116,7 @@ impl About {
         [l0, l1, l2, l3, kind, owner, s0, s1, s2, s3]
     }
 
-    pub(crate) fn decode(mark: [u8; MARK]) -> (usize, About) {
+    fn decode(mark: [u8; MARK]) -> (usize, About) {
         let [l0, l1, l2, l3, kind, owner, s0, s1, s2, s3] = mark;
         let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
         let stream = StreamId(u32::from_le_bytes([s0, s1, s2, s3]));
@@ -131,6 +131,33 @@ impl About {
             _ => BelongsTo::Connection,
         };
         (length, About { kind, belongs_to })
+    }
+}
+
+/// What marks messages. Who takes lines does not link it: it is reached through this alone.
+pub(crate) trait Marking: Sync {
+    /// Writes the mark of a message that stands in `bytes` behind the room for it.
+    fn mark(&self, bytes: &mut [u8], about: About);
+    /// The first of some messages with their marks, and what it is.
+    fn first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], About)>;
+}
+
+struct Marks;
+
+/// A thin reference to it takes one word.
+pub(crate) static MARKS: &dyn Marking = &Marks;
+
+impl Marking for Marks {
+    fn mark(&self, bytes: &mut [u8], about: About) {
+        if let Some((mark, message)) = bytes.split_first_chunk_mut::<MARK>() {
+            *mark = about.encode(message.len());
+        }
+    }
+
+    fn first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], About)> {
+        let (mark, rest) = bytes.split_first_chunk::<MARK>()?;
+        let (length, about) = About::decode(*mark);
+        Some((rest.get(..length).unwrap_or(rest), about))
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::json::Json;
 use crate::time::Millis;
 
-/// How to find out that a peer has gone silent.
+/// How to find out that a peer has gone silent. More than 49 days count as 49 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pings {
     /// Ask when nothing was heard for this long, in milliseconds.
@@ -19,14 +19,20 @@ pub struct Pings {
 /// The state of asking.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeepAlive {
-    pings: Option<Pings>,
-    /// When to ask; while an answer is awaited, when to give up. `None`: nothing was heard yet.
-    at: Option<Millis>,
-    waiting: bool,
+    /// When to ask; while an answer is awaited, when to give up. `NEVER`: nothing was heard yet.
+    at: Millis,
+    /// In milliseconds.
+    interval: u32,
+    timeout: u32,
     /// How many questions were asked: part of their ids.
     count: u32,
+    asks: bool,
+    closes: bool,
+    waiting: bool,
     heard: bool,
 }
+
+const NEVER: Millis = Millis(u64::MAX);
 
 /// What to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,16 +43,26 @@ pub(crate) enum Due {
 }
 
 impl KeepAlive {
-    pub(crate) const OFF: KeepAlive =
-        KeepAlive { pings: None, at: None, waiting: false, count: 0, heard: false };
+    pub(crate) const OFF: KeepAlive = KeepAlive {
+        at: NEVER,
+        interval: 0,
+        timeout: 0,
+        count: 0,
+        asks: false,
+        closes: false,
+        waiting: false,
+        heard: false,
+    };
 
     pub(crate) fn set(&mut self, pings: Pings) {
-        self.pings = Some(pings);
+        let short = |span: Millis| u32::try_from(span.0).unwrap_or(u32::MAX);
+        (self.interval, self.timeout) = (short(pings.interval), short(pings.timeout));
+        (self.asks, self.closes) = (true, pings.close);
     }
 
     /// A new connection: nothing is awaited.
     pub(crate) fn reset(&mut self) {
-        *self = KeepAlive { pings: self.pings, count: self.count, ..KeepAlive::OFF };
+        (self.at, self.waiting, self.heard) = (NEVER, false, false);
     }
 
     /// The peer has sent something, whatever it was.
@@ -56,26 +72,25 @@ impl KeepAlive {
 
     /// What is due at `now`.
     pub(crate) fn due(&mut self, now: Millis) -> Due {
-        let Some(pings) = self.pings else { return Due::Nothing };
+        if !self.asks {
+            return Due::Nothing;
+        }
         // What is due stays due, or it would depend on what is read while it waits for room.
-        let over = self.at.is_some_and(|at| at <= now);
-        if !over && core::mem::take(&mut self.heard) && !self.waiting {
-            self.at = Some(now.plus(pings.interval));
+        let over = self.at <= now;
+        let silent = over && self.waiting;
+        if silent || !over && core::mem::take(&mut self.heard) && !self.waiting {
+            self.at = now.plus(Millis(self.interval.into()));
         }
-        match self.at {
-            Some(_) if over && self.waiting => {
-                self.waiting = false;
-                self.at = Some(now.plus(pings.interval));
-                Due::Silent { close: pings.close }
-            }
-            Some(_) if over => Due::Ask,
-            _ => Due::Nothing,
+        if silent {
+            self.waiting = false;
+            return Due::Silent { close: self.closes };
         }
+        if over { Due::Ask } else { Due::Nothing }
     }
 
     /// When something will be due. Not what is due already and waits for room: no time helps there.
     pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
-        self.pings.and(self.at).filter(|at| *at > now)
+        Some(self.at).filter(|at| self.asks && *at > now && *at != NEVER)
     }
 
     /// The number of the next question.
@@ -87,7 +102,7 @@ impl KeepAlive {
     pub(crate) fn asked(&mut self, now: Millis) {
         self.count = self.next();
         self.waiting = true;
-        self.at = self.pings.map(|pings| now.plus(pings.timeout));
+        self.at = now.plus(Millis(self.timeout.into()));
     }
 
     /// Whether this is the id of the question that is awaited; if so, it is answered.

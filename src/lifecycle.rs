@@ -3,6 +3,8 @@
 //! The server's table is about the handshake era only: requests of the stateless era carry all that they need, are
 //! served in every state in which input is read, and change none.
 
+use core::marker::PhantomData;
+
 /// Where a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -61,7 +63,7 @@ pub(crate) enum Trigger {
 type Table = &'static [(State, Trigger, State)];
 
 /// The server's life.
-pub(crate) const SERVER: Table = {
+const SERVER: Table = {
     use State::*;
     use Trigger::*;
     &[
@@ -95,7 +97,7 @@ pub(crate) const SERVER: Table = {
 };
 
 /// The client's life.
-pub(crate) const CLIENT: Table = {
+const CLIENT: Table = {
     use State::*;
     use Trigger::*;
     &[
@@ -131,16 +133,41 @@ pub(crate) const CLIENT: Table = {
     ]
 };
 
-/// A state and the table that it moves in.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Lifecycle {
-    table: Table,
-    state: State,
+/// The two roles: which table a state moves in.
+pub(crate) mod role {
+    use super::{CLIENT, SERVER, State, Table};
+
+    pub(crate) trait Role {
+        const TABLE: Table;
+        const START: State;
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct Server;
+
+    impl Role for Server {
+        const TABLE: Table = SERVER;
+        const START: State = State::Waiting;
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct Client;
+
+    impl Role for Client {
+        const TABLE: Table = CLIENT;
+        const START: State = State::Start;
+    }
 }
 
-impl Lifecycle {
-    pub(crate) const SERVER: Lifecycle = Lifecycle { table: SERVER, state: State::Waiting };
-    pub(crate) const CLIENT: Lifecycle = Lifecycle { table: CLIENT, state: State::Start };
+/// A state that moves in the table of a role.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lifecycle<R> {
+    state: State,
+    role: PhantomData<R>,
+}
+
+impl<R: role::Role> Lifecycle<R> {
+    pub(crate) const START: Lifecycle<R> = Lifecycle { state: R::START, role: PhantomData };
 
     pub(crate) fn state(&self) -> State {
         self.state
@@ -158,7 +185,7 @@ impl Lifecycle {
     }
 
     fn next(&self, trigger: Trigger) -> Option<State> {
-        let row = self.table.iter().find(|(from, by, _)| (*from, *by) == (self.state, trigger))?;
+        let row = R::TABLE.iter().find(|(from, by, _)| (*from, *by) == (self.state, trigger))?;
         Some(row.2)
     }
 }
@@ -220,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_step_that_is_not_in_the_table_changes_nothing() {
-        let mut life = Lifecycle::SERVER;
+        let mut life = Lifecycle::<role::Server>::START;
         for trigger in [Trigger::Initialized, Trigger::Request, Trigger::Drained, Trigger::Probe] {
             assert!(!life.step(trigger));
             assert_eq!(life.state(), State::Waiting);

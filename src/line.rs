@@ -9,11 +9,13 @@
 mod batch;
 mod frames;
 
-use frames::{Frames, Framing};
+use core::ops::Range;
+
+use frames::{FRAMES, Framing};
 
 use crate::buffer::{Buffer, copy, find, shift};
 use crate::frame::StreamId;
-use crate::json::{DEPTH_LIMIT, Envelope, Member, ScanError, ScanErrorKind, Scanner};
+use crate::json::{Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
 
 /// The input as a pump sees it.
 pub(crate) trait Door {
@@ -24,7 +26,8 @@ pub(crate) trait Door {
     fn eof(&mut self);
 }
 
-/// A line that waits to be dealt with. Its bytes are [`Input::bytes`] until it is released.
+/// A line that waits to be dealt with. Until it is released, its bytes are [`Input::bytes`], and what was found of the
+/// envelope is [`Input::envelope`]; its spans count from the start of the line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
     pub(crate) content: Content,
@@ -33,48 +36,73 @@ pub(crate) struct Line {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content {
-    /// A valid message; its spans count from the start of the line.
-    Message(Envelope),
-    /// Not valid JSON, or too deep. What was found of the envelope stands beside the error.
-    Broken(ScanError, Envelope),
+    /// A valid message.
+    Message,
+    /// Not valid JSON, or too deep.
+    Broken(ScanError),
     /// Thrown away. [`Input::bytes`] is the text of the id, empty if there was none.
-    TooLong { envelope: Envelope, id_fits: bool },
+    TooLong { id_fits: bool, limit: usize },
     /// The input ended before the message did.
     Truncated,
 }
 
+/// A line that was found.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    kind: Kind,
+    length: usize,
+    /// The number of bytes to release with it.
+    whole: usize,
+}
+
+/// What a line is. The scanner knows the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Message,
+    /// Only white space.
+    Blank,
+    /// Not valid JSON.
+    Invalid,
+    TooDeep,
+    /// A part of it was lost on its way.
+    GivenUp,
+    TooLong,
+    Truncated,
+}
+
+impl Kind {
+    fn of(scanned: Result<Envelope, ScanError>) -> Kind {
+        match scanned.map_err(|error| error.kind) {
+            Ok(_) => Kind::Message,
+            Err(ScanErrorKind::Empty) => Kind::Blank,
+            Err(ScanErrorKind::TooDeep) => Kind::TooDeep,
+            Err(_) => Kind::Invalid,
+        }
+    }
+}
+
 pub(crate) struct Input<'b> {
     buffer: Buffer<'b>,
-    /// Where the current line starts, how far it has been scanned, and where the bytes end.
+    /// Where the current line starts, how far it has been scanned, and where the bytes end. A line that waits ends where
+    /// scanning has. Of one that is thrown away, `scanned` is instead how much of its id has been kept.
     start: usize,
     scanned: usize,
     end: usize,
-    /// The most that was in the buffer since it was empty.
-    used: usize,
     scanner: Scanner,
-    /// Set while a line is thrown away.
-    discard: Option<Capture>,
-    /// The line that waits, with its length and the number of bytes to release with it.
-    line: Option<(Line, usize, usize)>,
+    /// The number of bytes to release with the line that waits.
+    whole: usize,
     /// Who takes whole messages, in frame mode.
-    framing: Option<&'static dyn Framing>,
-    /// Frame mode: a whole message is in the buffer, from this stream.
-    frame: Option<StreamId>,
+    framing: Option<&'static &'static dyn Framing>,
     id_limit: usize,
-    /// What others have parsed is scanned again: they know nothing of a lower limit of nesting.
-    rescans: bool,
+    /// Frame mode: the stream of the message in the buffer.
+    stream: StreamId,
+    /// The line that waits.
+    line: Option<Kind>,
+    /// The current line is thrown away.
+    discards: bool,
     /// The current line began with a byte order mark: there is only one.
     marked: bool,
     eof: bool,
-}
-
-/// The part of an `id` that has been kept of a line that is thrown away.
-#[derive(Debug, Clone, Copy, Default)]
-struct Capture {
-    /// Where in the line the kept id starts.
-    from: usize,
-    length: usize,
-    stream: StreamId,
 }
 
 /// ASCII *cancel*. JSON never has it: a link that has lost bytes puts it where they are missing.
@@ -95,14 +123,13 @@ impl<'b> Input<'b> {
             start: 0,
             scanned: 0,
             end: 0,
-            used: 0,
             scanner: Scanner::new(depth),
-            discard: None,
-            line: None,
+            whole: 0,
             framing: None,
-            frame: None,
             id_limit,
-            rescans: depth < DEPTH_LIMIT,
+            stream: StreamId::NONE,
+            line: None,
+            discards: false,
             marked: false,
             eof: false,
         }
@@ -114,7 +141,7 @@ impl<'b> Input<'b> {
     }
 
     pub(crate) fn use_frames(&mut self) {
-        self.framing = Some(&Frames);
+        self.framing = Some(&FRAMES);
     }
 
     pub(crate) fn set_id_limit(&mut self, limit: usize) {
@@ -126,13 +153,10 @@ impl<'b> Input<'b> {
     }
 
     pub(crate) fn reset(&mut self) {
-        (self.start, self.scanned, self.end, self.used) = (0, 0, 0, 0);
-        self.scanner.reset();
-        self.discard = None;
+        (self.start, self.end) = (0, 0);
+        self.begin();
         self.line = None;
-        self.frame = None;
-        (self.marked, self.eof) = (false, false);
-        self.buffer.settle(0);
+        self.eof = false;
     }
 
     pub(crate) fn ended(&self) -> bool {
@@ -153,117 +177,132 @@ impl<'b> Input<'b> {
     /// The line that waits, found first if it has to be.
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
-            self.line = match self.framing {
+            let found = match self.framing {
                 Some(framing) => framing.find(self),
                 None => self.find_line(),
-            };
+            }?;
+            self.wait(found);
         }
-        self.line.map(|(line, _, _)| line)
+        let content = match self.line? {
+            Kind::Message => Content::Message,
+            Kind::TooLong => {
+                Content::TooLong { id_fits: self.scanned <= self.id_limit, limit: self.buffer.limit() }
+            }
+            Kind::Truncated => Content::Truncated,
+            Kind::Blank | Kind::Invalid | Kind::TooDeep | Kind::GivenUp => {
+                Content::Broken(self.scanner.error())
+            }
+        };
+        Some(Line { content, stream: self.stream })
+    }
+
+    /// This is the line that waits.
+    fn wait(&mut self, found: Found) {
+        let Found { kind, length, whole } = found;
+        let start = if kind == Kind::TooLong { 0 } else { self.start };
+        (self.line, self.whole, self.scanned) = (Some(kind), whole, start.saturating_add(length));
+    }
+
+    /// What was found of the envelope of the line that waits.
+    pub(crate) fn envelope(&self) -> Envelope {
+        self.scanner.envelope()
+    }
+
+    /// Keeps the places of the parts of an event instead of the envelope, until the line is released.
+    pub(crate) fn set_places(&mut self, places: [Span; 6]) {
+        self.scanner.set_places(places);
+    }
+
+    pub(crate) fn places(&self) -> [Span; 6] {
+        self.scanner.places()
+    }
+
+    /// The stream that the line came from.
+    pub(crate) fn stream(&self) -> StreamId {
+        self.stream
     }
 
     /// The bytes of the line that waits; of one that was too long, its id.
     pub(crate) fn bytes(&self) -> &[u8] {
-        let (from, length) = self.place();
-        self.buffer.bytes().get(from..from.saturating_add(length)).unwrap_or_default()
+        self.buffer.bytes().get(self.place()).unwrap_or_default()
     }
 
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        let (from, length) = self.place();
-        self.buffer.bytes_mut().get_mut(from..from.saturating_add(length)).unwrap_or_default()
+        let place = self.place();
+        self.buffer.bytes_mut().get_mut(place).unwrap_or_default()
     }
 
-    fn place(&self) -> (usize, usize) {
+    fn place(&self) -> Range<usize> {
         match self.line {
-            Some((Line { content: Content::TooLong { .. }, .. }, length, _)) => (0, length),
-            Some((_, length, _)) => (self.start, length),
-            None => (0, 0),
+            None => 0..0,
+            Some(Kind::TooLong) => 0..self.scanned,
+            Some(_) => self.start..self.scanned,
         }
     }
 
     /// Lets the line go: its bytes may be overwritten.
     pub(crate) fn release(&mut self) {
-        if let Some((_, _, bytes)) = self.line.take() {
-            self.start = self.start.saturating_add(bytes).min(self.end);
+        if self.line.take().is_some() {
+            self.start = self.start.saturating_add(self.whole).min(self.end);
             self.begin();
         }
     }
 
     /// A new line starts at `start`.
     fn begin(&mut self) {
-        self.used = self.used.max(self.end);
+        self.buffer.note(self.end);
         if self.start >= self.end {
-            self.buffer.settle(self.used);
-            (self.start, self.end, self.used) = (0, 0, 0);
+            self.buffer.settle(0);
+            (self.start, self.end) = (0, 0);
         }
         self.scanned = self.start;
         self.scanner.reset();
-        self.discard = None;
-        self.frame = None;
-        self.marked = false;
+        (self.discards, self.marked) = (false, false);
+        self.stream = StreamId::NONE;
     }
 
-    fn find_line(&mut self) -> Option<(Line, usize, usize)> {
+    fn find_line(&mut self) -> Option<Found> {
         loop {
-            if self.discard.is_some() {
-                match self.find_end_of_discarded()? {
-                    (Line { content: Content::Broken(error, _), .. }, _, _)
-                        if error.kind == ScanErrorKind::Empty =>
-                    {
-                        self.begin();
-                        continue;
-                    }
-                    found => return Some(found),
-                }
-            }
-            if self.waits_for_byte_order_mark() {
-                return None;
-            }
-            let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
-            let newline = find(b'\n', fresh);
-            let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
-            self.scanner.feed(text);
-            self.scanned = self.scanned.saturating_add(text.len());
-            let length = self.scanned.saturating_sub(self.start);
-            if newline.is_none() {
-                if self.eof && length > 0 {
-                    match self.finish() {
-                        Content::Broken(error, _) if error.kind == ScanErrorKind::Empty => {
-                            self.start = self.end;
-                            self.begin();
-                            return None;
-                        }
-                        Content::Broken(error, _) if !error.kind.leaves_members() => {
-                            return Some((line(Content::Truncated), 0, length));
-                        }
-                        content => return Some((line(content), length, length)),
-                    }
-                }
-                return None;
-            }
-            let whole = length.saturating_add(1);
-            match self.finish() {
-                Content::Broken(error, _) if error.kind == ScanErrorKind::Empty => {
-                    self.start = self.start.saturating_add(whole);
+            let (line, ended) = if self.discards { self.find_end_of_discarded() } else { self.find_end() }?;
+            match line.kind {
+                Kind::Blank => {
+                    self.start = self.start.saturating_add(line.whole);
                     self.begin();
                 }
-                content => return Some((line(content), length, whole)),
+                Kind::Invalid if ended => return Some(Found { kind: Kind::Truncated, length: 0, ..line }),
+                _ => return Some(line),
             }
         }
     }
 
-    fn finish(&mut self) -> Content {
-        match self.scanner.finish() {
-            Ok(envelope) => Content::Message(envelope),
-            Err(mut error) => {
-                let rest = self.buffer.bytes().get(self.start.saturating_add(error.at)..self.scanned);
-                let mut envelope = self.scanner.envelope();
-                if find(CANCEL, rest.unwrap_or_default()).is_some() {
-                    error.kind = ScanErrorKind::GivenUp;
-                    envelope.cut(error.at);
-                }
-                Content::Broken(error, envelope)
-            }
+    /// The end of the line in the buffer, and whether the input ended there.
+    fn find_end(&mut self) -> Option<(Found, bool)> {
+        if self.waits_for_byte_order_mark() {
+            return None;
         }
+        let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
+        let newline = find(b'\n', fresh);
+        let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
+        self.scanner.feed(text);
+        self.scanned = self.scanned.saturating_add(text.len());
+        let length = self.scanned.saturating_sub(self.start);
+        let ended = newline.is_none();
+        if ended && (!self.eof || length == 0) {
+            return None;
+        }
+        let whole = length.saturating_add((!ended).into());
+        Some((Found { kind: self.finish(), length, whole }, ended))
+    }
+
+    fn finish(&mut self) -> Kind {
+        let kind = Kind::of(self.scanner.finish());
+        let wrong_at = self.start.saturating_add(self.scanner.position());
+        let rest = self.buffer.bytes().get(wrong_at..self.scanned).unwrap_or_default();
+        if kind == Kind::Invalid && find(CANCEL, rest).is_some() {
+            self.scanner.give_up();
+            return Kind::GivenUp;
+        }
+        kind
     }
 
     /// Steps over a byte order mark at the start of a line. `true`: it may be one, more bytes will tell.
@@ -283,18 +322,17 @@ impl<'b> Input<'b> {
 
     /// Starts to throw the current line away: it fills the whole buffer, and has not ended.
     fn start_discarding(&mut self) {
-        let mut capture = Capture::default();
+        let mut kept = 0;
         if let Some(id) = self.scanner.member(Member::Id) {
             let to = id.end.unwrap_or(self.scanned).min(self.scanned);
-            capture.from = id.start;
-            capture.length = to.saturating_sub(id.start).min(self.capture_room());
-            let to = id.start.saturating_add(capture.length);
+            kept = to.saturating_sub(id.start).min(self.capture_room());
+            let to = id.start.saturating_add(kept);
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..to) {
                 shift(bytes, id.start);
             }
         }
-        self.discard = Some(capture);
-        (self.start, self.end, self.scanned) = (0, self.capture_room(), self.capture_room());
+        self.discards = true;
+        (self.start, self.scanned, self.end) = (0, kept, self.capture_room());
     }
 
     /// One byte more than an id may have, so that a longer one can be told.
@@ -302,55 +340,36 @@ impl<'b> Input<'b> {
         self.id_limit.saturating_add(1)
     }
 
-    fn find_end_of_discarded(&mut self) -> Option<(Line, usize, usize)> {
-        let mut capture = self.discard?;
+    /// The end of the line that is thrown away, and whether the input ended there.
+    fn find_end_of_discarded(&mut self) -> Option<(Found, bool)> {
         let room = self.capture_room();
         let (kept, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(room)?;
         let newline = find(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
-        keep_id(&mut self.scanner, &mut capture, text, kept);
-        self.discard = Some(capture);
+        keep_id(&mut self.scanner, &mut self.scanned, text, kept);
         match newline {
-            Some(at) => {
-                self.start = room.saturating_add(at).saturating_add(1);
-                Some(self.discarded(capture, 0))
-            }
-            None if self.eof => {
-                self.start = self.end;
-                match self.discarded(capture, 0) {
-                    (Line { content: Content::Broken(error, _), .. }, _, _)
-                        if error.kind != ScanErrorKind::Empty =>
-                    {
-                        Some((line(Content::Truncated), 0, 0))
-                    }
-                    found => Some(found),
-                }
-            }
+            Some(at) => self.start = room.saturating_add(at).saturating_add(1),
+            None if self.eof => self.start = self.end,
             None => {
                 self.end = room;
-                self.scanned = room;
-                None
+                return None;
             }
         }
+        Some((self.discarded(), newline.is_none()))
     }
 
-    fn discarded(&mut self, capture: Capture, release: usize) -> (Line, usize, usize) {
-        let content = match self.scanner.finish() {
-            Ok(envelope) => Content::TooLong { envelope, id_fits: capture.length <= self.id_limit },
-            Err(error) if error.kind == ScanErrorKind::TooDeep => Content::TooLong {
-                envelope: self.scanner.envelope(),
-                id_fits: capture.length <= self.id_limit,
-            },
-            Err(error) => Content::Broken(error, self.scanner.envelope()),
-        };
-        let length = if matches!(content, Content::TooLong { .. }) { capture.length } else { 0 };
-        (Line { content, stream: capture.stream }, length, release)
+    fn discarded(&mut self) -> Found {
+        match Kind::of(self.scanner.finish()) {
+            kind @ (Kind::Blank | Kind::Invalid) => Found { kind, length: 0, whole: 0 },
+            _ => Found { kind: Kind::TooLong, length: self.scanned, whole: 0 },
+        }
     }
 
     /// Makes room for more bytes: moves what there is to the front, grows, or starts to throw the line away.
     /// Called when no line waits, or one waits that cannot be dealt with yet.
+    #[inline(never)]
     pub(crate) fn make_room(&mut self) {
-        let too_long_waits = matches!(self.line, Some((Line { content: Content::TooLong { .. }, .. }, _, _)));
+        let too_long_waits = self.line == Some(Kind::TooLong);
         if self.framing.is_some() || self.eof || too_long_waits {
             self.reserve();
             return;
@@ -360,7 +379,7 @@ impl<'b> Input<'b> {
         // Each byte moves about once: far enough, or because its line cannot end otherwise. While one waits for room,
         // it is not worth it.
         let worth_it = self.start >= held || (full && self.line.is_none());
-        if self.discard.is_none() && self.start > 0 && worth_it {
+        if !self.discards && self.start > 0 && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
                 shift(bytes, self.start);
             }
@@ -368,7 +387,7 @@ impl<'b> Input<'b> {
             (self.start, self.end) = (0, held);
         }
         let full = self.end >= self.buffer.limit();
-        if full && self.line.is_none() && self.discard.is_none() {
+        if full && self.line.is_none() && !self.discards {
             self.start_discarding();
         }
         self.reserve();
@@ -383,32 +402,34 @@ impl<'b> Input<'b> {
         }
     }
 
+    /// Frame mode: whether a whole message is there.
+    fn has_frame(&self) -> bool {
+        self.framing.is_some() && (self.end > 0 || self.discards)
+    }
+
     /// Whether bytes may come: not ended, and in frame mode the last message is done.
     fn is_open(&self) -> bool {
-        !self.eof && self.frame.is_none()
+        !self.eof && !self.has_frame()
     }
 }
 
-fn line(content: Content) -> Line {
-    Line { content, stream: StreamId::NONE }
-}
-
-/// Scans `text`, which is thrown away afterwards, and keeps what it has of the `id` in `kept`.
-fn keep_id(scanner: &mut Scanner, capture: &mut Capture, text: &[u8], kept: &mut [u8]) {
+/// Scans `text`, which is thrown away afterwards, and keeps what it has of the `id` in `kept`, behind the first `length`
+/// bytes, which are there.
+fn keep_id(scanner: &mut Scanner, length: &mut usize, text: &[u8], kept: &mut [u8]) {
     let before = scanner.position();
     scanner.feed(text);
     let Some(id) = scanner.member(Member::Id) else { return };
-    if id.start >= before || id.start != capture.from {
-        *capture = Capture { from: id.start, length: 0, stream: capture.stream };
+    if id.start >= before {
+        *length = 0;
     }
-    let have = id.start.saturating_add(capture.length);
+    let have = id.start.saturating_add(*length);
     let from = have.max(before).saturating_sub(before);
     let to = id.end.unwrap_or(usize::MAX).saturating_sub(before).min(text.len());
-    let (Some(text), Some(room)) = (text.get(from..to), kept.get_mut(capture.length..)) else { return };
-    let length = text.len().min(room.len());
-    if let (Some(text), Some(room)) = (text.get(..length), room.get_mut(..length)) {
+    let (Some(text), Some(room)) = (text.get(from..to), kept.get_mut(*length..)) else { return };
+    let more = text.len().min(room.len());
+    if let (Some(text), Some(room)) = (text.get(..more), room.get_mut(..more)) {
         copy(room, text);
-        capture.length = capture.length.saturating_add(length);
+        *length = length.saturating_add(more);
     }
 }
 
@@ -428,7 +449,7 @@ impl Door for Input<'_> {
         }
         self.end = self.end.saturating_add(n).min(self.buffer.bytes().len());
         if self.framing.is_some() && n > 0 {
-            self.frame = Some(stream);
+            self.stream = stream;
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::frame::{About, Frame, StreamId};
 use crate::line::Door;
+use crate::output::Link;
 use crate::rpc::Message;
 use crate::time::Millis;
 
@@ -88,7 +89,7 @@ pub struct Transmit<'a> {
     pub(crate) start: &'a mut usize,
     /// Bytes to step over with a whole frame: its mark, which is no part of the message.
     pub(crate) overhead: usize,
-    pub(crate) broken: &'a mut bool,
+    pub(crate) link: &'a mut Link,
 }
 
 impl<'a> Transmit<'a> {
@@ -109,6 +110,9 @@ impl<'a> Transmit<'a> {
     /// written whole; a smaller `n` leaves it to be offered again.
     pub fn sent(self, n: usize) {
         let n = n.min(self.bytes.len());
+        if self.frame.is_none() || n == self.bytes.len() {
+            self.link.moved |= n > 0;
+        }
         if self.frame.is_none() {
             *self.start = self.start.saturating_add(n);
         } else if n == self.bytes.len() {
@@ -119,7 +123,7 @@ impl<'a> Transmit<'a> {
     /// Reports that nothing can be written any more, as after `EPIPE`. What is unsent is dropped, and the
     /// connection ends as if the peer had closed it.
     pub fn broken(self) {
-        *self.broken = true;
+        self.link.broken = true;
     }
 }
 

@@ -1,8 +1,8 @@
 //! What waits to be written: whole messages, one after the other. Whoever watches sees them here.
 
-use crate::buffer::{Buffer, copy, find, shift};
+use crate::buffer::{Buffer, find, shift};
 use crate::fault::Fault;
-use crate::frame::{About, MARK};
+use crate::frame::{About, MARK, MARKS, Marking};
 use crate::json::Writer;
 use crate::machine::Transmit;
 use crate::observe::{Direction, Observer};
@@ -16,13 +16,27 @@ pub(crate) struct Output<'b> {
     end: usize,
     /// What an answer may use, and what has to be free before a request is handed out.
     reply_room: usize,
-    frames: bool,
-    broken: bool,
-    observer: Option<&'b mut (dyn Observer + Send + 'b)>,
+    /// Who marks messages, in frame mode. Who takes lines does not link it.
+    marking: Option<&'static &'static dyn Marking>,
+    link: Link,
+    watch: Option<Watch<'b>>,
     /// Up to where the observer has seen what is written.
     shown: usize,
-    /// How many bytes were written so far, sent or not.
-    written: usize,
+}
+
+/// What the host has said of what it was given to write.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Link {
+    /// The peer has taken something, since somebody asked.
+    pub(crate) moved: bool,
+    /// Nothing can be written any more.
+    pub(crate) broken: bool,
+}
+
+/// Who looks at every message, with the way to show it what was written: where nobody looks, that is not linked.
+struct Watch<'b> {
+    observer: &'b mut (dyn Observer + Send + 'b),
+    show: fn(&mut (dyn Observer + Send), &[u8], Option<&dyn Marking>),
 }
 
 /// A message did not fit; nothing of it was written.
@@ -40,25 +54,24 @@ impl<'b> Output<'b> {
             start: 0,
             end: 0,
             reply_room,
-            frames: false,
-            broken: false,
-            observer: None,
+            marking: None,
+            link: Link::default(),
+            watch: None,
             shown: 0,
-            written: 0,
         }
     }
 
     /// Bytes that a message takes beside its text: a newline, or the mark of a frame.
     pub(crate) fn overhead(&self) -> usize {
-        if self.frames { MARK } else { 1 }
+        if self.uses_frames() { MARK } else { 1 }
     }
 
     pub(crate) fn use_frames(&mut self) {
-        self.frames = true;
+        self.marking = Some(&MARKS);
     }
 
     pub(crate) fn uses_frames(&self) -> bool {
-        self.frames
+        self.marking.is_some()
     }
 
     pub(crate) fn reply_room(&self) -> usize {
@@ -71,31 +84,27 @@ impl<'b> Output<'b> {
 
     pub(crate) fn reset(&mut self) {
         self.clear();
-        self.broken = false;
+        self.link = Link::default();
         self.buffer.settle(0);
     }
 
     pub(crate) fn set_observer(&mut self, observer: &'b mut (dyn Observer + Send + 'b)) {
-        self.observer = Some(observer);
+        self.watch = Some(Watch { observer, show: show_written });
     }
 
     /// Shows the messages that were written since the last time.
     pub(crate) fn show(&mut self) {
-        let written = self.buffer.bytes().get(self.shown..self.end).unwrap_or_default();
-        self.shown = self.end;
-        let Some(observer) = &mut self.observer else { return };
-        let mut rest = written;
-        while !rest.is_empty() {
-            let (message, behind) = split_message(rest, self.frames);
-            observer.line(Direction::Out, message, Ok(()));
-            rest = behind;
+        if let Some(watch) = &mut self.watch {
+            let written = self.buffer.bytes().get(self.shown..self.end).unwrap_or_default();
+            (watch.show)(watch.observer, written, self.marking.copied());
         }
+        self.shown = self.end;
     }
 
     /// Shows a message that has come in, and then what was written because of it.
     pub(crate) fn show_received(&mut self, line: &[u8], outcome: Result<(), Fault>) {
-        if let Some(observer) = &mut self.observer {
-            observer.line(Direction::In, line, outcome);
+        if let Some(watch) = &mut self.watch {
+            watch.observer.line(Direction::In, line, outcome);
         }
         self.show();
     }
@@ -104,14 +113,15 @@ impl<'b> Output<'b> {
         self.start >= self.end
     }
 
-    /// How many bytes the peer has taken so far: a number that changes whenever it takes some.
-    pub(crate) fn taken(&self) -> usize {
-        self.written.wrapping_sub(self.unsent())
+    /// Whether the peer has taken something since this was called.
+    pub(crate) fn has_moved(&mut self) -> bool {
+        core::mem::take(&mut self.link.moved)
     }
 
-    /// How many bytes were written so far, sent or not.
-    pub(crate) fn written(&self) -> usize {
-        self.written
+    /// Where the next message will begin.
+    pub(crate) fn message_start(&mut self) -> usize {
+        self.rewind();
+        self.end
     }
 
     /// How many bytes wait to be written.
@@ -120,7 +130,7 @@ impl<'b> Output<'b> {
     }
 
     pub(crate) fn is_broken(&self) -> bool {
-        self.broken
+        self.link.broken
     }
 
     /// Throws away what is unsent.
@@ -185,32 +195,41 @@ impl<'b> Output<'b> {
         room: usize,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
+        let mut writer = self.begin(room);
+        body(&mut writer);
+        let to = writer.finish().ok();
+        self.end_message(about, to)
+    }
+
+    /// Where one message can be written, of at most `room` bytes (its overhead included). What it has become is handed to
+    /// [`end_message`](Output::end_message).
+    pub(crate) fn begin(&mut self, room: usize) -> Writer<'_> {
         self.rewind();
-        let (before, after) = if self.frames { (MARK, 0) } else { (0, 1) };
+        let (before, after) = self.around();
         let from = self.end.saturating_add(before);
         let limit = self.end.saturating_add(room).saturating_sub(after);
-        let mut writer = Writer::new(self.buffer.room(), from, limit);
-        body(&mut writer);
-        let to = writer.finish().map_err(|_| Overflow)?;
+        Writer::new(self.buffer.room(), from, limit)
+    }
+
+    /// The message that was begun ends here, if it fitted: now it is written.
+    pub(crate) fn end_message(&mut self, about: About, to: Option<usize>) -> Result<(), Overflow> {
+        let to = to.ok_or(Overflow)?;
+        let (_, after) = self.around();
         let end = to.saturating_add(after);
         let bytes = self.buffer.room().into_grown(end).ok_or(Overflow)?;
-        if self.frames {
-            let mark = about.encode(to.saturating_sub(from));
-            copy(bytes.get_mut(self.end..from).ok_or(Overflow)?, &mark);
-        } else {
-            *bytes.get_mut(to).ok_or(Overflow)? = b'\n';
+        match self.marking {
+            Some(marking) => marking.mark(bytes.get_mut(self.end..to).ok_or(Overflow)?, about),
+            None => *bytes.get_mut(to).ok_or(Overflow)? = b'\n',
         }
-        self.written = self.written.wrapping_add(end.saturating_sub(self.end));
         self.end = end;
         Ok(())
     }
 
     /// Takes the last message back, of so many bytes, which nobody has seen yet: its text.
     pub(crate) fn take_back(&mut self, length: usize) -> &[u8] {
-        let (before, after) = if self.frames { (MARK, 0) } else { (0, 1) };
+        let (before, after) = self.around();
         let from = self.end.saturating_sub(length);
         let text = from.saturating_add(before)..self.end.saturating_sub(after);
-        self.written = self.written.wrapping_sub(length);
         self.end = from;
         self.buffer.bytes().get(text).unwrap_or_default()
     }
@@ -218,26 +237,32 @@ impl<'b> Output<'b> {
     /// What can be written now. In frame mode, one message.
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
         self.show();
-        let unsent = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
-        let (mut bytes, mut frame, mut overhead) = (unsent, None, 0);
-        if self.frames
-            && let Some((mark, rest)) = unsent.split_first_chunk::<MARK>()
-        {
-            let (length, about) = About::decode(*mark);
-            bytes = rest.get(..length).unwrap_or_default();
-            frame = Some(about);
-            overhead = MARK;
+        let mut bytes = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
+        let (mut frame, mut overhead) = (None, 0);
+        if let Some((message, about)) = self.marking.and_then(|marking| marking.first(bytes)) {
+            (bytes, frame, overhead) = (message, Some(about), MARK);
         }
-        Transmit { bytes, frame, start: &mut self.start, overhead, broken: &mut self.broken }
+        Transmit { bytes, frame, start: &mut self.start, overhead, link: &mut self.link }
+    }
+
+    /// The bytes before and behind the text of a message.
+    fn around(&self) -> (usize, usize) {
+        if self.uses_frames() { (MARK, 0) } else { (0, 1) }
     }
 }
 
-/// The first message of what is written, and what stands behind it.
-fn split_message(written: &[u8], frames: bool) -> (&[u8], &[u8]) {
-    let (text, length, behind) = match written.split_first_chunk::<MARK>() {
-        Some((mark, text)) if frames => (text, About::decode(*mark).0, 0),
-        _ => (written, find(b'\n', written).unwrap_or(written.len()), 1),
-    };
-    let (message, rest) = text.split_at_checked(length).unwrap_or((text, &[]));
-    (message, rest.get(behind..).unwrap_or_default())
+/// Shows messages one after the other.
+fn show_written(observer: &mut (dyn Observer + Send), written: &[u8], marking: Option<&dyn Marking>) {
+    let mut rest = written;
+    while !rest.is_empty() {
+        let (message, length) = match marking.and_then(|marking| marking.first(rest)) {
+            Some((message, _)) => (message, message.len().saturating_add(MARK)),
+            None => {
+                let length = find(b'\n', rest).unwrap_or(rest.len());
+                (rest.get(..length).unwrap_or_default(), length.saturating_add(1))
+            }
+        };
+        observer.line(Direction::Out, message, Ok(()));
+        rest = rest.get(length..).unwrap_or_default();
+    }
 }

@@ -267,6 +267,7 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
 }
 
 /// Where `part` stands in `line`, which it is a part of.
+#[inline(never)]
 pub(crate) fn place(line: &[u8], part: &[u8]) -> Span {
     let start = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
     Span { start, end: start.saturating_add(part.len()) }

@@ -147,13 +147,20 @@ impl Revisions {
 
     /// The revisions of the set, newest first: the order in which they are offered.
     pub fn newest_first(self) -> impl Iterator<Item = Revision> {
-        Revision::ALL.into_iter().rev().filter(move |revision| self.contains(*revision))
+        let mut left = self;
+        core::iter::from_fn(move || left.take_latest())
+    }
+
+    fn take_latest(&mut self) -> Option<Revision> {
+        let latest = Revision::ALL.into_iter().rev().find(|revision| self.contains(*revision))?;
+        self.0 &= !latest.bit();
+        Some(latest)
     }
 
     /// The newest revision of the set.
     #[must_use]
-    pub fn latest(self) -> Option<Revision> {
-        self.newest_first().next()
+    pub fn latest(mut self) -> Option<Revision> {
+        self.take_latest()
     }
 }
 

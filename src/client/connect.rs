@@ -24,7 +24,7 @@ pub(crate) fn write_params(info: &ClientInfo<'_>, revision: Revision, out: &mut 
         out.key("capabilities");
         info.write_capabilities(revision, out);
         out.key("clientInfo");
-        info.write(revision, out);
+        info.identity.write(revision, out);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
 use crate::json::{Json, Writer};
 use crate::keepalive::{ID_PREFIX, KeepAlive};
-use crate::lifecycle::{Lifecycle, State, Trigger};
+use crate::lifecycle::{Lifecycle, State, Trigger, role};
 use crate::methods;
 use crate::outcome::Lost;
 use crate::output::{Output, Overflow};
@@ -41,7 +41,7 @@ pub(crate) struct Core<'b> {
     pub(crate) info: &'b ClientInfo<'b>,
     pub(crate) output: Output<'b>,
     pub(crate) in_flight: InFlight<'b, Outgoing>,
-    pub(crate) life: Lifecycle,
+    pub(crate) life: Lifecycle<role::Client>,
     pub(crate) peer: Option<Peer>,
     pub(crate) connecting: Option<Connecting>,
     /// Revisions that were asked for.
@@ -69,7 +69,6 @@ pub(crate) struct Core<'b> {
     pub(crate) ask_waits: bool,
     /// What went wrong while the host answered; reported at the next poll.
     pub(crate) fault: Option<Fault>,
-    pub(crate) line_limit: usize,
     pub(crate) wants_room: bool,
     pub(crate) keep_alive: KeepAlive,
 }
@@ -84,14 +83,14 @@ const LONGEST_ANSWER: usize = 168;
 const REQUEST_HEAD: usize = 96;
 
 impl<'b> Core<'b> {
-    pub(crate) fn new(info: &'b ClientInfo<'b>, tx: Buffer<'b>, line_limit: usize) -> Core<'b> {
+    pub(crate) fn new(info: &'b ClientInfo<'b>, tx: Buffer<'b>) -> Core<'b> {
         let output = Output::new(tx);
         Core {
             info,
             reply_room: output.reply_room(),
             output,
             in_flight: InFlight::none(),
-            life: Lifecycle::CLIENT,
+            life: Lifecycle::START,
             peer: None,
             connecting: None,
             unsent: None,
@@ -106,7 +105,6 @@ impl<'b> Core<'b> {
             owed: None,
             ask_waits: false,
             fault: None,
-            line_limit,
             wants_room: false,
             keep_alive: KeepAlive::OFF,
         }
@@ -120,7 +118,7 @@ impl<'b> Core<'b> {
     /// A new connection. What is in flight stays as it is.
     pub(crate) fn begin_again(&mut self) {
         self.output.reset();
-        self.life = Lifecycle::CLIENT;
+        self.life = Lifecycle::START;
         (self.peer, self.connecting, self.unsent, self.tried) = (None, None, None, Revisions::NONE);
         (self.given_up_probe, self.owes_initialized, self.wants_room) = (false, false, false);
         (self.owes_roots, self.owed, self.ask_waits, self.fault) = (false, None, false, None);

@@ -4,6 +4,7 @@ use crate::json::{DEPTH_LIMIT, Json, Writer};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::icon::{Icon, Icons};
+use crate::types::identity::Identity;
 use crate::types::meta;
 use crate::version::{Era, Revision, Revisions};
 
@@ -18,12 +19,7 @@ use super::options::Meta;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ClientInfo<'i> {
-    pub(crate) name: &'i str,
-    pub(crate) version: &'i str,
-    pub(crate) title: Option<&'i str>,
-    pub(crate) icons: Icons<'i>,
-    pub(crate) description: Option<&'i str>,
-    pub(crate) website: Option<&'i str>,
+    pub(crate) identity: Identity<'i>,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) extensions: RawMembers<'i>,
     pub(crate) experimental: RawMembers<'i>,
@@ -89,12 +85,7 @@ impl<'i> ClientInfo<'i> {
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ClientInfo {
-            name,
-            version,
-            title: None,
-            icons: Icons::NONE,
-            description: None,
-            website: None,
+            identity: Identity::new(name, version),
             capabilities: ClientCapabilities::NONE,
             extensions: &[],
             experimental: &[],
@@ -112,28 +103,28 @@ impl<'i> ClientInfo<'i> {
     /// A name for people (from `2025-06-18` on).
     #[must_use]
     pub const fn title(mut self, title: &'i str) -> Self {
-        self.title = Some(title);
+        self.identity = self.identity.title(title);
         self
     }
 
     /// Images to show beside its name (from `2025-11-25` on). In `2026-07-28` they are part of every request.
     #[must_use]
     pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
-        self.icons = Icons::new(icons);
+        self.identity = self.identity.icons(Icons::new(icons));
         self
     }
 
     /// What the client is for (from `2025-11-25` on).
     #[must_use]
     pub const fn description(mut self, description: &'i str) -> Self {
-        self.description = Some(description);
+        self.identity = self.identity.description(description);
         self
     }
 
     /// The address of its website (from `2025-11-25` on).
     #[must_use]
     pub const fn website(mut self, url: &'i str) -> Self {
-        self.website = Some(url);
+        self.identity = self.identity.website(url);
         self
     }
 
@@ -195,24 +186,6 @@ impl<'i> ClientInfo<'i> {
         self
     }
 
-    /// `clientInfo`, with the members that the revision has.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        out.begin_object();
-        out.field_string("name", self.name);
-        out.field_string("version", self.version);
-        if let Some(title) = self.title.filter(|_| revision >= Revision::V2025_06_18) {
-            out.field_string("title", title);
-        }
-        self.icons.write(revision, out);
-        if revision >= Revision::V2025_11_25 {
-            let more = [("description", self.description), ("websiteUrl", self.website)];
-            for (name, text) in more.into_iter().filter_map(|(name, text)| Some((name, text?))) {
-                out.field_string(name, text);
-            }
-        }
-        out.end_object();
-    }
-
     /// `_meta` of a request: what the stateless era wants in each, and what belongs to this one.
     pub(crate) fn write_meta(&self, revision: Revision, meta: Meta<'_>, out: &mut Writer<'_>) {
         let stateless = revision.era() == Era::Stateless;
@@ -224,7 +197,7 @@ impl<'i> ClientInfo<'i> {
         if stateless {
             out.field_string(meta::PROTOCOL_VERSION, revision.as_str());
             out.key(meta::CLIENT_INFO);
-            self.write(revision, out);
+            self.identity.write(revision, out);
             out.key(meta::CLIENT_CAPABILITIES);
             self.write_capabilities(revision, out);
         }

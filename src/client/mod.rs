@@ -68,6 +68,7 @@ use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
 use self::request::{Clock, Stage};
 use crate::inflight::Ticket;
+use crate::json::Shape;
 use crate::keepalive::Due;
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input};
@@ -284,24 +285,26 @@ impl Client<'_> {
     /// Deals with the next line, if there is one and there is room for its answer.
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
-        if self.core.takes_batches() && line.content.is_array() && self.input.open_batch() {
+        let envelope = self.input.envelope();
+        let is_array = matches!(line.content, LineContent::Message) && envelope.shape == Shape::Array;
+        if is_array && self.core.takes_batches() && self.input.open_batch() {
             return true;
         }
         let bytes = self.input.bytes();
         let class = match line.content {
-            LineContent::Message(envelope) => {
+            LineContent::Message => {
                 let tolerant = self.core.info.missing_jsonrpc;
                 Some(rpc::classify_with(&envelope, bytes, tolerant))
             }
             _ => None,
         };
         let is_request = match line.content {
-            LineContent::Message(_) => matches!(class, Some(Class::Request { .. })),
-            LineContent::TooLong { envelope, .. } => envelope.method.is_some() && envelope.id.is_some(),
-            LineContent::Broken(error, envelope) => {
-                error.kind.leaves_members() && envelope.method.is_some() && envelope.id.is_some()
-            }
+            LineContent::Message => matches!(class, Some(Class::Request { .. })),
             LineContent::Truncated => false,
+            LineContent::Broken(error) if !error.kind.leaves_members() => false,
+            LineContent::Broken(_) | LineContent::TooLong { .. } => {
+                envelope.method.is_some() && envelope.id.is_some()
+            }
         };
         if is_request && self.core.answers() {
             let for_host = class.as_ref().is_some_and(|class| receive::is_for_host(&self.core, bytes, class));
@@ -315,7 +318,7 @@ impl Client<'_> {
         self.core.output.show();
         let received = match class {
             Some(class) => receive::message(&mut self.core, bytes, class, line.stream),
-            None => receive::no_message(&mut self.core, bytes, line.content, line.stream),
+            None => receive::no_message(&mut self.core, bytes, line, &envelope),
         };
         let outcome = match &received {
             Received::Fault(fault) => Err(*fault),

@@ -3,8 +3,8 @@
 use crate::fault::Fault;
 use crate::frame::StreamId;
 use crate::inflight::{Data, Ticket};
-use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, ScanErrorKind, Span};
-use crate::line::Content;
+use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Span};
+use crate::line::{Content, Line};
 use crate::methods;
 use crate::outcome::Lost;
 use crate::rpc::{self, Class, Invalid, Outcome, place};
@@ -46,7 +46,8 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
                 core.connect_answered(line, Outcome::Error(error)).into()
             }
             _ => {
-                let code = rpc::view(line, error).get("code").and_then(Json::integer).unwrap_or(0);
+                let code = rpc::view(line, error).get("code").and_then(Json::integer);
+                let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
                 Received::Fault(Fault::ErrorWithoutId { code })
             }
         },
@@ -68,25 +69,25 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
 
 /// Deals with a line that is no valid JSON text, or was thrown away. A client never answers noise; a request that was
 /// only too long is none.
-pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Received {
-    let (envelope, id, fault, lost) = match content {
-        Content::Message(_) | Content::Truncated => return Received::Fault(Fault::Truncated),
-        Content::Broken(error, envelope) if error.kind.leaves_members() => {
+pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope: &Envelope) -> Received {
+    let (id, fault, lost) = match line.content {
+        Content::Message | Content::Truncated => return Received::Fault(Fault::Truncated),
+        Content::Broken(error) if error.kind.leaves_members() => {
             let fault = match error.kind {
                 ScanErrorKind::TooDeep => Fault::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) },
                 _ => Fault::NotJson(error),
             };
-            (envelope, envelope.id.and_then(|id| bytes.get(id.range())), fault, Lost::Invalid)
+            (envelope.id.and_then(|id| bytes.get(id.range())), fault, Lost::Invalid)
         }
-        Content::Broken(error, _) => return Received::Fault(Fault::NotJson(error)),
-        Content::TooLong { envelope, id_fits } => {
-            (envelope, id_fits.then_some(bytes), Fault::LineTooLong { limit: core.line_limit }, Lost::TooLong)
+        Content::Broken(error) => return Received::Fault(Fault::NotJson(error)),
+        Content::TooLong { id_fits, limit } => {
+            (id_fits.then_some(bytes), Fault::LineTooLong { limit }, Lost::TooLong)
         }
     };
     let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else { return Received::Fault(fault) };
     if envelope.method.is_some() {
         if core.answers() && id.len() <= ID_LIMIT {
-            core.answer(id, stream, Some(fault));
+            core.answer(id, line.stream, Some(fault));
         }
         return Received::Fault(fault);
     }
@@ -210,8 +211,8 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Span) -> Received {
     let Some(ticket) = core.find_token(token) else { return Received::Fault(Fault::UnknownProgress) };
     let Some(outgoing) = core.in_flight.get_mut(ticket) else { return Received::Done };
     // Progress that does not grow is shown, but buys no time.
-    if outgoing.last_progress.is_none_or(|last| progress > last) {
-        outgoing.last_progress = Some(progress);
+    if progress.rank() > outgoing.last_progress {
+        outgoing.last_progress = progress.rank();
         if outgoing.progress_resets && outgoing.clock == Clock::Running {
             let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
             core.in_flight.set_deadline(ticket, Some(deadline));

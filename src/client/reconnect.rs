@@ -77,9 +77,6 @@ impl Core<'_> {
                 Stage::Cancelled | Stage::Over | Stage::Expired => self.in_flight.release(ticket),
                 Stage::Asked => {
                     self.in_flight.forget_id(ticket);
-                    if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-                        outgoing.id_length = 0;
-                    }
                     self.end_list(ticket, Lost::Closed);
                 }
                 Stage::Failed(_) => {}

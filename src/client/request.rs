@@ -2,7 +2,7 @@
 
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
-use crate::json::{Decimal, Json, Writer};
+use crate::json::{Json, Rank, Writer};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
@@ -28,15 +28,14 @@ pub struct Outgoing {
     pub(crate) timeout: Millis,
     /// As a span until the clock runs for the first time, then the point after which no progress helps.
     pub(crate) maximum: Millis,
-    pub(crate) last_progress: Option<Decimal>,
+    pub(crate) last_progress: Rank,
     /// How many pages of a list have come, or how often the server has asked back.
     pub(crate) pages: u32,
     /// What goes into `_meta` when it is sent again, too: a level, and so many bytes at the start of the text.
     pub(crate) level: Option<Level>,
     pub(crate) meta_length: u16,
-    /// A request of the server's: what its answer depends on, and how much of the slot's text is its id.
+    /// A request of the server's: what its answer depends on.
     pub(crate) asked: Option<Context>,
-    pub(crate) id_length: u16,
 }
 
 /// Whether the time of a request runs: it starts at the first poll after it was sent.
@@ -86,17 +85,12 @@ impl Data for Outgoing {
         progress_resets: false,
         timeout: Millis::ZERO,
         maximum: Millis::ZERO,
-        last_progress: None,
+        last_progress: Rank::NONE,
         pages: 0,
         level: None,
         meta_length: 0,
         asked: None,
-        id_length: 0,
     };
-
-    fn id_length(&self) -> usize {
-        self.id_length.into()
-    }
 }
 
 impl Core<'_> {
@@ -190,7 +184,7 @@ impl Core<'_> {
         })?;
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
             (outgoing.sequence, outgoing.stage) = (self.sequence, Stage::Waiting);
-            outgoing.last_progress = None;
+            outgoing.last_progress = Rank::NONE;
             if outgoing.clock == Clock::Running {
                 outgoing.clock = Clock::Again;
             }

@@ -5,7 +5,7 @@
 
 use crate::fault::NotNow;
 use crate::inflight::Ticket;
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Json, Kind, Rank, Str, Writer};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::rpc::place;
@@ -255,7 +255,7 @@ impl Core<'_> {
             // Its id is used up: whatever still comes with it is for nobody.
             outgoing.sequence = u64::MAX;
             outgoing.stage = Stage::NeedsInput { questions: questions.count };
-            outgoing.last_progress = None;
+            outgoing.last_progress = Rank::NONE;
         }
         // Before the first poll after it was sent, the maximum is a span.
         let deadline = match outgoing.clock {

@@ -21,7 +21,7 @@ impl<'b> Client<'b> {
         tx: impl Into<Buffer<'b>>,
     ) -> Result<Client<'b>, Misuse> {
         let rx = rx.into();
-        let core = Core::new(info, tx.into(), rx.limit());
+        let core = Core::new(info, tx.into());
         let input = Input::new(rx, info.depth, ID_LIMIT);
         Client { input, core, plan: None, holds_line: false, grace_ends: None, ending: 0 }.checked()
     }

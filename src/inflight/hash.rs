@@ -3,20 +3,35 @@
 //! Published by J.-P. Aumasson and D. J. Bernstein with SipHash. Its point here: without the key, nobody can
 //! choose ids that all fall into one chain.
 
-pub(super) fn hash(seed: u64, bytes: impl Iterator<Item = u8>) -> u32 {
-    let (key0, key1) = (seed as u32, (seed >> 32) as u32);
-    let mut state = State([key0, key1, 0x6c79_6765 ^ key0, 0x7465_6462 ^ key1]);
-    let (mut word, mut length) = (0u32, 0u32);
-    for byte in bytes {
-        word |= u32::from(byte).wrapping_shl(length.wrapping_mul(8) & 31);
-        length = length.wrapping_add(1);
-        if length.is_multiple_of(4) {
-            state.absorb(word);
-            word = 0;
+/// A hash that takes byte after byte.
+pub(super) struct Hasher {
+    state: State,
+    word: u32,
+    length: u32,
+}
+
+impl Hasher {
+    pub(super) fn new(seed: u64) -> Hasher {
+        let (key0, key1) = (seed as u32, (seed >> 32) as u32);
+        let state = State([key0, key1, 0x6c79_6765 ^ key0, 0x7465_6462 ^ key1]);
+        Hasher { state, word: 0, length: 0 }
+    }
+
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.word |= u32::from(*byte).wrapping_shl(self.length.wrapping_mul(8) & 31);
+            self.length = self.length.wrapping_add(1);
+            if self.length.is_multiple_of(4) {
+                self.state.absorb(self.word);
+                self.word = 0;
+            }
         }
     }
-    state.absorb(word | length.wrapping_shl(24));
-    state.finish()
+
+    pub(super) fn finish(mut self) -> u32 {
+        self.state.absorb(self.word | self.length.wrapping_shl(24));
+        self.state.finish()
+    }
 }
 
 struct State([u32; 4]);

@@ -5,6 +5,9 @@ use crate::divide::divide;
 use core::cmp::Ordering;
 use core::fmt;
 
+mod rank;
+pub(crate) use rank::Rank;
+
 /// A decimal number: a mantissa of 63 bits and a sign, and a power of ten. `1.0` equals `1`, and `-0` is `0`.
 ///
 /// ```

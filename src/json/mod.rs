@@ -31,6 +31,7 @@ mod walk;
 pub(crate) mod write;
 
 pub use decimal::Decimal;
+pub(crate) use decimal::Rank;
 #[cfg(feature = "serde")]
 pub use encode::EncodeError;
 pub use path::{AccessError, At};
@@ -44,6 +45,7 @@ pub use text::{Chars, Str, TooShort};
 pub use to_string::to_string;
 #[cfg(feature = "serde")]
 pub use typed::{TypedError, decode_in_place};
+pub(crate) use view::magnitude;
 pub use view::{Elements, Json, Kind, Members};
 pub(crate) use walk::next_value;
 pub use write::{Mark, Writer};

@@ -15,7 +15,7 @@ pub use error::{ScanError, ScanErrorKind};
 use super::DEPTH_LIMIT;
 use super::walk::is_space;
 use number::Digits;
-use text::{Begun, Inside};
+use text::Inside;
 
 /// What may come next.
 #[derive(Clone, Copy, Debug)]
@@ -73,8 +73,11 @@ pub struct Scanner {
     shape: Shape,
     limit: u8,
     too_deep: bool,
-    /// What was begun inside a string, or of a word.
-    begun: Begun,
+    /// How many digits or bytes were seen of what was begun.
+    seen: u8,
+    /// What was begun inside a string: a code unit in hexadecimal digits, or the bytes of a UTF-8 sequence; or the bytes of a
+    /// word that are to come. The first byte is the lowest.
+    begun: u32,
     /// How many bytes of `name` are taken; `NO_NAME` if it can be none of ours.
     name_length: u8,
     /// The first bytes of a name at depth one, decoded.
@@ -87,15 +90,8 @@ pub struct Scanner {
     deep_at: usize,
     /// A bit per open container, the outermost first: set for an object.
     objects: [u8; 16],
-    /// Start and end of each [`Member`]'s value.
-    members: [Slot; 6],
-}
-
-/// Where a member stands: both `NOWHERE` if it was not seen, the end alone while it is open.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    start: usize,
-    end: usize,
+    /// Where each [`Member`]'s value stands: both `NOWHERE` if it was not seen, the end alone while it is open.
+    members: [Span; 6],
 }
 
 const NOWHERE: usize = usize::MAX;
@@ -114,14 +110,15 @@ impl Scanner {
             shape: Shape::Other,
             limit,
             too_deep: false,
-            begun: Begun::NOTHING,
+            seen: 0,
+            begun: 0,
             name_length: 0,
             name: [0; 7],
             depth: 0,
             position: 0,
             deep_at: 0,
             objects: [0; 16],
-            members: [Slot { start: NOWHERE, end: NOWHERE }; 6],
+            members: [Span { start: NOWHERE, end: NOWHERE }; 6],
         }
     }
 
@@ -186,6 +183,12 @@ impl Scanner {
         Ok(self.envelope())
     }
 
+    /// What [`finish`](Scanner::finish) has found wrong.
+    pub(crate) fn error(&self) -> ScanError {
+        let kind = if let State::Failed(kind) = self.state { kind } else { ScanErrorKind::Empty };
+        ScanError { kind, at: self.position }
+    }
+
     /// Where a member's value stands as far as it was seen, at any time, also after an error. A framer that throws a
     /// long text away piece by piece uses this to keep the id as it passes.
     #[must_use]
@@ -216,6 +219,42 @@ impl Scanner {
             result: seen(Member::Result),
             error: seen(Member::Error),
         }
+    }
+
+    /// The limit of nesting.
+    pub(crate) fn limit(&self) -> u8 {
+        self.limit
+    }
+
+    /// The text was given up where it is wrong: nothing is left of it that cannot be relied on then.
+    pub(crate) fn give_up(&mut self) {
+        let mut envelope = self.envelope();
+        envelope.cut(self.position);
+        if envelope.id.is_none()
+            && let Some(id) = self.members.get_mut(Member::Id as usize)
+        {
+            *id = Span { start: NOWHERE, end: NOWHERE };
+        }
+        self.state = State::Failed(ScanErrorKind::GivenUp);
+    }
+
+    /// As if it had scanned the text in which this was found.
+    pub(crate) fn adopt(&mut self, envelope: &Envelope) {
+        let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
+        for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
+            *slot = span.unwrap_or(Span { start: NOWHERE, end: NOWHERE });
+        }
+        (self.shape, self.state) = (shape, State::After);
+    }
+
+    /// Other places than those of the members, kept where these were until the next text. Who needs both would need twice
+    /// the memory.
+    pub(crate) fn set_places(&mut self, places: [Span; 6]) {
+        self.members = places;
+    }
+
+    pub(crate) fn places(&self) -> [Span; 6] {
+        self.members
     }
 
     /// Something is wrong at the start of `rest`. Nothing is left to be looked at.
@@ -282,7 +321,7 @@ impl Scanner {
         } else if let Some(member) = self.current
             && let Some(slot) = self.members.get_mut(member as usize)
         {
-            *slot = Slot { start: here, end: NOWHERE };
+            *slot = Span { start: here, end: NOWHERE };
         }
     }
 
@@ -374,19 +413,19 @@ impl Scanner {
 
     /// A word of which these bytes are to come.
     fn begin_literal(&mut self, bytes: [u8; 4]) -> State {
-        self.begun.bytes = u32::from_le_bytes(bytes);
+        self.begun = u32::from_le_bytes(bytes);
         State::Literal
     }
 
     /// The rest of a word.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn literal<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
-        let mut wanted = self.begun.bytes;
+        let mut wanted = self.begun;
         while wanted != 0 {
             rest = match rest {
                 [byte, tail @ ..] if *byte == wanted as u8 => tail,
                 [] => {
-                    self.begun.bytes = wanted;
+                    self.begun = wanted;
                     return rest;
                 }
                 _ => return self.fail(ScanErrorKind::Syntax, rest),

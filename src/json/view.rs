@@ -209,7 +209,7 @@ impl<'a> Json<'a> {
 }
 
 /// The value of decimal digits.
-pub(super) fn magnitude(digits: &[u8]) -> Option<u64> {
+pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }

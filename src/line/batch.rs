@@ -4,22 +4,14 @@
 //!
 //! Specification: 2025-03-26, *Base protocol*, *Batching*.
 
-use super::{Content, Input, Line};
-use crate::json::{Envelope, Shape, next_value};
-
-impl Content {
-    /// Whether it is a valid array: a batch.
-    pub(crate) fn is_array(&self) -> bool {
-        matches!(self, Content::Message(Envelope { shape: Shape::Array, .. }))
-    }
-}
+use super::{Found, Input, Kind};
+use crate::json::next_value;
 
 impl Input<'_> {
     /// Takes the line apart, which is an array: its first element is the line now. `false`: it has none, or is an
     /// element itself.
     pub(crate) fn open_batch(&mut self) -> bool {
-        let Some((_, length, bytes)) = self.line else { return false };
-        let is_element = !self.behind(length, bytes).iter().all(u8::is_ascii_whitespace);
+        let is_element = !self.behind().iter().all(u8::is_ascii_whitespace);
         let bracket = self.bytes().iter().position(|byte| *byte == b'[');
         match bracket.filter(|_| !is_element) {
             Some(at) => self.enter(at.saturating_add(1)),
@@ -29,9 +21,10 @@ impl Input<'_> {
 
     /// Lets the line go, or only the element that it is of a batch: then the next one is the line.
     pub(crate) fn release_element(&mut self) {
+        let length = self.scanned.saturating_sub(self.start);
         let next = match self.line {
-            Some((Line { content: Content::Message(_), .. }, length, bytes)) => {
-                let behind = self.behind(length, bytes);
+            Some(Kind::Message) => {
+                let behind = self.behind();
                 let comma = behind.iter().position(|byte| !byte.is_ascii_whitespace());
                 comma
                     .filter(|at| behind.get(*at) == Some(&b','))
@@ -45,16 +38,15 @@ impl Input<'_> {
     }
 
     /// What is to be released with the line, and is not of it: its end, or the rest of a batch.
-    fn behind(&self, length: usize, bytes: usize) -> &[u8] {
-        let from = self.start.saturating_add(length);
-        self.buffer.bytes().get(from..self.start.saturating_add(bytes)).unwrap_or_default()
+    fn behind(&self) -> &[u8] {
+        let to = self.start.saturating_add(self.whole);
+        self.buffer.bytes().get(self.scanned..to).unwrap_or_default()
     }
 
     /// The value behind the first `skipped` bytes of the line, if there is one, is the line now.
     fn enter(&mut self, skipped: usize) -> bool {
-        let Some((Line { stream, .. }, _, bytes)) = self.line else { return false };
         let from = self.start.saturating_add(skipped);
-        let rest = self.buffer.bytes().get(from..self.start.saturating_add(bytes)).unwrap_or_default();
+        let rest = self.buffer.bytes().get(from..self.start.saturating_add(self.whole)).unwrap_or_default();
         let Some((before, length)) = next_value(rest) else { return false };
         let skipped = skipped.saturating_add(before);
         let from = self.start.saturating_add(skipped);
@@ -62,9 +54,9 @@ impl Input<'_> {
         self.scanner.reset();
         self.scanner.feed(value);
         // It was valid as a part of the whole, so it is.
-        let content = self.finish();
+        let kind = self.finish();
         self.start = from;
-        self.line = Some((Line { content, stream }, length, bytes.saturating_sub(skipped)));
+        self.wait(Found { kind, length, whole: self.whole.saturating_sub(skipped) });
         true
     }
 }

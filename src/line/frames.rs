@@ -1,44 +1,50 @@
 //! Whole messages instead of lines. Who takes lines does not link it: it is reached through [`Framing`] alone.
 
-use super::{BYTE_ORDER_MARK, Capture, Content, Input, Line, keep_id};
+use super::{BYTE_ORDER_MARK, Found, Input, Kind, keep_id};
 use crate::buffer::copy;
 use crate::frame::StreamId;
-use crate::json::{Envelope, ScanErrorKind};
+use crate::json::{DEPTH_LIMIT, Envelope};
 
 /// What takes messages.
 pub(super) trait Framing: Sync {
     /// Takes a whole message, parsed before or not.
     fn take(&self, input: &mut Input<'_>, message: &[u8], envelope: Option<Envelope>, stream: StreamId);
-    /// The message that waits, as a line with its length and the number of bytes to release with it.
-    fn find(&self, input: &mut Input<'_>) -> Option<(Line, usize, usize)>;
+    /// The message that waits, as a line.
+    fn find(&self, input: &mut Input<'_>) -> Option<Found>;
 }
 
-pub(super) struct Frames;
+struct Frames;
+
+/// A thin reference to it takes one word.
+pub(super) static FRAMES: &dyn Framing = &Frames;
 
 impl Framing for Frames {
     fn take(&self, input: &mut Input<'_>, message: &[u8], envelope: Option<Envelope>, stream: StreamId) {
         let length = message.len();
-        input.frame = Some(stream);
+        input.stream = stream;
         if let Some(room) = input.buffer.room().ensure(length).and_then(|room| room.get_mut(..length)) {
             copy(room, message);
             input.end = length;
             // What others have parsed is scanned again if they know nothing of a lower limit of nesting.
-            let content = envelope.filter(|_| !input.rescans).map(Content::Message);
-            input.line = content.map(|content| (Line { content, stream }, length, length));
+            if let Some(envelope) = envelope.filter(|_| input.scanner.limit() >= DEPTH_LIMIT) {
+                input.scanner.adopt(&envelope);
+                input.wait(Found { kind: Kind::Message, length, whole: length });
+            }
             return;
         }
         let room = input.capture_room();
         let _ = input.buffer.room().ensure(room);
-        let mut capture = Capture { stream, ..Capture::default() };
         let kept = input.buffer.bytes_mut().get_mut(..room).unwrap_or_default();
-        keep_id(&mut input.scanner, &mut capture, message, kept);
-        input.discard = Some(capture);
+        (input.discards, input.scanned) = (true, 0);
+        keep_id(&mut input.scanner, &mut input.scanned, message, kept);
     }
 
-    fn find(&self, input: &mut Input<'_>) -> Option<(Line, usize, usize)> {
-        let stream = input.frame?;
-        if let Some(capture) = input.discard {
-            return Some(input.discarded(capture, 0));
+    fn find(&self, input: &mut Input<'_>) -> Option<Found> {
+        if !input.has_frame() {
+            return None;
+        }
+        if input.discards {
+            return Some(input.discarded());
         }
         let bytes = input.buffer.bytes().get(..input.end).unwrap_or_default();
         if bytes.starts_with(&BYTE_ORDER_MARK) {
@@ -46,13 +52,12 @@ impl Framing for Frames {
         }
         input.scanner.feed(bytes.get(input.start..).unwrap_or_default());
         let length = input.end.saturating_sub(input.start);
-        match input.finish() {
-            Content::Broken(error, _) if error.kind == ScanErrorKind::Empty => {
-                input.start = input.end;
-                input.begin();
-                None
-            }
-            content => Some((Line { content, stream }, length, length)),
+        let kind = input.finish();
+        if kind == Kind::Blank {
+            input.start = input.end;
+            input.begin();
+            return None;
         }
+        Some(Found { kind, length, whole: length })
     }
 }

@@ -7,24 +7,26 @@ use crate::json::{Span, decode_text_in_place};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc::{self, Class};
-use crate::server::Server;
+use crate::server::batch::Batches;
 use crate::server::change::Changes;
 use crate::server::dispatch::{self, Received};
-use crate::server::plan::Plan;
+use crate::server::plan::{Places, Plan};
+use crate::server::reply::Pending;
+use crate::server::{Ending, Server};
 use crate::time::Millis;
 
 impl Server<'_> {
     /// Answers what the host let go, and releases the line of the last event.
+    #[inline(never)]
     pub(super) fn finish_event(&mut self) {
-        if !mem::take(&mut self.handed_out) {
+        if !mem::take(&mut self.core.handed_out) {
             return;
         }
-        if mem::take(&mut self.core.owed)
-            && let Some(id) = self.core.owed_id
-        {
-            let stream = self.core.owed_stream;
+        if mem::take(&mut self.core.owed) {
+            let (id, stream) = (Places::of(self.input.places()).id, self.input.stream());
             let id = self.input.bytes().get(id.range()).unwrap_or_default();
-            self.core.write_fault(Some(id), stream, Fault::Unanswered, None);
+            let pending = Pending::of_line(id, stream, self.core.batches.in_line());
+            self.core.write_fault(&pending, Fault::Unanswered, None);
             self.core.fault = Some(Fault::Unanswered);
         }
         self.release();
@@ -32,15 +34,16 @@ impl Server<'_> {
 
     /// Lets the line go, unless it is a batch, which has more members.
     fn release(&mut self) {
-        if !self.core.batch.in_line() {
+        if !self.core.batches.in_line() {
             self.input.release();
         }
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    #[inline(never)]
     pub(super) fn advance(&mut self) -> bool {
         if let Some(fault) = self.core.fault.take() {
-            self.plan = Some(Plan::Fault(fault));
+            self.core.plan = Some(Plan::Fault(fault));
             return true;
         }
         if self.core.output.is_broken() {
@@ -54,9 +57,9 @@ impl Server<'_> {
         }
         self.core.write_queued();
         self.core.write_batch();
-        if self.core.wants_room && !self.core.batch.in_line() && self.core.has_room() {
+        if self.core.wants_room && !self.core.batches.in_line() && self.core.has_room() {
             self.core.wants_room = false;
-            self.plan = Some(Plan::Room);
+            self.core.plan = Some(Plan::Room);
             return true;
         }
         self.core.write_changes();
@@ -71,33 +74,37 @@ impl Server<'_> {
         self.core.life.step(Trigger::Lost);
         self.core.output.clear();
         self.core.forget_in_flight();
-        self.core.batch.clear();
+        self.core.batches = Batches::NONE;
         self.input.close();
     }
 
     /// Ends a request whose time is over.
     fn expire(&mut self) -> bool {
-        let over = self.grace_ends.is_some_and(|ends| ends <= self.core.now);
+        let over = match self.core.ending {
+            Ending::Grace => self.core.ends <= self.core.now,
+            ending => ending == Ending::Late,
+        };
         // Every request has a deadline. When the grace is over, all of them are due.
         let by = if over { Millis(u64::MAX) } else { self.core.now };
         let Some(ticket) = self.core.in_flight.due(by) else { return false };
-        let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage.is_ours());
+        let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage().is_ours());
         if let Some(asking) = self.core.asking.filter(|_| is_ours) {
-            self.plan = asking.due(&mut self.core, ticket);
+            asking.due(&mut self.core, ticket);
             return true;
         }
         self.core.expire(ticket);
-        self.plan = Some(Plan::Expired(ticket));
+        self.core.plan = Some(Plan::Expired(ticket));
         true
     }
 
     /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
+    #[inline(never)]
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
-        let bytes = self.input.bytes();
-        let in_line = self.core.batch.in_line();
+        let (bytes, envelope) = (self.input.bytes(), self.input.envelope());
+        let in_line = self.core.batches.in_line();
         let class = match line.content {
-            Content::Message(envelope) if !in_line => {
+            Content::Message if !in_line => {
                 let tolerant = self.core.info.tolerance.missing_jsonrpc;
                 Some(rpc::classify_with(&envelope, bytes, tolerant))
             }
@@ -106,18 +113,19 @@ impl Server<'_> {
         // What a cancellation would take back was said before it came: it is told first.
         let told_first =
             self.core.changed.any(Changes::NOTICES) && matches!(class, Some(Class::Notification { .. }));
-        let needs_room = told_first || dispatch::may_be_answered(&line.content, class.as_ref());
+        let needs_room = told_first || dispatch::may_be_answered(line.content, &envelope, class.as_ref());
         if needs_room && !self.core.has_room() {
             return false;
         }
+        let mut places = Places::NONE;
         let outcome = match class {
-            _ if in_line => self.core.next_member(bytes, line.stream),
+            _ if in_line => self.core.next_member(bytes, line.stream, &mut places),
             class => {
                 self.core.keep_alive.heard();
                 self.core.output.show();
                 let outcome = match class {
-                    Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream),
-                    None => dispatch::no_message(&mut self.core, bytes, line.content, line.stream),
+                    Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream, &mut places),
+                    None => dispatch::no_message(&mut self.core, bytes, line, &envelope),
                 };
                 let fault = match &outcome {
                     Received::Fault(fault) => Err(*fault),
@@ -127,38 +135,29 @@ impl Server<'_> {
                 outcome
             }
         };
-        self.settle(outcome);
+        self.settle(outcome, places);
         true
     }
 
-    fn settle(&mut self, outcome: Received) {
-        self.plan = match outcome {
-            Received::Host(mut plan) => {
-                if let Plan::Request { subject: text, .. } | Plan::Watched { uri: text, .. } = &mut plan {
-                    decode_subject(self.input.bytes_mut(), text);
-                }
-                if let Plan::Request { id, context, .. } = &plan {
-                    (self.core.owed_id, self.core.owed_stream) = (Some(*id), context.stream);
-                }
-                if !plan.holds_line() {
-                    self.release();
-                }
-                self.plan = Some(plan);
-                return;
-            }
-            Received::Fault(fault) => Some(Plan::Fault(fault)),
-            Received::Done | Received::Begun => None,
-            Received::Exit if self.core.batch.in_line() => {
-                // What the batch has asked is still answered.
-                self.input.end();
-                None
-            }
-            Received::Exit => {
-                self.input.close();
-                return;
-            }
-        };
+    fn settle(&mut self, outcome: Received, places: Places) {
+        match outcome {
+            Received::Host => return self.settle_plan(places),
+            Received::Fault(fault) => self.core.plan = Some(Plan::Fault(fault)),
+            Received::Done | Received::Begun => {}
+            // What the batch has asked is still answered.
+            Received::Exit if self.core.batches.in_line() => self.input.end(),
+            Received::Exit => return self.input.close(),
+        }
         self.release();
+    }
+
+    fn settle_plan(&mut self, mut places: Places) {
+        if self.core.plan.is_some_and(|plan| plan.holds_line()) {
+            decode_subject(self.input.bytes_mut(), &mut places.subject);
+            self.input.set_places(places.spans());
+        } else {
+            self.release();
+        }
     }
 
     /// Ends the connection when its input has, and nothing is left to do.
@@ -169,39 +168,41 @@ impl Server<'_> {
             // Whoever listens hears that this is the end.
             self.core.write_changes();
         }
-        let grace = self.core.info.limits.grace;
-        if self.core.life.state() == State::Draining {
-            // Nobody is asked any more, and what was asked ends.
-            if let Some(asking) = self.core.asking.filter(|_| self.grace_ends.is_none()) {
-                self.grace_ends = Some(self.core.now.plus(grace));
-                asking.end(&mut self.core, false);
-                return true;
+        let draining = self.core.life.state() == State::Draining;
+        if draining {
+            if !matches!(self.core.ending, Ending::Grace | Ending::Late) {
+                self.set_ending(Ending::Grace);
+                // Nobody is asked any more, and what was asked ends.
+                if let Some(asking) = self.core.asking {
+                    asking.end(&mut self.core, false);
+                    return true;
+                }
             }
-            let ends = *self.grace_ends.get_or_insert(self.core.now.plus(grace));
+            let grace = self.core.ending == Ending::Grace && self.core.now < self.core.ends;
             // After its `shutdown` a client may still say something, which must not be lost by chance.
-            let waits = self.core.awaits_exit && !ended && self.core.now < ends;
+            let waits = self.core.awaits_exit && !ended && grace;
             if !waits && self.core.in_flight.len() == 0 && self.core.output.is_empty() {
                 return self.core.life.step(Trigger::Drained);
             }
-            if self.core.now < ends {
-                self.lost_at = None;
+            if grace {
                 return false;
             }
         } else if !ended {
             return false;
         }
         // What is left is for the client to read, or waits for it to do so. It may take that long each time.
-        let taken = self.core.output.taken();
-        match self.lost_at {
-            Some((at, before)) if taken == before => {
-                if at <= self.core.now {
-                    self.lose();
-                    return true;
-                }
-            }
-            _ => self.lost_at = Some((self.core.now.plus(grace), taken)),
+        let ending = if draining { Ending::Late } else { Ending::Waits };
+        if self.core.output.has_moved() || self.core.ending != ending {
+            self.set_ending(ending);
+        } else if self.core.ends <= self.core.now {
+            self.lose();
+            return true;
         }
         false
+    }
+
+    fn set_ending(&mut self, ending: Ending) {
+        (self.core.ending, self.core.ends) = (ending, self.core.now.plus(self.core.info.limits.grace));
     }
 }
 

@@ -7,17 +7,16 @@
 
 use crate::fault::NotNow;
 use crate::frame::About;
-use crate::inflight::{Data, Ticket};
+use crate::inflight::Ticket;
 use crate::json::{Json, Writer};
 use crate::lifecycle::State;
 use crate::methods;
 use crate::outcome::{Outcome, RpcError};
-use crate::rpc;
 use crate::server::Server;
-use crate::server::asking::Asker;
+use crate::server::asking::ASKER;
 use crate::server::core::Session;
+use crate::server::incoming::{Incoming, Stage};
 use crate::server::plan::Answer;
-use crate::server::reply::{Incoming, Stage};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::input::{self, Input, To};
@@ -72,14 +71,12 @@ pub struct Answered<'a> {
 }
 
 impl<'a> Answered<'a> {
-    pub(crate) fn of(ticket: Ticket, answer: Answer, line: &'a [u8]) -> Answered<'a> {
+    pub(crate) fn of(ticket: Ticket, answer: Answer, value: Json<'a>) -> Answered<'a> {
         let outcome = match answer {
             // `null` is what some send for a result without members.
-            Answer::Result(span) if rpc::view(line, span).is_null() => Outcome::Result(Json::EMPTY_OBJECT),
-            Answer::Result(span) => Outcome::Result(rpc::view(line, span)),
-            Answer::Error(span) => {
-                Outcome::Error(RpcError { error: rpc::view(line, span), era: Some(Era::Handshake) })
-            }
+            Answer::Result if value.is_null() => Outcome::Result(Json::EMPTY_OBJECT),
+            Answer::Result => Outcome::Result(value),
+            Answer::Error => Outcome::Error(RpcError { error: value, era: Some(Era::Handshake) }),
             Answer::Lost(lost) => Outcome::Lost(lost),
         };
         Answered { ticket, outcome }
@@ -175,7 +172,7 @@ impl Server<'_> {
     /// # Errors
     /// [`NotNow::Gone`]: it has ended already, or is none of the server's own.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), NotNow> {
-        let open = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { .. });
+        let open = |incoming: &&Incoming| matches!(incoming.stage(), Stage::Asked { .. });
         self.core.in_flight.get(ticket).filter(open).ok_or(NotNow::Gone)?;
         self.core.withdraw(ticket, reason);
         // The room that there is may be promised to an answer.
@@ -221,17 +218,16 @@ impl Server<'_> {
         let about = match ask.during {
             None => About::REQUEST,
             Some(during) => {
-                let deferred = |incoming: &&Incoming| incoming.stage == Stage::Deferred;
+                let deferred = |incoming: &&Incoming| incoming.stage() == Stage::Deferred;
                 let during = self.core.in_flight.get(during).filter(deferred).ok_or(NotNow::Gone)?;
-                About::asked(during.context.stream)
+                About::asked(during.stream)
             }
         };
         self.take_room()?;
         let core = &mut self.core;
         let timeout = ask.timeout.unwrap_or(core.info.limits.asked);
         let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
-        let stage = Stage::Asked { timeout, running: false, progress: ask.progress };
-        let ticket = core.in_flight.take(Incoming { stage, ..Incoming::EMPTY }).ok_or(NotNow::Full)?;
+        let ticket = core.in_flight.take(Incoming::asked(timeout, ask.progress)).ok_or(NotNow::Full)?;
         let (id, room) = (core.id_of(ticket), core.output.reply_room());
         let written = core.output.write(about, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
@@ -252,7 +248,7 @@ impl Server<'_> {
             core.in_flight.release(ticket);
             return Err(NotNow::Unwritable);
         }
-        core.asking = Some(&Asker);
+        core.asking = Some(&ASKER);
         core.ours = core.ours.saturating_add(1);
         // Due at once: the next poll starts its clock.
         core.in_flight.set_deadline(ticket, Some(Millis::ZERO));

@@ -3,10 +3,11 @@
 //! It is reached through [`Asking`] alone, so that a server that asks nothing does not link it.
 
 use crate::client::Progress;
+use crate::divide::divide;
 use crate::fault::Fault;
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Kind, Str};
+use crate::json::{Decimal, Envelope, Json, Kind, Str, magnitude};
 use crate::line::Content;
 use crate::methods;
 use crate::outcome::Lost;
@@ -16,8 +17,8 @@ use crate::server::core::{Core, Session};
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::feature::place;
-use crate::server::plan::{Answer, Plan, Told};
-use crate::server::reply::{Incoming, Stage};
+use crate::server::incoming::{Incoming, Stage};
+use crate::server::plan::{Answer, Places, Plan, Told};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 
@@ -30,10 +31,17 @@ pub(crate) trait Asking: Sync {
         line: &[u8],
         id: Json<'_>,
         outcome: rpc::Outcome,
+        places: &mut Places,
     ) -> Option<Received>;
 
     /// A line that cannot be read has come. The end of a request, if the line was the answer to one.
-    fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Plan>;
+    fn unreadable(
+        &self,
+        core: &mut Core<'_>,
+        bytes: &[u8],
+        content: Content,
+        envelope: &Envelope,
+    ) -> Option<Received>;
 
     /// A notification has come. `None`: it is not about what was asked.
     fn notified(
@@ -42,13 +50,14 @@ pub(crate) trait Asking: Sync {
         line: &[u8],
         method: Str<'_>,
         params: Option<Json<'_>>,
+        places: &mut Places,
     ) -> Option<Received>;
 
     /// The event of a plan that one of these has made.
-    fn event<'a>(&self, told: Told, line: &'a [u8]) -> Event<'a>;
+    fn event<'a>(&self, told: Told, arguments: Json<'a>) -> Event<'a>;
 
     /// A request is due: its clock starts, or it ends.
-    fn due(&self, core: &mut Core<'_>, ticket: Ticket) -> Option<Plan>;
+    fn due(&self, core: &mut Core<'_>, ticket: Ticket);
 
     /// A request that nobody waits for is next in the queue, and there is room: tells the client.
     fn write_cancelled(&self, core: &mut Core<'_>, ticket: Ticket);
@@ -57,7 +66,10 @@ pub(crate) trait Asking: Sync {
     fn end(&self, core: &mut Core<'_>, deferred: bool);
 }
 
-pub(crate) struct Asker;
+struct Asker;
+
+/// A thin reference to it takes one word.
+pub(crate) static ASKER: &dyn Asking = &Asker;
 
 impl Asking for Asker {
     fn answered(
@@ -66,9 +78,10 @@ impl Asking for Asker {
         line: &[u8],
         id: Json<'_>,
         outcome: rpc::Outcome,
+        places: &mut Places,
     ) -> Option<Received> {
         let ticket = core.ticket_of(id)?;
-        match core.in_flight.get(ticket).map(|incoming| incoming.stage) {
+        match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
             Some(Stage::Asked { .. }) => {}
             Some(Stage::Deferred | Stage::Expired) => return None,
             Some(Stage::Withdrawn) => {
@@ -82,29 +95,40 @@ impl Asking for Asker {
         }
         let answer = match outcome {
             rpc::Outcome::Malformed => Answer::Lost(Lost::Invalid),
-            rpc::Outcome::Error(error) => Answer::Error(error),
-            rpc::Outcome::Result(result) => match rpc::view(line, result).kind() {
-                Kind::Object | Kind::Null => Answer::Result(result),
-                _ => Answer::Lost(Lost::Invalid),
-            },
+            rpc::Outcome::Error(error) => {
+                places.arguments = error;
+                Answer::Error
+            }
+            rpc::Outcome::Result(result) => {
+                places.arguments = result;
+                match rpc::view(line, result).kind() {
+                    Kind::Object | Kind::Null => Answer::Result,
+                    _ => Answer::Lost(Lost::Invalid),
+                }
+            }
         };
-        Some(Received::Host(core.finish(ticket, answer)))
+        Some(core.finish(ticket, answer))
     }
 
-    fn unreadable(&self, core: &mut Core<'_>, bytes: &[u8], content: &Content) -> Option<Plan> {
+    fn unreadable(
+        &self,
+        core: &mut Core<'_>,
+        bytes: &[u8],
+        content: Content,
+        envelope: &Envelope,
+    ) -> Option<Received> {
+        if !envelope.looks_like_response() {
+            return None;
+        }
         let (id, lost) = match content {
-            Content::TooLong { envelope, id_fits: true } if envelope.looks_like_response() => {
-                (bytes, Lost::TooLong)
-            }
-            Content::Broken(error, envelope)
-                if error.kind.leaves_members() && envelope.looks_like_response() =>
-            {
+            Content::TooLong { id_fits: true, .. } => (bytes, Lost::TooLong),
+            Content::Broken(error) if error.kind.leaves_members() => {
                 (bytes.get(envelope.id?.range())?, Lost::Invalid)
             }
             _ => return None,
         };
         let ticket = core.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
-        let awaited = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { .. });
+        let awaited = |incoming: &&Incoming| matches!(incoming.stage(), Stage::Asked { .. });
         core.in_flight.get(ticket).filter(awaited)?;
         Some(core.finish(ticket, Answer::Lost(lost)))
     }
@@ -115,43 +139,43 @@ impl Asking for Asker {
         line: &[u8],
         method: Str<'_>,
         params: Option<Json<'_>>,
+        places: &mut Places,
     ) -> Option<Received> {
         if method == methods::PROGRESS.name {
-            return Some(progressed(core, line, params));
+            return Some(progressed(core, line, params, places));
         }
         let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
         let changed = method == methods::ROOTS_LIST_CHANGED.name && core.session.is_some_and(has_roots);
-        changed.then_some(Received::Host(Plan::Told(Told::RootsChanged)))
+        changed.then(|| core.tell(Plan::Told(Told::RootsChanged)))
     }
 
-    fn event<'a>(&self, told: Told, line: &'a [u8]) -> Event<'a> {
+    fn event<'a>(&self, told: Told, arguments: Json<'a>) -> Event<'a> {
         match told {
             Told::RootsChanged => Event::RootsChanged,
-            Told::Progress { ticket, params } => {
-                Event::Progress(Progress { ticket, params: rpc::view(line, params) })
-            }
-            Told::Answered { ticket, answer } => Event::Answered(Answered::of(ticket, answer, line)),
+            Told::Progress(ticket) => Event::Progress(Progress { ticket, params: arguments }),
+            Told::Answered { ticket, answer } => Event::Answered(Answered::of(ticket, answer, arguments)),
         }
     }
 
-    fn due(&self, core: &mut Core<'_>, ticket: Ticket) -> Option<Plan> {
-        match core.in_flight.get(ticket)?.stage {
-            Stage::Asked { timeout, running: false, progress } => {
-                core.set_stage(ticket, Stage::Asked { timeout, running: true, progress });
-                let deadline = core.now.plus(Millis(timeout.into()));
-                core.in_flight.set_deadline(ticket, Some(deadline));
-                None
-            }
-            Stage::Asked { .. } => {
-                core.withdraw(ticket, "");
-                Some(Plan::Told(Told::Answered { ticket, answer: Answer::Lost(Lost::TimedOut) }))
-            }
-            _ => Some(core.finish(ticket, Answer::Lost(Lost::Closed))),
+    fn due(&self, core: &mut Core<'_>, ticket: Ticket) {
+        match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
+            Some(Stage::Asked { .. }) => match core.in_flight.get_mut(ticket).and_then(Incoming::begin) {
+                Some(timeout) => {
+                    let deadline = core.now.plus(Millis(timeout.into()));
+                    core.in_flight.set_deadline(ticket, Some(deadline));
+                }
+                None => {
+                    core.withdraw(ticket, "");
+                    core.tell(Plan::Told(Told::Answered { ticket, answer: Answer::Lost(Lost::TimedOut) }));
+                }
+            },
+            Some(_) => _ = core.finish(ticket, Answer::Lost(Lost::Closed)),
+            None => {}
         }
     }
 
     fn write_cancelled(&self, core: &mut Core<'_>, ticket: Ticket) {
-        if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage == Stage::Withdrawn) {
+        if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage() == Stage::Withdrawn) {
             let id = core.id_of(ticket);
             let reason = core::str::from_utf8(core.in_flight.text(ticket)).unwrap_or_default();
             let room = core.output.reply_room();
@@ -180,7 +204,7 @@ impl Asking for Asker {
         let mut from = 0;
         while let Some(ticket) = core.in_flight.first_from(from) {
             from = ticket.slot.saturating_add(1);
-            match core.in_flight.get(ticket).map(|incoming| incoming.stage) {
+            match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
                 Some(Stage::Asked { .. }) => {
                     core.set_stage(ticket, Stage::Lost);
                     core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
@@ -196,7 +220,7 @@ impl Asking for Asker {
     }
 }
 
-fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
+fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>, places: &mut Places) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
         return Received::Fault(Fault::InvalidParams);
     };
@@ -205,11 +229,12 @@ fn progressed(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rec
     let (Some(token), Some(_)) = (token, progress) else {
         return Received::Fault(Fault::InvalidParams);
     };
-    let wanted = |incoming: &&Incoming| matches!(incoming.stage, Stage::Asked { progress: true, .. });
+    let wanted = |incoming: &&Incoming| matches!(incoming.stage(), Stage::Asked { progress: true });
     let ticket = core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
     match ticket {
         Some(ticket) => {
-            Received::Host(Plan::Told(Told::Progress { ticket, params: place(line, params.bytes()) }))
+            places.arguments = place(line, params.bytes());
+            core.tell(Plan::Told(Told::Progress(ticket)))
         }
         None => Received::Fault(Fault::UnknownProgress),
     }
@@ -227,27 +252,26 @@ impl Core<'_> {
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
         let digits = match id.string() {
             // No id of ours begins like that, and it would be read as one.
-            Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?,
-            None => id.raw(),
+            Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?.as_bytes(),
+            None => id.bytes(),
         };
-        let place = digits.parse::<u64>().ok()?.checked_sub(1)?;
-        let limit = self.in_flight.limit() as u64;
-        let slot = u32::try_from(place.checked_rem(limit)?).ok()?;
-        let generation = u32::try_from(place.checked_div(limit)?).ok()?;
-        Some(Ticket { slot, generation })
+        let place = magnitude(digits)?.checked_sub(1)?;
+        let limit = u32::try_from(self.in_flight.limit()).ok()?;
+        let (generation, slot) = divide(place, limit);
+        Some(Ticket { slot, generation: generation.try_into().ok()? })
     }
 
     fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
         if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            incoming.stage = stage;
+            incoming.set_stage(stage);
         }
     }
 
     /// A request of ours has ended, and its slot is free.
-    fn finish(&mut self, ticket: Ticket, answer: Answer) -> Plan {
+    fn finish(&mut self, ticket: Ticket, answer: Answer) -> Received {
         self.ours = self.ours.saturating_sub(1);
         self.in_flight.release(ticket);
-        Plan::Told(Told::Answered { ticket, answer })
+        self.tell(Plan::Told(Told::Answered { ticket, answer }))
     }
 
     /// Nobody waits for the answer any more. The client is told when there is room, with the reason if the slot's text

@@ -6,6 +6,7 @@
 //! Specification: 2025-03-26, *Base protocol*, *Batching*; JSON-RPC 2.0, *Batch*.
 
 use crate::buffer::{Buffer, copy};
+use crate::divide::divide;
 use crate::fault::Fault;
 use crate::frame::{About, StreamId};
 use crate::json::{DEPTH_LIMIT, Elements, Envelope, Json, Kind, Scanner, Span};
@@ -14,70 +15,107 @@ use crate::rpc::{self, Class, Invalid};
 use crate::server::core::Core;
 use crate::server::dispatch::{self, Received};
 use crate::server::feature::place;
+use crate::server::plan::Places;
+use crate::server::reply::Pending;
 use crate::types::meta::RequestMeta;
 
-/// The answers to batches, and how far the present one is.
+/// The answers to batches. A server that takes none has these few words for them, and no more.
 pub(crate) struct Batch<'b> {
     /// Who deals with batches: nobody, if no room was lent. What is not lent is not linked.
-    pub(crate) batching: Option<&'static dyn Batching>,
-    /// First the answers to the batch that is open, then those to the one in the line.
+    pub(crate) batching: Option<&'static &'static dyn Batching>,
+    /// First the counts, then the answers to the batch that is open, then those to the one in the line.
     buffer: Buffer<'b>,
+}
+
+/// Which batches there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Batches(u8);
+
+impl Batches {
+    pub(crate) const NONE: Batches = Batches(0);
+    /// The line is a batch with members that were not dealt with.
+    const IN_LINE: Batches = Batches(1);
     /// The line of a batch is done, and answers of its deferred members are still to come, or to be written.
-    pub(crate) open: bool,
-    /// Where its answers end, and where they go.
-    open_end: usize,
-    stream: StreamId,
+    const OPEN: Batches = Batches(2);
+
+    pub(crate) fn in_line(self) -> bool {
+        self.0 & Batches::IN_LINE.0 != 0
+    }
+
+    pub(crate) fn open(self) -> bool {
+        self.0 & Batches::OPEN.0 != 0
+    }
+
+    fn set(&mut self, which: Batches, on: bool) {
+        self.0 = if on { self.0 | which.0 } else { self.0 & !which.0 };
+    }
+}
+
+/// How far the batches are: words at the front of the buffer.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    /// Where the answers to the open batch end, and where they go.
+    open_end: u32,
+    stream: u32,
     /// The batch in the line: where its answers end, and how many may still come.
-    end: usize,
+    end: u32,
     left: u32,
-    /// The most bytes that the next answer may have.
-    pub(crate) room: usize,
-    /// Where in the line the next member is looked for. 0: the line is no batch.
-    next: usize,
+    /// Where in the line the next member is looked for.
+    next: u32,
     /// How many members are deferred: of the open batch, or else of the one in the line.
-    pub(crate) deferred: u32,
+    deferred: u32,
+}
+
+/// How many bytes the counts take.
+const COUNTS: usize = 24;
+
+impl Counts {
+    /// Before the first batch.
+    const START: Counts =
+        Counts { open_end: COUNTS as u32, stream: 0, end: COUNTS as u32, left: 0, next: 0, deferred: 0 };
 }
 
 impl<'b> Batch<'b> {
     pub(crate) fn none() -> Batch<'b> {
-        Batch {
-            batching: None,
-            buffer: (&mut []).into(),
-            open: false,
-            open_end: 0,
-            stream: StreamId::NONE,
-            end: 0,
-            left: 0,
-            room: 0,
-            next: 0,
-            deferred: 0,
-        }
+        Batch { batching: None, buffer: (&mut []).into() }
     }
 
     pub(crate) fn new(buffer: Buffer<'b>) -> Batch<'b> {
-        Batch { batching: Some(&Members), buffer, ..Batch::none() }
+        Batch { batching: Some(&MEMBERS), buffer }
     }
 
-    pub(crate) fn clear(&mut self) {
-        (self.open, self.open_end, self.next, self.deferred) = (false, 0, 0, 0);
-    }
-
-    /// Whether the line is a batch with members that were not dealt with.
-    pub(crate) fn in_line(&self) -> bool {
-        self.next > 0
-    }
-
-    /// Whether the answers to the open batch are all there.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.open && self.deferred == 0 && !self.in_line()
-    }
-
-    /// Where the answers begin and end to which the next one is added, and how many are to come.
-    fn region(&self) -> (usize, usize, u32) {
-        match self.in_line() {
-            true => (self.open_end, self.end, self.left),
-            false => (0, self.open_end, self.deferred),
+    fn counts(&self) -> Counts {
+        let (words, _) = self.buffer.bytes().as_chunks::<4>();
+        match words.first_chunk::<6>() {
+            Some(words) => {
+                let [open_end, stream, end, left, next, deferred] = words.map(u32::from_le_bytes);
+                Counts { open_end, stream, end, left, next, deferred }
+            }
+            None => Counts::START,
         }
+    }
+
+    /// `false`: there is no room even for them.
+    fn set(&mut self, counts: Counts) -> bool {
+        let Counts { open_end, stream, end, left, next, deferred } = counts;
+        let mut room = self.buffer.room();
+        let Some(bytes) = room.ensure(COUNTS) else { return false };
+        let (words, _) = bytes.as_chunks_mut::<4>();
+        for (word, count) in words.iter_mut().zip([open_end, stream, end, left, next, deferred]) {
+            *word = count.to_le_bytes();
+        }
+        true
+    }
+}
+
+impl Counts {
+    /// Where the answers begin and end to which the next one is added, and how many are to come.
+    fn region(&self, in_line: bool) -> (usize, usize, usize) {
+        let (from, to, left) = match in_line {
+            true => (self.open_end, self.end, self.left),
+            false => (COUNTS as u32, self.open_end, self.deferred),
+        };
+        (from as usize, to as usize, left as usize)
     }
 }
 
@@ -86,9 +124,13 @@ pub(crate) trait Batching: Sync {
     /// A line is a batch.
     fn begin(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received;
     /// Deals with its next member, or with its end. There is room for an answer.
-    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received;
-    /// Sets the bound of the next answer.
-    fn limit(&self, core: &mut Core<'_>);
+    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId, places: &mut Places) -> Received;
+    /// The most bytes that the next answer may have.
+    fn room(&self, core: &Core<'_>) -> usize;
+    /// One more, or one less, member is deferred.
+    fn defer(&self, core: &mut Core<'_>, more: bool);
+    /// Whether the answers to the open batch are all there.
+    fn is_complete(&self, core: &Core<'_>) -> bool;
     /// Takes the answer that was just written, of so many bytes.
     fn collect(&self, core: &mut Core<'_>, length: usize);
     /// Writes the answers to the open batch, if they are all there and there is room.
@@ -96,6 +138,9 @@ pub(crate) trait Batching: Sync {
 }
 
 struct Members;
+
+/// A thin reference to it takes one word.
+static MEMBERS: &dyn Batching = &Members;
 
 /// What an array takes beside its answers, of which each has the byte of its newline for a comma: brackets and a newline
 /// of its own.
@@ -110,25 +155,29 @@ impl Batching for Members {
         if array.index(0).is_none() {
             return Received::Fault(core.refuse(None, stream, Fault::EmptyBatch));
         }
-        let limit = total(core).checked_div(core.small).unwrap_or(0);
-        if answers > limit {
+        let mut counts = if core.batches.open() { core.batch.counts() } else { Counts::START };
+        let (limit, _) = divide(total(core, counts) as u64, core.small() as u32);
+        let limit = limit as usize;
+        if answers > limit || !core.batch.set(counts) {
             return Received::Fault(too_large(core, stream, limit));
         }
         core.invalid_in_a_row = 0;
-        let batch = &mut core.batch;
-        (batch.end, batch.left) = (batch.open_end, answers as u32);
-        batch.next = place(line, array.bytes()).start.saturating_add(1);
+        (counts.end, counts.left) = (counts.open_end, answers as u32);
+        counts.next = place(line, array.bytes()).start.saturating_add(1) as u32;
+        core.batch.set(counts);
+        core.batches.set(Batches::IN_LINE, true);
         Received::Begun
     }
 
-    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received {
-        let rest = line.get(core.batch.next..).unwrap_or_default();
+    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId, places: &mut Places) -> Received {
+        let mut counts = core.batch.counts();
+        let rest = line.get(counts.next as usize..).unwrap_or_default();
         let Some(element) = Elements::behind(rest).next() else {
-            end(core, stream);
+            end(core, counts, stream);
             return Received::Done;
         };
-        core.batch.next = place(line, element.bytes()).end;
-        self.limit(core);
+        counts.next = place(line, element.bytes()).end as u32;
+        core.batch.set(counts);
         let class = member(line, element, core.info.tolerance.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
             let id = line.get(id.range());
@@ -141,21 +190,34 @@ impl Batching for Members {
                 return Received::Fault(core.refuse(id, stream, Fault::Batch));
             }
         }
-        dispatch::message(core, line, class, stream)
+        dispatch::message(core, line, class, stream, places)
     }
 
-    fn limit(&self, core: &mut Core<'_>) {
-        let (from, to, left) = core.batch.region();
+    fn room(&self, core: &Core<'_>) -> usize {
+        let (from, to, left) = core.batch.counts().region(core.batches.in_line());
         // Each of the others will have its shortest error.
-        let others = core.small.saturating_mul((left as usize).saturating_sub(1));
+        let others = core.small().saturating_mul(left.saturating_sub(1));
         let most = core.output.reply_room().saturating_sub(ARRAY);
         let most = most.min(core.batch.buffer.limit().saturating_sub(from));
-        core.batch.room = most.saturating_sub(to.saturating_sub(from)).saturating_sub(others);
+        most.saturating_sub(to.saturating_sub(from)).saturating_sub(others)
+    }
+
+    fn defer(&self, core: &mut Core<'_>, more: bool) {
+        let mut counts = core.batch.counts();
+        counts.deferred =
+            if more { counts.deferred.saturating_add(1) } else { counts.deferred.saturating_sub(1) };
+        core.batch.set(counts);
+    }
+
+    fn is_complete(&self, core: &Core<'_>) -> bool {
+        core.batches == Batches::OPEN && core.batch.counts().deferred == 0
     }
 
     fn collect(&self, core: &mut Core<'_>, length: usize) {
+        let in_line = core.batches.in_line();
         let Core { output, batch, .. } = core;
-        let (from, to, _) = batch.region();
+        let mut counts = batch.counts();
+        let (from, to, _) = counts.region(in_line);
         let answer = output.take_back(length);
         let comma = usize::from(to > from);
         let end = to.saturating_add(comma).saturating_add(answer.len());
@@ -164,29 +226,29 @@ impl Batching for Members {
                 copy(place, b",");
             }
             copy(place.get_mut(comma..).unwrap_or_default(), answer);
-            *(if batch.in_line() { &mut batch.end } else { &mut batch.open_end }) = end;
+            *(if in_line { &mut counts.end } else { &mut counts.open_end }) = end as u32;
         }
-        batch.left = batch.left.saturating_sub(1);
+        counts.left = counts.left.saturating_sub(1);
+        batch.set(counts);
     }
 
     fn write_open(&self, core: &mut Core<'_>) {
-        if core.batch.is_complete() && core.has_room() {
-            let (to, stream) = (core.batch.open_end, core.batch.stream);
-            (core.batch.open, core.batch.open_end) = (false, 0);
-            write(core, 0, to, stream);
+        if self.is_complete(core) && core.has_room() {
+            let Counts { open_end, stream, .. } = core.batch.counts();
+            core.batches = Batches::NONE;
+            write(core, COUNTS, open_end as usize, StreamId(stream));
         }
     }
 }
 
 /// The line is done.
-fn end(core: &mut Core<'_>, stream: StreamId) {
-    let batch = &mut core.batch;
-    batch.next = 0;
-    if !batch.open && batch.deferred > 0 {
-        (batch.open, batch.open_end, batch.stream) = (true, batch.end, stream);
+fn end(core: &mut Core<'_>, counts: Counts, stream: StreamId) {
+    core.batches.set(Batches::IN_LINE, false);
+    if !core.batches.open() && counts.deferred > 0 {
+        core.batches.set(Batches::OPEN, true);
+        core.batch.set(Counts { open_end: counts.end, stream: stream.0, ..counts });
     } else {
-        let (from, to) = (batch.open_end, batch.end);
-        write(core, from, to, stream);
+        write(core, counts.open_end as usize, counts.end as usize, stream);
     }
 }
 
@@ -197,13 +259,14 @@ fn too_large(core: &mut Core<'_>, stream: StreamId, limit: usize) -> Fault {
     }
     core.invalid_in_a_row = core.invalid_in_a_row.saturating_add(1);
     let fault = Fault::BatchTooLarge { limit };
-    core.write_fault(None, stream, fault, Some(&("at most ", limit, " requests")));
+    let pending = Pending::of_line(b"", stream, false);
+    core.write_fault(&pending, fault, Some(&("at most ", limit, " requests")));
     fault
 }
 
 /// How many bytes the answers to the batch in the line may have in all.
-fn total(core: &Core<'_>) -> usize {
-    let own = core.batch.buffer.limit().saturating_sub(core.batch.open_end);
+fn total(core: &Core<'_>, counts: Counts) -> usize {
+    let own = core.batch.buffer.limit().saturating_sub(counts.open_end as usize);
     core.output.reply_room().saturating_sub(ARRAY).min(own)
 }
 
@@ -219,7 +282,7 @@ fn write(core: &mut Core<'_>, from: usize, to: usize, stream: StreamId) {
             out.end_array();
         });
     }
-    if from == 0 {
+    if from == COUNTS {
         batch.buffer.settle(to);
     }
 }

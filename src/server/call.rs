@@ -45,6 +45,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// They are not what `T` wants: hand the error to [`invalid`](Call::invalid).
     #[cfg(feature = "serde")]
+    #[inline(never)]
     pub fn arguments<T: serde::Deserialize<'a>>(&mut self) -> Result<T, crate::json::TypedError> {
         crate::json::decode_in_place(core::mem::take(&mut self.arguments))
     }

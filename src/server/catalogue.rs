@@ -60,7 +60,7 @@ pub(crate) const fn same(left: &str, right: &str) -> bool {
 
 /// A constant function that tells which entry has the key of an earlier one.
 macro_rules! duplicate_of {
-    ($name:ident, $entry:ident, $($key:ident).+) => {
+    ($name:ident, $entry:ident, $($key:tt)+) => {
         /// The first entry that has the key of an earlier one.
         const fn $name(entries: &[$entry<'_>]) -> Option<usize> {
             let (mut rest, mut index) = (entries, 0usize);
@@ -71,7 +71,7 @@ macro_rules! duplicate_of {
                 while let [before, tail @ ..] = earlier
                     && other < index
                 {
-                    if $crate::server::catalogue::same(before.$($key).+, entry.$($key).+) {
+                    if $crate::server::catalogue::same(before.$($key)+, entry.$($key)+) {
                         return Some(index);
                     }
                     earlier = tail;

@@ -21,6 +21,14 @@ impl Changes {
 
     pub(crate) const TO_FEATURES: Changes = Changes(64 | 128);
 
+    pub(crate) fn of_bits(bits: u8) -> Changes {
+        Changes(bits)
+    }
+
+    pub(crate) fn bits(self) -> u8 {
+        self.0
+    }
+
     pub(crate) fn any(self, of: Changes) -> bool {
         self.0 & of.0 != 0
     }
@@ -49,6 +57,7 @@ impl Change<'_> {
 impl Core<'_> {
     /// Notes what has changed, as far as a feature declared that it can.
     pub(crate) fn set_changed(&mut self, change: Change<'_>) {
+        self.tells_changes();
         let info = self.info;
         for feature in info.features {
             if feature.change_notice().is_some_and(|(kind, _)| kind == change) {
@@ -58,9 +67,20 @@ impl Core<'_> {
         }
     }
 
-    /// Tells what has changed, as far as there is room: an open session by notifications that belong to nothing, and
-    /// whoever else a feature knows of.
+    /// There is something to tell, or will be.
+    pub(crate) fn tells_changes(&mut self) {
+        self.telling = Some(|core| core.tell_all());
+    }
+
+    /// Tells what has changed, as far as there is room.
     pub(crate) fn write_changes(&mut self) {
+        if let Some(tell) = self.telling {
+            tell(self);
+        }
+    }
+
+    /// An open session hears it by notifications that belong to nothing, and others from the feature that knows of them.
+    fn tell_all(&mut self) {
         let info = self.info;
         if self.session_hears() {
             for feature in info.features {

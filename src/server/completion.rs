@@ -8,7 +8,7 @@ use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, find};
 use crate::server::core::Shape;
 use crate::server::event::{Event, Parts};
-use crate::server::feature::{Feature, Handled, Measure, Request, Sealed};
+use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
 use crate::server::reply::{Reply, Source};
@@ -43,7 +43,7 @@ impl Sealed for Completion {
         &[methods::COMPLETION_COMPLETE]
     }
 
-    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Received {
         let Some(reference) = request.params.and_then(Reference::of) else {
             let what = "`ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
             return request.refuse(Fault::InvalidParams, &what);
@@ -79,13 +79,13 @@ impl Sealed for Completion {
 
     fn check(&self, _: Revision, _: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         // What it writes by itself has at least room for no values.
-        measure(&mut |out| write_completion(out, Some(u64::MAX), &mut |_| false));
+        measure(Shape::Result, &mut |out| write_completion(out, Some(u64::MAX), &mut |_| false));
         Ok(())
     }
 }
 
 /// Refuses to complete for what does not exist.
-fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Handled {
+fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Received {
     match reference {
         Reference::Prompt(name) => request.refuse(Fault::UnknownPrompt, &name),
         Reference::Resource(uri) => {
@@ -95,15 +95,14 @@ fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Ha
 }
 
 /// Answers with those values that begin with what was typed.
-fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Handled {
+fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Received {
     let begins = |value: &&&str| {
         let mut value = value.chars();
         typed.chars().all(|typed| value.next() == Some(typed))
     };
-    let source = Source::of_line(request.id());
     let total = values.iter().filter(begins).count() as u64;
     let mut fitting = values.iter().filter(begins);
-    let written = request.core.respond(&source, request.context, Shape::Result, &mut |out| {
+    request.result(&mut |out| {
         write_completion(out, Some(total), &mut |out| match fitting.next() {
             Some(value) => {
                 out.string(value);
@@ -111,9 +110,7 @@ fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Han
             }
             None => false,
         });
-        true
-    });
-    written.map_or_else(Handled::Refused, |()| Handled::Answered)
+    })
 }
 
 /// What an argument belongs to.
@@ -164,7 +161,7 @@ pub struct Complete<'a> {
 impl<'a> Complete<'a> {
     fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Event<'e> {
         let params = Json::trusted(parts.arguments);
-        if let (Source::Line { meta, .. }, Some(found)) = (&mut reply.source, params.get("_meta"))
+        if let (Source::Line { meta, .. }, Some(found)) = (&mut reply.pending.source, params.get("_meta"))
             && found.kind() == Kind::Object
         {
             *meta = found.bytes();
@@ -219,7 +216,7 @@ impl Reply<'_> {
     /// Answers [a request for values](Complete) with values, the best first: as many as fit into one answer, and no
     /// more than 100. If there are more, the client is told so, and how many in all, if `total` says that.
     pub fn values<V: Text>(self, total: Option<u64>, values: impl IntoIterator<Item = V>) {
-        let fits = self.context.kind == RequestKind::Complete;
+        let fits = self.pending.context.kind == RequestKind::Complete;
         let mut values = values.into_iter();
         self.result(fits, Shape::Result, &mut |out| {
             write_completion(out, total, &mut |out| match values.next() {

@@ -5,20 +5,22 @@ use crate::buffer::Buffer;
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Span, Text, Writer};
+use crate::json::{Decimal, Json, Rank, Text, Writer};
 use crate::keepalive::KeepAlive;
-use crate::lifecycle::Lifecycle;
+use crate::lifecycle::{Lifecycle, role};
 use crate::output::{Output, Overflow};
+use crate::server::Ending;
 use crate::server::asking::Asking;
-use crate::server::batch::{Batch, Batching};
+use crate::server::batch::{Batch, Batches, Batching};
 use crate::server::change::Changes;
 use crate::server::dispatch::Received;
-use crate::server::feature::Change;
+use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::pings::Pinging;
-use crate::server::reply::{Answering, Context, Incoming, Source, Stage};
+use crate::server::plan::{Places, Plan};
+use crate::server::reply::{Context, Pending, Source};
 use crate::server::watch::Watches;
-use crate::server::write::{COMPLETE, INPUT_REQUIRED, write_error, write_fault, write_log, write_result};
+use crate::server::write::{END, begin_error, begin_result, write_fault, write_log};
 use crate::time::Millis;
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::level::Level;
@@ -43,6 +45,8 @@ pub(crate) enum Shape {
     List,
     /// What the client has to send the request with, again (`2026-07-28`).
     InputRequired,
+    /// The answer to `server/discover`, which may be kept, and always says who the server is.
+    Discovery,
     Error,
 }
 
@@ -50,27 +54,29 @@ pub(crate) struct Core<'b> {
     pub(crate) info: &'b ServerInfo<'b>,
     pub(crate) output: Output<'b>,
     pub(crate) in_flight: InFlight<'b, Incoming>,
-    pub(crate) life: Lifecycle,
+    pub(crate) life: Lifecycle<role::Server>,
     pub(crate) session: Option<Session>,
     pub(crate) now: Millis,
-    pub(crate) id_limit: usize,
-    /// The longest line, for error messages.
-    pub(crate) line_limit: usize,
-    /// How many bytes the small error takes that must always fit.
-    pub(crate) small: usize,
     /// Where the output must end at the latest while a request is dealt with.
     pub(crate) budget: usize,
     /// A request was handed out and has not been answered.
     pub(crate) owed: bool,
-    /// Where in the line its id stands, and which stream it came from.
-    pub(crate) owed_id: Option<Span>,
-    pub(crate) owed_stream: StreamId,
+    /// What `event` will hand out.
+    pub(crate) plan: Option<Plan>,
     /// What went wrong while the host answered; reported at the next poll.
     pub(crate) fault: Option<Fault>,
     /// What has changed and was not told yet.
     pub(crate) changed: Changes,
+    /// What tells of it, once there was something: a server in which nothing changes does not link it.
+    pub(crate) telling: Option<fn(&mut Core<'_>)>,
     pub(crate) watches: Watches<'b>,
     pub(crate) batch: Batch<'b>,
+    pub(crate) batches: Batches,
+    pub(crate) ending: Ending,
+    /// When that is over.
+    pub(crate) ends: Millis,
+    /// The event was handed out with the line that it is about, which may go at the next poll.
+    pub(crate) handed_out: bool,
     /// The host was told that there is no room, and waits to hear that there is.
     pub(crate) wants_room: bool,
     /// How many messages in a row were none.
@@ -81,33 +87,34 @@ pub(crate) struct Core<'b> {
     pub(crate) awaits_exit: bool,
     pub(crate) keep_alive: KeepAlive,
     /// Who asks whether the client is there, if anybody does.
-    pub(crate) pinging: Option<&'static dyn Pinging>,
+    pub(crate) pinging: Option<&'static &'static dyn Pinging>,
     /// What deals with requests of our own, once there was one.
-    pub(crate) asking: Option<&'static dyn Asking>,
+    pub(crate) asking: Option<&'static &'static dyn Asking>,
     /// How many requests in flight are our own.
-    pub(crate) ours: u32,
+    pub(crate) ours: u16,
 }
 
 impl<'b> Core<'b> {
-    pub(crate) fn new(info: &'b ServerInfo<'b>, tx: Buffer<'b>, id_limit: usize) -> Core<'b> {
+    pub(crate) fn new(info: &'b ServerInfo<'b>, tx: Buffer<'b>) -> Core<'b> {
         Core {
             info,
             output: Output::new(tx),
             in_flight: InFlight::none(),
-            life: Lifecycle::SERVER,
+            life: Lifecycle::START,
             session: None,
             now: Millis::ZERO,
-            id_limit,
-            line_limit: 0,
-            small: 0,
             budget: 0,
             owed: false,
-            owed_id: None,
-            owed_stream: StreamId::NONE,
+            plan: None,
             fault: None,
             changed: Changes::NONE,
+            telling: None,
             watches: Watches::new((&mut []).into()),
             batch: Batch::none(),
+            batches: Batches::NONE,
+            ending: Ending::NotYet,
+            ends: Millis::ZERO,
+            handed_out: false,
             wants_room: false,
             invalid_in_a_row: 0,
             restarted: false,
@@ -122,18 +129,25 @@ impl<'b> Core<'b> {
     pub(crate) fn reset(&mut self) {
         self.output.reset();
         self.in_flight.clear();
-        self.life = Lifecycle::SERVER;
+        self.life = Lifecycle::START;
         self.session = None;
         self.watches.clear();
-        self.batch.clear();
+        self.batches = Batches::NONE;
         (self.owed, self.fault, self.changed, self.wants_room) = (false, None, Changes::NONE, false);
         (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
-        (self.asking, self.ours) = (None, 0);
+        (self.handed_out, self.ending) = (false, Ending::NotYet);
+        (self.plan, self.asking, self.ours) = (None, None, 0);
         self.keep_alive.reset();
     }
 }
 
 impl Core<'_> {
+    /// The host hears of this next.
+    pub(crate) fn tell(&mut self, plan: Plan) -> Received {
+        self.plan = Some(plan);
+        Received::Host
+    }
+
     /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
     pub(crate) fn has_room(&mut self) -> bool {
         let has = self.output.has_room();
@@ -143,35 +157,45 @@ impl Core<'_> {
         has
     }
 
+    /// The longest id of a request: longer ones cannot be kept in a slot, if there are slots.
+    pub(crate) fn id_limit(&self) -> usize {
+        let (limit, slots) = (self.info.limits.id, &self.in_flight);
+        if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
+    }
+
     pub(crate) fn room(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }
 
     /// Who deals with batches in this session.
-    pub(crate) fn batching(&self) -> Option<&'static dyn Batching> {
+    pub(crate) fn batching(&self) -> Option<&'static &'static dyn Batching> {
         let batching = self.batch.batching?;
         let takes = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
         takes.then_some(batching)
     }
 
-    /// The answer to a member of a batch, if it was one, waits for those of the others. It was written when so many
-    /// bytes had been.
+    /// The answer to a member of a batch, if it was one, waits for those of the others. It begins at `before`.
     pub(crate) fn collect(&mut self, batched: bool, before: usize) {
         if batched && let Some(batching) = self.batch.batching {
-            batching.collect(self, self.output.written().wrapping_sub(before));
+            batching.collect(self, self.output.end().saturating_sub(before));
         }
     }
 
-    /// Leaves room for the answers of the other members of a batch.
-    pub(crate) fn limit_to_batch(&mut self, batched: bool) {
+    /// Whether the answers to the open batch are all there.
+    pub(crate) fn batch_is_complete(&self) -> bool {
+        self.batch.batching.is_some_and(|batching| batching.is_complete(self))
+    }
+
+    /// One more, or one less, member of a batch is deferred, if it is one.
+    fn count_deferred(&mut self, batched: bool, more: bool) {
         if batched && let Some(batching) = self.batch.batching {
-            batching.limit(self);
+            batching.defer(self, more);
         }
     }
 
     /// Deals with the next member of the line.
-    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId) -> Received {
-        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream))
+    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, places: &mut Places) -> Received {
+        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream, places))
     }
 
     /// Writes the answers to the open batch, if they are all there.
@@ -183,117 +207,79 @@ impl Core<'_> {
 
     /// A request is in flight no more.
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
-        if self.in_flight.get(ticket).is_some_and(|incoming| incoming.context.batched) {
-            self.batch.deferred = self.batch.deferred.wrapping_sub(1);
-        }
+        let batched = self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched());
+        self.count_deferred(batched, false);
         self.in_flight.release(ticket);
     }
 
     /// How many bytes an answer may have.
     fn answer_room(&self, batched: bool) -> usize {
         let room = self.room();
-        if batched { room.min(self.batch.room) } else { room }
+        // What the answers of the other members leave.
+        match self.batch.batching {
+            Some(batching) if batched => room.min(batching.room(self)),
+            _ => room,
+        }
     }
 
     /// What is said of an answer that does not fit.
-    fn too_large(&self, context: Context) -> Fault {
-        let limit = if context.batched { self.answer_room(true) } else { self.output.reply_room() };
+    fn too_large(&self, batched: bool) -> Fault {
+        let limit = if batched { self.answer_room(true) } else { self.output.reply_room() };
         Fault::ReplyTooLarge { limit }
     }
 
     /// Answers a request; an answer that does not fit, or is not valid, becomes a small error.
     pub(crate) fn respond(
         &mut self,
-        source: &Source<'_>,
-        context: Context,
+        pending: &Pending<'_>,
         shape: Shape,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), Fault> {
-        let info = self.info;
-        let mut valid = true;
-        let sent = self.send_answer(source, context, &mut |out, id| {
-            let revision = context.revision;
-            let kind = if shape == Shape::InputRequired { INPUT_REQUIRED } else { COMPLETE };
-            match shape {
-                Shape::Error => write_error(out, Some(id), &mut |out| valid = body(out)),
-                _ => write_result(kind, out, id, info, revision, info.identify, &mut |out| {
-                    if shape == Shape::List {
-                        info.write_cache(revision, out);
-                    }
-                    valid = body(out);
-                }),
-            }
-            if !valid {
-                out.fail();
-            }
-        });
-        let fault = match sent {
-            Ok(()) => return Ok(()),
-            Err(Overflow) if valid => self.too_large(context),
-            Err(Overflow) => Fault::InvalidReply,
-        };
-        self.send_fault(source, context, fault);
+        let Context { revision, stream, batched, .. } = pending.context;
+        let (room, before) = (self.answer_room(batched), self.output.message_start());
+        let id = pending.source.id(&self.in_flight);
+        let mut out = self.output.begin(room);
+        match shape {
+            Shape::Error => begin_error(&mut out, id),
+            _ => begin_result(&mut out, id, self.info, revision, shape),
+        }
+        let valid = body(&mut out);
+        out.token(END);
+        let written = out.finish().ok().filter(|_| valid);
+        if self.output.end_message(About::response(stream), written).is_ok() {
+            self.collect(batched, before);
+            return Ok(());
+        }
+        let fault = if valid { self.too_large(batched) } else { Fault::InvalidReply };
+        self.write_fault(pending, fault, None);
         Err(fault)
-    }
-
-    /// Answers with a result that names the server, whether or not all results do.
-    pub(crate) fn respond_identified(
-        &mut self,
-        source: &Source<'_>,
-        context: Context,
-        body: &mut dyn FnMut(&mut Writer<'_>),
-    ) -> Result<(), Fault> {
-        let info = self.info;
-        let sent = self.send_answer(source, context, &mut |out, id| {
-            write_result(COMPLETE, out, id, info, context.revision, true, body);
-        });
-        sent.map_err(|Overflow| self.too_large(context))
-    }
-
-    /// Answers a request with the error of a fault.
-    pub(crate) fn send_fault(&mut self, source: &Source<'_>, context: Context, fault: Fault) {
-        let _ = self.send_answer(source, context, &mut |out, id| {
-            write_error(out, Some(id), &mut |out| write_fault(out, fault));
-        });
     }
 
     /// Answers with the error of a fault. `new` has proved that it fits, except for the detail, which is left out if
     /// it does not. Without an id it is left to the revision how that is said.
-    pub(crate) fn write_fault(
-        &mut self,
-        id: Option<&[u8]>,
-        stream: StreamId,
-        fault: Fault,
-        detail: Option<&dyn Text>,
-    ) {
-        let Some(code) = fault.code() else { return };
-        let id = id.or(self.null_id());
-        let batched = self.batch.in_line();
-        let (room, before) = (self.answer_room(batched), self.output.written());
+    pub(crate) fn write_fault(&mut self, pending: &Pending<'_>, fault: Fault, detail: Option<&dyn Text>) {
+        let Context { stream, batched, .. } = pending.context;
+        let (room, before) = (self.answer_room(batched), self.output.message_start());
+        let no_id = self.no_id();
         for detail in [detail, None] {
-            let sent = self.output.write(About::response(stream), room, &mut |out| {
-                write_error(out, id, &mut |out| {
-                    out.key("code");
-                    out.integer(code.into());
-                    out.key("message");
-                    match detail {
-                        Some(detail) => out.display(&(fault.message(), ": ", detail)),
-                        None => out.display(&fault.message()),
-                    }
-                });
-            });
-            if sent.is_ok() {
+            let id = pending.source.id(&self.in_flight);
+            let mut out = self.output.begin(room);
+            begin_error(&mut out, if id.is_empty() { no_id } else { id });
+            write_fault(&mut out, fault, detail);
+            out.token(END);
+            let written = out.finish().ok();
+            if self.output.end_message(About::response(stream), written).is_ok() {
                 return self.collect(batched, before);
             }
         }
     }
 
     /// How an error says that it has no id: `null` up to `2025-06-18` and before any revision is known, nothing after.
-    fn null_id(&self) -> Option<&'static [u8]> {
+    fn no_id(&self) -> &'static [u8] {
         let known = self.session.map(|session| session.revision);
         let only_stateless = self.info.revisions.and(Revisions::HANDSHAKE).is_empty();
         let omitted = known.map_or(only_stateless, |revision| revision >= Revision::V2025_11_25);
-        (!omitted).then_some(b"null")
+        if omitted { b"" } else { b"null" }
     }
 
     /// Forgets the session and what it had in flight: a new client has begun.
@@ -302,7 +288,7 @@ impl Core<'_> {
         self.forget_in_flight();
         self.changed = Changes::NONE;
         self.watches.clear();
-        self.batch.clear();
+        self.batches = Batches::NONE;
         self.keep_alive.reset();
         self.restarted = true;
     }
@@ -326,7 +312,7 @@ impl Core<'_> {
     }
 
     /// The id of a request and the token of its progress, wherever they stand, and what was reported last.
-    fn progress_of(&self, source: &Source<'_>) -> Result<Option<Decimal>, NotNow> {
+    fn progress_of(&self, source: &Source<'_>) -> Result<Rank, NotNow> {
         match source {
             Source::Line { meta, last, .. } => {
                 let token = meta::progress_token(Json::trusted(meta)).is_some();
@@ -334,100 +320,89 @@ impl Core<'_> {
             }
             Source::Slot(ticket) => match self.in_flight.get(*ticket) {
                 None => Err(NotNow::Gone),
-                Some(_) if token_of(&self.in_flight, *ticket).is_empty() => Err(NotNow::NotWanted),
-                Some(incoming) => Ok(incoming.last_progress),
+                Some(_) if self.in_flight.behind_id(*ticket).is_empty() => Err(NotNow::NotWanted),
+                Some(incoming) => Ok(incoming.last),
             },
         }
     }
 
     /// The request is answered: it is no longer in flight.
-    fn close(&mut self, source: &Source<'_>, outcome: Result<(), Fault>) {
+    fn close(&mut self, source: &Source<'_>) {
         match source {
             Source::Line { .. } => self.owed = false,
             Source::Slot(ticket) => self.end_in_flight(*ticket),
         }
-        if let Err(fault) = outcome {
-            self.fault = Some(fault);
-        }
-    }
-
-    /// Runs `write` with the id of a request, wherever it stands.
-    fn send_answer(
-        &mut self,
-        source: &Source<'_>,
-        context: Context,
-        body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
-    ) -> Result<(), Overflow> {
-        let (room, before) = (self.answer_room(context.batched), self.output.written());
-        let about = About::response(context.stream);
-        let id = match source {
-            Source::Line { id, .. } => id,
-            Source::Slot(ticket) => self.in_flight.id(*ticket),
-        };
-        self.output.write(about, room, &mut |out| body(out, id))?;
-        self.collect(context.batched, before);
-        Ok(())
     }
 }
 
-impl Answering for Core<'_> {
-    fn answer(
+/// What is done with tokens.
+impl Core<'_> {
+    pub(crate) fn answer(
         &mut self,
-        source: &Source<'_>,
-        context: Context,
+        pending: &Pending<'_>,
         shape: Shape,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
-        let outcome = self.respond(source, context, shape, body);
-        self.close(source, outcome);
+        if let Err(fault) = self.respond(pending, shape, body) {
+            self.fault = Some(fault);
+        }
+        self.close(&pending.source);
     }
 
-    fn refuse_fault(&mut self, source: &Source<'_>, context: Context, fault: Fault) {
-        self.send_fault(source, context, fault);
-        self.close(source, Ok(()));
+    pub(crate) fn refuse_with(&mut self, pending: &Pending<'_>, fault: Fault) {
+        self.write_fault(pending, fault, None);
+        self.close(&pending.source);
     }
 
-    fn progress(
+    pub(crate) fn progress(
         &mut self,
-        source: &mut Source<'_>,
-        context: Context,
+        pending: &mut Pending<'_>,
         progress: Decimal,
-        body: &mut dyn FnMut(&mut Writer<'_>),
+        total: Option<Decimal>,
+        message: &str,
     ) -> Result<(), NotNow> {
-        if self.progress_of(source)?.is_some_and(|last| progress <= last) {
+        let Pending { source, context } = pending;
+        let rank = progress.rank();
+        if rank <= self.progress_of(source)? {
             return Err(NotNow::NotWanted);
         }
-        let room = self.room().saturating_sub(self.small);
+        let room = self.room().saturating_sub(self.small());
         let about = About::related(context.stream);
         let token = match source {
             Source::Line { meta, .. } => {
                 meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes())
             }
-            Source::Slot(ticket) => token_of(&self.in_flight, *ticket),
+            Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
         };
-        let written = self.output.write(about, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
-            out.json_bytes(token);
-            out.key("progress");
-            out.decimal(progress);
-            body(out);
-            out.token("}}");
-        });
-        written.map_err(|Overflow| NotNow::Unwritable)?;
+        let mut out = self.output.begin(room);
+        out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
+        out.json_bytes(token);
+        out.key("progress");
+        out.decimal(progress);
+        if let Some(total) = total {
+            out.key("total");
+            out.decimal(total);
+        }
+        if context.revision >= Revision::V2025_03_26 && !message.is_empty() {
+            out.field_string("message", message);
+        }
+        out.token(END);
+        let written = out.finish().ok();
+        self.output.end_message(about, written).map_err(|Overflow| NotNow::Unwritable)?;
         match source {
-            Source::Line { last, .. } => *last = Some(progress),
+            Source::Line { last, .. } => *last = rank,
             Source::Slot(ticket) => {
                 if let Some(incoming) = self.in_flight.get_mut(*ticket) {
-                    incoming.last_progress = Some(progress);
+                    incoming.last = rank;
                 }
             }
         }
         Ok(())
     }
 
-    fn log(
+    pub(crate) fn log(
         &mut self,
-        context: Context,
+        context: &Context,
         level: Level,
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
@@ -442,53 +417,28 @@ impl Answering for Core<'_> {
         if !wanted {
             return Err(NotNow::NotWanted);
         }
-        let room = self.room().saturating_sub(self.small);
+        let room = self.room().saturating_sub(self.small());
         self.output
             .write(About::related(context.stream), room, &mut |out| write_log(out, level, logger, data))
             .map_err(|Overflow| NotNow::Unwritable)
     }
 
-    fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket> {
-        let Source::Line { id, meta, last } = source else { return None };
+    pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
+        let Pending { source: Source::Line { id, meta, last }, context } = *pending else { return None };
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
             if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
-        let id_length = u16::try_from(id.len()).ok()?;
-        let ticket = self.in_flight.take(Incoming {
-            id_length,
-            context,
-            last_progress: *last,
-            stage: Stage::Deferred,
-        })?;
+        let ticket = self.in_flight.take(Incoming::deferred(context, last))?;
         // At most one batch stays open.
-        let waits = context.batched && self.batch.open;
-        if waits || !self.in_flight.set_text(ticket, [id, token]) {
+        let waits = context.batched && self.batches.open();
+        if waits || !self.in_flight.set_id(ticket, id, token) {
             self.in_flight.release(ticket);
             return None;
         }
-        self.in_flight.link_id(ticket);
         let time = time.unwrap_or(self.info.limits.deferred);
         self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
-        self.batch.deferred = self.batch.deferred.wrapping_add(context.batched.into());
+        self.count_deferred(context.batched, true);
         self.owed = false;
         Some(ticket)
     }
-
-    fn changed(&mut self, change: Change<'_>) {
-        self.set_changed(change);
-    }
-
-    fn report(&mut self, fault: Fault) {
-        self.fault = Some(fault);
-    }
-
-    fn in_flight_limit(&self) -> usize {
-        self.in_flight.limit()
-    }
-}
-
-/// The progress token of a deferred request; empty if there is none.
-fn token_of<'t>(in_flight: &'t InFlight<'_, Incoming>, ticket: Ticket) -> &'t [u8] {
-    let id = in_flight.id(ticket).len();
-    in_flight.text(ticket).get(id..).unwrap_or_default()
 }

@@ -1,59 +1,47 @@
 //! Which request goes where: the two eras, told apart message by message, and the checks before a method runs.
 
 use crate::fault::Fault;
-use crate::frame::{About, StreamId};
+use crate::frame::StreamId;
 use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
-use crate::line::Content;
+use crate::line::{Content, Line};
 use crate::methods::{self, Method};
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
-use crate::server::feature::{Feature, Handled, Request, place};
+use crate::server::feature::{Feature, Request, place};
 use crate::server::handshake;
-use crate::server::plan::{Plan, RequestKind};
-use crate::server::reply::{Context, Stage};
+use crate::server::incoming::Stage;
+use crate::server::plan::{Places, Plan};
+use crate::server::reply::{Context, Pending, Source};
 use crate::server::tolerance;
-use crate::server::write::{write_error, write_fault};
-use crate::types::capabilities::ClientCapabilities;
 use crate::types::meta::RequestMeta;
 use crate::version::{Revision, Revisions};
 
-/// What became of a line.
+/// What became of a line, or of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Dealt with, nothing to tell.
+    /// Dealt with, nothing to tell. A request was answered with a result.
     Done,
-    /// Refused or dropped.
+    /// Refused or dropped. A request was answered with an error.
     Fault(Fault),
-    /// The host hears of it.
-    Host(Plan),
+    /// The host hears of it: of `Core::plan`.
+    Host,
     /// The client wants no more: its input has ended.
     Exit,
     /// A batch, whose members come next.
     Begun,
 }
 
-impl From<Handled> for Received {
-    fn from(handled: Handled) -> Received {
-        match handled {
-            Handled::Answered => Received::Done,
-            Handled::Refused(fault) => Received::Fault(fault),
-            Handled::Host(plan) => Received::Host(plan),
-        }
-    }
-}
-
 /// Whether a line needs room for an answer: requests, and what may have been meant as one.
-pub(crate) fn may_be_answered(content: &Content, class: Option<&Class>) -> bool {
+pub(crate) fn may_be_answered(content: Content, envelope: &Envelope, class: Option<&Class>) -> bool {
     match (class, content) {
         (Some(Class::Request { .. }), _) => true,
         (Some(Class::Invalid { answerable, .. }), _) => *answerable,
         (Some(_), _) | (None, Content::Truncated) => false,
-        (None, Content::Broken(_, envelope)) => !envelope.looks_like_response(),
-        (None, Content::TooLong { envelope, .. }) => {
-            !envelope.looks_like_response() && !is_notification(envelope)
-        }
-        (None, Content::Message(_)) => true,
+        (None, Content::Broken(_)) => !envelope.looks_like_response(),
+        (None, Content::TooLong { .. }) => !envelope.looks_like_response() && !is_notification(envelope),
+        (None, Content::Message) => true,
     }
 }
 
@@ -63,23 +51,34 @@ fn is_notification(envelope: &Envelope) -> bool {
 }
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
-pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Received {
-    let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit;
+#[inline(never)]
+pub(crate) fn message(
+    core: &mut Core<'_>,
+    line: &[u8],
+    class: Class,
+    stream: StreamId,
+    places: &mut Places,
+) -> Received {
+    let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit();
     match class {
         // It gets an error without an id, too: it must not be a way around the limit of those.
         Class::Request { id, .. } if too_long(id) => {
-            let fault = Fault::IdTooLong { limit: core.id_limit };
+            let fault = Fault::IdTooLong { limit: core.id_limit() };
             return Received::Fault(core.refuse(None, stream, fault));
         }
         Class::Invalid { .. } => {}
         _ => core.invalid_in_a_row = 0,
     }
     match class {
-        Class::Request { id, method, params } => request(core, line, id, method, params, stream),
-        Class::Notification { method, params } => notification(core, line, method, params),
-        Class::Response { id, outcome } => response(core, line, id, outcome),
+        Class::Request { id, method, params } => {
+            places.id = id;
+            request(core, line, method, params, stream, places)
+        }
+        Class::Notification { method, params } => notification(core, line, method, params, places),
+        Class::Response { id, outcome } => response(core, line, id, outcome, places),
         Class::ErrorWithoutId { error } => {
-            let code = rpc::view(line, error).get("code").and_then(Json::integer).unwrap_or(0);
+            let code = rpc::view(line, error).get("code").and_then(Json::integer);
+            let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
             Received::Fault(Fault::ErrorWithoutId { code })
         }
         Class::Invalid { why: Invalid::Batch, .. } if let Some(batching) = core.batching() => {
@@ -103,35 +102,38 @@ impl Core<'_> {
     /// Answers something that is no request: by its id, if it has one that fits; else without one, as long as not
     /// too many such came in a row.
     pub(crate) fn refuse(&mut self, id: Option<&[u8]>, stream: StreamId, fault: Fault) -> Fault {
-        let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit);
+        let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit());
         // In a batch they all share one line.
-        if id.is_none() && !self.batch.in_line() {
+        if id.is_none() && !self.batches.in_line() {
             if self.invalid_in_a_row >= self.info.limits.invalid_in_a_row {
                 return Fault::Muted;
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
+        let pending = Pending::of_line(id.unwrap_or_default(), stream, self.batches.in_line());
         match &fault {
-            Fault::NotJson(error) => self.write_fault(id, stream, fault, Some(error)),
-            _ => self.write_fault(id, stream, fault, None),
+            Fault::NotJson(error) => self.write_fault(&pending, fault, Some(error)),
+            _ => self.write_fault(&pending, fault, None),
         }
         fault
     }
 }
 
 /// Deals with a line that is no valid JSON text, or was thrown away.
-pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, stream: StreamId) -> Received {
-    if let Some(plan) = core.asking.and_then(|asking| asking.unreadable(core, bytes, &content)) {
-        return Received::Host(plan);
+#[inline(never)]
+pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope: &Envelope) -> Received {
+    let Line { content, stream, .. } = line;
+    if let Some(ended) = core.asking.and_then(|asking| asking.unreadable(core, bytes, content, envelope)) {
+        return ended;
     }
     Received::Fault(match content {
-        Content::Message(_) | Content::Truncated => Fault::Truncated,
-        Content::Broken(error, envelope) => {
+        Content::Message | Content::Truncated => Fault::Truncated,
+        Content::Broken(error) => {
             let fault = match error.kind {
                 ScanErrorKind::TooDeep => Fault::TooDeep { limit: core.info.limits.depth.min(DEPTH_LIMIT) },
                 _ => Fault::NotJson(error),
             };
-            let class = error.kind.leaves_members().then(|| rpc::classify(&envelope, bytes));
+            let class = error.kind.leaves_members().then(|| rpc::classify(envelope, bytes));
             let id = match class {
                 Some(Class::Request { id, .. } | Class::Invalid { id: Some(id), answerable: true, .. }) => {
                     Some(id)
@@ -143,9 +145,9 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
             };
             core.refuse(id.and_then(|id| bytes.get(id.range())), stream, fault)
         }
-        Content::TooLong { envelope, id_fits } => {
-            let fault = Fault::LineTooLong { limit: core.line_limit };
-            if envelope.looks_like_response() || is_notification(&envelope) {
+        Content::TooLong { id_fits, limit } => {
+            let fault = Fault::LineTooLong { limit };
+            if envelope.looks_like_response() || is_notification(envelope) {
                 return Received::Fault(fault);
             }
             let id = Some(bytes).filter(|id| id_fits && rpc::is_id(Json::trusted(id)));
@@ -154,13 +156,14 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], content: Content, st
     })
 }
 
+#[inline(never)]
 fn request(
     core: &mut Core<'_>,
     line: &[u8],
-    id: Span,
     method: Span,
     params: Option<Span>,
     stream: StreamId,
+    places: &mut Places,
 ) -> Received {
     let params = params.map(|params| rpc::view(line, params));
     let well_formed = params.is_none_or(|params| params.kind() == Kind::Object);
@@ -168,32 +171,26 @@ fn request(
         .filter(|_| well_formed)
         .and_then(|params| params.get("_meta"))
         .filter(|meta| meta.kind() == Kind::Object);
-    let context = Context {
-        revision: Revision::V2024_11_05,
-        kind: RequestKind::Machine,
-        capabilities: ClientCapabilities::NONE,
-        level: None,
-        stream,
-        batched: core.batch.in_line(),
-    };
+    let pending =
+        Pending::of_line(line.get(places.id.range()).unwrap_or_default(), stream, core.batches.in_line());
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
-    let mut request = Request { core, line, id, params, meta, context };
+    let mut request = Request { core, line, places, params, meta, pending };
     let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
     let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
     let may_restart =
         about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
     if !may_restart && request.is_duplicate() {
-        return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id").into();
+        return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id");
     }
     if request.core.life.state() == State::Draining {
-        return request.refuse(Fault::ShuttingDown, &"reconnect").into();
+        return request.refuse(Fault::ShuttingDown, &"reconnect");
     }
     if !well_formed {
-        return request.refuse(Fault::InvalidParams, &"`params` must be an object").into();
+        return request.refuse(Fault::InvalidParams, &"`params` must be an object");
     }
     match about {
-        Some(about) => stateless(&mut request, method, about).into(),
-        None => handshake_era(&mut request, method).into(),
+        Some(about) => stateless(&mut request, method, about),
+        None => handshake_era(&mut request, method),
     }
 }
 
@@ -201,7 +198,8 @@ fn request(
 const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
 
 /// A request that says in its `_meta` what it needs.
-fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Handled {
+#[inline(never)]
+fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Received {
     let (Some(version), Some(capabilities)) = (about.version, about.capabilities) else {
         return request.refuse(Fault::InvalidParams, &NEEDED);
     };
@@ -209,14 +207,14 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
     let Some(revision) = about.revision().filter(|revision| offer.contains(*revision)) else {
         return handshake::unsupported(request, version, offer);
     };
-    request.context = Context { revision, capabilities, ..request.context };
+    request.pending.context = Context { revision, capabilities, ..request.pending.context };
     let called = feature_method(request, method);
     if called.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(Fault::UnknownMethod, &method);
     }
     // Whether the method exists is said first: the specification gives the order.
     match about.level.transpose() {
-        Ok(level) => request.context.level = level,
+        Ok(level) => request.pending.context.level = level,
         Err(()) => return request.refuse(Fault::InvalidParams, &"unknown log level in `_meta`"),
     }
     match called {
@@ -226,17 +224,18 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
 }
 
 /// A request of the era with a handshake.
-fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
+#[inline(never)]
+fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     if method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
     let session = request.core.session;
     let revisions = request.core.info.revisions;
     if let Some(session) = session {
-        request.context.revision = session.revision;
-        request.context.capabilities = session.capabilities;
+        request.pending.context.revision = session.revision;
+        request.pending.context.capabilities = session.capabilities;
     } else if let Some(revision) = revisions.and(Revisions::HANDSHAKE).latest() {
-        request.context.revision = revision;
+        request.pending.context.revision = revision;
     } else {
         return needs_meta(request);
     }
@@ -269,7 +268,7 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Handled {
 }
 
 /// A request that belongs to no era: it names no revision, and there is no session.
-fn needs_meta(request: &mut Request<'_, '_>) -> Handled {
+fn needs_meta(request: &mut Request<'_, '_>) -> Received {
     let how = if request.core.info.revisions.and(Revisions::HANDSHAKE).is_empty() {
         ""
     } else {
@@ -280,7 +279,8 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Handled {
 
 /// The feature that has this method in the revision of the request.
 fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
-    let called = |method: &Method| name == method.name && method.by_client.contains(request.context.revision);
+    let called =
+        |method: &Method| name == method.name && method.by_client.contains(request.pending.context.revision);
     request
         .core
         .info
@@ -289,11 +289,18 @@ fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b d
         .find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
 }
 
-fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
+#[inline(never)]
+fn notification(
+    core: &mut Core<'_>,
+    line: &[u8],
+    method: Span,
+    params: Option<Span>,
+    places: &mut Places,
+) -> Received {
     let Some(method) = rpc::view(line, method).string() else { return Received::Done };
     let params = params.map(|params| rpc::view(line, params));
     if method == methods::CANCELLED.name {
-        return cancelled(core, line, params);
+        return cancelled(core, line, params, places);
     }
     if method == methods::INITIALIZED.name {
         if !core.life.step(Trigger::Initialized) {
@@ -302,9 +309,9 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
         if let Some(session) = &mut core.session {
             session.complete = true;
         }
-        return Received::Host(Plan::Ready);
+        return core.tell(Plan::Ready);
     }
-    if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params)) {
+    if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params, places)) {
         return told;
     }
     if method == methods::PROGRESS.name {
@@ -316,7 +323,7 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
     Received::Fault(Fault::UnknownNotification)
 }
 
-fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
+fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>, places: &mut Places) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
         return Received::Fault(Fault::InvalidParams);
     };
@@ -325,11 +332,11 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Rece
     let Some(ticket) = core.in_flight.find(id) else { return Received::Fault(Fault::UnknownCancel) };
     core.end_in_flight(ticket);
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
-    let reason = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
-    Received::Host(Plan::Cancelled { ticket, reason })
+    places.arguments = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
+    core.tell(Plan::Cancelled(ticket))
 }
 
-fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
+fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome, places: &mut Places) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
     let id = rpc::view(line, id);
     if !malformed && core.pinging.is_some_and(|pinging| pinging.answered(core, id)) {
@@ -337,7 +344,7 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
     }
     let fault = if malformed { Fault::MalformedResponse } else { Fault::UnknownResponse };
     match core.asking {
-        Some(asking) => asking.answered(core, line, id, outcome).unwrap_or(Received::Fault(fault)),
+        Some(asking) => asking.answered(core, line, id, outcome, places).unwrap_or(Received::Fault(fault)),
         None => Received::Fault(fault),
     }
 }
@@ -350,28 +357,23 @@ impl Core<'_> {
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
         if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            (incoming.id_length, incoming.stage) = (0, Stage::Expired);
+            incoming.set_stage(Stage::Expired);
         }
     }
 
     /// Answers the requests whose time is over, and cancels our own that nobody waits for, as far as there is room.
     pub(crate) fn write_queued(&mut self) {
         // In the middle of a batch there is no place for the error of a member of another.
-        while !self.batch.in_line()
+        while !self.batches.in_line()
             && let Some(ticket) = self.in_flight.first_queued()
             && self.has_room()
         {
-            let stage = self.in_flight.get(ticket).map(|incoming| incoming.stage);
+            let stage = self.in_flight.get(ticket).map(|incoming| incoming.stage());
             if let Some(asking) = self.asking.filter(|_| stage.is_some_and(Stage::is_ours)) {
                 asking.write_cancelled(self, ticket);
             } else if let Some(incoming) = self.in_flight.get(ticket) {
-                let Context { stream, batched, .. } = incoming.context;
-                let (room, before) = (self.room(), self.output.written());
-                let id = self.in_flight.text(ticket);
-                let _ = self.output.write(About::response(stream), room, &mut |out| {
-                    write_error(out, Some(id), &mut |out| write_fault(out, Fault::TookTooLong));
-                });
-                self.collect(batched, before);
+                let pending = Pending { source: Source::Slot(ticket), context: incoming.context() };
+                self.write_fault(&pending, Fault::TookTooLong, None);
             }
             self.in_flight.unqueue_first();
             self.end_in_flight(ticket);

@@ -5,7 +5,7 @@ use core::mem;
 use crate::client::Progress;
 use crate::fault::Fault;
 use crate::inflight::Ticket;
-use crate::json::{Span, Str};
+use crate::json::{Rank, Span, Str};
 use crate::rpc;
 use crate::server::Server;
 use crate::server::ask::Answered;
@@ -14,9 +14,9 @@ use crate::server::completion::Complete;
 use crate::server::get::GetPrompt;
 use crate::server::list::{ListPrompts, ListResources, ListTemplates, ListTools};
 use crate::server::listen::Listening;
-use crate::server::plan::Plan;
+use crate::server::plan::{Places, Plan};
 use crate::server::read::ReadResource;
-use crate::server::reply::{Reply, Source};
+use crate::server::reply::{Pending, Reply, Source};
 use crate::server::round::Returned;
 
 /// What happened. It borrows the machine until the next poll.
@@ -77,14 +77,16 @@ pub enum Event<'a> {
 
 impl Server<'_> {
     /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
+    #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
         // The plan is the new client. The host hears of the end of the old one first.
         if mem::take(&mut self.core.restarted) {
             return Some(Event::Restarted);
         }
-        let plan = self.plan.take()?;
-        self.handed_out = plan.holds_line();
+        let plan = self.core.plan.take()?;
+        self.core.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
+        let (places, stream) = (Places::of(input.places()), input.stream());
         let line = input.bytes_mut();
         Some(match plan {
             Plan::Fault(fault) => Event::Fault(fault),
@@ -92,32 +94,35 @@ impl Server<'_> {
             Plan::Silent => Event::Silent,
             Plan::Ready => Event::Ready,
             Plan::Expired(ticket) => Event::Expired(ticket),
-            Plan::Told(told) => core.asking?.event(told, line),
-            Plan::Cancelled { ticket, reason } => {
-                let reason = (reason != Span::EMPTY).then(|| rpc::view(line, reason).string()).flatten();
-                Event::Cancelled { ticket, reason }
+            Plan::Told(told) => core.asking?.event(told, rpc::view(line, places.arguments)),
+            Plan::Cancelled(ticket) => {
+                let reason = Some(places.arguments).filter(|reason| *reason != Span::EMPTY);
+                Event::Cancelled {
+                    ticket,
+                    reason: reason.and_then(|reason| rpc::view(line, reason).string()),
+                }
             }
-            Plan::Listening { ticket } => {
+            Plan::Listening(ticket) => {
                 Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
             }
-            Plan::Watched { uri, on } => {
-                let uri = text_at(line, uri);
+            Plan::Watched { on } => {
+                let uri = text(line.get(places.subject.range()).unwrap_or_default());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
             }
-            Plan::Connected { revision, info, capabilities } => Event::Connected(Connected {
+            Plan::Connected(revision) => Event::Connected(Connected {
                 revision,
-                info: rpc::view(line, info),
-                capabilities: rpc::view(line, capabilities),
+                info: rpc::view(line, places.arguments),
+                capabilities: rpc::view(line, places.meta),
             }),
-            Plan::Request { id, subject, arguments, meta, responses, state, context, event } => {
+            Plan::Request { kept, event } => {
+                let context = kept.context(stream);
                 core.owed = true;
-                let parts = [id, subject, arguments, meta, responses, state].map(Span::range);
-                let [id, subject, arguments, meta, responses, state] =
-                    line.get_disjoint_mut(parts).unwrap_or_default();
-                let name = ::core::str::from_utf8(subject).unwrap_or_default();
-                let source = Source::Line { id, meta, last: None };
-                let (info, returned) = (core.info, Returned { responses, state });
-                let reply = Reply { machine: core, info, source, context };
+                let Places { id, subject, arguments, meta, responses, state } = places;
+                let (arguments, others) = Others::around(line, arguments);
+                let source = Source::Line { id: others.at(id), meta: others.at(meta), last: Rank::NONE };
+                let returned = Returned { responses: others.at(responses), state: others.at(state) };
+                let (info, name) = (core.info, text(others.at(subject)));
+                let reply = Reply { machine: core, info, pending: Pending { source, context } };
                 event(Parts { subject: name, arguments, returned }, reply)
             }
         })
@@ -128,8 +133,35 @@ impl Server<'_> {
 pub(crate) type MakeEvent = for<'a> fn(Parts<'a>, Reply<'a>) -> Event<'a>;
 
 /// A text that was decoded where it stands.
-fn text_at(line: &[u8], place: Span) -> &str {
-    line.get(place.range()).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
+fn text(bytes: &[u8]) -> &str {
+    core::str::from_utf8(bytes).unwrap_or_default()
+}
+
+/// What stands in a line beside one part of it, which is decoded in place.
+struct Others<'a> {
+    before: &'a [u8],
+    behind: &'a [u8],
+    /// Where the latter begins.
+    end: usize,
+}
+
+impl<'a> Others<'a> {
+    /// The part, and what stands around it.
+    fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Others<'a>) {
+        let end = part.end.min(line.len());
+        let (before, behind) = line.split_at_mut_checked(end).unwrap_or_default();
+        let (before, part) = before.split_at_mut_checked(part.start).unwrap_or_default();
+        (part, Others { before, behind, end })
+    }
+
+    fn at(&self, place: Span) -> &'a [u8] {
+        let place = place.range();
+        let part = match place.start.checked_sub(self.end) {
+            Some(start) => self.behind.get(start..place.end.wrapping_sub(self.end)),
+            None => self.before.get(place),
+        };
+        part.unwrap_or_default()
+    }
 }
 
 /// The parts of a request that a host sees.

@@ -6,10 +6,12 @@ use crate::methods::Method;
 pub(crate) use crate::rpc::place;
 use crate::server::catalogue::{Catalogue, Found};
 use crate::server::core::{Core, Shape};
+pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
+use crate::server::incoming::Kept;
 use crate::server::info::ServerInfo;
-use crate::server::plan::{Plan, RequestKind};
-use crate::server::reply::{Context, Source};
+use crate::server::plan::{Places, Plan, RequestKind};
+use crate::server::reply::{Context, Pending, Source};
 use crate::version::Revision;
 
 /// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools),
@@ -32,8 +34,8 @@ pub(crate) trait Sealed {
     }
 
     /// Deals with a request for the method at this place among them.
-    fn handle(&self, _method: usize, _: &mut Request<'_, '_>) -> Handled {
-        Handled::Answered
+    fn handle(&self, _method: usize, _: &mut Request<'_, '_>) -> Received {
+        Received::Done
     }
 
     /// An entry of one of its catalogues: the first whose key `is` accepts.
@@ -73,7 +75,7 @@ pub(crate) trait Sealed {
 }
 
 /// Takes the members of a result, and finds out how long the whole answer would be.
-pub(crate) type Measure<'m> = &'m mut dyn FnMut(&mut dyn FnMut(&mut Writer<'_>));
+pub(crate) type Measure<'m> = &'m mut dyn FnMut(Shape, &mut dyn FnMut(&mut Writer<'_>));
 
 /// What the host can say has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,29 +91,22 @@ pub enum Change<'a> {
     Resource(&'a str),
 }
 
-/// What became of a request.
-pub(crate) enum Handled {
-    /// It was answered with a result.
-    Answered,
-    /// It was answered with an error.
-    Refused(Fault),
-    /// The host has to answer it.
-    Host(Plan),
-}
-
 /// A request that the machine looks at: its parts, and the way to answer it.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) core: &'r mut Core<'b>,
     pub(crate) line: &'r [u8],
-    pub(crate) id: Span,
+    pub(crate) places: &'r mut Places,
     pub(crate) params: Option<Json<'r>>,
     pub(crate) meta: Option<Json<'r>>,
-    pub(crate) context: Context,
+    pub(crate) pending: Pending<'r>,
 }
 
 impl<'r> Request<'r, '_> {
     pub(crate) fn id(&self) -> &'r [u8] {
-        self.line.get(self.id.range()).unwrap_or_default()
+        match self.pending.source {
+            Source::Line { id, .. } => id,
+            Source::Slot(_) => b"",
+        }
     }
 
     /// Whether a request with its id is in flight.
@@ -125,32 +120,38 @@ impl<'r> Request<'r, '_> {
     }
 
     /// Answers with a result.
-    pub(crate) fn result(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Handled {
+    pub(crate) fn result(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
         self.respond(Shape::Result, body)
     }
 
     /// Answers with a result that clients may keep.
-    pub(crate) fn list(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Handled {
+    pub(crate) fn list(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
         self.respond(Shape::List, body)
     }
 
-    fn respond(&mut self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)) -> Handled {
-        let source = Source::of_line(self.id());
+    pub(crate) fn respond(&mut self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
         let mut body = |out: &mut Writer<'_>| {
             body(out);
             true
         };
-        match self.core.respond(&source, self.context, shape, &mut body) {
-            Ok(()) => Handled::Answered,
-            Err(fault) => Handled::Refused(fault),
+        match self.core.respond(&self.pending, shape, &mut body) {
+            Ok(()) => Received::Done,
+            Err(fault) => Received::Fault(fault),
+        }
+    }
+
+    /// Answers with an error of which `body` writes the members.
+    pub(crate) fn refuse_with(&mut self, fault: Fault, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
+        match self.respond(Shape::Error, body) {
+            Received::Done => Received::Fault(fault),
+            worse => worse,
         }
     }
 
     /// Answers with an error that says what it is about.
-    pub(crate) fn refuse(&mut self, fault: Fault, detail: &dyn Text) -> Handled {
-        let id = self.id();
-        self.core.write_fault(Some(id), self.context.stream, fault, Some(detail));
-        Handled::Refused(fault)
+    pub(crate) fn refuse(&mut self, fault: Fault, detail: &dyn Text) -> Received {
+        self.core.write_fault(&self.pending, fault, Some(detail));
+        Received::Fault(fault)
     }
 
     /// Leaves the answer to the host, unless it has too much to do already.
@@ -160,13 +161,13 @@ impl<'r> Request<'r, '_> {
         event: MakeEvent,
         subject: Option<Json<'_>>,
         arguments: Option<Json<'_>>,
-    ) -> Handled {
+    ) -> Received {
         let limit = self.core.in_flight.limit();
         if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
             return self.refuse(Fault::TooManyInFlight { limit }, &("at most ", limit));
         }
         let (mut responses, mut state) = (None, None);
-        if kind.can_round_trip(self.context.revision) {
+        if kind.can_round_trip(self.pending.context.revision) {
             (responses, state) = (self.param("inputResponses"), self.param("requestState"));
         }
         let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
@@ -175,16 +176,15 @@ impl<'r> Request<'r, '_> {
             return self.refuse(Fault::InvalidParams, what);
         }
         let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
-        let context = Context { kind, ..self.context };
-        Handled::Host(Plan::Request {
-            id: self.id,
+        *self.places = Places {
+            id: self.places.id,
             subject: place(subject),
             arguments: place(arguments),
             meta: place(self.meta),
             responses: place(responses),
             state: place(state),
-            context,
-            event,
-        })
+        };
+        let context = Context { kind, ..self.pending.context };
+        self.core.tell(Plan::Request { kept: Kept::of(&context), event })
     }
 }

@@ -112,7 +112,8 @@ rounds!(GetPrompt);
 impl Reply<'_> {
     /// Answers [a request for a prompt](GetPrompt) with messages.
     pub fn messages(self, body: impl FnOnce(&mut Messages<'_, '_>)) {
-        let (fits, revision) = (self.context.kind == RequestKind::GetPrompt, self.context.revision);
+        let (fits, revision) =
+            (self.pending.context.kind == RequestKind::GetPrompt, self.pending.context.revision);
         let mut body = Some(body);
         self.result(fits, Shape::Result, &mut |out| {
             let mut messages = Messages { out, items: Items::new("messages"), revision };

@@ -7,15 +7,15 @@ use crate::json::{Json, Kind, Str, Writer};
 use crate::lifecycle::Trigger;
 use crate::rpc::code;
 use crate::server::core::{Core, Session, Shape};
-use crate::server::feature::{Handled, Request, place};
+use crate::server::feature::{Received, Request, place};
 use crate::server::info::{SecondInitialize, ServerInfo, UnknownVersion};
 use crate::server::plan::Plan;
-use crate::server::reply::Source;
-use crate::server::write::write_unsupported;
+use crate::server::write::{write_revisions, write_unsupported};
 use crate::types::capabilities::ClientCapabilities;
 use crate::version::{Revision, Revisions};
 
-pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Handled {
+#[inline(never)]
+pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     let offer = request.core.info.revisions.and(Revisions::HANDSHAKE);
     let params = request.params.unwrap_or(Json::NULL);
     let [version, capabilities, client] = params.pick(["protocolVersion", "capabilities", "clientInfo"]);
@@ -57,16 +57,14 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Handled {
         level: None,
         complete: false,
     });
-    request.context.revision = revision;
+    request.pending.context.revision = revision;
     let info = request.core.info;
-    if let refused @ Handled::Refused(_) = request.result(&mut |out| write_initialize(info, revision, out)) {
+    if let refused @ Received::Fault(_) = request.result(&mut |out| write_initialize(info, revision, out)) {
         return refused;
     }
-    Handled::Host(Plan::Connected {
-        revision,
-        info: place(request.line, client.bytes()),
-        capabilities: place(request.line, capabilities.bytes()),
-    })
+    request.places.arguments = place(request.line, client.bytes());
+    request.places.meta = place(request.line, capabilities.bytes());
+    request.core.tell(Plan::Connected(revision))
 }
 
 /// Whether a client may begin anew, and with any id: what is in flight is forgotten then.
@@ -79,45 +77,28 @@ pub(crate) fn write_initialize(info: &ServerInfo<'_>, revision: Revision, out: &
     out.field_string("protocolVersion", revision.as_str());
     info.write_capabilities(revision, out);
     out.key("serverInfo");
-    info.write(revision, out);
+    info.identity.write(revision, out);
     info.write_instructions(out);
 }
 
-pub(crate) fn discover(request: &mut Request<'_, '_>) -> Handled {
-    let (info, context) = (request.core.info, request.context);
-    let source = Source::of_line(request.id());
-    match request
-        .core
-        .respond_identified(&source, context, &mut |out| write_discover(info, context.revision, out))
-    {
-        Ok(()) => Handled::Answered,
-        Err(fault) => Handled::Refused(fault),
-    }
+pub(crate) fn discover(request: &mut Request<'_, '_>) -> Received {
+    let (info, revision) = (request.core.info, request.pending.context.revision);
+    request.respond(Shape::Discovery, &mut |out| write_discover(info, revision, out))
 }
 
 /// The members of the answer to `server/discover`.
 pub(crate) fn write_discover(info: &ServerInfo<'_>, revision: Revision, out: &mut Writer<'_>) {
-    out.key("supportedVersions");
-    out.begin_array();
-    for revision in info.revisions.newest_first() {
-        out.string(revision.as_str());
-    }
-    out.end_array();
+    write_revisions("supportedVersions", info.revisions, out);
     info.write_capabilities(revision, out);
     info.write_instructions(out);
-    info.write_cache(revision, out);
 }
 
 /// The request is in a revision of the stateless era that is not spoken here.
-pub(crate) fn unsupported(request: &mut Request<'_, '_>, asked: Str<'_>, offer: Revisions) -> Handled {
+pub(crate) fn unsupported(request: &mut Request<'_, '_>, asked: Str<'_>, offer: Revisions) -> Received {
     unsupported_with(request, code::UNSUPPORTED_PROTOCOL_VERSION, asked, offer)
 }
 
-fn unsupported_with(request: &mut Request<'_, '_>, code: i32, asked: Str<'_>, offer: Revisions) -> Handled {
-    let source = Source::of_line(request.id());
-    let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
-        write_unsupported(out, code, asked, offer);
-        true
-    });
-    Handled::Refused(written.err().unwrap_or(Fault::UnsupportedRevision))
+fn unsupported_with(request: &mut Request<'_, '_>, code: i32, asked: Str<'_>, offer: Revisions) -> Received {
+    let mut write = |out: &mut Writer<'_>| write_unsupported(out, code, asked, offer);
+    request.refuse_with(Fault::UnsupportedRevision, &mut write)
 }

@@ -1,10 +1,12 @@
 //! Who the server is, what it offers, and its limits.
 
 use crate::json::{DEPTH_LIMIT, Writer};
+use crate::server::core::Shape;
 use crate::server::feature::Feature;
 use crate::server::tolerance::Tolerance;
 use crate::time::Millis;
 use crate::types::icon::{Icon, Icons};
+use crate::types::identity::Identity;
 use crate::types::meta;
 use crate::version::{Revision, Revisions};
 
@@ -17,12 +19,7 @@ use crate::version::{Revision, Revisions};
 /// ```
 #[derive(Clone, Copy)]
 pub struct ServerInfo<'i> {
-    pub(crate) name: &'i str,
-    pub(crate) version: &'i str,
-    pub(crate) title: Option<&'i str>,
-    pub(crate) description: Option<&'i str>,
-    pub(crate) website: Option<&'i str>,
-    pub(crate) icons: Icons<'i>,
+    pub(crate) identity: Identity<'i>,
     pub(crate) instructions: Option<&'i str>,
     pub(crate) features: &'i [&'i dyn Feature],
     pub(crate) revisions: Revisions,
@@ -143,12 +140,7 @@ impl<'i> ServerInfo<'i> {
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ServerInfo {
-            name,
-            version,
-            title: None,
-            description: None,
-            website: None,
-            icons: Icons::NONE,
+            identity: Identity::new(name, version),
             instructions: None,
             features: &[],
             revisions: Revisions::ALL,
@@ -174,21 +166,21 @@ impl<'i> ServerInfo<'i> {
     /// A name for people (from `2025-06-18` on).
     #[must_use]
     pub const fn title(mut self, title: &'i str) -> Self {
-        self.title = Some(title);
+        self.identity = self.identity.title(title);
         self
     }
 
     /// What it is (from `2025-11-25` on).
     #[must_use]
     pub const fn description(mut self, description: &'i str) -> Self {
-        self.description = Some(description);
+        self.identity = self.identity.description(description);
         self
     }
 
     /// Where to read about it (from `2025-11-25` on).
     #[must_use]
     pub const fn website(mut self, url: &'i str) -> Self {
-        self.website = Some(url);
+        self.identity = self.identity.website(url);
         self
     }
 
@@ -196,7 +188,7 @@ impl<'i> ServerInfo<'i> {
     /// should be short links there, or results [anonymous](ServerInfo::anonymous_results).
     #[must_use]
     pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
-        self.icons = Icons::new(icons);
+        self.identity = self.identity.icons(Icons::new(icons));
         self
     }
 
@@ -270,55 +262,21 @@ impl<'i> ServerInfo<'i> {
         self
     }
 
-    /// `serverInfo`, with the members that the revision has.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        out.begin_object();
-        out.key("name");
-        out.string(self.name);
-        out.key("version");
-        out.string(self.version);
-        let title = self.title.filter(|_| revision >= Revision::V2025_06_18);
-        let description = self.description.filter(|_| revision >= Revision::V2025_11_25);
-        let website = self.website.filter(|_| revision >= Revision::V2025_11_25);
-        for (key, value) in [("title", title), ("description", description), ("websiteUrl", website)] {
-            if let Some(value) = value {
-                out.key(key);
-                out.string(value);
-            }
-        }
-        self.icons.write(revision, out);
-        out.end_object();
-    }
-
-    /// The members that every result of the stateless era begins with.
-    pub(crate) fn write_result_head(
-        &self,
-        kind: &str,
-        revision: Revision,
-        identify: bool,
-        out: &mut Writer<'_>,
-    ) {
-        if revision < Revision::V2026_07_28 {
-            return;
-        }
-        out.key("resultType");
-        out.string(kind);
-        if identify {
+    /// The members that every result of the stateless era begins with, and how long one may be kept.
+    pub(crate) fn write_head(&self, shape: Shape, out: &mut Writer<'_>) {
+        let kind = if shape == Shape::InputRequired { "input_required" } else { "complete" };
+        out.field_string("resultType", kind);
+        if self.identify || shape == Shape::Discovery {
             out.key("_meta");
             out.begin_object();
             out.key(meta::SERVER_INFO);
-            self.write(revision, out);
+            self.identity.write(Revision::V2026_07_28, out);
             out.end_object();
         }
-    }
-
-    /// How long a list may be cached (`2026-07-28`).
-    pub(crate) fn write_cache(&self, revision: Revision, out: &mut Writer<'_>) {
-        if revision >= Revision::V2026_07_28 {
+        if matches!(shape, Shape::List | Shape::Discovery) {
             out.key("ttlMs");
             out.unsigned(self.fresh_for.0);
-            out.key("cacheScope");
-            out.string(if self.shared_cache { "public" } else { "private" });
+            out.field_string("cacheScope", if self.shared_cache { "public" } else { "private" });
         }
     }
 
@@ -342,9 +300,6 @@ impl<'i> ServerInfo<'i> {
 
 impl core::fmt::Debug for ServerInfo<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("ServerInfo")
-            .field("name", &self.name)
-            .field("version", &self.version)
-            .finish_non_exhaustive()
+        f.debug_struct("ServerInfo").field("identity", &self.identity).finish_non_exhaustive()
     }
 }

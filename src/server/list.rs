@@ -11,28 +11,31 @@ use crate::server::plan::RequestKind;
 use crate::server::prompts::Prompt;
 use crate::server::reply::Reply;
 use crate::server::tools::Tool;
+use crate::types::details::not_an_object;
 use crate::types::resource::{Resource, Template};
 use crate::version::Revision;
 
 impl Reply<'_> {
     /// Answers with as many entries as fit, from `first` on.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
-        let Reply { machine, source, context, .. } = self;
-        let RequestKind::List { first } = context.kind else { return };
-        let first = first as usize;
-        if first > 0 && entry(first, &mut Writer::measure()).is_none() {
-            machine.refuse_fault(&source, context, Fault::BadCursor);
-            machine.report(Fault::BadCursor);
+        if self.pending.context.kind != RequestKind::List {
             return;
         }
-        let mut left_out = 0;
-        machine.answer(&source, context, Shape::List, &mut |out| {
-            left_out = page::write(out, key, first, entry).left_out;
-            true
-        });
-        if left_out > 0 {
-            machine.report(Fault::EntriesLeftOut { count: left_out });
+        let first = self.pending.context.first as usize;
+        if first > 0 && entry(first, &mut Writer::measure()).is_none() {
+            return self.refuse_and_report(Fault::BadCursor);
         }
+        let Reply { machine, pending, .. } = self;
+        machine.with(&mut |core| {
+            let mut left_out = 0;
+            core.answer(&pending, Shape::List, &mut |out| {
+                left_out = page::write(out, key, first, entry).left_out;
+                true
+            });
+            if left_out > 0 {
+                core.fault = Some(Fault::EntriesLeftOut { count: left_out });
+            }
+        });
     }
 }
 
@@ -59,12 +62,14 @@ macro_rules! list {
             /// Answers with as many entries as fit into one message, and with a cursor if there are more. `entry` gives
             /// the one with an index, counted from 0, or `None` behind the last one.
             ///
-            /// An entry that fits into no page, or whose raw JSON is not valid, is left out, and the next event is a
+            /// An entry that fits into no page, or whose raw JSON is no object, is left out, and the next event is a
             /// [`Fault`].
             pub fn $method<'t>(self, mut entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 let revision = self.reply.revision();
                 self.reply.list($key, &mut |index, out| {
-                    entry(index).map(|entry| entry.write(revision, out).is_ok())
+                    let entry = entry(index)?;
+                    entry.write(revision, out);
+                    Some(not_an_object(entry.objects()).is_none())
                 });
             }
 

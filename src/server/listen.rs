@@ -8,9 +8,9 @@ use crate::lifecycle::State;
 use crate::server::change::Changes;
 use crate::server::core::Core;
 use crate::server::feature::Change;
+use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
-use crate::server::plan::RequestKind;
-use crate::server::reply::{Context, Incoming};
+use crate::server::reply::Context;
 use crate::server::watch::{Owner, Watches};
 use crate::types::meta;
 use crate::version::Revision;
@@ -36,10 +36,9 @@ impl<'a> Listening<'a> {
     pub fn hears(&self, change: Change<'_>) -> bool {
         match change {
             Change::Resource(uri) => self.uris().any(|watched| watched == uri),
-            list => match self.context().map(|context| context.kind) {
-                Some(RequestKind::Listen { filter, .. }) => filter.any(list.list()),
-                _ => false,
-            },
+            list => {
+                self.incoming().and_then(Incoming::listens).is_some_and(|[filter, _]| filter.any(list.list()))
+            }
         }
     }
 
@@ -52,11 +51,11 @@ impl<'a> Listening<'a> {
     /// The stream that the request came from, in frame mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
-        self.context().map_or(StreamId::NONE, |context| context.stream)
+        self.incoming().map_or(StreamId::NONE, |incoming| incoming.stream)
     }
 
-    fn context(&self) -> Option<Context> {
-        self.in_flight.get(self.ticket).map(|incoming| incoming.context)
+    fn incoming(&self) -> Option<&'a Incoming> {
+        self.in_flight.get(self.ticket)
     }
 }
 
@@ -64,7 +63,7 @@ impl core::fmt::Debug for Listening<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Listening")
             .field("ticket", &self.ticket)
-            .field("context", &self.context())
+            .field("request", &self.incoming())
             .field("watches", &self.watches)
             .finish()
     }
@@ -80,19 +79,25 @@ fn next_listener(core: &Core<'_>, slot: u32) -> Option<(Ticket, Changes, Changes
     let mut slot = slot;
     loop {
         let ticket = core.in_flight.first_from(slot)?;
-        let context = core.in_flight.get(ticket)?.context;
-        if let RequestKind::Listen { filter, pending } = context.kind {
+        if let Some([filter, pending]) = core.in_flight.get(ticket)?.listens() {
             return Some((ticket, filter, pending));
         }
         slot = ticket.slot.saturating_add(1);
     }
 }
 
-fn pending<'c>(core: &'c mut Core<'_>, ticket: Ticket) -> Option<&'c mut Changes> {
-    match &mut core.in_flight.get_mut(ticket)?.context.kind {
-        RequestKind::Listen { pending, .. } => Some(pending),
-        _ => None,
-    }
+/// Changes what a subscription was not told yet.
+fn set_pending(
+    core: &mut Core<'_>,
+    ticket: Ticket,
+    change: fn(&mut Changes, Changes),
+    by: Changes,
+) -> Option<()> {
+    let incoming = core.in_flight.get_mut(ticket)?;
+    let [filter, mut pending] = incoming.listens()?;
+    change(&mut pending, by);
+    incoming.set_listens(filter, pending);
+    Some(())
 }
 
 /// Flags whoever wants to hear of a change.
@@ -107,10 +112,8 @@ pub(crate) fn note(core: &mut Core<'_>, change: Change<'_>) {
     while core.changed.any(Changes::LISTENED)
         && let Some((ticket, filter, _)) = next_listener(core, slot)
     {
-        if filter.any(list)
-            && let Some(pending) = pending(core, ticket)
-        {
-            pending.add(list);
+        if filter.any(list) {
+            set_pending(core, ticket, Changes::add, list);
             core.changed.add(Changes::NOTICES);
         }
         slot = ticket.slot.saturating_add(1);
@@ -145,9 +148,7 @@ fn write_lists(core: &mut Core<'_>) -> Option<()> {
                     write_tag(out, id);
                     out.token("}}");
                 })?;
-                if let Some(pending) = pending(core, ticket) {
-                    pending.remove(change.list());
-                }
+                set_pending(core, ticket, Changes::remove, change.list());
             }
         }
         slot = ticket.slot.saturating_add(1);
@@ -177,7 +178,7 @@ fn write_resources(core: &mut Core<'_>) -> Option<bool> {
             let (about, id) = match owner {
                 Owner::Session => (About::NOTIFICATION, None),
                 Owner::Listener(ticket) => {
-                    let stream = in_flight.get(ticket)?.context.stream;
+                    let stream = in_flight.get(ticket)?.stream;
                     (About::subscribed(stream), Some(in_flight.id(ticket)))
                 }
             };
@@ -200,13 +201,11 @@ fn write_ends(core: &mut Core<'_>) -> Option<()> {
             left = true;
             continue;
         }
-        let Context { revision, stream, .. } = core.in_flight.get(ticket)?.context;
+        let Context { revision, stream, .. } = core.in_flight.get(ticket)?.context();
         if !flags.any(ANSWERED) {
             let about = About::unsubscribed(stream);
             send_as(core, ticket, about, &mut |out, id| write_ended(out, id, info, revision))?;
-            if let Some(pending) = pending(core, ticket) {
-                pending.add(ANSWERED);
-            }
+            set_pending(core, ticket, Changes::add, ANSWERED);
         }
         if !core.output.uses_frames() {
             send(core, ticket, &mut |out, id| {
@@ -224,7 +223,7 @@ fn write_ends(core: &mut Core<'_>) -> Option<()> {
 }
 
 fn send(core: &mut Core<'_>, ticket: Ticket, body: &mut dyn FnMut(&mut Writer<'_>, &[u8])) -> Option<()> {
-    let stream = core.in_flight.get(ticket)?.context.stream;
+    let stream = core.in_flight.get(ticket)?.stream;
     send_as(core, ticket, About::subscribed(stream), body)
 }
 
@@ -296,7 +295,7 @@ pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], info: &ServerInfo<'_>
     out.json_bytes(id);
     if info.identify {
         out.key(meta::SERVER_INFO);
-        info.write(revision, out);
+        info.identity.write(revision, out);
     }
     out.token("}}}");
 }
@@ -304,7 +303,7 @@ pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], info: &ServerInfo<'_>
 impl Core<'_> {
     /// Flags a subscription to be ended.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) -> Result<(), NotNow> {
-        pending(self, ticket).ok_or(NotNow::Gone)?.add(ENDS);
+        set_pending(self, ticket, Changes::add, ENDS).ok_or(NotNow::Gone)?;
         self.changed.add(Changes::NOTICES);
         Ok(())
     }

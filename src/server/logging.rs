@@ -8,7 +8,7 @@ use crate::json::{Json, Text, Writer};
 use crate::lifecycle::State;
 use crate::methods::{self, Method};
 use crate::server::Server;
-use crate::server::feature::{Feature, Handled, Measure, Request, Sealed};
+use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::reply::write_once;
 use crate::server::write::write_log;
@@ -32,7 +32,7 @@ impl Sealed for Logging {
         &[methods::LOGGING_SET_LEVEL]
     }
 
-    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Received {
         let Some(level) = request.param("level").and_then(Json::string).and_then(Level::of) else {
             return request
                 .refuse(Fault::InvalidParams, &"`level` must be the name of a level, debug to emergency");

@@ -1,62 +1,62 @@
 //! How much room the machine's own messages need: measured by writing them.
 
 use crate::fault::Misuse;
-use crate::json::{Json, Writer};
-use crate::rpc::code;
-use crate::server::core::Core;
+use crate::json::Writer;
+use crate::server::core::{Core, Shape};
 use crate::server::handshake::{write_discover, write_initialize};
-use crate::server::write::{COMPLETE, write_error, write_result, write_unsupported};
-use crate::version::{Era, Revisions};
+use crate::server::write::{END, begin_result};
+use crate::version::Era;
 
 /// No message of a fault is longer, with its quotes and its numbers.
 const LONGEST_FAULT: usize = 112;
 
+/// The small error that must always fit, without its id and what stands around a message.
+const SMALL: usize =
+    r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len().saturating_add(LONGEST_FAULT);
+
+/// The largest error, in the same way: the one about a revision.
+const LARGE: usize = concat!(
+    r#"{"jsonrpc":"2.0","id":,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":"#,
+    r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"#,
+    r#""requested":"00000000000000000000000000000000"}}}"#,
+)
+.len();
+
 impl Core<'_> {
+    /// How many bytes the small error takes that must always fit.
+    pub(crate) fn small(&self) -> usize {
+        SMALL.saturating_add(self.around())
+    }
+
+    fn around(&self) -> usize {
+        self.id_limit().saturating_add(self.output.overhead())
+    }
+
     /// How many bytes the largest message takes that the machine writes by itself.
-    pub(crate) fn measure(&mut self) -> Result<usize, Misuse> {
+    pub(crate) fn measure(&self) -> Result<usize, Misuse> {
         let info = self.info;
         if info.revisions.is_empty() {
             return Err(Misuse::NoRevision);
         }
-        let overhead = self.output.overhead();
-        let envelope = |shape: &mut dyn FnMut(&mut Writer<'_>)| {
-            let mut out = Writer::measure();
-            shape(&mut out);
-            out.len().saturating_add(self.id_limit).saturating_add(overhead)
-        };
-        self.small = envelope(&mut |out| {
-            write_error(out, Some(b""), &mut |out| {
-                out.field_integer("code", code::PARSE_ERROR.into());
-                out.field_string("message", "");
-            });
-        })
-        .saturating_add(LONGEST_FAULT);
-        let version = Json::trusted(br#""00000000000000000000000000000000""#).string();
-        let mut largest = self.small;
-        let unsupported = envelope(&mut |out| {
-            write_error(out, Some(b""), &mut |out| {
-                if let Some(version) = version {
-                    write_unsupported(out, code::UNSUPPORTED_PROTOCOL_VERSION, version, Revisions::ALL);
-                }
-            });
-        });
-        largest = largest.max(unsupported);
+        let around = self.around();
+        let mut largest = LARGE;
         for revision in info.revisions.newest_first() {
-            let mut result = |identify: bool, body: &mut dyn FnMut(&mut Writer<'_>)| {
-                let size =
-                    envelope(&mut |out| write_result(COMPLETE, out, b"", info, revision, identify, body));
-                largest = largest.max(size);
+            let mut result = |shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)| {
+                let mut out = Writer::measure();
+                begin_result(&mut out, b"", info, revision, shape);
+                body(&mut out);
+                out.token(END);
+                largest = largest.max(out.len());
             };
             match revision.era() {
-                Era::Handshake => result(info.identify, &mut |out| write_initialize(info, revision, out)),
-                Era::Stateless => result(true, &mut |out| write_discover(info, revision, out)),
+                Era::Handshake => result(Shape::Result, &mut |out| write_initialize(info, revision, out)),
+                Era::Stateless => result(Shape::Discovery, &mut |out| write_discover(info, revision, out)),
             }
-            result(info.identify, &mut |_| {});
             for feature in info.features {
-                feature.check(revision, info, &mut |body| result(info.identify, body))?;
+                feature.check(revision, info, &mut result)?;
             }
         }
-        Ok(largest)
+        Ok(largest.saturating_add(around))
     }
 }
 
@@ -64,8 +64,33 @@ impl Core<'_> {
 mod tests {
     use super::*;
     use crate::fault::Fault;
-    use crate::json::{ScanError, ScanErrorKind};
+    use crate::json::{Json, ScanError, ScanErrorKind};
+    use crate::rpc::code;
+    use crate::server::write::{begin_error, write_unsupported};
+    use crate::version::Revisions;
     use std::format;
+
+    #[test]
+    fn errors_are_as_long_as_they_are_thought_to_be() {
+        let error = |body: &mut dyn FnMut(&mut Writer<'_>)| {
+            let mut out = Writer::measure();
+            begin_error(&mut out, b"1");
+            body(&mut out);
+            out.token(END);
+            out.len() - 1
+        };
+        let small = error(&mut |out| {
+            out.field_integer("code", code::PARSE_ERROR.into());
+            out.field_string("message", "");
+        });
+        assert_eq!(SMALL, small + LONGEST_FAULT);
+        let version = Json::trusted(br#""00000000000000000000000000000000""#).string().unwrap();
+        let large = error(&mut |out| {
+            write_unsupported(out, code::UNSUPPORTED_PROTOCOL_VERSION, version, Revisions::ALL);
+        });
+        assert_eq!(LARGE, large);
+        const { assert!(LARGE >= SMALL) };
+    }
 
     #[test]
     fn no_fault_has_a_longer_message() {

@@ -39,6 +39,7 @@ mod extensions;
 mod feature;
 mod get;
 mod handshake;
+mod incoming;
 mod info;
 mod list;
 mod listen;
@@ -69,13 +70,14 @@ pub use self::event::Event;
 pub use self::extensions::{Experimental, Extensions};
 pub use self::feature::{Change, Feature};
 pub use self::get::{GetPrompt, Messages};
+pub use self::incoming::Incoming;
 pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
 pub use self::list::{ListPrompts, ListResources, ListTemplates, ListTools};
 pub use self::listen::Listening;
 pub use self::logging::Logging;
 pub use self::prompts::{Argument, Prompt, Prompts};
 pub use self::read::{Contents, ReadResource};
-pub use self::reply::{Incoming, Reply};
+pub use self::reply::Reply;
 pub use self::resources::Resources;
 pub use self::subscriptions::Subscriptions;
 pub use self::tool_result::ToolResult;
@@ -86,7 +88,7 @@ pub use crate::types::template::{Matches, Variable};
 
 use self::core::Core;
 use self::plan::Plan;
-use self::reply::{Source, Stage};
+use self::reply::Source;
 use crate::fault::NotNow;
 use crate::inflight::Ticket;
 use crate::lifecycle::{State, Trigger};
@@ -139,35 +141,54 @@ pub type Slot = crate::inflight::Slot<Incoming>;
 pub struct Server<'b> {
     input: Input<'b>,
     core: Core<'b>,
-    /// What `event` will hand out.
-    plan: Option<Plan>,
-    /// It was handed out with the line that it is about, which may go at the next poll.
-    handed_out: bool,
-    /// When the grace of a connection that ends is over.
-    grace_ends: Option<Millis>,
-    /// When a client that does not read the last answers is given up, if no less than this is unsent then.
-    lost_at: Option<(Millis, usize)>,
+}
+
+/// How far a connection is that ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    NotYet,
+    /// The input has ended, and a line still waits for room. The client is given up if it does not read.
+    Waits,
+    /// What is in flight may still be finished.
+    Grace,
+    /// The grace is over. The client is given up if it does not read the last answers.
+    Late,
 }
 
 impl Server<'_> {
     /// What is needed next: see [`Machine::poll`].
+    #[inline(never)]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         self.finish_event();
-        while self.plan.is_none() && self.advance() {}
-        if self.plan.is_some() {
+        while self.core.plan.is_none() && self.advance() {}
+        if self.core.plan.is_some() {
             return Action::Event;
         }
         if self.core.life.state() == State::Closed {
             return Action::Closed;
         }
         self.input.make_room();
-        let lost_at = self.lost_at.map(|(at, _)| at);
-        let ping = self.core.pinging.and_then(|pinging| pinging.deadline(&self.core));
-        let deadline = [self.core.in_flight.next_deadline(), self.grace_ends, lost_at, ping];
-        // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
-        let deadline = deadline.into_iter().flatten().filter(|at| *at > self.core.now).min();
+        let deadline = self.deadline();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
+    }
+
+    /// When to poll again even if nothing has moved.
+    fn deadline(&self) -> Option<Millis> {
+        let (core, mut next) = (&self.core, None);
+        // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
+        let mut sooner = |at: Option<Millis>| {
+            if let Some(at) = at
+                && at > core.now
+                && next.is_none_or(|next| at < next)
+            {
+                next = Some(at);
+            }
+        };
+        sooner(core.in_flight.next_deadline());
+        sooner(Some(core.ends).filter(|_| core.ending != Ending::NotYet));
+        sooner(core.pinging.and_then(|pinging| pinging.deadline(core)));
+        next
     }
 
     /// The right to answer a deferred request, now.
@@ -175,17 +196,14 @@ impl Server<'_> {
     /// # Errors
     /// [`NotNow::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`NotNow::Busy`]: there
     /// is no room for an answer yet; [`Event::Room`] says when there is.
+    #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
-        let open = |incoming: &&Incoming| {
-            let listens = matches!(incoming.context.kind, plan::RequestKind::Listen { .. });
-            incoming.stage == Stage::Deferred && !listens
-        };
-        let incoming = self.core.in_flight.get(ticket).filter(open);
-        let context = incoming.ok_or(NotNow::Gone)?.context;
+        let incoming = self.core.in_flight.get(ticket).filter(|incoming| incoming.is_open());
+        let context = incoming.ok_or(NotNow::Gone)?.context();
         self.take_room()?;
-        self.core.limit_to_batch(context.batched);
         let info = self.core.info;
-        Ok(Reply { machine: &mut self.core, info, source: Source::Slot(ticket), context })
+        let pending = reply::Pending { source: Source::Slot(ticket), context };
+        Ok(Reply { machine: &mut self.core, info, pending })
     }
 
     /// Says that a list or a resource has changed. This cannot fail: whoever wants to hear of it is told as soon as there
@@ -218,7 +236,7 @@ impl Server<'_> {
     /// and what the machine itself has to answer or to report comes first.
     fn take_room(&mut self) -> Result<(), NotNow> {
         let waits = self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
-        let waits = waits || self.core.batch.in_line() || self.core.batch.is_complete();
+        let waits = waits || self.core.batches.in_line() || self.core.batch_is_complete();
         if self.owes() || waits || !self.core.has_room() {
             self.core.wants_room = true;
             return Err(NotNow::Busy);
@@ -228,13 +246,13 @@ impl Server<'_> {
 
     /// Whether a request waits for its answer that is handed out, or about to be.
     fn owes(&self) -> bool {
-        self.core.owed || matches!(self.plan, Some(Plan::Request { .. }))
+        self.core.owed || matches!(self.core.plan, Some(Plan::Request { .. }))
     }
 
     /// How many requests are in flight: those that are deferred, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.core.in_flight.len().saturating_sub(self.core.ours as usize)
+        self.core.in_flight.len().saturating_sub(self.core.ours.into())
     }
 
     /// Where the connection is.
@@ -263,7 +281,7 @@ impl Server<'_> {
         if let Some(asking) = self.core.asking {
             asking.end(&mut self.core, false);
         }
-        self.grace_ends = Some(deadline);
+        (self.core.ending, self.core.ends) = (Ending::Grace, deadline);
     }
 
     /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its
@@ -271,11 +289,12 @@ impl Server<'_> {
     pub fn reset(&mut self) {
         self.input.reset();
         self.core.reset();
-        self.plan = None;
-        self.handed_out = false;
-        (self.grace_ends, self.lost_at) = (None, None);
     }
 }
+
+/// The budget of a small board: a server and room for four requests in flight, without their text (`docs/footprint.md`).
+#[cfg(all(target_pointer_width = "32", not(feature = "alloc")))]
+const _: () = assert!(size_of::<Server<'_>>() + 4 * size_of::<Slot>() <= 512, "a server takes more memory");
 
 impl Machine for Server<'_> {
     fn poll(&mut self, now: Millis) -> Action<'_> {

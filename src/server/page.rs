@@ -3,32 +3,32 @@
 //! Specification: *Utilities*, *Pagination*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, ScanError, Str, Writer};
+use crate::json::{Json, Kind, Writer, magnitude};
+use crate::server::core::Shape;
 use crate::server::event::MakeEvent;
-use crate::server::feature::{Handled, Measure, Request};
-use crate::server::info::ServerInfo;
+use crate::server::feature::{Measure, Received, Request};
 use crate::server::plan::RequestKind;
+use crate::types::details::{Objects, not_an_object};
 use crate::version::Revision;
 
-/// The longest end of a page: `],"nextCursor":"p4294967295"` and the brackets that close the answer.
-const TAIL: usize = 48;
+/// The longest end of a page, and the brackets that close the answer, with some room to spare.
+const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
 /// Which entry a request for a list wants first; or the request refused.
-pub(crate) fn first_of(request: &mut Request<'_, '_>) -> Result<u32, Handled> {
+pub(crate) fn first_of(request: &mut Request<'_, '_>) -> Result<u32, Received> {
     let Some(cursor) = request.param("cursor") else { return Ok(0) };
-    match cursor.string() {
-        Some(text) => {
-            parse(text).ok_or_else(|| request.refuse(Fault::BadCursor, &"it is not one of this list"))
-        }
-        None => Err(request.refuse(Fault::InvalidParams, &"`cursor` must be a string")),
+    if cursor.kind() != Kind::String {
+        return Err(request.refuse(Fault::InvalidParams, &"`cursor` must be a string"));
     }
+    parse(cursor).ok_or_else(|| request.refuse(Fault::BadCursor, &"it is not one of this list"))
 }
 
 /// A cursor is the number of the entry that it begins with, behind a letter, so that nobody takes it for one.
-fn parse(text: Str<'_>) -> Option<u32> {
-    let digits = text.as_str()?.strip_prefix('p')?;
-    let first = digits.parse().ok()?;
-    (first > 0 && !digits.starts_with(['0', '+'])).then_some(first)
+fn parse(cursor: Json<'_>) -> Option<u32> {
+    match cursor.bytes() {
+        [b'"', b'p', digits @ .., b'"'] if !digits.starts_with(b"0") => magnitude(digits)?.try_into().ok(),
+        _ => None,
+    }
 }
 
 /// What became of the entries of a list.
@@ -56,7 +56,7 @@ pub(crate) fn write(
         let before = out.mark();
         match entry(index, out) {
             None => break None,
-            Some(true) if !out.overflowed() && out.remaining() >= TAIL => empty = false,
+            Some(true) if !out.overflowed() && out.remaining() >= TAIL.len() => empty = false,
             Some(true) if !empty => {
                 out.rollback(before);
                 break Some(index);
@@ -83,18 +83,19 @@ pub(crate) fn answer(
     length: Option<usize>,
     event: MakeEvent,
     entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
-) -> Handled {
+) -> Received {
     let first = match first_of(request) {
         Ok(first) => first,
         Err(refused) => return refused,
     };
     let Some(length) = length else {
-        return request.hand_out(RequestKind::List { first }, event, None, None);
+        request.pending.context.first = first;
+        return request.hand_out(RequestKind::List, event, None, None);
     };
     if first > 0 && first as usize >= length {
         return request.refuse(Fault::BadCursor, &"it is not one of this list");
     }
-    let revision = request.context.revision;
+    let revision = request.pending.context.revision;
     request.list(&mut |out| {
         write(out, key, first as usize, &mut |index, out| entry(index, revision, out));
     })
@@ -106,42 +107,28 @@ pub(crate) struct Entry<'e> {
     pub(crate) key: &'static str,
     pub(crate) index: usize,
     /// What has to be an object, as JSON text.
-    pub(crate) objects: [Option<&'e str>; 3],
+    pub(crate) objects: Objects<'e>,
 }
 
 /// Checks an entry, and measures the page that has only this one.
 pub(crate) fn check(
     entry: Entry<'_>,
-    revision: Revision,
-    info: &ServerInfo<'_>,
     measure: Measure<'_>,
-    write: &mut dyn FnMut(&mut Writer<'_>) -> Result<(), ScanError>,
+    write: &mut dyn FnMut(&mut Writer<'_>),
 ) -> Result<(), Misuse> {
     let Entry { key, index: entry, objects } = entry;
-    for object in objects.into_iter().flatten() {
-        let object = Json::parse(object.as_bytes()).map_err(|error| Misuse::InvalidJson { entry, error })?;
-        if object.kind() != Kind::Object {
-            return Err(Misuse::NotAnObject { entry });
-        }
+    match not_an_object(objects) {
+        Some(Some(error)) => return Err(Misuse::InvalidJson { entry, error }),
+        Some(None) => return Err(Misuse::NotAnObject { entry }),
+        None => {}
     }
-    measure(&mut |out| {
-        info.write_cache(revision, out);
-        measure_one(out, key, &mut |out| {
-            // What it can complain of was looked at above.
-            let _ = write(out);
-        });
+    measure(Shape::List, &mut |out| {
+        out.key(key);
+        out.begin_array();
+        write(out);
+        out.token(TAIL);
     });
     Ok(())
-}
-
-/// What a page needs that has only this entry.
-fn measure_one(out: &mut Writer<'_>, key: &str, entry: &mut dyn FnMut(&mut Writer<'_>)) {
-    out.key(key);
-    out.begin_array();
-    entry(out);
-    for _ in 0..TAIL {
-        out.token(" ");
-    }
 }
 
 #[cfg(test)]
@@ -163,7 +150,7 @@ mod tests {
             (r#""""#, None),
         ];
         for (text, expected) in cases {
-            assert_eq!(parse(Json::parse(text.as_bytes()).unwrap().string().unwrap()), expected, "{text}");
+            assert_eq!(parse(Json::parse(text.as_bytes()).unwrap()), expected, "{text}");
         }
     }
 }

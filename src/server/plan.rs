@@ -1,15 +1,15 @@
-//! What `poll` decided and `event` will hand out: plain numbers, so that nothing is borrowed in between.
+//! What `poll` decided and `event` will hand out: plain numbers, so that nothing is borrowed in between. The places of its
+//! parts in the line take those of the members of the envelope, which nobody asks for any more.
 
 use crate::fault::Fault;
 use crate::inflight::Ticket;
 use crate::json::Span;
 use crate::outcome::Lost;
-use crate::server::change::Changes;
 use crate::server::event::MakeEvent;
-use crate::server::reply::Context;
+use crate::server::incoming::Kept;
 use crate::version::Revision;
 
-/// An event that waits to be handed out, with the places of its parts in the line.
+/// An event that waits to be handed out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Plan {
     Fault(Fault),
@@ -18,33 +18,46 @@ pub(crate) enum Plan {
     Ready,
     Expired(Ticket),
     Told(Told),
-    Cancelled {
-        ticket: Ticket,
-        reason: Span,
-    },
-    Connected {
-        revision: Revision,
-        info: Span,
-        capabilities: Span,
-    },
-    Listening {
-        ticket: Ticket,
-    },
+    /// Its reason: `arguments`.
+    Cancelled(Ticket),
+    /// Who the client is: `arguments`; what it can do: `meta`.
+    Connected(Revision),
+    Listening(Ticket),
+    /// The URI: `subject`. Whether it is watched from now on.
     Watched {
-        uri: Span,
         on: bool,
     },
     Request {
-        id: Span,
-        subject: Span,
-        arguments: Span,
-        meta: Span,
-        /// What came back with a request that is sent again.
-        responses: Span,
-        state: Span,
-        context: Context,
+        kept: Kept,
         event: MakeEvent,
     },
+}
+
+/// Where the parts of an event stand in the line that it is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places {
+    pub(crate) id: Span,
+    /// A string. It is decoded where it stands, and then without its quotes.
+    pub(crate) subject: Span,
+    pub(crate) arguments: Span,
+    pub(crate) meta: Span,
+    /// What came back with a request that is sent again.
+    pub(crate) responses: Span,
+    pub(crate) state: Span,
+}
+
+impl Places {
+    pub(crate) const NONE: Places = Places::of([Span::EMPTY; 6]);
+
+    pub(crate) const fn of(spans: [Span; 6]) -> Places {
+        let [id, subject, arguments, meta, responses, state] = spans;
+        Places { id, subject, arguments, meta, responses, state }
+    }
+
+    pub(crate) fn spans(self) -> [Span; 6] {
+        let Places { id, subject, arguments, meta, responses, state } = self;
+        [id, subject, arguments, meta, responses, state]
+    }
 }
 
 impl Plan {
@@ -52,9 +65,9 @@ impl Plan {
     pub(crate) fn holds_line(&self) -> bool {
         match self {
             Plan::Ready
-            | Plan::Cancelled { .. }
-            | Plan::Connected { .. }
-            | Plan::Listening { .. }
+            | Plan::Cancelled(_)
+            | Plan::Connected(_)
+            | Plan::Listening(_)
             | Plan::Watched { .. }
             | Plan::Request { .. } => true,
             Plan::Told(told) => !matches!(told, Told::Answered { answer: Answer::Lost(_), .. }),
@@ -67,15 +80,19 @@ impl Plan {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Told {
     RootsChanged,
-    Answered { ticket: Ticket, answer: Answer },
-    Progress { ticket: Ticket, params: Span },
+    Answered {
+        ticket: Ticket,
+        answer: Answer,
+    },
+    /// With its parameters: `arguments`.
+    Progress(Ticket),
 }
 
-/// How a request of our own has ended.
+/// How a request of our own has ended: with a result or an error, `arguments`, or without.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
-    Result(Span),
-    Error(Span),
+    Result,
+    Error,
     Lost(Lost),
 }
 
@@ -91,15 +108,10 @@ pub(crate) enum RequestKind {
     ReadResource,
     GetPrompt,
     Complete,
-    /// `subscriptions/listen`: what it hears of, and what of that was not told yet.
-    Listen {
-        filter: Changes,
-        pending: Changes,
-    },
-    /// The next page of a list of the host's own, from this entry on.
-    List {
-        first: u32,
-    },
+    /// `subscriptions/listen`.
+    Listen,
+    /// The next page of a list of the host's own.
+    List,
 }
 
 impl RequestKind {

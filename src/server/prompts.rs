@@ -3,16 +3,16 @@
 //! Specification: *Server features*, *Prompts*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, ScanError, Writer};
+use crate::json::{Json, Kind, Writer};
 use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
-use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::get::GetPrompt;
 use crate::server::info::ServerInfo;
 use crate::server::list::ListPrompts;
 use crate::server::page;
 use crate::server::plan::RequestKind;
-use crate::types::details::{Details, details};
+use crate::types::details::{Details, Objects, details};
 use crate::version::Revision;
 
 /// A prompt: messages for the model, made from arguments that a person chose.
@@ -45,10 +45,15 @@ impl<'t> Prompt<'t> {
         self
     }
 
-    /// The entry of the list. An error: `_meta` is not valid JSON.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) -> Result<(), ScanError> {
+    /// What has to be an object, as JSON text.
+    pub(crate) fn objects(&self) -> Objects<'t> {
+        [self.details.meta, None, None]
+    }
+
+    /// The entry of the list.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
-        self.details.write(revision, out)?;
+        self.details.write(revision, out);
         if !self.arguments.is_empty() {
             out.key("arguments");
             out.begin_array();
@@ -56,7 +61,6 @@ impl<'t> Prompt<'t> {
             out.end_array();
         }
         out.end_object();
-        Ok(())
     }
 }
 
@@ -133,7 +137,7 @@ pub struct Prompts<'t> {
     stringify: bool,
 }
 
-duplicate_of!(duplicate, Prompt, details.name);
+duplicate_of!(duplicate, Prompt, name());
 duplicate_of!(duplicate_argument, Argument, name);
 
 /// The first prompt two of whose arguments have the same name.
@@ -222,7 +226,7 @@ impl Sealed for Prompts<'_> {
         &[methods::PROMPTS_LIST, methods::PROMPTS_GET]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
         if method == LIST { self.list(request) } else { self.get(request) }
     }
 
@@ -240,17 +244,17 @@ impl Sealed for Prompts<'_> {
         self.list_changed.then_some((Change::Prompts, methods::PROMPTS_LIST_CHANGED.name))
     }
 
-    fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
+    fn check(&self, revision: Revision, _: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         for (index, prompt) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let entry = page::Entry { key: "prompts", index, objects: [prompt.details.meta, None, None] };
-            page::check(entry, revision, info, measure, &mut |out| prompt.write(revision, out))?;
+            let entry = page::Entry { key: "prompts", index, objects: prompt.objects() };
+            page::check(entry, measure, &mut |out| prompt.write(revision, out))?;
         }
         Ok(())
     }
 }
 
 impl Prompts<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn list(&self, request: &mut Request<'_, '_>) -> Received {
         page::answer(
             request,
             "prompts",
@@ -258,12 +262,13 @@ impl Prompts<'_> {
             ListPrompts::event,
             &mut |index, revision, out| {
                 let prompt = self.catalogue.unwrap_or_default().get(index)?;
-                Some(prompt.write(revision, out).is_ok())
+                prompt.write(revision, out);
+                Some(true)
             },
         )
     }
 
-    fn get(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn get(&self, request: &mut Request<'_, '_>) -> Received {
         let Some(name) = request.param("name").and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`name` must be the name of a prompt");
         };

@@ -123,7 +123,7 @@ rounds!(ReadResource);
 impl Reply<'_> {
     /// Answers [reading a resource](ReadResource) with any number of contents.
     pub fn contents(self, body: impl FnOnce(&mut Contents<'_, '_>)) {
-        let fits = self.context.kind == RequestKind::ReadResource;
+        let fits = self.pending.context.kind == RequestKind::ReadResource;
         let mut body = Some(body);
         self.result(fits, Shape::List, &mut |out| {
             let mut contents = Contents { out, items: Items::new("contents") };
@@ -138,8 +138,8 @@ impl Reply<'_> {
 
     /// Says that there is no resource of this URI, which was asked for: -32002, or -32602 from `2026-07-28` on.
     pub fn not_found(self, uri: &str) {
-        let code = unknown_resource_code(self.context.revision);
-        let fits = self.context.kind == RequestKind::ReadResource;
+        let code = unknown_resource_code(self.pending.context.revision);
+        let fits = self.pending.context.kind == RequestKind::ReadResource;
         self.result(fits, Shape::Error, &mut |out| {
             write_not_found(out, Fault::UnknownResource { code }, &mut |out| out.string(uri));
             true

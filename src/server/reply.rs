@@ -2,12 +2,13 @@
 
 use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
-use crate::inflight::{Data, Ticket};
-use crate::json::{Decimal, Json, Text, Writer};
+use crate::inflight::{InFlight, Ticket};
+use crate::json::{Decimal, Json, Rank, Text, Writer};
 use crate::rpc::code;
 use crate::server::catalogue::{Catalogue, Found, find};
-use crate::server::core::Shape;
+use crate::server::core::{Core, Shape};
 use crate::server::feature::Change;
+use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
 use crate::server::tool_result::{ToolResult, write_text};
@@ -17,114 +18,79 @@ use crate::types::level::Level;
 use crate::version::Revision;
 
 /// What an answer depends on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Context {
     pub(crate) revision: Revision,
     pub(crate) kind: RequestKind,
     pub(crate) capabilities: ClientCapabilities,
     /// Stateless era: the least severe log message that the request wants.
     pub(crate) level: Option<Level>,
+    /// Of the next page of a list: the entry that it begins with.
+    pub(crate) first: u32,
     pub(crate) stream: StreamId,
     /// It is a member of a batch: its answer waits for those of the others.
     pub(crate) batched: bool,
-}
-
-/// A request that the server has in flight: a deferred one of the client's, or one of its own.
-#[derive(Debug, Clone, Copy)]
-pub struct Incoming {
-    pub(crate) id_length: u16,
-    pub(crate) context: Context,
-    pub(crate) last_progress: Option<Decimal>,
-    pub(crate) stage: Stage,
-}
-
-/// Whose request it is, and how far it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// The client's: the host answers it later.
-    Deferred,
-    /// The client's: its time is over, and the host has heard so. Its text is its id; the error for it waits for room.
-    Expired,
-    /// Ours: its answer is awaited, for so many milliseconds from the next poll on.
-    Asked { timeout: u32, running: bool, progress: bool },
-    /// Ours: there will be no answer, and the host is to hear so.
-    Lost,
-    /// Ours: the host has heard its end. Its text is why; the cancellation waits for room.
-    Withdrawn,
-    /// Ours: the host has heard its end, and the client does not have to.
-    Over,
-}
-
-impl Stage {
-    /// Whether it is a request of ours.
-    pub(crate) fn is_ours(self) -> bool {
-        !matches!(self, Stage::Deferred | Stage::Expired)
-    }
-}
-
-impl Data for Incoming {
-    const EMPTY: Incoming = Incoming {
-        id_length: 0,
-        context: Context {
-            revision: Revision::V2024_11_05,
-            kind: RequestKind::Machine,
-            capabilities: ClientCapabilities::NONE,
-            level: None,
-            stream: StreamId::NONE,
-            batched: false,
-        },
-        last_progress: None,
-        stage: Stage::Deferred,
-    };
-
-    fn id_length(&self) -> usize {
-        self.id_length.into()
-    }
 }
 
 /// Where a request's id and progress token stand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// In the line that is being dealt with.
-    Line { id: &'a [u8], meta: &'a [u8], last: Option<Decimal> },
+    Line { id: &'a [u8], meta: &'a [u8], last: Rank },
     /// In the slot of a deferred request.
     Slot(Ticket),
 }
 
 impl<'a> Source<'a> {
-    pub(crate) fn of_line(id: &'a [u8]) -> Source<'a> {
-        Source::Line { id, meta: &[], last: None }
+    /// The id: empty, if there is none.
+    pub(crate) fn id<'i>(&self, in_flight: &'i InFlight<'_, Incoming>) -> &'i [u8]
+    where
+        'a: 'i,
+    {
+        match self {
+            Source::Line { id, .. } => id,
+            Source::Slot(ticket) => match in_flight.id(*ticket) {
+                // Its time is over: it cannot be found any more.
+                b"" => in_flight.text(*ticket),
+                id => id,
+            },
+        }
     }
 }
 
-/// What a token needs of the machine. It hides the machine's own lifetime, so that a token has only one.
-pub(crate) trait Answering: Send {
-    fn answer(
-        &mut self,
-        source: &Source<'_>,
-        context: Context,
-        shape: Shape,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    );
-    fn refuse_fault(&mut self, source: &Source<'_>, context: Context, fault: Fault);
-    fn progress(
-        &mut self,
-        source: &mut Source<'_>,
-        context: Context,
-        progress: Decimal,
-        body: &mut dyn FnMut(&mut Writer<'_>),
-    ) -> Result<(), NotNow>;
-    fn log(
-        &mut self,
-        context: Context,
-        level: Level,
-        logger: Option<&str>,
-        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Result<(), NotNow>;
-    fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket>;
-    fn changed(&mut self, change: Change<'_>);
-    fn report(&mut self, fault: Fault);
-    fn in_flight_limit(&self) -> usize;
+/// A request that waits for its answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pending<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) context: Context,
+}
+
+impl<'a> Pending<'a> {
+    /// A request of which no more is known than its id, empty if it has none.
+    pub(crate) fn of_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
+        let context = Context {
+            revision: Revision::V2024_11_05,
+            kind: RequestKind::Machine,
+            capabilities: ClientCapabilities::NONE,
+            level: None,
+            first: 0,
+            stream,
+            batched,
+        };
+        Pending { source: Source::Line { id, meta: &[], last: Rank::NONE }, context }
+    }
+}
+
+/// The machine behind a token, which hides the machine's own lifetime, so that a token has only one. There is one way
+/// in, so that only what is done with tokens is linked.
+pub(crate) trait Machine: Send {
+    fn with(&mut self, act: &mut dyn FnMut(&mut Core<'_>));
+}
+
+impl Machine for Core<'_> {
+    fn with(&mut self, act: &mut dyn FnMut(&mut Core<'_>)) {
+        act(self);
+    }
 }
 
 /// The right to answer one request, now or later. Every answer consumes it, and none can fail: one that does not fit
@@ -134,34 +100,33 @@ pub(crate) trait Answering: Send {
 /// one that was [deferred](crate::server::Call::defer) stays in flight.
 #[must_use = "a request has to be answered"]
 pub struct Reply<'a> {
-    pub(crate) machine: &'a mut (dyn Answering + 'a),
+    pub(crate) machine: &'a mut (dyn Machine + 'a),
     pub(crate) info: &'a ServerInfo<'a>,
-    pub(crate) source: Source<'a>,
-    pub(crate) context: Context,
+    pub(crate) pending: Pending<'a>,
 }
 
 impl<'a> Reply<'a> {
     /// The revision in which the request was made.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        self.context.revision
+        self.pending.context.revision
     }
 
     /// What the client said it can do.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
-        self.context.capabilities
+        self.pending.context.capabilities
     }
 
     /// The stream that the request came from, in frame mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
-        self.context.stream
+        self.pending.context.stream
     }
 
     /// The request's `_meta`, if it stands in the line.
     pub(crate) fn meta(&self) -> Json<'a> {
-        match self.source {
+        match self.pending.source {
             Source::Line { meta, .. } if !meta.is_empty() => Json::trusted(meta),
             _ => Json::EMPTY_OBJECT,
         }
@@ -213,8 +178,7 @@ impl<'a> Reply<'a> {
 
     /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl Text) {
-        let Reply { machine, source, context, .. } = self;
-        machine.answer(&source, context, Shape::Error, &mut |out| {
+        self.answer(Shape::Error, &mut |out| {
             write_code(out, code, &message);
             true
         });
@@ -222,9 +186,8 @@ impl<'a> Reply<'a> {
 
     /// Answers with a JSON-RPC error with `data`: a value that `data` writes.
     pub fn error_with(self, code: i32, message: impl Text, data: impl FnOnce(&mut Writer<'_>)) {
-        let Reply { machine, source, context, .. } = self;
         let mut data = Some(data);
-        machine.answer(&source, context, Shape::Error, &mut |out| {
+        self.answer(Shape::Error, &mut |out| {
             write_code(out, code, &message);
             out.key("data");
             write_once(out, &mut data)
@@ -233,8 +196,9 @@ impl<'a> Reply<'a> {
 
     /// Says that the arguments are not what the tool needs. From `2025-11-25` on that is a result for the model to
     /// read and to correct itself by, before it is an error (-32602).
+    #[inline(never)]
     pub fn invalid(self, why: impl Text) {
-        if self.context.revision >= Revision::V2025_11_25 {
+        if self.pending.context.revision >= Revision::V2025_11_25 {
             self.fail(("Invalid arguments: ", why));
         } else {
             self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));
@@ -243,9 +207,11 @@ impl<'a> Reply<'a> {
 
     /// Says that too much is going on (-32603), naming how many requests can be in flight.
     pub fn busy(self) {
-        let limit = self.machine.in_flight_limit();
-        let Reply { machine, source, context, .. } = self;
-        machine.refuse_fault(&source, context, Fault::TooManyInFlight { limit });
+        let Reply { machine, pending, .. } = self;
+        machine.with(&mut |core| {
+            let limit = core.in_flight.limit();
+            core.refuse_with(&pending, Fault::TooManyInFlight { limit });
+        });
     }
 
     /// Reports progress, if the request asked for it. It must grow each time.
@@ -259,17 +225,11 @@ impl<'a> Reply<'a> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), NotNow> {
-        let messages = self.context.revision >= Revision::V2025_03_26;
-        self.machine.progress(&mut self.source, self.context, progress.into(), &mut |out| {
-            if let Some(total) = total {
-                out.key("total");
-                out.decimal(total);
-            }
-            if messages && !message.is_empty() {
-                out.key("message");
-                out.string(message);
-            }
-        })
+        let Reply { machine, pending, .. } = self;
+        let progress = progress.into();
+        let mut outcome = Ok(());
+        machine.with(&mut |core| outcome = core.progress(pending, progress, total, message));
+        outcome
     }
 
     /// Sends a log message that belongs to this request: text.
@@ -279,7 +239,7 @@ impl<'a> Reply<'a> {
     /// [`NotNow::NotWanted`]: the client wants only more severe ones. [`NotNow::Unwritable`]: it does not fit beside
     /// the answer that is still to come.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl Text) -> Result<(), NotNow> {
-        self.machine.log(self.context, level, logger, &mut |out| {
+        self.write_log(level, logger, &mut |out| {
             out.display(&text);
             true
         })
@@ -296,16 +256,36 @@ impl<'a> Reply<'a> {
         data: impl FnOnce(&mut Writer<'_>),
     ) -> Result<(), NotNow> {
         let mut data = Some(data);
-        self.machine.log(self.context, level, logger, &mut |out| write_once(out, &mut data))
+        self.write_log(level, logger, &mut |out| write_once(out, &mut data))
+    }
+
+    fn write_log(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), NotNow> {
+        let Reply { machine, pending, .. } = self;
+        let mut outcome = Ok(());
+        machine.with(&mut |core| outcome = core.log(&pending.context, level, logger, data));
+        outcome
     }
 
     /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
     pub fn changed(&mut self, change: Change<'_>) {
-        self.machine.changed(change);
+        self.machine.with(&mut |core| core.set_changed(change));
+    }
+
+    /// Leaves the answer for later.
+    pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {
+        let Reply { machine, pending, .. } = self;
+        let mut ticket = None;
+        machine.with(&mut |core| ticket = core.defer(pending, time));
+        ticket
     }
 
     fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {
-        let (revision, kind) = (self.context.revision, self.context.kind);
+        let (revision, kind) = (self.pending.context.revision, self.pending.context.kind);
         let pads = matches!(kind, RequestKind::CallTool { pads: true });
         let fits = matches!(kind, RequestKind::CallTool { .. });
         self.result(fits, Shape::Result, &mut |out| body(out, revision, pads));
@@ -313,12 +293,27 @@ impl<'a> Reply<'a> {
 
     /// Answers with a result, if it is one for a request of this kind.
     pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        let Reply { machine, source, context, .. } = self;
-        if fits {
-            machine.answer(&source, context, shape, body);
-        } else {
-            machine.refuse_fault(&source, context, Fault::InvalidReply);
-        }
+        if fits { self.answer(shape, body) } else { self.refuse(Fault::InvalidReply) }
+    }
+
+    pub(crate) fn answer(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+        let Reply { machine, pending, .. } = self;
+        machine.with(&mut |core| core.answer(&pending, shape, body));
+    }
+
+    /// Answers with the error of a fault.
+    pub(crate) fn refuse(self, fault: Fault) {
+        let Reply { machine, pending, .. } = self;
+        machine.with(&mut |core| core.refuse_with(&pending, fault));
+    }
+
+    /// The same for what the host has done: it hears of it.
+    pub(crate) fn refuse_and_report(self, fault: Fault) {
+        let Reply { machine, pending, .. } = self;
+        machine.with(&mut |core| {
+            core.refuse_with(&pending, fault);
+            core.fault = Some(fault);
+        });
     }
 }
 
@@ -341,9 +336,6 @@ fn write_code(out: &mut Writer<'_>, code: i32, message: &dyn Text) {
 
 impl core::fmt::Debug for Reply<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Reply")
-            .field("source", &self.source)
-            .field("context", &self.context)
-            .finish_non_exhaustive()
+        f.debug_struct("Reply").field("pending", &self.pending).finish_non_exhaustive()
     }
 }

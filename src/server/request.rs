@@ -101,8 +101,8 @@ macro_rules! request {
             /// # Errors
             /// The request comes back if no slot is free, to be answered now, for example with [`busy`](Self::busy).
             #[allow(clippy::result_large_err, reason = "there is no heap to box it on, and some are small")]
-            pub fn defer(self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
-                match self.reply.machine.defer(&self.reply.source, self.reply.context, time) {
+            pub fn defer(mut self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
+                match self.reply.defer(time) {
                     Some(ticket) => Ok(ticket),
                     None => Err(self),
                 }

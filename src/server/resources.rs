@@ -6,14 +6,12 @@ use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Str, Writer};
 use crate::methods::{self, Method};
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
-use crate::server::core::Shape;
-use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::list::{ListResources, ListTemplates};
 use crate::server::page;
 use crate::server::plan::RequestKind;
 use crate::server::read::ReadResource;
-use crate::server::reply::Source;
 use crate::types::resource::{Resource, Template};
 use crate::types::template;
 use crate::version::Revision;
@@ -170,7 +168,7 @@ impl Sealed for Resources<'_> {
         &[methods::RESOURCES_READ, methods::RESOURCES_LIST, methods::RESOURCES_TEMPLATES_LIST]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
         match method {
             READ => self.read(request),
             LIST => self.list(request),
@@ -214,22 +212,22 @@ impl Sealed for Resources<'_> {
         }
     }
 
-    fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
+    fn check(&self, revision: Revision, _: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         for (index, resource) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let entry = page::Entry { key: "resources", index, objects: [resource.details.meta, None, None] };
-            page::check(entry, revision, info, measure, &mut |out| resource.write(revision, out))?;
+            let entry = page::Entry { key: "resources", index, objects: resource.objects() };
+            page::check(entry, measure, &mut |out| resource.write(revision, out))?;
         }
         for (index, template) in self.templates.unwrap_or_default().iter().enumerate() {
-            let objects = [template.details.meta, None, None];
+            let objects = template.objects();
             let entry = page::Entry { key: "resourceTemplates", index, objects };
-            page::check(entry, revision, info, measure, &mut |out| template.write(revision, out))?;
+            page::check(entry, measure, &mut |out| template.write(revision, out))?;
         }
         Ok(())
     }
 }
 
 impl Resources<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn list(&self, request: &mut Request<'_, '_>) -> Received {
         page::answer(
             request,
             "resources",
@@ -237,12 +235,13 @@ impl Resources<'_> {
             ListResources::event,
             &mut |index, revision, out| {
                 let resource = self.catalogue.unwrap_or_default().get(index)?;
-                Some(resource.write(revision, out).is_ok())
+                resource.write(revision, out);
+                Some(true)
             },
         )
     }
 
-    fn list_templates(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn list_templates(&self, request: &mut Request<'_, '_>) -> Received {
         page::answer(
             request,
             "resourceTemplates",
@@ -250,12 +249,13 @@ impl Resources<'_> {
             ListTemplates::event,
             &mut |index, revision, out| {
                 let template = self.templates.unwrap_or_default().get(index)?;
-                Some(template.write(revision, out).is_ok())
+                template.write(revision, out);
+                Some(true)
             },
         )
     }
 
-    fn read(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn read(&self, request: &mut Request<'_, '_>) -> Received {
         let Some(uri) = request.param("uri").and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`uri` must be the URI of a resource");
         };
@@ -267,14 +267,9 @@ impl Resources<'_> {
 }
 
 /// Refuses to read or to watch what does not exist.
-pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Handled {
-    let fault = Fault::UnknownResource { code: unknown_resource_code(request.context.revision) };
-    let source = Source::of_line(request.id());
-    let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
-        write_not_found(out, fault, &mut |out| out.text(uri));
-        true
-    });
-    Handled::Refused(written.err().unwrap_or(fault))
+pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
+    let fault = Fault::UnknownResource { code: unknown_resource_code(request.pending.context.revision) };
+    request.refuse_with(fault, &mut |out| write_not_found(out, fault, &mut |out| out.text(uri)))
 }
 
 /// The code for a resource that does not exist.
@@ -288,7 +283,7 @@ pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
 
 /// The members of the error for a resource that does not exist. The URI is left out if there is no room for it.
 pub(crate) fn write_not_found(out: &mut Writer<'_>, fault: Fault, uri: &mut dyn FnMut(&mut Writer<'_>)) {
-    crate::server::write::write_fault(out, fault);
+    crate::server::write::write_fault(out, fault, None);
     let before = out.mark();
     out.key("data");
     out.begin_object();

@@ -39,7 +39,7 @@ impl Reply<'_> {
     /// tools, reads of resources and prompts may.
     #[must_use]
     pub fn can_round_trip(&self) -> bool {
-        self.context.kind.can_round_trip(self.context.revision)
+        self.pending.context.kind.can_round_trip(self.pending.context.revision)
     }
 
     /// Answers with what is needed first (`2026-07-28`): each under a key that is used once, and a state that comes back
@@ -91,13 +91,14 @@ impl Reply<'_> {
     /// `2026-07-28` it is what the request [needs](Reply::needs_input), with the names of the elicitations as keys. A
     /// client that knows neither gets an error that says so, for people to read.
     pub fn needs_urls(self, pages: &[OpenUrl<'_>]) {
-        let opens = self.context.capabilities.has(ClientCapabilities::ELICITATION_URL);
-        match self.context.revision {
+        let opens = self.pending.context.capabilities.has(ClientCapabilities::ELICITATION_URL);
+        match self.pending.context.revision {
             Revision::V2026_07_28 => {
                 self.require(&|at| pages.get(at).map(|page| (page.id(), page as &dyn Input)), None);
             }
             Revision::V2025_11_25 if opens => {
-                let to = To { revision: self.context.revision, client: self.context.capabilities };
+                let to =
+                    To { revision: self.pending.context.revision, client: self.pending.context.capabilities };
                 self.error_with(code::URL_ELICITATION_REQUIRED, "URL elicitation required", |out| {
                     out.begin_object();
                     out.key("elicitations");
@@ -124,7 +125,7 @@ impl Reply<'_> {
     /// Answers that the client lacks something that the request needs: in `2026-07-28` with the error for that (-32021),
     /// before with -32600. `data.requiredCapabilities` says what.
     pub fn needs_capability(self, missing: ClientCapabilities) {
-        let code = match self.context.revision {
+        let code = match self.pending.context.revision {
             Revision::V2026_07_28 => code::MISSING_CLIENT_CAPABILITY,
             _ => code::INVALID_REQUEST,
         };
@@ -142,20 +143,16 @@ impl Reply<'_> {
             |(at, (key, _)): (usize, (&str, &dyn Input))| all().take(at).any(|(known, _)| known == key);
         let nothing = state.is_none() && all().next().is_none();
         if !self.can_round_trip() || nothing || all().enumerate().any(repeated) {
-            let Reply { machine, source, context, .. } = self;
-            machine.refuse_fault(&source, context, Fault::NoRoundTrip);
-            machine.report(Fault::NoRoundTrip);
-            return;
+            return self.refuse_and_report(Fault::NoRoundTrip);
         }
-        let client = self.context.capabilities;
+        let client = self.pending.context.capabilities;
         let missing = all().map(|(_, input)| input.needs()).filter(|needs| !client.has(*needs));
         let missing = missing.fold(ClientCapabilities::NONE, ClientCapabilities::with);
         if missing != ClientCapabilities::NONE {
             return self.needs_capability(missing);
         }
-        let Reply { machine, source, context, .. } = self;
-        let to = To { revision: context.revision, client };
-        machine.answer(&source, context, Shape::InputRequired, &mut |out| {
+        let to = To { revision: self.pending.context.revision, client };
+        self.answer(Shape::InputRequired, &mut |out| {
             let valid = write_requests(&mut all(), to, out);
             if let Some(state) = state {
                 out.field_string("requestState", state);

@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::core::Core;
-use super::pings::Pinger;
+use super::pings::PINGER;
 use super::watch::Watches;
 use super::{Incoming, Server, ServerInfo, Slot};
 use crate::buffer::Buffer;
@@ -29,21 +29,13 @@ impl<'b> Server<'b> {
     ) -> Result<Server<'b>, Misuse> {
         let (rx, tx) = (rx.into(), tx.into());
         let limits = info.limits;
-        let mut core = Core::new(info, tx, limits.id);
-        core.line_limit = rx.limit();
-        let server = Server {
-            input: Input::new(rx, limits.depth, limits.id),
-            core,
-            plan: None,
-            handed_out: false,
-            grace_ends: None,
-            lost_at: None,
-        };
+        let server = Server { input: Input::new(rx, limits.depth, limits.id), core: Core::new(info, tx) };
         server.checked()
     }
 
-    fn checked(mut self) -> Result<Server<'b>, Misuse> {
-        let needed = Input::needed(self.core.id_limit);
+    #[inline(never)]
+    fn checked(self) -> Result<Server<'b>, Misuse> {
+        let needed = Input::needed(self.core.id_limit());
         if self.input.limit() < needed {
             return Err(Misuse::RxTooSmall { needed });
         }
@@ -72,11 +64,12 @@ impl<'b> Server<'b> {
     /// None today.
     #[cfg(feature = "alloc")]
     pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, Misuse> {
-        self.set_in_flight(InFlight::grown(limit, self.core.id_limit.saturating_mul(2)));
+        self.set_in_flight(InFlight::grown(limit, self.core.id_limit().saturating_mul(2)));
         self.limit_ids(0)
     }
 
     /// The seed stays, whichever is set first.
+    #[inline(never)]
     fn set_in_flight(&mut self, mut table: InFlight<'b, Incoming>) {
         table.set_seed(self.core.in_flight.seed());
         self.core.in_flight = table;
@@ -92,7 +85,7 @@ impl<'b> Server<'b> {
     }
 
     /// Takes batches, several messages in one JSON array, in sessions of `2025-03-26`, the only revision that has them;
-    /// `answers` is room for the answers until they leave as one message. Servers that speak that revision should call
+    /// `answers` is room for the answers until they leave as one message, and for 24 bytes of the machine's own. Servers that speak that revision should call
     /// this: otherwise a batch gets one error (-32600), and nothing of it is done.
     ///
     /// The host hears of the members as of lines, one after the other. The line of their answers is no longer than any
@@ -120,8 +113,7 @@ impl<'b> Server<'b> {
             if part < SHORTEST_ID {
                 return Err(Misuse::TextTooSmall { needed });
             }
-            self.core.id_limit = self.core.id_limit.min(part);
-            self.input.set_id_limit(self.core.id_limit);
+            self.input.set_id_limit(self.core.id_limit());
         }
         Ok(self)
     }
@@ -164,7 +156,7 @@ impl<'b> Server<'b> {
     #[must_use]
     pub fn keep_alive(mut self, pings: Pings) -> Server<'b> {
         self.core.keep_alive.set(pings);
-        self.core.pinging = Some(&Pinger);
+        self.core.pinging = Some(&PINGER);
         self
     }
 }

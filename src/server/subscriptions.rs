@@ -8,16 +8,16 @@
 use crate::fault::{Fault, Misuse};
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Json, Kind, Rank, Str, Writer};
 use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::change::Changes;
 use crate::server::core::{Core, Shape};
-use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed, place};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, place};
+use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::listen::{self, write_acknowledged, write_ended, write_updated};
-use crate::server::plan::{Plan, RequestKind};
-use crate::server::reply::{Incoming, Source, Stage};
+use crate::server::plan::Plan;
 use crate::server::resources::not_found;
 use crate::server::watch::{NotWatched, Owner, Watches};
 use crate::types::meta;
@@ -54,7 +54,7 @@ impl Sealed for Subscriptions {
         &[methods::SUBSCRIPTIONS_LISTEN, methods::RESOURCES_SUBSCRIBE, methods::RESOURCES_UNSUBSCRIBE]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
         match method {
             LISTEN => listen(request),
             _ if !can_watch(request.core.info) => {
@@ -76,11 +76,11 @@ impl Sealed for Subscriptions {
     fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         if revision.era() == Era::Stateless {
             // As if they were results, which is more than they take.
-            measure(&mut |out| {
+            measure(Shape::Result, &mut |out| {
                 write_acknowledged(out, &[], listed(info), &mut |_| {});
                 (0..info.limits.id).for_each(|_| out.token("0"));
             });
-            measure(&mut |out| {
+            measure(Shape::Result, &mut |out| {
                 write_ended(out, &[], info, revision);
                 (0..info.limits.id).for_each(|_| out.token("0"));
             });
@@ -107,8 +107,8 @@ fn may_exist(info: &ServerInfo<'_>, uri: Str<'_>) -> bool {
     said.next().is_none_or(|first| first || said.any(|known| known))
 }
 
-fn subscribe(request: &mut Request<'_, '_>) -> Handled {
-    let Some((uri, place)) = uri_of(request) else { return no_uri(request) };
+fn subscribe(request: &mut Request<'_, '_>) -> Received {
+    let Some(uri) = uri_of(request) else { return no_uri(request) };
     if !may_exist(request.core.info, uri) {
         return not_found(request, uri);
     }
@@ -117,7 +117,7 @@ fn subscribe(request: &mut Request<'_, '_>) -> Handled {
     let added = watches.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, room));
     let limit = watches.limit();
     match added {
-        Ok(new) => settle(request, new.then_some(Plan::Watched { uri: place, on: true })),
+        Ok(new) => settle(request, new.then_some(Plan::Watched { on: true })),
         Err(NotWatched::Full) => request.refuse(
             Fault::TooManyWatched { limit },
             &("their URIs have at most ", limit, " bytes; unsubscribe from some"),
@@ -128,26 +128,27 @@ fn subscribe(request: &mut Request<'_, '_>) -> Handled {
     }
 }
 
-fn unsubscribe(request: &mut Request<'_, '_>) -> Handled {
-    let Some((uri, place)) = uri_of(request) else { return no_uri(request) };
+fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
+    let Some(uri) = uri_of(request) else { return no_uri(request) };
     let was = request.core.watches.remove(Owner::Session, uri);
-    settle(request, was.then_some(Plan::Watched { uri: place, on: false }))
+    settle(request, was.then_some(Plan::Watched { on: false }))
 }
 
-/// The URI of a request, with its place in the line.
-fn uri_of<'r>(request: &Request<'r, '_>) -> Option<(Str<'r>, crate::json::Span)> {
+/// The URI of a request, which will be the subject of its event.
+fn uri_of<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
     let uri = request.param("uri")?;
-    Some((uri.string()?, place(request.line, uri.bytes())))
+    request.places.subject = place(request.line, uri.bytes());
+    uri.string()
 }
 
-fn no_uri(request: &mut Request<'_, '_>) -> Handled {
+fn no_uri(request: &mut Request<'_, '_>) -> Received {
     request.refuse(Fault::InvalidParams, &"`uri` must be a string")
 }
 
-fn settle(request: &mut Request<'_, '_>, plan: Option<Plan>) -> Handled {
+fn settle(request: &mut Request<'_, '_>, plan: Option<Plan>) -> Received {
     match (request.result(&mut |_| {}), plan) {
-        (Handled::Answered, Some(plan)) => Handled::Host(plan),
-        (handled, _) => handled,
+        (Received::Done, Some(plan)) => request.core.tell(plan),
+        (refused, _) => refused,
     }
 }
 
@@ -159,7 +160,7 @@ fn fits(id: Option<&[u8]>, uri: &str, room: usize) -> bool {
 }
 
 /// `subscriptions/listen`: from now on the request is in flight, and its answer is the end.
-fn listen(request: &mut Request<'_, '_>) -> Handled {
+fn listen(request: &mut Request<'_, '_>) -> Received {
     let Some(wanted) = request.param("notifications").filter(|wanted| wanted.kind() == Kind::Object) else {
         return request.refuse(Fault::InvalidParams, &"`notifications` must be an object");
     };
@@ -192,24 +193,22 @@ fn listen(request: &mut Request<'_, '_>) -> Handled {
         let limit = request.core.output.reply_room();
         return request.refuse(Fault::ReplyTooLarge { limit }, &"the acknowledgment");
     }
+    request.core.tells_changes();
     request.core.changed.add(Changes::LISTENED);
-    Handled::Host(Plan::Listening { ticket })
+    request.core.tell(Plan::Listening(ticket))
 }
 
 /// Takes a slot for the request.
 fn take(request: &mut Request<'_, '_>, filter: Changes) -> Option<Ticket> {
-    let kind = RequestKind::Listen { filter, pending: Changes::NONE };
     let id = request.id();
-    let context = crate::server::reply::Context { kind, ..request.context };
-    let id_length = u16::try_from(id.len()).ok()?;
+    let mut incoming = Incoming::deferred(request.pending.context, Rank::NONE);
+    incoming.set_listens(filter, Changes::NONE);
     let in_flight = &mut request.core.in_flight;
-    let ticket =
-        in_flight.take(Incoming { id_length, context, last_progress: None, stage: Stage::Deferred })?;
-    if !in_flight.set_text(ticket, [id, &[]]) {
+    let ticket = in_flight.take(incoming)?;
+    if !in_flight.set_id(ticket, id, &[]) {
         in_flight.release(ticket);
         return None;
     }
-    in_flight.link_id(ticket);
     Some(ticket)
 }
 
@@ -220,7 +219,7 @@ fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: Changes, u
     let Core { info, output, watches, in_flight, .. } = &mut *request.core;
     let room = output.reply_room();
     let longest = room.saturating_sub(output.overhead());
-    let about = About::subscribed(request.context.stream);
+    let about = About::subscribed(request.pending.context.stream);
     let watch = |watches: &mut Watches<'_>, uri| {
         may_exist(info, uri)
             && watches
@@ -256,18 +255,15 @@ fn declares_tasks(request: &Request<'_, '_>) -> bool {
     declared.is_some_and(|declared| declared.kind() == Kind::Object)
 }
 
-fn needs_tasks(request: &mut Request<'_, '_>) -> Handled {
-    let source = Source::of_line(request.id());
-    let written = request.core.respond(&source, request.context, Shape::Error, &mut |out| {
+fn needs_tasks(request: &mut Request<'_, '_>) -> Received {
+    request.refuse_with(Fault::MissingClientCapability, &mut |out| {
         out.field_integer("code", code::MISSING_CLIENT_CAPABILITY.into());
         out.key("message");
         out.display(&Fault::MissingClientCapability.message());
         out.token(r#","data":{"requiredCapabilities":{"extensions":{"#);
         out.key(TASKS);
         out.token("{}}}}");
-        true
-    });
-    Handled::Refused(written.err().unwrap_or(Fault::MissingClientCapability))
+    })
 }
 
 #[cfg(test)]

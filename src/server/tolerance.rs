@@ -4,7 +4,7 @@
 use crate::json::{Json, Str};
 use crate::lifecycle::Trigger;
 use crate::server::core::Core;
-use crate::server::feature::{Handled, Request};
+use crate::server::feature::{Received, Request};
 use crate::server::info::ServerInfo;
 use crate::types::meta::RequestMeta;
 
@@ -48,7 +48,7 @@ pub(crate) fn is_shutdown(core: &Core<'_>, method: Str<'_>) -> bool {
 }
 
 /// The client wants to end: it says `exit` next, or just goes.
-pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Handled {
+pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     let answered = request.result(&mut |_| {});
     request.core.life.step(Trigger::Shutdown);
     request.core.awaits_exit = true;

@@ -8,12 +8,12 @@ use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::call::Call;
 use crate::server::catalogue::{Catalogue, Found, duplicate_of};
-use crate::server::feature::{Change, Feature, Handled, Measure, Request, Sealed};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::info::ServerInfo;
 use crate::server::list::ListTools;
 use crate::server::page;
 use crate::server::plan::RequestKind;
-use crate::types::details::{Details, details};
+use crate::types::details::{Details, Objects, details, write_raw};
 use crate::version::Revision;
 
 /// A tool, as it stands in the list of tools.
@@ -26,13 +26,10 @@ pub struct Tool<'t> {
 }
 
 /// What a tool does to the world. Clients are told, but need not believe it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Hints {
-    read_only: Option<bool>,
-    destructive: Option<bool>,
-    idempotent: Option<bool>,
-    open_world: Option<bool>,
-}
+#[derive(Debug, Clone, Copy)]
+struct Hints([Option<bool>; 4]);
+
+const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
 details!(Tool);
 
@@ -42,8 +39,7 @@ impl<'t> Tool<'t> {
     /// Names should have 1 to 128 characters of `A-Z a-z 0-9 _ - .`.
     #[must_use]
     pub const fn new(name: &'t str, input_schema: &'t str) -> Tool<'t> {
-        let hints = Hints { read_only: None, destructive: None, idempotent: None, open_world: None };
-        Tool { details: Details::new(name), input_schema, output_schema: None, hints }
+        Tool { details: Details::new(name), input_schema, output_schema: None, hints: Hints([None; 4]) }
     }
 
     /// The JSON Schema of its structured results, as JSON text (from `2025-06-18` on).
@@ -55,29 +51,32 @@ impl<'t> Tool<'t> {
 
     /// Whether it only reads (from `2025-03-26` on).
     #[must_use]
-    pub const fn read_only(mut self, yes: bool) -> Self {
-        self.hints.read_only = Some(yes);
-        self
+    pub const fn read_only(self, yes: bool) -> Self {
+        self.hint(0, yes)
     }
 
     /// Whether it may destroy something (from `2025-03-26` on).
     #[must_use]
-    pub const fn destructive(mut self, yes: bool) -> Self {
-        self.hints.destructive = Some(yes);
-        self
+    pub const fn destructive(self, yes: bool) -> Self {
+        self.hint(1, yes)
     }
 
     /// Whether calling it twice is the same as calling it once (from `2025-03-26` on).
     #[must_use]
-    pub const fn idempotent(mut self, yes: bool) -> Self {
-        self.hints.idempotent = Some(yes);
-        self
+    pub const fn idempotent(self, yes: bool) -> Self {
+        self.hint(2, yes)
     }
 
     /// Whether it deals with things outside of the server (from `2025-03-26` on).
     #[must_use]
-    pub const fn open_world(mut self, yes: bool) -> Self {
-        self.hints.open_world = Some(yes);
+    pub const fn open_world(self, yes: bool) -> Self {
+        self.hint(3, yes)
+    }
+
+    const fn hint(mut self, which: usize, yes: bool) -> Self {
+        if let Some((_, [hint, ..])) = self.hints.0.split_at_mut_checked(which) {
+            *hint = Some(yes);
+        }
         self
     }
 
@@ -93,49 +92,41 @@ impl<'t> Tool<'t> {
         self.output_schema
     }
 
-    /// Writes the entry of the list, with the members that the revision has. An error: a schema is not valid JSON.
-    pub(crate) fn write(
-        &self,
-        revision: Revision,
-        out: &mut Writer<'_>,
-    ) -> Result<(), crate::json::ScanError> {
+    /// What has to be an object, as JSON text.
+    pub(crate) fn objects(&self) -> Objects<'t> {
+        [Some(self.input_schema), self.output_schema, self.details.meta]
+    }
+
+    /// Writes the entry of the list, with the members that the revision has.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
-        self.details.write(revision, out)?;
-        out.key("inputSchema");
-        if self.input_schema.as_bytes().trim_ascii() == b"{}" {
-            out.token(r#"{"type":"object"}"#);
-        } else {
-            out.raw(self.input_schema)?;
-        }
-        if let Some(schema) = self.output_schema.filter(|_| revision >= Revision::V2025_06_18) {
-            out.key("outputSchema");
-            out.raw(schema)?;
+        self.details.write(revision, out);
+        let schema = match Json::trusted(self.input_schema.as_bytes()).bytes() {
+            b"{}" => r#"{"type":"object"}"#,
+            _ => self.input_schema,
+        };
+        write_raw("inputSchema", Some(schema), out);
+        if revision >= Revision::V2025_06_18 {
+            write_raw("outputSchema", self.output_schema, out);
         }
         if revision >= Revision::V2025_03_26 {
             // The one revision that has no other place for it.
-            let title = self.details.title.filter(|_| revision == Revision::V2025_03_26);
+            let title = self.details.title().filter(|_| revision == Revision::V2025_03_26);
             self.hints.write(title, out);
         }
         out.end_object();
-        Ok(())
     }
 }
 
 impl Hints {
     fn write(&self, title: Option<&str>, out: &mut Writer<'_>) {
-        let hints = [
-            ("readOnlyHint", self.read_only),
-            ("destructiveHint", self.destructive),
-            ("idempotentHint", self.idempotent),
-            ("openWorldHint", self.open_world),
-        ];
-        if title.is_none() && hints.iter().all(|(_, hint)| hint.is_none()) {
+        if title.is_none() && self.0.iter().all(Option::is_none) {
             return;
         }
         out.key("annotations");
         out.begin_object();
         out.field_optional("title", title);
-        for (key, hint) in hints {
+        for (key, hint) in HINTS.iter().zip(self.0) {
             if let Some(hint) = hint {
                 out.field_boolean(key, hint);
             }
@@ -154,7 +145,7 @@ pub struct Tools<'t> {
     always_structured: bool,
 }
 
-duplicate_of!(duplicate, Tool, details.name);
+duplicate_of!(duplicate, Tool, name());
 
 /// The place of `tools/list` among the methods.
 const LIST: usize = 0;
@@ -230,7 +221,7 @@ impl Sealed for Tools<'_> {
         &[methods::TOOLS_LIST, methods::TOOLS_CALL]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Handled {
+    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
         if method == LIST { self.list(request) } else { self.call(request) }
     }
 
@@ -246,18 +237,17 @@ impl Sealed for Tools<'_> {
         self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
     }
 
-    fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
+    fn check(&self, revision: Revision, _: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse> {
         for (index, tool) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let objects = [Some(tool.input_schema), tool.output_schema, tool.details.meta];
-            let entry = page::Entry { key: "tools", index, objects };
-            page::check(entry, revision, info, measure, &mut |out| tool.write(revision, out))?;
+            let entry = page::Entry { key: "tools", index, objects: tool.objects() };
+            page::check(entry, measure, &mut |out| tool.write(revision, out))?;
         }
         Ok(())
     }
 }
 
 impl Tools<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn list(&self, request: &mut Request<'_, '_>) -> Received {
         page::answer(
             request,
             "tools",
@@ -265,12 +255,13 @@ impl Tools<'_> {
             ListTools::event,
             &mut |index, revision, out| {
                 let tool = self.catalogue.unwrap_or_default().get(index)?;
-                Some(tool.write(revision, out).is_ok())
+                tool.write(revision, out);
+                Some(true)
             },
         )
     }
 
-    fn call(&self, request: &mut Request<'_, '_>) -> Handled {
+    fn call(&self, request: &mut Request<'_, '_>) -> Received {
         let Some(name) = request.param("name").and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`name` must be the name of a tool");
         };
@@ -283,7 +274,8 @@ impl Tools<'_> {
             return request.refuse(Fault::UnknownTool, &name);
         }
         let plain = matches!(found, Found::Tool(tool) if tool.output_schema.is_none());
-        let pads = self.always_structured && plain && request.context.revision >= Revision::V2025_06_18;
+        let pads =
+            self.always_structured && plain && request.pending.context.revision >= Revision::V2025_06_18;
         request.hand_out(RequestKind::CallTool { pads }, Call::event, request.param("name"), arguments)
     }
 }

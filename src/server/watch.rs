@@ -6,7 +6,7 @@
 use crate::buffer::{Buffer, copy, shift};
 use crate::inflight::{InFlight, Ticket};
 use crate::json::Str;
-use crate::server::reply::Incoming;
+use crate::server::incoming::Incoming;
 
 /// Who watches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

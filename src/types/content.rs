@@ -4,6 +4,7 @@
 
 use crate::json::{Text, Writer};
 use crate::types::annotations::{Annotations, Role};
+use crate::types::details::not_an_object;
 use crate::types::resource::Resource;
 use crate::version::Revision;
 
@@ -172,12 +173,12 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
             return self.text((resource.shown_name(), ": ", resource.uri));
         }
         (self.annotations, self.meta) = (Annotations::new(), None);
-        let (revision, mut valid) = (self.revision, true);
-        let items_valid = self.write(&mut |out| {
+        let revision = self.revision;
+        let valid = self.write(&mut |out| {
             out.field_string("type", "resource_link");
-            valid = resource.write_members(revision, out).is_ok();
+            resource.write_members(revision, out);
         });
-        *items_valid &= valid;
+        *valid &= not_an_object(resource.objects()).is_none();
     }
 
     /// Writes the block, and returns whether all is valid so far.

@@ -1,39 +1,79 @@
 //! What tools, resources, templates and prompts all say about themselves.
 
-use crate::json::{ScanError, Writer};
+use crate::json::{Json, Kind, ScanError, Writer};
 use crate::types::icon::Icons;
+use crate::types::identity::{Names, write_texts};
 use crate::version::Revision;
 
 /// The name of an entry of a list, and what people and models read about it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Details<'t> {
-    pub(crate) name: &'t str,
-    pub(crate) title: Option<&'t str>,
-    pub(crate) description: Option<&'t str>,
+    /// In the order of `NAMES`.
+    texts: [Option<&'t str>; 3],
     pub(crate) icons: Icons<'t>,
     /// An object, as JSON text.
     pub(crate) meta: Option<&'t str>,
 }
 
+const NAMES: &Names = &[
+    ("name", Revision::V2024_11_05),
+    ("title", Revision::V2025_06_18),
+    ("description", Revision::V2024_11_05),
+];
+
 impl<'t> Details<'t> {
     pub(crate) const fn new(name: &'t str) -> Details<'t> {
-        Details { name, title: None, description: None, icons: Icons::NONE, meta: None }
+        Details { texts: [Some(name), None, None], icons: Icons::NONE, meta: None }
     }
 
-    /// The members that the revision has. An error: `_meta` is not valid JSON.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) -> Result<(), ScanError> {
-        let named = revision >= Revision::V2025_06_18;
-        out.field_string("name", self.name);
-        out.field_optional("title", self.title.filter(|_| named));
-        out.field_optional("description", self.description);
-        self.icons.write(revision, out);
-        match self.meta.filter(|_| named) {
-            Some(meta) => {
-                out.key("_meta");
-                out.raw(meta)
-            }
-            None => Ok(()),
+    pub(crate) const fn name(&self) -> &'t str {
+        match self.texts {
+            [Some(name), ..] => name,
+            _ => "",
         }
+    }
+
+    pub(crate) const fn title(&self) -> Option<&'t str> {
+        let [_, title, _] = self.texts;
+        title
+    }
+
+    pub(crate) const fn set_title(&mut self, text: &'t str) {
+        let [_, title, _] = &mut self.texts;
+        *title = Some(text);
+    }
+
+    pub(crate) const fn set_description(&mut self, text: &'t str) {
+        let [.., description] = &mut self.texts;
+        *description = Some(text);
+    }
+
+    /// The members that the revision has. Whether `_meta` is an object was looked at before.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        write_texts(NAMES, &self.texts, revision, out);
+        self.icons.write(revision, out);
+        if revision >= Revision::V2025_06_18 {
+            write_raw("_meta", self.meta, out);
+        }
+    }
+}
+
+/// What has to be an object, as JSON text of the host's.
+pub(crate) type Objects<'t> = [Option<&'t str>; 3];
+
+/// What is wrong with the first that is none: not even valid JSON, or something else.
+pub(crate) fn not_an_object(texts: Objects<'_>) -> Option<Option<ScanError>> {
+    texts.into_iter().flatten().find_map(|text| match Json::parse(text.as_bytes()) {
+        Ok(value) => (value.kind() != Kind::Object).then_some(None),
+        Err(error) => Some(Some(error)),
+    })
+}
+
+/// A member that is raw JSON text of the host's, if there is one.
+pub(crate) fn write_raw(key: &str, text: Option<&str>, out: &mut Writer<'_>) {
+    if let Some(text) = text {
+        out.key(key);
+        out.json(Json::trusted(text.as_bytes()));
     }
 }
 
@@ -44,14 +84,14 @@ macro_rules! details {
             /// A name for people (from `2025-06-18` on).
             #[must_use]
             pub const fn title(mut self, title: &'t str) -> Self {
-                self.details.title = Some(title);
+                self.details.set_title(title);
                 self
             }
 
             /// What it is, for the model.
             #[must_use]
             pub const fn description(mut self, text: &'t str) -> Self {
-                self.details.description = Some(text);
+                self.details.set_description(text);
                 self
             }
 
@@ -72,7 +112,7 @@ macro_rules! details {
             /// Its name.
             #[must_use]
             pub const fn name(&self) -> &'t str {
-                self.details.name
+                self.details.name()
             }
         }
     };

@@ -5,6 +5,7 @@ pub(crate) mod capabilities;
 pub(crate) mod content;
 pub(crate) mod details;
 pub(crate) mod icon;
+pub(crate) mod identity;
 pub mod input;
 pub(crate) mod level;
 pub(crate) mod meta;

@@ -2,9 +2,9 @@
 //!
 //! Specification: *Server features*, *Resources*.
 
-use crate::json::{Chars, ScanError, Writer};
+use crate::json::{Chars, Writer};
 use crate::types::annotations::Annotations;
-use crate::types::details::{Details, details};
+use crate::types::details::{Details, Objects, details};
 use crate::types::template::{self, Matches};
 use crate::version::Revision;
 
@@ -62,28 +62,31 @@ impl<'t> Resource<'t> {
 
     /// The name that people read.
     pub(crate) fn shown_name(&self) -> &'t str {
-        self.details.title.unwrap_or(self.details.name)
+        self.details.title().unwrap_or(self.details.name())
     }
 
-    /// The members of the entry that the revision has. An error: `_meta` is not valid JSON.
-    pub(crate) fn write_members(&self, revision: Revision, out: &mut Writer<'_>) -> Result<(), ScanError> {
+    /// What has to be an object, as JSON text.
+    pub(crate) fn objects(&self) -> Objects<'t> {
+        [self.details.meta, None, None]
+    }
+
+    /// The members of the entry that the revision has.
+    pub(crate) fn write_members(&self, revision: Revision, out: &mut Writer<'_>) {
         out.field_string("uri", self.uri);
-        self.details.write(revision, out)?;
+        self.details.write(revision, out);
         out.field_optional("mimeType", self.mime_type);
         self.annotations.write(revision, out);
         if let Some(size) = self.size {
             out.key("size");
             out.unsigned(size);
         }
-        Ok(())
     }
 
     /// The entry of the list.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) -> Result<(), ScanError> {
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
-        self.write_members(revision, out)?;
+        self.write_members(revision, out);
         out.end_object();
-        Ok(())
     }
 }
 
@@ -149,14 +152,18 @@ impl<'t> Template<'t> {
         Some(Matches { template: self.uri, uri })
     }
 
-    /// The entry of the list. An error: `_meta` is not valid JSON.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) -> Result<(), ScanError> {
+    /// What has to be an object, as JSON text.
+    pub(crate) fn objects(&self) -> Objects<'t> {
+        [self.details.meta, None, None]
+    }
+
+    /// The entry of the list.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         out.field_string("uriTemplate", self.uri);
-        self.details.write(revision, out)?;
+        self.details.write(revision, out);
         out.field_optional("mimeType", self.mime_type);
         self.annotations.write(revision, out);
         out.end_object();
-        Ok(())
     }
 }

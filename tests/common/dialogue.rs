@@ -137,7 +137,8 @@ impl Setup {
         let (mut rx, mut tx) = (vec![0; way.rx], vec![0; self.tx]);
         let (mut slots, mut text) = (vec![Slot::EMPTY; self.slots], vec![0; self.text]);
         let info = self.info;
-        let (mut batches, mut watches) = (vec![0; self.batches], vec![0; self.watches]);
+        // The machine has 24 bytes of the room for batches.
+        let (mut batches, mut watches) = (vec![0; self.batches + 24], vec![0; self.watches]);
         let mut server = Server::new(&info, way.rx(&mut rx), &mut tx[..]).unwrap();
         server = server.watches(&mut watches[..]);
         if self.batches > 0 {

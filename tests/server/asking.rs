@@ -276,7 +276,7 @@ fn what_was_asked_ends_with_its_connection() {
     with(INFO.second_initialize(SecondInitialize::Restart)).check(&format!(
         "{two}{}> call 2 initialize {hello}\n< result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n{ends}\
          * deferred 0\n> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n\
-         > note notifications/initialized\n! ready\n* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\"}}",
+         > note notifications/initialized\n! ready\n* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}}",
         defer(1)
     ));
     // After a reset nothing is heard of the old connection.
@@ -341,5 +341,21 @@ fn who_finds_no_room_to_ask_is_told_when_there_is_some() {
          < result 1 {DONE}\n! room\n* ask roots during 0\n! not now Gone\n* ask roots\n{}",
         defer(1),
         asked(5, "roots/list"),
+    ));
+}
+
+#[test]
+fn the_id_of_a_request_does_not_depend_on_how_output_drains() {
+    let cancel = "> note notifications/cancelled {\"requestId\":2}\n! cancelled 1\n";
+    let told = "< note notifications/tools/list_changed\n";
+    let (late, asks) = ("< error 1 -32603 …\n", format!("* ask roots\n{}", asked(4, "roots/list")));
+    let defers = format!(
+        "> call 1 tools/call {{\"name\":\"defer\",\"arguments\":{{\"ms\":50}}}}\n! call defer {{\"ms\":50}}\n{}",
+        defer(2)
+    );
+    let setup = session().slots(3, 64);
+    setup.check(&format!("{defers}* changed\n{told}* time 50\n! expired 0\n{late}{cancel}{asks}"));
+    setup.check(&format!(
+        "{defers}* block\n* changed\n* time 50\n! expired 0\n{cancel}* unblock\n{told}{late}{asks}"
     ));
 }

@@ -76,12 +76,12 @@ fn every_catalogue_is_listed_page_by_page() {
 fn what_is_offered_is_declared() {
     let all = r#""capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true}"#;
     let ask = stateless(1, "server/discover", "");
-    Setup::new(LIBRARY).check(&format!("{ask}< result 1 …{all},\"completions\":{{}},\"logging\":{{}}}},…"));
+    Setup::new(LIBRARY).check(&format!("{ask}< result 1 …{all},\"completions\":{{}},\"logging\":{{}}}}}}"));
     let hello = crate::common::hello("2024-11-05");
     Setup::new(LIBRARY).check(&format!(
         "> call 1 initialize {hello}\n< result 1 …{all},\"logging\":{{}}}},…\n! connected 2024-11-05 c {{}}"
     ));
-    let few = r#"…"capabilities":{"resources":{},"prompts":{},"completions":{}},…"#;
+    let few = r#"…"capabilities":{"resources":{},"prompts":{},"completions":{}}}"#;
     Setup::new(BY_HOST).check(&format!("{ask}< result 1 {few}"));
 }
 

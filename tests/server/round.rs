@@ -181,7 +181,7 @@ fn what_goes_beyond_the_specification_is_declared_and_seen() {
     let discover = r#"> call 1 server/discover {"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#;
     Setup::new(info).check(&format!(
         r#"{discover}
-           < result 1 {{…"capabilities":{{"extensions":{{"com.example/a":{{}},"com.example/b":{{"x": 1}}}},"experimental":{{"odd":{{}}}}}},…}}
+           < result 1 {{…"capabilities":{{"extensions":{{"com.example/a":{{}},"com.example/b":{{"x": 1}}}},"experimental":{{"odd":{{}}}}}}}}
            > call 2 initialize {}
            < result 2 {{"protocolVersion":"2025-11-25","capabilities":{{"experimental":{{"odd":{{}}}}}},…}}
            ! connected 2025-11-25 c {{}}"#,

@@ -37,14 +37,14 @@ fn a_client_discovers_what_the_server_is() {
     ];
     for (info, versions) in cases {
         let result = format!(
-            r#"{{{HEAD},"supportedVersions":{versions},{capabilities},"ttlMs":0,"cacheScope":"private"}}"#
+            r#"{{{HEAD},"ttlMs":0,"cacheScope":"private","supportedVersions":{versions},{capabilities}}}"#
         );
         Setup::new(info).check(&format!("{ask}< result 1 {result}\n* state Waiting"));
     }
     let info = INFO.instructions("I").title("T").cache(Millis(5000), true);
     Setup::new(info).check(&format!(
-        "{ask}< result 1 {{\"resultType\":\"complete\",\"_meta\":{{…\"title\":\"T\"}}}},…\"instructions\":\"I\",\
-         \"ttlMs\":5000,\"cacheScope\":\"public\"}}"
+        "{ask}< result 1 {{\"resultType\":\"complete\",\"_meta\":{{…\"title\":\"T\"}}}},\"ttlMs\":5000,\
+         \"cacheScope\":\"public\",…\"instructions\":\"I\"}}"
     ));
 }
 

@@ -7,7 +7,7 @@ use crate::client::request::{Outgoing, Stage};
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Span, Str, Writer};
+use crate::json::{Decimal, Json, Rank, Span, Str, Writer};
 use crate::methods;
 use crate::output::Overflow;
 use crate::rpc;
@@ -56,7 +56,7 @@ impl Core<'_> {
     ) -> Asked<'a> {
         let params = params.unwrap_or(Json::EMPTY_OBJECT);
         let meta = params.get("_meta").unwrap_or(Json::EMPTY_OBJECT);
-        let source = Source::Line { id, meta, last: None };
+        let source = Source::Line { id, meta, last: Rank::NONE };
         Asked { params, reply: AskedReply { machine: self, source, context } }
     }
 
@@ -119,7 +119,7 @@ impl Core<'_> {
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            (outgoing.id_length, outgoing.stage) = (0, Stage::Expired);
+            outgoing.stage = Stage::Expired;
         }
     }
 
@@ -141,14 +141,14 @@ impl Core<'_> {
     }
 
     /// What was reported last, if the request wants to hear of progress.
-    fn progress_of(&self, source: &Source<'_>) -> Result<Option<Decimal>, NotNow> {
+    fn progress_of(&self, source: &Source<'_>) -> Result<Rank, NotNow> {
         match source {
             Source::Line { meta, last, .. } => {
                 meta::progress_token(*meta).map(|_| *last).ok_or(NotNow::NotWanted)
             }
             Source::Slot(ticket) => {
                 let outgoing = self.in_flight.get(*ticket).ok_or(NotNow::Gone)?;
-                let wanted = self.in_flight.text(*ticket).len() > usize::from(outgoing.id_length);
+                let wanted = !self.in_flight.behind_id(*ticket).is_empty();
                 if wanted { Ok(outgoing.last_progress) } else { Err(NotNow::NotWanted) }
             }
         }
@@ -216,16 +216,14 @@ impl Answering for Core<'_> {
         progress: Decimal,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), NotNow> {
-        if self.progress_of(source)?.is_some_and(|last| progress <= last) {
+        let rank = progress.rank();
+        if rank <= self.progress_of(source)? {
             return Err(NotNow::NotWanted);
         }
         let room = self.reply_budget().saturating_sub(self.small());
         let token = match source {
             Source::Line { meta, .. } => meta::progress_token(*meta).map_or(&b""[..], Json::bytes),
-            Source::Slot(ticket) => {
-                let id = self.in_flight.id(*ticket).len();
-                self.in_flight.text(*ticket).get(id..).unwrap_or_default()
-            }
+            Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
         };
         let written = self.output.write(About::related(stream), room, &mut |out| {
             write_notification(out, methods::PROGRESS.name, &mut |out| {
@@ -239,10 +237,10 @@ impl Answering for Core<'_> {
         });
         written.map_err(|Overflow| NotNow::Unwritable)?;
         match source {
-            Source::Line { last, .. } => *last = Some(progress),
+            Source::Line { last, .. } => *last = rank,
             Source::Slot(ticket) => {
                 if let Some(outgoing) = self.in_flight.get_mut(*ticket) {
-                    outgoing.last_progress = Some(progress);
+                    outgoing.last_progress = rank;
                 }
             }
         }
@@ -257,17 +255,15 @@ impl Answering for Core<'_> {
             // No answer is ever for this.
             sequence: u64::MAX,
             stage: Stage::Asked,
-            id_length: u16::try_from(id.len()).ok()?,
             asked: Some(context),
             last_progress: *last,
             ..crate::inflight::Data::EMPTY
         };
         let ticket = self.in_flight.take(outgoing)?;
-        if !self.in_flight.set_text(ticket, [id, if fits { token } else { b"" }]) {
+        if !self.in_flight.set_id(ticket, id, if fits { token } else { b"" }) {
             self.in_flight.release(ticket);
             return None;
         }
-        self.in_flight.link_id(ticket);
         let time = time.unwrap_or(self.info.timeouts.maximum);
         self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
         self.owed = None;

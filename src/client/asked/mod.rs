@@ -10,7 +10,7 @@ pub(crate) mod input;
 use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Json, Text, Writer};
+use crate::json::{Decimal, Json, Rank, Text, Writer};
 use crate::rpc::code;
 use crate::time::Millis;
 use crate::version::Revision;
@@ -32,7 +32,7 @@ pub(crate) struct Context {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// In the line that is being dealt with.
-    Line { id: &'a [u8], meta: Json<'a>, last: Option<Decimal> },
+    Line { id: &'a [u8], meta: Json<'a>, last: Rank },
     /// In the slot of a deferred request.
     Slot(Ticket),
 }

@@ -23,21 +23,6 @@ pub(super) enum Inside {
     Sequence,
 }
 
-/// What was begun inside a string: a code unit in hexadecimal digits, or a UTF-8 sequence; or one of the three words.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Begun {
-    /// How many digits or bytes were seen.
-    seen: u8,
-    /// The bytes of the sequence, or those of the word that are to come: the first one lowest.
-    pub(super) bytes: u32,
-    /// The value of the digits.
-    unit: u16,
-}
-
-impl Begun {
-    pub(super) const NOTHING: Begun = Begun { seen: 0, bytes: 0, unit: 0 };
-}
-
 impl Scanner {
     /// A string from wherever it stands.
     #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -109,7 +94,7 @@ impl Scanner {
             // Whatever is plain was skipped before.
             (Inside::Plain, _) => {
                 self.name_length = NO_NAME;
-                self.begun = Begun::NOTHING;
+                (self.begun, self.seen) = (0, 0);
                 self.sequence(byte)?
             }
             (Inside::Sequence, _) => self.sequence(byte)?,
@@ -125,13 +110,9 @@ impl Scanner {
             (Inside::Half | Inside::HalfEscape, _) => return Err(ScanErrorKind::Surrogate),
             (Inside::Unit | Inside::HalfUnit, _) => {
                 let digit = char::from(byte).to_digit(16).ok_or(ScanErrorKind::Syntax)?;
-                self.begun.unit = self.begun.unit << 4 | digit as u16;
-                self.begun.seen = self.begun.seen.wrapping_add(1);
-                if self.begun.seen < 4 {
-                    inside
-                } else {
-                    self.unit(inside).ok_or(ScanErrorKind::Surrogate)?
-                }
+                self.begun = self.begun << 4 | digit;
+                self.seen = self.seen.wrapping_add(1);
+                if self.seen < 4 { inside } else { self.unit(inside).ok_or(ScanErrorKind::Surrogate)? }
             }
         };
         self.state = State::Text(next);
@@ -139,14 +120,14 @@ impl Scanner {
     }
 
     fn begin_unit(&mut self, unit: Inside) -> Inside {
-        self.begun = Begun::NOTHING;
+        (self.begun, self.seen) = (0, 0);
         unit
     }
 
     /// Where a code unit leads to, if it may stand there.
     fn unit(&mut self, inside: Inside) -> Option<Inside> {
         let half = matches!(inside, Inside::HalfUnit);
-        let (next, is_second) = match self.begun.unit {
+        let (next, is_second) = match self.begun {
             // A zero would look like the padding of the word.
             unit @ 1..=0x7F => {
                 self.add_to_name(unit as u8);
@@ -155,7 +136,7 @@ impl Scanner {
             0xD800..=0xDBFF => (Inside::Half, false),
             unit => (Inside::Plain, matches!(unit, 0xDC00..=0xDFFF)),
         };
-        if !matches!(self.begun.unit, 1..=0x7F) {
+        if !matches!(self.begun, 1..=0x7F) {
             self.name_length = NO_NAME;
         }
         (half == is_second).then_some(next)
@@ -163,12 +144,11 @@ impl Scanner {
 
     /// The next byte of a UTF-8 sequence.
     fn sequence(&mut self, byte: u8) -> Result<Inside, ScanErrorKind> {
-        let Begun { seen, bytes, .. } = &mut self.begun;
-        let before = *seen;
-        *bytes |= u32::from(byte).wrapping_shl(u32::from(before).wrapping_mul(8));
-        *seen = before.wrapping_add(1);
-        let bytes = bytes.to_le_bytes();
-        let (sequence, _) = split(&bytes, usize::from(*seen));
+        let before = self.seen;
+        self.begun |= u32::from(byte).wrapping_shl(u32::from(before).wrapping_mul(8));
+        self.seen = before.wrapping_add(1);
+        let bytes = self.begun.to_le_bytes();
+        let (sequence, _) = split(&bytes, usize::from(self.seen));
         match core::str::from_utf8(sequence) {
             Ok(_) => Ok(Inside::Plain),
             Err(error) if error.error_len().is_none() => Ok(Inside::Sequence),

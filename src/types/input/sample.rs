@@ -9,6 +9,7 @@ use crate::methods;
 use crate::server::Tool;
 use crate::types::annotations::Role;
 use crate::types::capabilities::ClientCapabilities;
+use crate::types::details::not_an_object;
 use crate::types::sampling::{IncludeContext, ToolChoice};
 use crate::version::Revision;
 
@@ -269,11 +270,10 @@ impl<'a> CreateMessage<'a> {
     }
 
     fn write_tools(&self, revision: Revision, out: &mut Writer<'_>) -> bool {
-        let mut valid = true;
         if !self.tools.is_empty() {
             out.key("tools");
             out.begin_array();
-            self.tools.iter().for_each(|tool| valid &= tool.write(revision, out).is_ok());
+            self.tools.iter().for_each(|tool| tool.write(revision, out));
             out.end_array();
         }
         if let Some(choice) = self.tool_choice {
@@ -282,7 +282,7 @@ impl<'a> CreateMessage<'a> {
             out.field_string("mode", choice.as_str());
             out.end_object();
         }
-        valid
+        self.tools.iter().all(|tool| not_an_object(tool.objects()).is_none())
     }
 }
 

@@ -1,0 +1,95 @@
+//! Decimals in eight bytes, to remember which was the largest.
+
+use super::Decimal;
+
+/// A number that orders as the decimals do, as far as their first fifteen digits tell them apart; nobody who reads numbers
+/// as floats can see more.
+///
+/// Two words, high one first, so that what keeps it has no padding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank([u32; 2]);
+
+impl Rank {
+    /// Below all of them.
+    pub(crate) const NONE: Rank = Rank([0; 2]);
+}
+
+/// Where zero is: negative numbers are below it.
+const ZERO: u64 = 1 << 63;
+
+/// Digits are counted from here: all have 19.
+const LEAST: u64 = 1_000_000_000_000_000_000;
+
+impl Decimal {
+    pub(crate) fn rank(self) -> Rank {
+        let (mut digits, mut place) = (self.mantissa.unsigned_abs(), i32::from(self.exponent));
+        while digits != 0 && digits < LEAST {
+            (digits, place) = (digits.wrapping_mul(10), place.saturating_sub(1));
+        }
+        // Ten bits for the place of the digits, 53 for the digits.
+        let distance = match place.saturating_add(512) {
+            _ if digits == 0 => 0,
+            ..=0 => 0,
+            place @ 1..=1023 => (place as u64) << 53 | digits.wrapping_sub(LEAST) >> 10,
+            _ => ZERO.wrapping_sub(1),
+        };
+        let rank = if self.mantissa < 0 { ZERO.wrapping_sub(distance) } else { ZERO.wrapping_add(distance) };
+        Rank([(rank >> 32) as u32, rank as u32])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_order_as_the_numbers_do() {
+        let rising = [
+            "-1e32767",
+            "-1e300",
+            "-9223372036854775808",
+            "-2",
+            "-1",
+            "-0.5",
+            "-1e-400",
+            "0",
+            "1e-400",
+            "0.000001",
+            "0.1",
+            "0.5",
+            "0.99999999999999",
+            "1",
+            "1.00000000000001",
+            "9",
+            "10",
+            "11",
+            "99999999999999",
+            "123456789012345",
+            "123456789012346",
+            "999999999999999",
+            "1e15",
+            "9223372036854775807",
+            "1e300",
+            "9e500",
+            "1e501",
+        ];
+        let ranks = rising.map(|text| Decimal::parse(text).unwrap().rank());
+        assert!(ranks.is_sorted_by(|left, right| left < right), "{ranks:?}");
+        assert!(Rank::NONE < ranks[0]);
+    }
+
+    #[test]
+    fn what_is_too_close_or_too_far_out_has_the_same_rank_and_never_a_smaller_one() {
+        for pair in [
+            ["1000000000000000000", "1000000000000000001"],
+            ["1e600", "1e601"],
+            ["9e600", "1e601"],
+            ["1e-600", "9e-599"],
+            ["0", "9e-600"],
+            ["-1e-600", "0"],
+        ] {
+            let [less, more] = pair.map(|text| Decimal::parse(text).unwrap().rank());
+            assert_eq!(less, more, "{pair:?}");
+        }
+    }
+}
