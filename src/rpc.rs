@@ -270,7 +270,7 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
 #[inline(never)]
 pub(crate) fn place(line: &[u8], part: &[u8]) -> Span {
     let start = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
-    Span { start, end: start.saturating_add(part.len()) }
+    Span { start, end: start.wrapping_add(part.len()) }
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ impl<'de> Decoder<'de> {
 
     /// The end of a container, after what the type took of it.
     fn leave(&mut self, close: Option<u8>) -> Result<(), TypedError> {
-        self.levels = self.levels.saturating_add(1);
+        self.levels = self.levels.wrapping_add(1);
         match self.peek() {
             found if found == close => {
                 self.take(1);

@@ -203,7 +203,7 @@ impl Asking for Asker {
         }
         let mut from = 0;
         while let Some(ticket) = core.in_flight.first_from(from) {
-            from = ticket.slot.saturating_add(1);
+            from = ticket.slot.wrapping_add(1);
             match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
                 Some(Stage::Asked { .. }) => {
                     core.set_stage(ticket, Stage::Lost);
@@ -245,7 +245,7 @@ impl Core<'_> {
     /// the same; the first is 1.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
         let before = u64::from(ticket.generation).saturating_mul(self.in_flight.limit() as u64);
-        before.saturating_add(ticket.slot.into()).saturating_add(1)
+        before.wrapping_add(ticket.slot.into()).wrapping_add(1)
     }
 
     /// The request with this id, in flight or not. Some clients answer with the digits in a string.

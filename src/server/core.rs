@@ -430,7 +430,7 @@ impl Core<'_> {
         let Pending { source: Source::Line { id, meta, last }, context } = *pending else { return None };
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
-            if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
+            if id.len().wrapping_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
         let ticket = self.in_flight.take(Incoming::deferred(context, last))?;
         // At most one batch stays open.
         let waits = context.batched && self.batches.open();

@@ -32,7 +32,7 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
             self.decoder.expect(b',')?;
         }
         let index = self.index;
-        self.index = index.saturating_add(1);
+        self.index = index.wrapping_add(1);
         seed.deserialize(&mut *self.decoder).map(Some).map_err(|error| error.inside_element(index))
     }
 }

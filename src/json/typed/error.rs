@@ -68,7 +68,7 @@ impl TypedError {
 
     /// Puts one step before the path: all of it or nothing, and nothing any more once something was left out.
     fn prepend(&mut self, parts: &[&str]) {
-        let length = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.len()));
+        let length = parts.iter().fold(0usize, |sum, part| sum.wrapping_add(part.len()));
         let end = ROOM.saturating_sub(usize::from(self.path));
         let Some(start) = end.checked_sub(length).filter(|start| *start >= usize::from(self.message)) else {
             self.cut = true;
@@ -94,7 +94,7 @@ impl TypedError {
         let kept = cut(piece, ROOM.saturating_sub(PATH).saturating_sub(start));
         let places = self.bytes.iter_mut().skip(start);
         places.zip(kept.bytes()).for_each(|(place, byte)| *place = byte);
-        self.message = start.saturating_add(kept.len()) as u8;
+        self.message = start.wrapping_add(kept.len()) as u8;
     }
 
     /// The value is of another type, or not within its bounds.
