@@ -30,7 +30,7 @@ pub(crate) trait Asking: Sync {
         core: &mut Core<'_>,
         line: &[u8],
         id: Json<'_>,
-        outcome: rpc::Outcome,
+        outcome: rpc::Outcome<'_>,
         places: &mut Places,
     ) -> Option<Received>;
 
@@ -77,7 +77,7 @@ impl Asking for Asker {
         core: &mut Core<'_>,
         line: &[u8],
         id: Json<'_>,
-        outcome: rpc::Outcome,
+        outcome: rpc::Outcome<'_>,
         places: &mut Places,
     ) -> Option<Received> {
         let ticket = core.ticket_of(id)?;
@@ -96,12 +96,12 @@ impl Asking for Asker {
         let answer = match outcome {
             rpc::Outcome::Malformed => Answer::Lost(Lost::Invalid),
             rpc::Outcome::Error(error) => {
-                places.arguments = error;
+                places.arguments = place(line, error.bytes());
                 Answer::Error
             }
             rpc::Outcome::Result(result) => {
-                places.arguments = result;
-                match rpc::view(line, result).kind() {
+                places.arguments = place(line, result.bytes());
+                match result.kind() {
                     Kind::Object | Kind::Null => Answer::Result,
                     _ => Answer::Lost(Lost::Invalid),
                 }
