@@ -226,7 +226,7 @@ pub(crate) fn shift(bytes: &mut [u8], by: usize) {
 /// place where the compiler has to see that `copy_within` stays in bounds. On bare metal it is a loop: what is linked
 /// for `copy_within` there is 1.3 KiB.
 pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize) {
-    let end = from.wrapping_add(length).min(bytes.len());
+    let end = from.saturating_add(length).min(bytes.len());
     if FAST {
         if to <= from && from <= end {
             bytes.copy_within(from..end, to);
