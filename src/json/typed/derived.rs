@@ -19,7 +19,7 @@ impl<'de> Decoder<'de> {
         visitor: V,
     ) -> Result<V::Value, TypedError> {
         if !matches!(self.peek(), Some(b'{') | None) {
-            return Err(self.unexpected("an object"));
+            return Err(self.unexpected("an object").into());
         }
         let tag = match names {
             [tag, variants @ ..] if kind == ONE_OF => Some((*tag, self.find_variant(tag, variants)?)),

@@ -103,6 +103,36 @@ impl TypedError {
     }
 }
 
+/// What the decoder itself has to say, before it becomes an error: that is large, and on its way it would be copied again
+/// and again.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'de> {
+    /// What is wrong, or what was expected where there is something else.
+    message: &'static str,
+    found: Option<&'de str>,
+}
+
+impl<'de> Told<'de> {
+    pub(super) fn plain(message: &'static str) -> Told<'static> {
+        Told { message, found: None }
+    }
+
+    /// The value is of another type, or not within its bounds.
+    pub(super) fn wrong(found: &'de str, expected: &'static str) -> Told<'de> {
+        Told { message: expected, found: Some(found) }
+    }
+}
+
+impl From<Told<'_>> for TypedError {
+    #[inline(never)]
+    fn from(told: Told<'_>) -> TypedError {
+        match told.found {
+            Some(found) => TypedError::wrong(found, told.message),
+            None => TypedError::new(&told.message),
+        }
+    }
+}
+
 /// The start of `text`, at most that long.
 fn cut(text: &str, length: usize) -> &str {
     let boundary = (0..=length.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
