@@ -47,7 +47,7 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
         derived: false,
     };
     let value = T::deserialize(&mut decoder)?;
-    if decoder.peek().is_some() { Err(TypedError::new(&"text after the value")) } else { Ok(value) }
+    if decoder.peek().is_some() { Err(Told::plain("text after the value").into()) } else { Ok(value) }
 }
 
 /// What is left of the text.
@@ -408,10 +408,12 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
                 self.enter()?;
                 let name = self.string()?;
                 self.expect(b':')?;
-                let value =
-                    visitor.visit_enum(Variant::new(self, name)).map_err(|error| error.inside(name))?;
-                self.leave(Some(b'}'))?;
-                Ok(value)
+                let mut value = visitor.visit_enum(Variant::new(self, name));
+                match &mut value {
+                    Ok(_) => self.leave(Some(b'}'))?,
+                    Err(error) => error.inside(name),
+                }
+                value
             }
             _ => Err(self.unexpected("a variant").into()),
         }

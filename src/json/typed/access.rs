@@ -33,7 +33,11 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
         }
         let index = self.index;
         self.index = index.wrapping_add(1);
-        seed.deserialize(&mut *self.decoder).map(Some).map_err(|error| error.inside_element(index))
+        let mut element = seed.deserialize(&mut *self.decoder);
+        if let Err(error) = &mut element {
+            error.inside_element(index);
+        }
+        element.map(Some)
     }
 }
 
@@ -81,7 +85,11 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
         self.decoder.expect(b':')?;
-        seed.deserialize(&mut *self.decoder).map_err(|error| error.inside(self.name))
+        let mut value = seed.deserialize(&mut *self.decoder);
+        if let Err(error) = &mut value {
+            error.inside(self.name);
+        }
+        value
     }
 }
 

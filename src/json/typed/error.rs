@@ -42,28 +42,28 @@ impl TypedError {
         core::str::from_utf8(message).unwrap_or_default()
     }
 
-    /// The same error, seen from outside the member of that name.
-    pub(super) fn inside(mut self, name: &str) -> TypedError {
+    /// It is seen from outside the member of that name.
+    pub(super) fn inside(&mut self, name: &str) {
         if self.path > 0 && !self.path().starts_with('[') {
             self.prepend(&[name, "."]);
         } else {
             self.prepend(&[name]);
         }
-        self
     }
 
-    /// The same error, seen from outside the element with that index.
-    pub(super) fn inside_element(mut self, index: usize) -> TypedError {
+    /// It is seen from outside the element with that index.
+    pub(super) fn inside_element(&mut self, index: usize) {
         let separator = if self.path > 0 && !self.path().starts_with('[') { "]." } else { "]" };
         let mut buffer = [0; 20];
         self.prepend(&["[", digits(index as u64, &mut buffer), separator]);
-        self
     }
 
-    /// A value that is none of these names.
+    /// A value of the tag that is none of these names.
     #[cfg(feature = "derive")]
-    pub(super) fn no_variant(value: &str, names: &'static [&'static str]) -> TypedError {
-        TypedError::new(&("unknown variant ", Shown(value), ", ", Names(names)))
+    pub(super) fn no_variant(tag: &str, value: &str, names: &'static [&'static str]) -> TypedError {
+        let mut error = TypedError::new(&("unknown variant ", Shown(value), ", ", Names(names)));
+        error.inside(tag);
+        error
     }
 
     /// Puts one step before the path: all of it or nothing, and nothing any more once something was left out.
@@ -82,6 +82,7 @@ impl TypedError {
         self.path = ROOM.saturating_sub(start) as u8;
     }
 
+    #[inline(never)]
     pub(super) fn new(message: &dyn Text) -> TypedError {
         let mut error = TypedError { bytes: [0; ROOM], message: 0, path: 0, cut: false };
         message.pieces(&mut |piece| error.append(piece));
