@@ -47,7 +47,7 @@ impl<'a> Str<'a> {
     /// The text with its escapes, without the quotes.
     #[must_use]
     pub fn raw(self) -> &'a str {
-        core::str::from_utf8(self.text).unwrap_or_default()
+        text_of(self.text)
     }
 
     /// The text itself, if nothing in it is escaped.
@@ -90,7 +90,7 @@ impl<'a> Str<'a> {
             end = next;
         }
         let text = target.get(..end).unwrap_or_default();
-        Ok(core::str::from_utf8(text).unwrap_or_default())
+        Ok(text_of(text))
     }
 
     fn parts(self) -> Pieces<'a> {
@@ -100,7 +100,7 @@ impl<'a> Str<'a> {
     /// Hands the decoded text to `put`, piece by piece.
     pub(super) fn decoded(self, put: &mut dyn FnMut(&str)) {
         for piece in self.parts() {
-            put(core::str::from_utf8(piece.bytes()).unwrap_or_default());
+            put(text_of(piece.bytes()));
         }
     }
 
@@ -204,7 +204,7 @@ impl Iterator for Chars<'_> {
                 return Some(next);
             }
             match self.pieces.next()? {
-                Piece::Run(run) => self.run = core::str::from_utf8(run).unwrap_or_default().chars(),
+                Piece::Run(run) => self.run = text_of(run).chars(),
                 Piece::Escaped { character, .. } => return Some(character),
             }
         }
@@ -294,6 +294,11 @@ fn code_unit(bytes: &[u8]) -> u32 {
         .iter()
         .take(4)
         .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default())
+}
+
+/// A text that was scanned, or that is our own. It is UTF-8; nothing but `unsafe` could believe that.
+pub(crate) fn text_of(bytes: &[u8]) -> &str {
+    core::str::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Decodes the text between the quotes where it stands, and returns how long it is now: never longer than before.

@@ -5,11 +5,11 @@ mod access;
 mod derived;
 mod error;
 
-pub use error::TypedError;
 use error::Told;
+pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
-use super::text::decode_in_place as decode_text_in_place;
+use super::text::{decode_in_place as decode_text_in_place, text_of};
 use super::view::magnitude;
 use super::walk::{after_space, text_length, value_length};
 use access::{Elements, Members, Variant};
@@ -106,7 +106,7 @@ impl<'de> Decoder<'de> {
     fn word(&mut self) -> &'de str {
         let length = value_length(self.rest);
         let word: &'de [u8] = self.take(length);
-        core::str::from_utf8(word).unwrap_or_default()
+        text_of(word)
     }
 
     fn skip(&mut self) -> Result<(), Told<'de>> {

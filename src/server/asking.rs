@@ -7,7 +7,7 @@ use crate::divide::divide;
 use crate::fault::Fault;
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Envelope, Json, Kind, Str, magnitude};
+use crate::json::{Decimal, Envelope, Json, Kind, Str, magnitude, text_of};
 use crate::line::Content;
 use crate::methods;
 use crate::outcome::Lost;
@@ -177,7 +177,7 @@ impl Asking for Asker {
     fn write_cancelled(&self, core: &mut Core<'_>, ticket: Ticket) {
         if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage() == Stage::Withdrawn) {
             let id = core.id_of(ticket);
-            let reason = core::str::from_utf8(core.in_flight.text(ticket)).unwrap_or_default();
+            let reason = text_of(core.in_flight.text(ticket));
             let room = core.output.reply_room();
             let mut write = |reason: &str| {
                 core.output.write(About::NOTIFICATION, room, &mut |out| {

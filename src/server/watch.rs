@@ -5,7 +5,7 @@
 
 use crate::buffer::{Buffer, copy, shift};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::Str;
+use crate::json::{Str, text_of};
 use crate::server::incoming::Incoming;
 
 /// Who watches.
@@ -84,7 +84,7 @@ impl<'b> Watches<'b> {
         Some(Watch {
             owner: if ticket.slot == SESSION { Owner::Session } else { Owner::Listener(ticket) },
             changed: changed != 0,
-            uri: core::str::from_utf8(rest.get(..length)?).unwrap_or_default(),
+            uri: text_of(rest.get(..length)?),
             at,
             next: at.wrapping_add(HEAD).wrapping_add(length),
         })

@@ -2,6 +2,7 @@
 
 use crate::json::decimal::digits;
 use crate::json::pieces::{Text, prints};
+use crate::json::text::text_of;
 use core::fmt;
 use serde::de::{self, Expected, Unexpected};
 
@@ -32,14 +33,14 @@ impl TypedError {
     #[must_use]
     pub fn path(&self) -> &str {
         let start = ROOM.saturating_sub(usize::from(self.path));
-        core::str::from_utf8(self.bytes.get(start..).unwrap_or_default()).unwrap_or_default()
+        text_of(self.bytes.get(start..).unwrap_or_default())
     }
 
     /// What is wrong.
     #[must_use]
     pub fn message(&self) -> &str {
         let message = self.bytes.get(..usize::from(self.message)).unwrap_or_default();
-        core::str::from_utf8(message).unwrap_or_default()
+        text_of(message)
     }
 
     /// It is seen from outside the member of that name.
