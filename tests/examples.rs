@@ -73,7 +73,9 @@ fn the_client_over_tokio_uses_the_server_over_tokio() {
     let steps: String = (1..=10).map(|step| format!("slow: step {step}\n")).collect();
     let expected = format!("tokio_server speaks 2026-07-28\nadd: 42\n{steps}slow: done\nhasty: given up\n");
     assert_eq!(text, expected);
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "tokio_server: nobody waits any more\n");
+    // A server that ends at once may not get to say that.
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(["", "tokio_server: nobody waits any more\n"].contains(&&*said), "{said}");
 }
 
 #[test]

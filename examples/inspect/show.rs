@@ -126,6 +126,7 @@ pub(crate) fn notice(notice: &Notice) {
             println!("heard: {method} {}", params.as_deref().unwrap_or_default());
         }
         Notice::Silent => eprintln!("server: no answer to a ping"),
+        Notice::Reconnected => eprintln!("server: connected again"),
         Notice::Fault(fault) => eprintln!("server: {fault}"),
         Notice::Missed(count) => eprintln!("{count} messages came too fast to be shown"),
         _ => {}

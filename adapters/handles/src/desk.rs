@@ -105,7 +105,7 @@ impl Desk {
         Arc::new(Desk { state: Watched::default(), wake, limit, owner })
     }
 
-    fn is_owner(&self) -> bool {
+    pub(crate) fn is_owner(&self) -> bool {
         self.owner.is_some_and(|owner| owner == thread::current().id())
     }
 

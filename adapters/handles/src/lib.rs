@@ -10,8 +10,10 @@
 //!
 //! Deadlines are the machine's, so nobody here needs a timer; whoever owns the machine is woken by a [`Wake`].
 
+mod again;
 mod answering;
 mod ask;
+mod begin;
 mod block;
 mod client;
 mod client_settings;
@@ -34,6 +36,7 @@ mod stderr;
 #[cfg(unix)]
 mod stdio;
 mod task;
+mod told;
 mod views;
 mod watched;
 

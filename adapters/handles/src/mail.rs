@@ -4,6 +4,7 @@ use mcp_proto::server::Reply;
 use mcp_proto::{Decimal, Level, NotNow, Server, Ticket};
 
 use crate::ask::{Asked, Question};
+use crate::told::Look;
 
 pub(crate) type Answer = Box<dyn FnOnce(Reply<'_>) + Send>;
 
@@ -14,6 +15,9 @@ pub(crate) enum Mail {
     Log { level: Level, text: String },
     Ask(Question),
     Withdraw(Ticket),
+    Look(Look),
+    EndSubscription(Ticket),
+    Complete(String),
 }
 
 /// What became of mail.
@@ -58,6 +62,13 @@ impl Mail {
             },
             // If it has been answered meanwhile, nothing is left to withdraw.
             Mail::Withdraw(ticket) => drop(server.cancel(ticket, "")),
+            Mail::Look(look) => look.answer(server),
+            Mail::EndSubscription(ticket) => drop(server.end_subscription(ticket)),
+            Mail::Complete(id) => {
+                if server.elicitation_complete(&id) == Err(NotNow::Busy) {
+                    return Delivered::NotYet(Mail::Complete(id));
+                }
+            }
         }
         Delivered::Done
     }

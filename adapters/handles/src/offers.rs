@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mcp_proto::client::{Listed, Reference};
-use mcp_proto::json::{Json, Kind};
 use mcp_proto::{Level, Ticket};
 
 use crate::client::ClientHandle;
@@ -12,7 +11,7 @@ use crate::hub::Command;
 use crate::notices::{Feed, Notices, Subscription};
 use crate::owned::ToolDescription;
 use crate::pending::Answer;
-use crate::request::{List, Request, owned};
+use crate::request::{List, Request};
 use crate::views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
 };
@@ -27,12 +26,13 @@ impl ClientHandle {
         Ok(entries.iter().filter_map(|entry| ToolDescription::of(entry)).collect())
     }
 
-    /// The tool of this name.
+    /// The tool of this name. No more pages are asked for than it takes to find it.
     ///
     /// # Errors
     /// There is no list.
     pub async fn find_tool(&self, name: &str) -> Result<Option<ToolDescription>, CallError> {
-        Ok(self.list_tools().await?.into_iter().find(|tool| tool.name == name))
+        let found = self.start(Request::Find(name.into()), self.options(), entries)?.await?;
+        Ok(found.iter().find_map(|entry| ToolDescription::of(entry)))
     }
 
     /// Lists the resources, all pages of them.
@@ -64,7 +64,7 @@ impl ClientHandle {
     /// # Errors
     /// It cannot be read.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResult, CallError> {
-        self.ask(Request::Read(uri.into())).await.map(ReadResult::trusted)
+        self.begin_read(uri, self.options())?.await
     }
 
     /// Gets what a prompt says, with these arguments, name and value.
@@ -76,8 +76,7 @@ impl ClientHandle {
         name: &str,
         arguments: &[(&str, &str)],
     ) -> Result<PromptResult, CallError> {
-        let request = Request::Prompt { name: name.into(), arguments: owned(arguments) };
-        self.ask(request).await.map(PromptResult::trusted)
+        self.begin_prompt(name, arguments, self.options())?.await
     }
 
     /// Asks what the value of an argument may be, of which so much has been typed. `context` are the arguments that have
@@ -92,14 +91,7 @@ impl ClientHandle {
         value: &str,
         context: &[(&str, &str)],
     ) -> Result<CompleteResult, CallError> {
-        let (prompt, name) = match reference {
-            Reference::Prompt(name) => (true, name),
-            Reference::Resource(uri) => (false, uri),
-            _ => return Err(CallError::Unsupported),
-        };
-        let (name, argument, value) = (name.into(), argument.into(), value.into());
-        let request = Request::Complete { prompt, name, argument, value, context: owned(context) };
-        self.ask(request).await.map(CompleteResult::trusted)
+        self.begin_complete(reference, argument, value, context, self.options())?.await
     }
 
     /// Asks to be told when a resource changes: [`Notice::Updated`](crate::Notice::Updated). Only in the handshake era; in
@@ -157,11 +149,7 @@ impl ClientHandle {
     /// # Errors
     /// There is no result.
     pub async fn request(&self, method: &str, params: &str) -> Result<String, CallError> {
-        match Json::parse(params.as_bytes()) {
-            Ok(json) if json.kind() == Kind::Object => {}
-            _ => return Err(CallError::Invalid("the parameters are no JSON object".into())),
-        }
-        self.ask(Request::Other { method: method.into(), params: params.into() }).await
+        self.begin_request(method, params, self.options())?.await
     }
 
     /// Asks whether the server is there.

@@ -203,6 +203,8 @@ pub enum Notice {
         /// Its parameters, as JSON.
         params: Option<String>,
     },
+    /// The connection was lost, and there is a new one: subscriptions go on, and something may have changed meanwhile.
+    Reconnected,
     /// It does not answer pings.
     Silent,
     /// Something went wrong, and was dealt with.

@@ -9,17 +9,37 @@ use crate::owned::view;
 /// What is asked.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Call { tool: String, arguments: String },
+    Call {
+        tool: String,
+        arguments: String,
+    },
     List(List),
+    /// The tool of this name.
+    Find(String),
     Read(String),
-    Prompt { name: String, arguments: Arguments },
-    Complete { prompt: bool, name: String, argument: String, value: String, context: Arguments },
+    Prompt {
+        name: String,
+        arguments: Arguments,
+    },
+    Complete {
+        prompt: bool,
+        name: String,
+        argument: String,
+        value: String,
+        context: Arguments,
+    },
     Subscribe(String),
     Unsubscribe(String),
     LogLevel(Level),
-    Listen { lists: Vec<Listed>, uris: Vec<String> },
+    Listen {
+        lists: Vec<Listed>,
+        uris: Vec<String>,
+    },
     Ping,
-    Other { method: String, params: String },
+    Other {
+        method: String,
+        params: String,
+    },
 }
 
 /// The lists of a server.
@@ -47,7 +67,7 @@ impl Request {
     pub(crate) fn send(&self, client: &mut Client<'_>, options: Options<'_>) -> Result<Ticket, NotNow> {
         match self {
             Request::Call { tool, arguments } => client.call_json(tool, arguments, options),
-            Request::List(List::Tools) => client.list_tools(options),
+            Request::List(List::Tools) | Request::Find(_) => client.list_tools(options),
             Request::List(List::Resources) => client.list_resources(options),
             Request::List(List::Templates) => client.list_templates(options),
             Request::List(List::Prompts) => client.list_prompts(options),

@@ -16,6 +16,7 @@ use crate::options::millis;
 use crate::owned::{Notice, Progress, ServerDetails};
 use crate::pending::{Answer, Pending};
 use crate::question::{Ask, Asking, InputAnswer};
+use crate::request::Request;
 
 /// So many requests of the server's may wait for the host at once.
 pub(crate) const ASKED: usize = 32;
@@ -45,7 +46,14 @@ pub struct Session {
     /// Requests that could not be sent yet, and when they are not worth it any more.
     queue: VecDeque<(Arc<Pending>, Millis)>,
     /// There is no room to send.
-    blocked: bool,
+    pub(crate) blocked: bool,
+    /// There is no connection yet, or the one before was lost.
+    pub(crate) connecting: bool,
+    pub(crate) lost: bool,
+    /// When it is lost, another one is tried.
+    pub(crate) lasting: bool,
+    /// The host wants it to end.
+    pub(crate) closing: bool,
     /// Requests that were sent.
     pub(crate) waiting: HashMap<Ticket, Waiting>,
     /// Requests that the server wants to be sent again, when its questions are answered.
@@ -77,6 +85,10 @@ impl Session {
             ask,
             queue: VecDeque::new(),
             blocked: false,
+            connecting: true,
+            lost: false,
+            lasting: false,
+            closing: false,
             waiting: HashMap::new(),
             again: Vec::new(),
             asked: HashMap::new(),
@@ -92,7 +104,7 @@ impl Session {
             self.obey(client, command, now);
         }
         self.sort_out(now);
-        if !self.blocked {
+        if !self.blocked && !self.connecting {
             self.blocked = self.send_queued(client);
         }
         self.queue.iter().map(|(_, until)| *until).chain(self.ends).min()
@@ -107,7 +119,11 @@ impl Session {
     /// Deals with the machine's event. Whether it has connected comes back, once.
     pub fn event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
         match client.event()? {
-            Event::Connected(connected) => return Some(Ok(ServerDetails::of(connected))),
+            Event::Connected(connected) => {
+                let details = ServerDetails::of(connected);
+                self.connected();
+                return Some(Ok(details));
+            }
             Event::Failed(why) => return Some(Err(ConnectError::of(why))),
             Event::Room => self.blocked = false,
             event => self.hear(event),
@@ -133,6 +149,7 @@ impl Session {
             Command::RootsChanged => _ = client.roots_changed(),
             Command::Close(within) => {
                 client.shutdown(now);
+                self.closing = true;
                 self.ends = within.map(|time| now.plus(millis(time))).or(self.ends);
             }
         }
@@ -169,7 +186,7 @@ impl Session {
                 Ok(ticket) => {
                     let _ = client.cancel(ticket, "");
                 }
-                Err(NotNow::Busy) => {
+                Err(why) if why == NotNow::Busy || why == NotNow::NotConnected && self.waits() => {
                     self.queue.push_front((pending, until));
                     return true;
                 }
@@ -249,8 +266,19 @@ impl Session {
     /// A page of a list has come.
     fn page<'a>(&mut self, ticket: Ticket, last: bool, entries: impl Iterator<Item = Json<'a>>) {
         let Some(waiting) = self.waiting.get_mut(&ticket) else { return };
-        waiting.entries.extend(entries.map(|entry| entry.to_string()));
-        if last {
+        let wanted = |entry: &Json<'a>| match &waiting.pending.request {
+            Request::Find(name) => {
+                entry.get("name").and_then(|known| known.string()).is_some_and(|known| known == **name)
+            }
+            _ => true,
+        };
+        waiting.entries.extend(entries.filter(wanted).map(|entry| entry.to_string()));
+        let found = matches!(waiting.pending.request, Request::Find(_)) && !waiting.entries.is_empty();
+        if found && !last {
+            // The next page is not needed any more.
+            self.hub.send(Command::Cancel(ticket, String::new()));
+        }
+        if last || found {
             let entries = mem::take(&mut waiting.entries);
             self.finish(ticket, Ok(Answer::List(entries)));
         }

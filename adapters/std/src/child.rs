@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,38 @@ use mcp_proto_handles::{Ending, Stderr, lock};
 /// A longer line of stderr comes in pieces.
 const LINE_LIMIT: u64 = 64 * 1024;
 
+/// How long the end of a connection may take, if its host has said so. It may say so while it ends.
+///
+/// What is unsent may take half of it, then the child may end by itself until three quarters of it are over, and take the
+/// rest to be terminated.
+#[derive(Default)]
+pub(crate) struct Deadline(Mutex<Option<(Instant, Duration)>>);
+
+impl Deadline {
+    /// From now on. What comes back is for what is unsent.
+    pub(crate) fn set(&self, time: Duration) -> Duration {
+        *lock(&self.0) = Some((Instant::now(), time));
+        time / 2
+    }
+
+    /// What is left of so many quarters.
+    fn left(&self, quarters: u32) -> Duration {
+        let Some((since, time)) = *lock(&self.0) else { return Duration::MAX };
+        (time / 4).saturating_mul(quarters).saturating_sub(since.elapsed())
+    }
+}
+
+/// How a child process is ended.
+#[derive(Clone)]
+pub(crate) struct Way {
+    pub(crate) ending: Ending,
+    pub(crate) deadline: Arc<Deadline>,
+}
+
 /// A running child. It is ended when it is dropped: close its stdin before.
 pub(crate) struct ServerProcess {
     child: Child,
-    ending: Ending,
+    way: Way,
     /// The thread that reads its stderr.
     stderr: Option<JoinHandle<()>>,
 }
@@ -26,11 +54,11 @@ impl ServerProcess {
     pub(crate) fn start(
         command: &mut Command,
         stderr: &Stderr,
-        ending: Ending,
+        way: &Way,
     ) -> io::Result<(ServerProcess, ChildStdout, ChildStdin)> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(stderr.stdio());
-        let mut process = ServerProcess { child: command.spawn()?, ending, stderr: None };
+        let mut process = ServerProcess { child: command.spawn()?, way: way.clone(), stderr: None };
         if let (Some(on_line), Some(stream)) = (stderr.listener(), process.child.stderr.take()) {
             let thread = thread::Builder::new().name("mcp-stderr".into());
             process.stderr = Some(thread.spawn(move || read_lines(stream, &on_line))?);
@@ -45,19 +73,19 @@ impl ServerProcess {
     pub(crate) fn end(&mut self) -> Option<ExitStatus> {
         let status = self.end_child();
         if let Some(stderr) = self.stderr.take() {
-            wait_until(LAST_LINES, || stderr.is_finished().then_some(()));
+            self.wait(4, LAST_LINES, |_| stderr.is_finished().then_some(()));
         }
         status
     }
 
     fn end_child(&mut self) -> Option<ExitStatus> {
-        if let Some(status) = self.ended_within(self.ending.after_close) {
+        if let Some(status) = self.ended_within(3, self.way.ending.after_close) {
             return Some(status);
         }
         #[cfg(unix)]
         {
             self.terminate();
-            if let Some(status) = self.ended_within(self.ending.after_terminate) {
+            if let Some(status) = self.ended_within(4, self.way.ending.after_terminate) {
                 return Some(status);
             }
         }
@@ -75,26 +103,31 @@ impl ServerProcess {
         }
     }
 
-    fn ended_within(&mut self, time: Duration) -> Option<ExitStatus> {
-        wait_until(time, || self.child.try_wait().transpose())?.ok()
+    fn ended_within(&mut self, quarters: u32, time: Duration) -> Option<ExitStatus> {
+        self.wait(quarters, time, |child| child.try_wait().transpose())?.ok()
     }
-}
 
-/// The standard library can wait neither for a child nor for a thread with a limit, so they are asked again and again,
-/// ever less often.
-fn wait_until<T>(time: Duration, mut done: impl FnMut() -> Option<T>) -> Option<T> {
-    let start = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    loop {
-        if let Some(done) = done() {
-            return Some(done);
+    /// The standard library can wait neither for a child nor for a thread with a limit, so they are asked again and again,
+    /// ever less often.
+    fn wait<T>(
+        &mut self,
+        quarters: u32,
+        time: Duration,
+        mut done: impl FnMut(&mut Child) -> Option<T>,
+    ) -> Option<T> {
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(done) = done(&mut self.child) {
+                return Some(done);
+            }
+            let left = time.saturating_sub(start.elapsed()).min(self.way.deadline.left(quarters));
+            if left.is_zero() {
+                return None;
+            }
+            thread::sleep(pause.min(left));
+            pause = (pause * 2).min(Duration::from_millis(50));
         }
-        let left = time.saturating_sub(start.elapsed());
-        if left.is_zero() {
-            return None;
-        }
-        thread::sleep(pause.min(left));
-        pause = (pause * 2).min(Duration::from_millis(50));
     }
 }
 

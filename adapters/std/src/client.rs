@@ -2,12 +2,15 @@
 
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mcp_proto_handles::{
     self as handles, CallError, CallOptions, CallResult, Hub, Progress, ServerDetails, block_on,
+    block_on_until,
 };
 use serde::Serialize;
 
+use crate::child::Deadline;
 use crate::pending::PendingCall;
 
 /// A client that is connected. Clones share the connection, and any number of threads may use it at once; it is
@@ -32,19 +35,25 @@ pub struct ClientHandle {
     last: Arc<Last>,
 }
 
-struct Last(Arc<Hub>);
+/// Whoever watches the connection's thread may be slow.
+const MARGIN: Duration = Duration::from_millis(500);
+
+struct Last {
+    hub: Arc<Hub>,
+    deadline: Arc<Deadline>,
+}
 
 impl Drop for Last {
     fn drop(&mut self) {
-        self.0.close(None);
-        block_on(self.0.ended());
+        self.hub.close(None);
+        block_on(self.hub.ended());
     }
 }
 
 impl ClientHandle {
-    pub(crate) fn new(hub: Arc<Hub>, details: ServerDetails) -> ClientHandle {
+    pub(crate) fn new(hub: Arc<Hub>, details: ServerDetails, deadline: Arc<Deadline>) -> ClientHandle {
         let inner = hub.handle(details);
-        ClientHandle { inner, last: Arc::new(Last(hub)) }
+        ClientHandle { inner, last: Arc::new(Last { hub, deadline }) }
     }
 
     /// Calls a tool and waits for its result.
@@ -127,6 +136,22 @@ impl ClientHandle {
     /// stdin closed and some time to end; then it is told to end, then killed. How it ended comes back.
     pub fn close(&self) -> Option<ExitStatus> {
         block_on(self.inner.close())
+    }
+
+    /// The same within this time, whatever the server does, also while [`close`](ClientHandle::close) waits. Half of it is
+    /// for what is unsent. Then a child process gets its stdin closed; when three quarters are over, it is told to end (on
+    /// Unix: SIGTERM), and in the end it is killed. What the connector's [ending](crate::Connector::ending) says is not
+    /// exceeded either.
+    ///
+    /// ```no_run
+    /// # fn example(client: &mcp_proto_std::ClientHandle) {
+    /// let status = client.close_within(std::time::Duration::from_secs(2));
+    /// # }
+    /// ```
+    pub fn close_within(&self, time: Duration) -> Option<ExitStatus> {
+        let unsent = self.last.deadline.set(time);
+        let until = Instant::now().checked_add(time.saturating_add(MARGIN));
+        block_on_until(until, self.inner.close_within(unsent)).flatten()
     }
 }
 

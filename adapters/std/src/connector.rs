@@ -1,21 +1,24 @@
 //! Connecting to a server: a child process, a socket, or any two streams.
 
 use std::io::{Read, Write};
+use std::mem;
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use mcp_proto::{ClientCapabilities, Observer};
+use mcp_proto::{Client, ClientCapabilities, Clock, Observer};
 use mcp_proto_handles::{
     Ask, ClientSettings, ConnectError, Ended, Ending, Feed, Hub, InputAnswer, Notice, Owed, Question,
     ServerDetails, Session, Stderr, block_on,
 };
 
+use crate::child::{Deadline, Way};
 use crate::client::ClientHandle;
 use crate::pump::{Pump, Step};
+use crate::reconnect::{Attempts, Reconnect};
 use crate::source::{End, Link, Source};
-use crate::stream::{HangUp, Stream};
+use crate::stream::Stream;
 
 /// Who a client is, how it connects, and its limits.
 ///
@@ -36,6 +39,7 @@ pub struct Connector {
     on_asked: Option<OnAsked>,
     stderr: Stderr,
     ending: Ending,
+    reconnect: Option<Reconnect>,
 }
 
 type OnAsked = Box<dyn FnMut(&Question) -> InputAnswer + Send>;
@@ -51,6 +55,7 @@ impl Connector {
             on_asked: None,
             stderr: Stderr::inherit(),
             ending: Ending::DEFAULT,
+            reconnect: None,
         }
     }
 
@@ -92,6 +97,20 @@ impl Connector {
         self
     }
 
+    /// Connects again when a connection ends that has stood, and that the host has not closed: to a child process that is
+    /// started again, or a socket that can be [opened](Connector::open) again. Without this, the client is over then.
+    ///
+    /// Requests that were on their way end as [`CallError::Closed`](crate::CallError::Closed), because only the host knows
+    /// whether they may be made twice. What is begun meanwhile waits, for as long as its options say.
+    /// [Subscriptions](ClientHandle::listen) go on. What has changed meanwhile nobody has said: [`Notice::Reconnected`] tells
+    /// when to look. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level) belong to
+    /// one connection. [`ClientHandle::server`] is what the first server has said.
+    #[must_use]
+    pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
+        self.reconnect = Some(reconnect);
+        self
+    }
+
     /// Starts a server as a child process, and connects to it.
     ///
     /// # Errors
@@ -102,12 +121,38 @@ impl Connector {
 
     /// Connects to a server on a socket, which is hung up in the end.
     ///
+    /// ```no_run
+    /// use mcp_proto_std::Connector;
+    /// use std::net::TcpStream;
+    ///
+    /// let client = Connector::new("my-host", "1.0.0").stream(TcpStream::connect("localhost:8080")?)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// It does not connect.
     pub fn stream(self, stream: impl Stream) -> Result<ClientHandle, ConnectError> {
-        let hang_up = HangUp::of(&stream)?;
-        let input = Box::new(stream.twin()?);
-        self.start(Source::Streams(input, Box::new(stream), Some(hang_up)))
+        self.start(Source::Once(Some(Link::socket(stream)?)))
+    }
+
+    /// Connects to a server on a socket that can be opened again: see [`reconnect`](Connector::reconnect).
+    ///
+    /// ```no_run
+    /// use mcp_proto_std::{Connector, Reconnect};
+    /// use std::net::TcpStream;
+    ///
+    /// let connector = Connector::new("my-host", "1.0.0").reconnect(Reconnect::DEFAULT);
+    /// let client = connector.open(|| TcpStream::connect("localhost:8080"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// It does not connect.
+    pub fn open<S: Stream>(
+        self,
+        mut open: impl FnMut() -> std::io::Result<S> + Send + 'static,
+    ) -> Result<ClientHandle, ConnectError> {
+        self.start(Source::Opener(Box::new(move || Link::socket(open()?))))
     }
 
     /// Connects to a server on two streams.
@@ -119,7 +164,8 @@ impl Connector {
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
     ) -> Result<ClientHandle, ConnectError> {
-        self.start(Source::Streams(Box::new(input), Box::new(output), None))
+        let link = Link { input: Box::new(input), output: Box::new(output), end: End::Nothing(None) };
+        self.start(Source::Once(Some(link)))
     }
 
     fn start(self, source: Source) -> Result<ClientHandle, ConnectError> {
@@ -127,11 +173,13 @@ impl Connector {
         let (report, connected) = channel();
         let theirs = Arc::clone(&hub);
         let promise = hub.promise();
+        let deadline = Arc::<Deadline>::default();
+        let way = Way { ending: self.ending, deadline: Arc::clone(&deadline) };
         thread::Builder::new()
             .name("mcp-client".into())
-            .spawn(move || self.run(source, &theirs, &report, promise))?;
+            .spawn(move || self.run(source, &way, &theirs, &report, promise))?;
         match connected.recv() {
-            Ok(Ok(details)) => Ok(ClientHandle::new(hub, details)),
+            Ok(Ok(details)) => Ok(ClientHandle::new(hub, details, deadline)),
             Ok(Err(error)) => {
                 block_on(hub.ended());
                 Err(error)
@@ -142,9 +190,9 @@ impl Connector {
     }
 
     /// The whole life of a connection.
-    fn run(mut self, source: Source, hub: &Arc<Hub>, report: &Report, promise: Ended) {
+    fn run(mut self, source: Source, way: &Way, hub: &Arc<Hub>, report: &Report, promise: Ended) {
         match self.threads(hub) {
-            Ok(ask) => promise.with(self.connections(source, hub, ask.as_ref(), report)),
+            Ok(ask) => promise.with(self.connections(source, way, hub, ask.as_ref(), report)),
             Err(error) => drop(report.send(Err(error.into()))),
         }
     }
@@ -164,25 +212,23 @@ impl Connector {
     fn connections(
         &mut self,
         mut source: Source,
+        way: &Way,
         hub: &Arc<Hub>,
         ask: Option<&Ask>,
         report: &Report,
     ) -> Option<ExitStatus> {
         loop {
-            let (link, again) = match source.open(&self.stderr, self.ending) {
-                Ok(opened) => opened,
+            let Link { input, output, mut end } = match source.open(&self.stderr, way) {
+                Ok(link) => link,
                 Err(error) => {
                     let _ = report.send(Err(error.into()));
                     return None;
                 }
             };
-            let (end, outcome) = self.attempt(link, hub, ask, report);
+            let outcome = self.work(input, output, (&mut end, &mut source, way), hub, ask, report);
             let status = end.end();
             let Err(error) = outcome else { return status };
-            if let Some(again) = again
-                && self.settings.falls_back(&error)
-            {
-                source = again;
+            if source.is_lasting() && self.settings.falls_back(&error) {
                 continue;
             }
             let error = match error {
@@ -194,48 +240,65 @@ impl Connector {
         }
     }
 
-    /// Connects, and works until the connection is over.
-    fn attempt(
-        &mut self,
-        link: Link,
-        hub: &Arc<Hub>,
-        ask: Option<&Ask>,
-        report: &Report,
-    ) -> (End, Result<(), ConnectError>) {
-        let Link { input, output, end } = link;
-        let outcome = self.work(input, output, hub, ask, report);
-        (end, outcome)
-    }
-
+    /// Connects, and works until the connection is over, and those that follow it.
     fn work(
         &mut self,
         input: Box<dyn Read + Send>,
         output: Box<dyn Write + Send>,
+        (end, source, way): (&mut End, &mut Source, &Way),
         hub: &Arc<Hub>,
         ask: Option<&Ask>,
         report: &Report,
     ) -> Result<(), ConnectError> {
         let info = self.settings.info();
         let mut client = self.settings.client(&info, self.observer.as_mut())?;
-        let mut pump = Pump::new(input, output)?;
-        let waker = pump.waker();
-        let mut session = Session::new(hub, Arc::new(move || waker.wake()), ask.cloned());
-        let mut outcome = Err(ConnectError::Closed(None));
-        loop {
-            let until = session.advance(&mut client, pump.now());
-            match pump.run_until(&mut client, until) {
-                Step::Closed => return outcome,
-                Step::Woken if session.is_overdue(pump.now()) => return outcome,
-                Step::Woken => {}
-                Step::Event => match session.event(&mut client) {
-                    Some(Ok(details)) => {
-                        let _ = report.send(Ok(details));
-                        outcome = Ok(());
-                    }
-                    Some(Err(error)) => outcome = Err(error),
-                    None => {}
-                },
+        let clock = Clock::start();
+        let mut pump = Pump::on(clock, input, output)?;
+        let mut session = Session::new(hub, pump.wake(), ask.cloned());
+        let reconnect = self.reconnect.filter(|_| source.is_lasting());
+        session.lasting(reconnect.is_some());
+        talk(&mut pump, &mut client, &mut session, report)?;
+        let Some(reconnect) = reconnect else { return Ok(()) };
+        let mut attempts = Attempts::new(reconnect);
+        // Its streams are closed before the old process has to end.
+        drop(pump);
+        while attempts.wait(&mut session, &mut client, clock) {
+            mem::replace(end, End::Nothing(None)).end();
+            let Ok(link) = source.open(&self.stderr, way) else { continue };
+            *end = link.end;
+            let Ok(mut pump) = Pump::on(clock, link.input, link.output) else { continue };
+            client.reconnect();
+            session.begin(pump.wake());
+            if talk(&mut pump, &mut client, &mut session, report).is_ok() {
+                attempts = Attempts::new(reconnect);
             }
+        }
+        Ok(())
+    }
+}
+
+/// Works until the connection is over. It is an error if it was none.
+fn talk(
+    pump: &mut Pump,
+    client: &mut Client<'_>,
+    session: &mut Session,
+    report: &Report,
+) -> Result<(), ConnectError> {
+    let mut outcome = Err(ConnectError::Closed(None));
+    loop {
+        let until = session.advance(client, pump.now());
+        match pump.run_until(client, until) {
+            Step::Closed => return outcome,
+            Step::Woken if session.is_overdue(pump.now()) => return outcome,
+            Step::Woken => {}
+            Step::Event => match session.event(client) {
+                Some(Ok(details)) => {
+                    let _ = report.send(Ok(details));
+                    outcome = Ok(());
+                }
+                Some(Err(error)) => outcome = Err(error),
+                None => {}
+            },
         }
     }
 }

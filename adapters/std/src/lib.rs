@@ -1,8 +1,8 @@
 //! [`mcp_proto`] over threads, pipes and sockets of the standard library: no async runtime.
 //!
-//! - [`serve`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. What takes long
-//!   runs on [worker threads](ServerHandle::run), which report progress, hear that they are cancelled, and may
-//!   [ask](Responder::ask) the client.
+//! - [`serve`] and [`Serve`]: a server on stdin and stdout, on any two streams, or for all who
+//!   [connect](Serve::listen) to a TCP or Unix socket. What takes long runs on [worker threads](ServerHandle::run), which
+//!   report progress, hear that they are cancelled, and may [ask](Responder::ask) the client. [`Stop`] ends servers.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams, which any number of
 //!   threads may use at once.
 //! - [`Pump`]: what both are made of. It moves bytes for any machine, if you would rather write the loop yourself.
@@ -21,22 +21,29 @@
 //! }
 //! ```
 
+mod begin;
 mod child;
 mod client;
 mod connector;
+mod door;
+mod listen;
 mod notices;
 mod offers;
 mod pending;
+mod pool;
 mod pump;
+mod reconnect;
 mod responder;
 mod serve;
 mod source;
+mod stop;
 mod stream;
 mod sync;
 mod worker;
 
 pub use client::ClientHandle;
 pub use connector::Connector;
+pub use listen::Listener;
 pub use mcp_proto_handles::{
     AskError, CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientAnswer,
     CompleteResult, ConnectError, Defer, Ending, InputAnswer, Notice, PeerError, Progress, PromptDescription,
@@ -44,9 +51,11 @@ pub use mcp_proto_handles::{
     TemplateDescription, ToolDescription,
 };
 pub use notices::{Notices, Subscription};
-pub use pending::PendingCall;
+pub use pending::{PendingCall, PendingRequest};
 pub use pump::{Pump, Step, Waker};
+pub use reconnect::Reconnect;
 pub use responder::Responder;
 pub use serve::{Serve, serve};
+pub use stop::Stop;
 pub use stream::Stream;
 pub use worker::ServerHandle;

@@ -19,7 +19,7 @@ impl ClientHandle {
         block_on(self.inner.list_tools())
     }
 
-    /// The tool of this name.
+    /// The tool of this name. No more pages are asked for than it takes to find it.
     ///
     /// # Errors
     /// There is no list.

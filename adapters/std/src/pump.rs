@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
 
-use mcp_proto_handles::lock;
+use mcp_proto_handles::{Wake, lock};
 
 use crate::sync::{wait, wait_for};
 
@@ -21,6 +21,9 @@ const CHUNK: usize = 32 * 1024;
 
 /// A buffer of the writer that grew beyond this is not kept.
 const KEPT: usize = 256 * 1024;
+
+/// When nothing can be written any more, what the peer has said before is read for so long, or to its end.
+const LAST_INPUT: Millis = Millis(250);
 
 /// Moves bytes for one machine, in lines. Made for one connection.
 ///
@@ -53,6 +56,8 @@ pub struct Pump {
     fed: usize,
     filled: usize,
     told_end: bool,
+    /// Since when nothing can be written.
+    broken: Option<Millis>,
 }
 
 /// Why [`Pump::run`] came back.
@@ -101,6 +106,15 @@ impl Pump {
     /// # Errors
     /// A thread cannot be started.
     pub fn new(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Pump> {
+        Pump::on(Clock::start(), input, output)
+    }
+
+    /// The same with a clock that a machine knows already.
+    pub(crate) fn on(
+        clock: Clock,
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+    ) -> io::Result<Pump> {
         let state = State {
             chunk: vec![0; CHUNK],
             filled: 0,
@@ -118,11 +132,12 @@ impl Pump {
         });
         let pump = Pump {
             shared: Arc::clone(&shared),
-            clock: Clock::start(),
+            clock,
             chunk: vec![0; CHUNK],
             fed: 0,
             filled: 0,
             told_end: false,
+            broken: None,
         };
         let reader = InputEnd(Arc::clone(&shared));
         thread::Builder::new().name("mcp-read".into()).spawn(move || read(&reader.0, input))?;
@@ -138,7 +153,7 @@ impl Pump {
 
     /// The same, until then at the latest: that is [`Step::Woken`], too.
     pub(crate) fn run_until(&mut self, machine: &mut dyn Machine, until: Option<Millis>) -> Step {
-        let Pump { shared, clock, chunk, fed, filled, told_end } = self;
+        let Pump { shared, clock, chunk, fed, filled, told_end, broken } = self;
         loop {
             let now = clock.now();
             let io = match machine.poll(now) {
@@ -161,7 +176,10 @@ impl Pump {
             if mem::take(&mut state.woken) || until.is_some_and(|until| until <= now) {
                 return Step::Woken;
             }
-            let mut moved = shared.hand_over(&mut state, transmit);
+            // A peer that has answered and gone may be noticed by a write first. Its answers count.
+            let last_input = state.is_broken().then(|| broken.get_or_insert(now).plus(LAST_INPUT));
+            let nothing_comes = *told_end || last_input.is_some_and(|until| until <= now);
+            let mut moved = shared.hand_over(&mut state, transmit, nothing_comes);
             if *fed == *filled {
                 if state.filled > 0 {
                     mem::swap(chunk, &mut state.chunk);
@@ -174,7 +192,7 @@ impl Pump {
                 }
             }
             if !moved {
-                match deadline {
+                match deadline.into_iter().chain(last_input).min() {
                     Some(at) => drop(wait_for(&shared.owner, state, Duration::from_millis(at.since(now).0))),
                     None => drop(wait(&shared.owner, state)),
                 }
@@ -188,6 +206,11 @@ impl Pump {
         self.clock.now()
     }
 
+    pub(crate) fn wake(&self) -> Wake {
+        let waker = self.waker();
+        Arc::new(move || waker.wake())
+    }
+
     /// Something that makes [`run`](Pump::run) come back, from any thread.
     #[must_use]
     pub fn waker(&self) -> Waker {
@@ -195,16 +218,23 @@ impl Pump {
     }
 }
 
+impl State {
+    fn is_broken(&self) -> bool {
+        matches!(self.writing, Writing::Broken)
+    }
+}
+
 impl Shared {
-    /// Reports what was written, or hands over all that is ready. `true`: the machine has to be polled again.
-    fn hand_over(&self, state: &mut State, transmit: Transmit<'_>) -> bool {
+    /// Reports what was written, or hands over all that is ready. That nothing can be written is reported when nothing
+    /// more comes. `true`: the machine has to be polled again.
+    fn hand_over(&self, state: &mut State, transmit: Transmit<'_>, nothing_comes: bool) -> bool {
         match state.writing {
             Writing::Written(n) => {
                 state.writing = Writing::Idle;
                 transmit.sent(n);
                 true
             }
-            Writing::Broken => {
+            Writing::Broken if nothing_comes => {
                 // From now on the writer is as good as busy: nothing is handed to it.
                 state.writing = Writing::Busy;
                 transmit.broken();
@@ -216,7 +246,7 @@ impl Shared {
                 self.writer.notify_one();
                 false
             }
-            Writing::Idle | Writing::Busy => false,
+            Writing::Idle | Writing::Busy | Writing::Broken => false,
         }
     }
 }

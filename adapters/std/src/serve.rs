@@ -7,7 +7,9 @@ use std::thread;
 use mcp_proto::server::{Event, ServerInfo};
 use mcp_proto_handles::{Desk, ServeError, ServerSettings};
 
+use crate::pool::Pool;
 use crate::pump::{Pump, Step};
+use crate::stop::Stop;
 use crate::stream::{HangUp, Stream};
 use crate::worker::ServerHandle;
 
@@ -33,7 +35,10 @@ pub fn serve(info: &ServerInfo<'_>, handler: impl FnMut(Event<'_>, &ServerHandle
     Serve::new(info).stdio(handler)
 }
 
-/// A server for one connection, with its limits.
+/// How many requests may wait for a worker, if nothing else is said.
+const WAITING: usize = 256;
+
+/// A server, with its limits: for one connection, or for all that [come in](Serve::listen).
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -47,19 +52,38 @@ pub fn serve(info: &ServerInfo<'_>, handler: impl FnMut(Event<'_>, &ServerHandle
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Serve<'i> {
-    settings: ServerSettings<'i>,
+    pub(crate) settings: ServerSettings<'i>,
+    pub(crate) waiting: usize,
+    pub(crate) stop: Option<Stop>,
+    pub(crate) connections: usize,
 }
 
 impl<'i> Serve<'i> {
-    /// A server with the usual limits: lines and answers of 8 MiB, 32 workers, 64 KiB for watched URIs.
+    /// A server with the usual limits: lines and answers of 8 MiB, 32 workers, for which 256 requests may wait, 64 KiB for
+    /// watched URIs, 64 connections.
     ///
     /// It takes [batches](mcp_proto::Server::batches) where the revision has them.
     #[must_use]
     pub fn new(info: &'i ServerInfo<'i>) -> Serve<'i> {
-        Serve { settings: ServerSettings::new(info) }
+        Serve { settings: ServerSettings::new(info), waiting: WAITING, stop: None, connections: 64 }
     }
 
     mcp_proto_handles::server_settings!('i);
+
+    /// How many requests may wait for a worker when all of them work. More are refused (-32603), in either era. What waits
+    /// has no more time than what runs, and can be cancelled.
+    #[must_use]
+    pub fn waiting(mut self, limit: usize) -> Self {
+        self.waiting = limit;
+        self
+    }
+
+    /// Ends it from outside, even before a client has said anything: see [`Stop`].
+    #[must_use]
+    pub fn stopped_by(mut self, stop: &Stop) -> Self {
+        self.stop = Some(stop.clone());
+        self
+    }
 
     /// Serves on stdin and stdout until the client is gone.
     ///
@@ -95,7 +119,11 @@ impl<'i> Serve<'i> {
     /// Serves on two streams until the client is gone.
     ///
     /// After the end of the input, calls that are on their way may take as long as the grace lasts
-    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). It returns when their answers are written.
+    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). It returns when their answers are written, and the workers
+    /// have ended; those that do not care that they are cancelled are left behind after one second.
+    ///
+    /// If the handler panics, the connection is over and the panic goes on here. A worker may panic: its request is
+    /// answered with an error (-32603).
     ///
     /// # Errors
     /// The server is not set up well, or a thread cannot be started. A client that goes away is no error.
@@ -105,14 +133,22 @@ impl<'i> Serve<'i> {
         output: impl Write + Send + 'static,
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let workers = self.settings.workers;
-        let mut server = self.settings.server()?;
+        let pool = Pool::new(self.settings.workers);
+        // They are waited for when all else is over, and the client has seen the end of the output.
+        let _workers = pool.end_on_drop();
+        let mut settings = self.settings;
+        settings.workers = settings.workers.saturating_add(self.waiting);
+        let places = settings.workers;
+        let mut server = settings.server()?;
         let mut pump = Pump::new(input, output)?;
-        let waker = pump.waker();
-        let desk = Desk::new(Arc::new(move || waker.wake()), workers, Some(thread::current().id()));
+        let desk = Desk::new(pump.wake(), places, Some(thread::current().id()));
         // However this ends, the workers hear of it.
         let _end = desk.end_on_drop();
-        let handle = ServerHandle::new(Arc::clone(&desk));
+        let _hearer = self.stop.map(|stop| {
+            let desk = Arc::clone(&desk);
+            stop.hear(move |time| desk.shutdown(Some(time)))
+        });
+        let handle = ServerHandle::new(Arc::clone(&desk), Arc::clone(&pool));
         loop {
             let until = desk.deliver(&mut server, pump.now());
             match pump.run_until(&mut server, until) {
@@ -122,6 +158,9 @@ impl<'i> Serve<'i> {
                 Step::Event => {
                     if let Some(event) = server.event() {
                         desk.hear(&event);
+                        if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
+                            pool.sweep();
+                        }
                         handler(event, &handle);
                     }
                 }

@@ -3,16 +3,20 @@
 use std::io::{self, Read, Write};
 use std::process::{Command, ExitStatus};
 
-use mcp_proto_handles::{Ending, Stderr};
+use mcp_proto_handles::Stderr;
 
-use crate::child::ServerProcess;
-use crate::stream::HangUp;
+use crate::child::{ServerProcess, Way};
+use crate::stream::{HangUp, Stream};
 
 /// What to connect to.
 pub(crate) enum Source {
     Command(Command),
-    Streams(Box<dyn Read + Send>, Box<dyn Write + Send>, Option<HangUp>),
+    Opener(Opener),
+    /// Streams that are there. They are gone when they were used.
+    Once(Option<Link>),
 }
+
+type Opener = Box<dyn FnMut() -> io::Result<Link> + Send>;
 
 /// A connection that is open.
 pub(crate) struct Link {
@@ -28,19 +32,27 @@ pub(crate) enum End {
 }
 
 impl Source {
-    /// Opens it. What can be opened again comes back, too.
-    pub(crate) fn open(self, stderr: &Stderr, ending: Ending) -> io::Result<(Link, Option<Source>)> {
+    pub(crate) fn open(&mut self, stderr: &Stderr, way: &Way) -> io::Result<Link> {
         match self {
-            Source::Command(mut command) => {
-                let (process, stdout, stdin) = ServerProcess::start(&mut command, stderr, ending)?;
-                let end = End::Process(process);
-                let link = Link { input: Box::new(stdout), output: Box::new(stdin), end };
-                Ok((link, Some(Source::Command(command))))
+            Source::Command(command) => {
+                let (process, stdout, stdin) = ServerProcess::start(command, stderr, way)?;
+                Ok(Link { input: Box::new(stdout), output: Box::new(stdin), end: End::Process(process) })
             }
-            Source::Streams(input, output, hang_up) => {
-                Ok((Link { input, output, end: End::Nothing(hang_up) }, None))
-            }
+            Source::Opener(open) => open(),
+            Source::Once(link) => link.take().ok_or_else(|| io::ErrorKind::NotConnected.into()),
         }
+    }
+
+    /// Whether it can be opened once more.
+    pub(crate) fn is_lasting(&self) -> bool {
+        !matches!(self, Source::Once(_))
+    }
+}
+
+impl Link {
+    pub(crate) fn socket(stream: impl Stream) -> io::Result<Link> {
+        let end = End::Nothing(Some(HangUp::of(&stream)?));
+        Ok(Link { input: Box::new(stream.twin()?), output: Box::new(stream), end })
     }
 }
 

@@ -1,15 +1,15 @@
-//! Requests that are dealt with on threads of their own.
+//! What the handler of a server, and any other thread, may do with it: above all, let workers deal with requests.
 
 use std::fmt::Display;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
-use mcp_proto::Level;
 use mcp_proto::input::Input;
 use mcp_proto::server::Change;
+use mcp_proto::{Level, Ticket};
 use mcp_proto_handles::{AskError, ClientAnswer, Defer, Desk, block_on};
 
+use crate::pool::{Job, Pool};
 use crate::responder::Responder;
 
 /// A running server, as its handler and any other thread see it.
@@ -35,18 +35,24 @@ use crate::responder::Responder;
 #[derive(Clone)]
 pub struct ServerHandle {
     desk: Arc<Desk>,
+    pool: Arc<Pool>,
 }
 
 impl ServerHandle {
-    pub(crate) fn new(desk: Arc<Desk>) -> ServerHandle {
-        ServerHandle { desk }
+    pub(crate) fn new(desk: Arc<Desk>, pool: Arc<Pool>) -> ServerHandle {
+        ServerHandle { desk, pool }
     }
 
-    /// Lets `work` answer a request on a thread of its own: a call, a read, a prompt, a completion. Take out of it what
-    /// the work needs first, and move that in: `call.arguments()`, for example.
+    /// Lets a worker answer a request: a call, a read, a prompt, a completion. Take out of it what the work needs first,
+    /// and move that in: `call.arguments()`, for example.
     ///
-    /// If as many workers run as there may be, the request is refused (-32603). It may take as long as the server's
-    /// limit for deferred requests says: then the machine answers, and the work hears that it is cancelled.
+    /// Workers are threads, at most so many as [`workers`](crate::Serve::workers) says. They are started when they are
+    /// needed, used again, and end when they had nothing to do for ten seconds. If all of them work, the request waits
+    /// for one; if too many [wait](crate::Serve::waiting), it is refused (-32603). Either way pings and cancellations are
+    /// dealt with. A worker that panics answers -32603, and goes on to the next request.
+    ///
+    /// It may take as long as the server's limit for deferred requests says, with the time that it has waited: then the
+    /// machine answers, and the work hears that it is cancelled.
     pub fn run(&self, request: impl Defer, work: impl FnOnce(Responder) + Send + 'static) {
         self.start(request, None, work);
     }
@@ -68,9 +74,7 @@ impl ServerHandle {
         work: impl FnOnce(Responder) + Send + 'static,
     ) {
         let Some(responder) = self.desk.accept(request, time) else { return };
-        let responder = Responder::new(responder);
-        // If no thread can be started, the responder is dropped with the closure, and that is an answer.
-        let _ = thread::Builder::new().name("mcp-work".into()).spawn(move || work(responder));
+        self.pool.run(Job { responder: Responder::new(responder), work: Box::new(work) });
     }
 
     /// Says that a list or a resource has changed, from any thread.
@@ -116,6 +120,36 @@ impl ServerHandle {
     /// Ends the connection: what is on its way is finished, for as long as the grace lasts.
     pub fn shutdown(&self) {
         self.desk.shutdown(None);
+    }
+
+    /// The same with this time: new requests are refused, and what runs is finished. What is not finished by then is
+    /// answered with an error. The server returns three seconds later at the most, whatever workers and client do: the
+    /// client has two of them to read the last answers, and the workers one to notice that they are cancelled.
+    ///
+    /// To end a server from outside, even before it has an event, there is [`Stop`](crate::Stop).
+    pub fn shutdown_within(&self, time: Duration) {
+        self.desk.shutdown(Some(time));
+    }
+
+    /// Whether anybody watches the resource with this URI: a worker that looks after a file asks when it hears that one
+    /// client does not any more. This is for any thread but the handler's, which has to let the server look.
+    ///
+    /// # Errors
+    /// [`AskError::Closed`]: the connection is over. [`AskError::Invalid`]: this is the handler's thread.
+    pub fn is_watched(&self, uri: &str) -> Result<bool, AskError> {
+        block_on(self.desk.is_watched(uri))
+    }
+
+    /// Ends a subscription of `2026-07-28`, of which [`Event::Listening`](mcp_proto::server::Event::Listening) gave the
+    /// ticket. The client is told what it was not told yet, and that this is the end. If it has ended, nothing happens.
+    pub fn end_subscription(&self, ticket: Ticket) {
+        self.desk.end_subscription(ticket);
+    }
+
+    /// Tells a client of `2025-11-25` that what it was sent to a web page for is done: see
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Others are told nothing. Waits while the client does not read.
+    pub fn elicitation_complete(&self, id: &str) {
+        block_on(self.desk.elicitation_complete(id));
     }
 }
 

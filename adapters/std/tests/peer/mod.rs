@@ -1,4 +1,5 @@
 //! A client with the protocol written by hand, at the other end of a socket.
+#![allow(dead_code, reason = "no test needs all of it")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -18,11 +19,20 @@ impl Peer {
     pub(crate) fn connect(
         info: &'static ServerInfo<'static>,
         workers: usize,
+        client: (&str, &str),
+        handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,
+    ) -> (Peer, JoinHandle<()>) {
+        Peer::of(Serve::new(info).workers(workers).waiting(0), client, handler)
+    }
+
+    /// A session of this server.
+    pub(crate) fn of(
+        serve: Serve<'static>,
         (revision, capabilities): (&str, &str),
         handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,
     ) -> (Peer, JoinHandle<()>) {
         let (here, there) = UnixStream::pair().unwrap();
-        let server = thread::spawn(move || Serve::new(info).workers(workers).stream(there, handler).unwrap());
+        let server = thread::spawn(move || serve.stream(there, handler).unwrap());
         here.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let mut peer = Peer { lines: BufReader::new(here.try_clone().unwrap()), stream: here };
         peer.send(&initialize(revision, capabilities));
@@ -51,5 +61,13 @@ pub(crate) fn call(id: u32, tool: &str, arguments: &str) -> String {
     let token = format!(r#""_meta":{{"progressToken":{id}}}"#);
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{{token},"name":"{tool}","arguments":{arguments}}}}}"#
+    ) + "\n"
+}
+
+/// A call of the stateless era.
+pub(crate) fn stateless_call(id: u32, tool: &str, arguments: &str) -> String {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{{meta},"name":"{tool}","arguments":{arguments}}}}}"#
     ) + "\n"
 }

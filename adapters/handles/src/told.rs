@@ -1,0 +1,56 @@
+//! What a server's handles ask of its machine, or tell it, beside the requests that they deal with.
+
+use std::sync::Arc;
+
+use mcp_proto::{Server, Ticket};
+
+use crate::ask::AskError;
+use crate::desk::Desk;
+use crate::mail::Mail;
+use crate::watched::Watched;
+
+impl Desk {
+    /// Whether anybody watches the resource with this URI.
+    ///
+    /// # Errors
+    /// The connection is over, or the thread that owns the machine would wait for itself.
+    pub async fn is_watched(&self, uri: &str) -> Result<bool, AskError> {
+        if self.is_owner() {
+            return Err(AskError::Invalid("the handler cannot wait for an answer: ask on another thread"));
+        }
+        let look = Look { uri: uri.into(), found: Arc::default() };
+        let found = Arc::clone(&look.found);
+        self.push(Mail::Look(look));
+        found.until(|found| found.take()).await
+    }
+
+    /// Ends a subscription of the stateless era, if it has not ended.
+    pub fn end_subscription(&self, ticket: Ticket) {
+        self.push(Mail::EndSubscription(ticket));
+    }
+
+    /// Says that what the client was sent to a web page for is done, when there is room for it.
+    pub async fn elicitation_complete(&self, id: &str) {
+        self.send(Mail::Complete(id.into()), None).await;
+    }
+}
+
+/// The question whether a resource is watched. If it is dropped, the connection is over.
+pub(crate) struct Look {
+    uri: String,
+    found: Arc<Watched<Option<Result<bool, AskError>>>>,
+}
+
+impl Look {
+    pub(crate) fn answer(self, server: &Server<'_>) {
+        let is_watched = server.is_watched(&self.uri);
+        self.found.change(|found| *found = Some(Ok(is_watched)));
+    }
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        // An answer that was given stays; if it was taken, nobody looks any more.
+        self.found.change(|found| _ = found.get_or_insert(Err(AskError::Closed)));
+    }
+}

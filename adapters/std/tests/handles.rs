@@ -1,0 +1,221 @@
+//! What handles can do beside calls: a server's ask about its clients and tell them, a client's have many kinds of
+//! requests on their way at once.
+#![cfg(unix)]
+
+mod hard;
+mod peer;
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use hard::{HARD, within};
+use mcp_proto::Ticket;
+use mcp_proto::client::{Connect, Listed, Reference};
+use mcp_proto::json::Json;
+use mcp_proto::server::{
+    Argument, Completion, Event, Prompt, Prompts, Resource, Resources, ServerInfo, Subscriptions, Tool, Tools,
+};
+use mcp_proto_std::{AskError, CallError, CallOptions, Connector, Serve, ServerHandle};
+use peer::{Peer, call};
+
+static TOOLS: Tools =
+    Tools::new(&[Tool::new("is watched", "{}"), Tool::new("complete", "{}")]).list_changed();
+static RESOURCES: Resources =
+    Resources::new(&[Resource::new("a:log", "log"), Resource::new(SLOW, "slow")]).subscribe();
+static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[Argument::new("file")])]);
+static INFO: ServerInfo =
+    ServerInfo::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
+
+/// A request that nobody answers in time.
+const SLOW: &str = "a:slow";
+
+fn handler(event: Event<'_>, server: &ServerHandle) {
+    let handle = server.clone();
+    match event {
+        Event::Call(call) if call.name() == "complete" => server.run(call, move |answer| {
+            handle.elicitation_complete("e1");
+            answer.text("said");
+        }),
+        Event::Call(call) => {
+            let refused = server.is_watched("a:log");
+            assert!(matches!(refused, Err(AskError::Invalid(_))), "the handler would wait for itself");
+            server.run(call, move |answer| answer.text(handle.is_watched("a:log").unwrap()));
+        }
+        Event::ReadResource(read) => {
+            let (uri, slow) = (read.uri().to_owned(), read.uri() == SLOW);
+            server.run(read, move |answer| {
+                answer.progress(1u32, None, "begun");
+                if slow && answer.sleep_unless_cancelled(HARD).is_err() {
+                    return;
+                }
+                answer.answer(move |reply| reply.contents(|contents| contents.text(&uri, None, "read")));
+            });
+        }
+        Event::GetPrompt(prompt) => prompt.messages(|messages| messages.user().text("prompted")),
+        Event::Complete(complete) => complete.values(["completed"]),
+        _ => {}
+    }
+}
+
+fn request(id: u32, method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#) + "\n"
+}
+
+#[test]
+fn a_worker_may_ask_whether_a_resource_is_watched() {
+    within(HARD, || {
+        let (mut peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), handler);
+        let watched = |peer: &mut Peer| {
+            peer.send(&call(1, "is watched", "{}"));
+            let line = peer.line();
+            assert!(line.contains("true") || line.contains("false"), "{line}");
+            line.contains("true")
+        };
+        assert!(!watched(&mut peer));
+        peer.send(&request(2, "resources/subscribe", r#"{"uri":"a:log"}"#));
+        assert!(peer.line().contains("result"));
+        assert!(watched(&mut peer));
+        peer.send(&request(3, "resources/unsubscribe", r#"{"uri":"a:log"}"#));
+        assert!(peer.line().contains("result"));
+        assert!(!watched(&mut peer));
+        drop(peer);
+        server.join().unwrap();
+    });
+}
+
+#[test]
+fn when_the_connection_is_over_nobody_waits_for_what_the_server_knew() {
+    within(HARD, || {
+        let (kept, handle) = channel();
+        let (peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), move |event, server| {
+            if let Event::Ready = event {
+                kept.send(server.clone()).unwrap();
+            }
+        });
+        let handle: ServerHandle = handle.recv().unwrap();
+        assert_eq!(handle.is_watched("a:log"), Ok(false));
+        drop(peer);
+        server.join().unwrap();
+        assert_eq!(handle.is_watched("a:log"), Err(AskError::Closed));
+        handle.elicitation_complete("e1");
+    });
+}
+
+#[test]
+fn who_was_sent_to_a_web_page_hears_that_it_is_done() {
+    within(HARD, || {
+        for (client, is_told) in [
+            (("2025-11-25", r#"{"elicitation":{"url":{}}}"#), true),
+            (("2025-11-25", "{}"), false),
+            (("2025-06-18", r#"{"elicitation":{}}"#), false),
+        ] {
+            let (mut peer, _server) = Peer::connect(&INFO, 1, client, handler);
+            peer.send(&call(1, "complete", "{}"));
+            let line = peer.line();
+            let told = r#""method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}"#;
+            assert_eq!(line.contains(told), is_told, "{line}");
+            assert!(!is_told || peer.line().contains("said"));
+        }
+    });
+}
+
+fn client(era: Connect, listening: Option<Sender<(Ticket, ServerHandle)>>) -> mcp_proto_std::ClientHandle {
+    let (here, there) = UnixStream::pair().unwrap();
+    thread::spawn(move || {
+        Serve::new(&INFO).stream(there, |event, server| match (&event, &listening) {
+            (Event::Listening(begun), Some(listening)) => {
+                listening.send((begun.ticket(), server.clone())).unwrap();
+            }
+            _ => handler(event, server),
+        })
+    });
+    Connector::new("test", "1").connect(era).stream(here).unwrap()
+}
+
+#[test]
+fn a_server_may_end_a_subscription() {
+    within(HARD, || {
+        let (sender, listening) = channel();
+        let client = client(Connect::Automatic, Some(sender));
+        let ended = client.listen(&[Listed::Tools], &[]).unwrap();
+        let goes_on = client.listen(&[Listed::Tools], &[]).unwrap();
+        let (ticket, server) = listening.recv().unwrap();
+        server.end_subscription(ticket);
+        assert_eq!(ended.count(), 0, "it ends");
+        // Once more is nothing.
+        server.end_subscription(ticket);
+        server.changed(mcp_proto::server::Change::Tools);
+        assert!({ goes_on }.next().is_some());
+    });
+}
+
+#[test]
+fn requests_of_every_kind_may_be_on_their_way_at_once() {
+    within(HARD, || {
+        for era in [Connect::Handshake, Connect::Automatic] {
+            let client = client(era, None);
+            let options = CallOptions::new();
+            let slow = client.begin_read(SLOW, options.with_progress()).unwrap();
+            let read = client.begin_read("a:log", options).unwrap();
+            let prompt = client.begin_prompt("review", &[("file", "a")], options).unwrap();
+            let reference = Reference::Prompt("review");
+            let completion = client.begin_complete(reference, "file", "a", &[], options).unwrap();
+            let other = client.begin_request("resources/read", r#"{"uri":"a:log"}"#, options).unwrap();
+            let refused = client.begin_request("resources/read", "[]", options);
+            assert!(matches!(refused, Err(CallError::Invalid(_))));
+            assert!(format!("{:?}", completion.wait().unwrap()).contains("completed"));
+            assert!(format!("{:?}", prompt.wait().unwrap()).contains("prompted"));
+            assert!(format!("{:?}", read.wait().unwrap()).contains("read"));
+            assert!(other.wait().unwrap().contains("read"));
+            // A request that has not ended can be waited for again, and cancelled.
+            let slow = slow.wait_within(Duration::from_millis(20)).unwrap_err();
+            let canceller = slow.canceller();
+            let mut steps = 0;
+            let outcome = slow.wait_with(|_| {
+                steps += 1;
+                canceller.cancel("enough");
+            });
+            assert_eq!((outcome.err(), steps), (Some(CallError::Cancelled), 1));
+        }
+    });
+}
+
+#[test]
+fn no_more_pages_are_asked_for_than_it_takes_to_find_a_tool() {
+    within(HARD, || {
+        let (here, there) = UnixStream::pair().unwrap();
+        let (heard, hears) = channel();
+        thread::spawn(move || {
+            let mut pages = 0;
+            for line in BufReader::new(&there).lines().map_while(Result::ok) {
+                let json = Json::parse(line.as_bytes()).unwrap();
+                let Some(id) = json.get("id") else { continue };
+                let result = if line.contains("initialize") {
+                    r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#.into()
+                } else if line.contains("tools/list") {
+                    pages += 1;
+                    heard.send(line.clone()).unwrap();
+                    let tool = |name| format!(r#"{{"name":"t{name}","inputSchema":{{"type":"object"}}}}"#);
+                    let next =
+                        if pages % 3 == 0 { String::new() } else { format!(r#","nextCursor":"{pages}""#) };
+                    format!(r#"{{"tools":[{},{}]{next}}}"#, tool(2 * pages - 1), tool(2 * pages))
+                } else {
+                    "{}".into()
+                };
+                writeln!(&there, r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).unwrap();
+            }
+        });
+        let client = Connector::new("test", "1").connect(Connect::Handshake).stream(here).unwrap();
+        assert_eq!(client.find_tool("t1").unwrap().unwrap().name, "t1");
+        client.ping().unwrap();
+        assert_eq!(hears.try_iter().count(), 1, "the first page has it");
+        // The count of pages goes on: two more of three.
+        assert_eq!(client.find_tool("t6").unwrap().unwrap().name, "t6");
+        assert_eq!(hears.try_iter().count(), 2);
+        assert_eq!(client.find_tool("t1").unwrap(), None);
+        assert_eq!(hears.try_iter().count(), 3);
+    });
+}

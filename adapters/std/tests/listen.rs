@@ -1,0 +1,232 @@
+//! Servers of many connections: over TCP and Unix sockets, with clients of this crate and by hand.
+#![cfg(unix)]
+
+mod hard;
+mod peer;
+
+use std::collections::HashSet;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::mpsc::channel;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use hard::{HARD, within};
+use mcp_proto::client::Connect;
+use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::{Direction, Fault, Observer, Revision};
+use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServeError, ServerHandle, Stop};
+use peer::stateless_call;
+
+static TOOLS: Tools = Tools::new(&[
+    Tool::new("who", "{}"),
+    Tool::new("wait", "{}"),
+    Tool::new("panic", "{}"),
+    Tool::new("stubborn", "{}"),
+    Tool::new("large", "{}"),
+]);
+static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS]);
+
+fn handler(event: Event<'_>, server: &ServerHandle) {
+    let Event::Call(call) = event else { return };
+    match call.name() {
+        // Each connection has a thread.
+        "who" => call.text(format_args!("{:?}", thread::current().id())),
+        "wait" => {
+            server.run(call, |answer| match answer.sleep_unless_cancelled(Duration::from_millis(300)) {
+                Ok(()) => answer.text("waited"),
+                Err(why) => answer.fail(why),
+            })
+        }
+        "stubborn" => server.run(call, |_answer| thread::sleep(HARD)),
+        "large" => call.text("x".repeat(1 << 20)),
+        _ => panic!("as it should"),
+    }
+}
+
+type Running = JoinHandle<Result<(), ServeError>>;
+
+/// A server on a port of its own, and how to end it.
+fn tcp(serve: Serve<'static>) -> (impl Fn() -> TcpStream, Stop, Running) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = Stop::new();
+    let serve = serve.stopped_by(&stop);
+    let server = thread::spawn(move || serve.listen(listener, handler));
+    (move || TcpStream::connect(address).unwrap(), stop, server)
+}
+
+fn client(stream: TcpStream, era: Connect) -> ClientHandle {
+    Connector::new("test", "1").connect(era).stream(stream).unwrap()
+}
+
+fn who(client: &ClientHandle) -> String {
+    client.call_json("who", "{}").unwrap().text().unwrap()
+}
+
+#[test]
+fn several_connections_at_once_and_one_after_the_other_each_with_its_own_machine() {
+    within(HARD, || {
+        let (connect, stop, server) = tcp(Serve::new(&INFO));
+        let old = client(connect(), Connect::Handshake);
+        let new = client(connect(), Connect::Automatic);
+        assert_eq!(old.server().revision, Revision::V2025_11_25);
+        assert_eq!(new.server().revision, Revision::V2026_07_28);
+        assert_ne!(who(&old), who(&new));
+        thread::scope(|scope| {
+            for client in [&old, &new, &old, &new] {
+                scope.spawn(move || (0..50).for_each(|_| drop(who(client))));
+            }
+        });
+        // The end of one is nothing to the other.
+        old.close();
+        for _ in 0..5 {
+            let next = client(connect(), Connect::Handshake);
+            who(&next);
+            next.close();
+        }
+        who(&new);
+        stop.within(Duration::from_secs(5));
+        server.join().unwrap().unwrap();
+        assert_eq!(new.ping(), Err(CallError::Closed));
+    });
+}
+
+#[test]
+fn a_unix_socket_is_served_as_well() {
+    within(HARD, || {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.sock", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let (listener, stop) = (UnixListener::bind(&path).unwrap(), Stop::new());
+        let serve = Serve::new(&INFO).stopped_by(&stop);
+        let server = thread::spawn(move || serve.listen(listener, handler));
+        let clients: Vec<_> = (0..3)
+            .map(|_| Connector::new("test", "1").stream(UnixStream::connect(&path).unwrap()).unwrap())
+            .collect();
+        let threads: HashSet<String> = clients.iter().map(who).collect();
+        assert_eq!(threads.len(), 3);
+        stop.within(Duration::ZERO);
+        server.join().unwrap().unwrap();
+        let refused = UnixStream::connect(&path).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused, "nobody listens any more");
+        std::fs::remove_file(&path).unwrap();
+    });
+}
+
+#[test]
+fn more_connections_than_there_may_be_wait_until_one_ends() {
+    within(HARD, || {
+        let (connect, stop, server) = tcp(Serve::new(&INFO).connections(2));
+        let clients = [client(connect(), Connect::Handshake), client(connect(), Connect::Handshake)];
+        let third = connect();
+        let (connected, is_connected) = channel();
+        let waiter = thread::spawn(move || {
+            let client = client(third, Connect::Handshake);
+            connected.send(()).unwrap();
+            who(&client)
+        });
+        assert!(is_connected.recv_timeout(Duration::from_millis(300)).is_err());
+        clients[0].close();
+        waiter.join().unwrap();
+        stop.within(Duration::ZERO);
+        server.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn stopping_finishes_what_runs_refuses_what_is_new_and_is_done_as_soon_as_nothing_is_left() {
+    within(HARD, || {
+        let (connect, stop, server) = tcp(Serve::new(&INFO));
+        let clients = [client(connect(), Connect::Handshake), client(connect(), Connect::Automatic)];
+        // One that never says anything.
+        let mut silent = connect();
+        let waits =
+            clients.each_ref().map(|client| client.begin_json("wait", "{}", CallOptions::new()).unwrap());
+        clients.iter().for_each(|client| client.ping().unwrap());
+        let start = Instant::now();
+        stop.within(HARD);
+        for wait in waits {
+            assert_eq!(wait.wait().unwrap().text().as_deref(), Some("waited"));
+        }
+        server.join().unwrap().unwrap();
+        assert!(start.elapsed() < HARD / 4, "{:?}", start.elapsed());
+        assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+        assert!(stop.is_used());
+        // A server that is given a stop which was used does not even begin.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Serve::new(&INFO).stopped_by(&stop).listen(listener, handler).unwrap();
+    });
+}
+
+#[test]
+fn stopping_takes_no_longer_than_it_may_whatever_workers_and_clients_do() {
+    within(HARD, || {
+        let (connect, stop, server) = tcp(Serve::new(&INFO));
+        let hangs = client(connect(), Connect::Automatic);
+        let stubborn = hangs.begin_json("stubborn", "{}", CallOptions::new()).unwrap();
+        hangs.ping().unwrap();
+        // Another one asks for megabytes, and does not read them.
+        let mut deaf = connect();
+        for id in 0..32 {
+            deaf.write_all(stateless_call(id, "large", "{}").as_bytes()).unwrap();
+        }
+        thread::sleep(Duration::from_millis(300));
+        let start = Instant::now();
+        stop.within(Duration::from_millis(200));
+        assert!(matches!(stubborn.wait(), Err(CallError::Server(error)) if error.code == -32603));
+        server.join().unwrap().unwrap();
+        let took = start.elapsed();
+        // Two seconds for the last words, one for the workers, and the machine may be busy.
+        assert!(took >= Duration::from_millis(200) && took < Duration::from_secs(12), "{took:?}");
+        drop(deaf);
+    });
+}
+
+#[test]
+fn a_handler_that_panics_costs_its_connection_and_no_other() {
+    within(HARD, || {
+        let (connect, stop, server) = tcp(Serve::new(&INFO).connections(2));
+        let good = client(connect(), Connect::Automatic);
+        for _ in 0..3 {
+            let bad = client(connect(), Connect::Automatic);
+            assert_eq!(bad.call_json("panic", "{}"), Err(CallError::Closed));
+            who(&good);
+        }
+        stop.within(Duration::ZERO);
+        server.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn an_observer_sees_the_messages_of_all_connections() {
+    struct Count(usize);
+    impl Observer for Count {
+        fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
+            let is_call = String::from_utf8_lossy(line).contains("tools/call");
+            self.0 += usize::from(direction == Direction::In && is_call);
+        }
+    }
+    within(HARD, || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (mut count, stop) = (Count(0), Stop::new());
+        thread::scope(|scope| {
+            let serve = Serve::new(&INFO).observe(&mut count).stopped_by(&stop);
+            scope.spawn(|| serve.listen(listener, handler).unwrap());
+            for _ in 0..3 {
+                who(&client(TcpStream::connect(address).unwrap(), Connect::Automatic));
+            }
+            stop.within(Duration::ZERO);
+        });
+        assert_eq!(count.0, 3);
+    });
+}
+
+#[test]
+fn what_is_not_set_up_well_does_not_even_listen() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let outcome = Serve::new(&INFO).longest_line(1).listen(listener, handler);
+    assert!(matches!(outcome, Err(ServeError::Setup(_))), "{outcome:?}");
+}
