@@ -280,7 +280,9 @@ impl Desk {
         if let Some(within) = self.state.look(|state| state.ending.take()) {
             self.end(server, within, now);
         }
-        while let Some(mail) = self.state.look(State::next) {
+        // What comes meanwhile has woken us for the next time: however much comes, there is time for everything else.
+        for _ in 0..self.state.look(|state| state.mail.len()) {
+            let Some(mail) = self.state.look(State::next) else { break };
             match mail.deliver(server) {
                 Delivered::Done => {}
                 Delivered::Asked(ticket, asked) => self.asked(ticket, asked),
