@@ -106,7 +106,7 @@ impl<'a> Str<'a> {
 
     fn equals(self, other: &[u8]) -> bool {
         // Without escapes, the common case, this is all.
-        if FAST && self.text.len() == other.len() && find(b'\\', self.text).is_none() {
+        if find(b'\\', self.text).is_none() {
             return self.text == other;
         }
         self.behind(other).is_some_and(Str::is_empty)
