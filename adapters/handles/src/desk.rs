@@ -146,7 +146,11 @@ impl Desk {
             if state.over {
                 return Some(mail);
             }
-            state.mail.push_back(mail);
+            match mail {
+                // What needs no room to be answered does not wait for any.
+                Mail::Look(_) => state.mail.push_front(mail),
+                mail => state.mail.push_back(mail),
+            }
             None
         });
         if late.is_none() {

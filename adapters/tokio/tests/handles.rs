@@ -2,18 +2,24 @@
 
 mod peer;
 
+use std::time::Duration;
+
+use mcp_proto::Level;
 use mcp_proto::client::{Connect, Listed};
-use mcp_proto::server::{Change, Event, Resource, Resources, ServerInfo, Subscriptions, Tool, Tools};
+use mcp_proto::server::{
+    Change, Event, Logging, Resource, Resources, ServerInfo, Subscriptions, Tool, Tools,
+};
 use mcp_proto_tokio::{AskError, Connector, Serve, ServerHandle};
 use peer::{Peer, SOON, call};
 use tokio::io::duplex;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("is watched", "{}"), Tool::new("complete", "{}")]).list_changed();
 static RESOURCES: Resources = Resources::new(&[Resource::new("a:log", "log")]).subscribe();
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS, &RESOURCES, &Subscriptions]);
+static INFO: ServerInfo =
+    ServerInfo::new("test", "1").features(&[&TOOLS, &RESOURCES, &Subscriptions, &Logging]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
@@ -52,6 +58,31 @@ async fn a_task_may_ask_whether_a_resource_is_watched_until_the_connection_is_ov
     let handle = handle.recv().await.unwrap();
     assert_eq!(handle.is_watched("a:log").await, Err(AskError::Closed));
     handle.elicitation_complete("e1").await;
+}
+
+#[tokio::test]
+async fn who_watches_is_known_though_the_client_does_not_read() {
+    let (kept, mut handle) = mpsc::unbounded_channel();
+    let serve = Serve::new(&INFO).longest_answer(1 << 16);
+    let (mut peer, server) = Peer::start(serve, 64, move |event, server| {
+        if let Event::Ready = event {
+            kept.send(server.clone()).unwrap();
+        }
+    });
+    peer.send(&peer::initialize("2025-11-25", "{}")).await;
+    assert!(peer.line().await.contains("protocolVersion"));
+    let handle = handle.recv().await.unwrap();
+    let logs = handle.clone();
+    let filled = tokio::spawn(async move {
+        loop {
+            logs.log(Level::Error, "x".repeat(1000)).await;
+        }
+    });
+    sleep(Duration::from_millis(200)).await;
+    assert_eq!(timeout(SOON, handle.is_watched("a:log")).await.expect("nobody has to read"), Ok(false));
+    filled.abort();
+    drop(peer);
+    timeout(SOON, server).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
