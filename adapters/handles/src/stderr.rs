@@ -21,7 +21,9 @@ enum Policy {
 
 /// Who gets a child's stderr, line by line.
 #[derive(Clone)]
-pub struct Lines(Arc<Mutex<dyn FnMut(&str) + Send>>);
+pub struct Lines(Arc<Mutex<OnLine>>);
+
+type OnLine = dyn FnMut(&str) + Send;
 
 impl Lines {
     /// A longer line comes in pieces.
