@@ -10,7 +10,7 @@ mod steps;
 pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
-use super::text::decode_in_place as decode_text_in_place;
+use super::text::{decode_in_place as decode_text_in_place, text_of};
 use super::view::magnitude;
 use super::walk::{after_space, text_length, value_length};
 use access::{Elements, Members, Variant};
@@ -117,7 +117,7 @@ impl<'de> Decoder<'de> {
     fn word(&mut self) -> &'de str {
         let length = value_length(self.rest);
         let word: &'de [u8] = self.take(length);
-        core::str::from_utf8(word).unwrap_or_default()
+        text_of(word)
     }
 
     fn skip(&mut self) -> Result<(), Flaw<'de>> {
@@ -137,7 +137,7 @@ impl<'de> Decoder<'de> {
 
     /// The end of a container, after what the type took of it.
     fn leave(&mut self, close: Option<u8>) -> Result<(), Flaw<'de>> {
-        self.levels = self.levels.saturating_add(1);
+        self.levels = self.levels.wrapping_add(1);
         self.steps.clear();
         match self.peek() {
             found if found == close => {
