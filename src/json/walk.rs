@@ -46,24 +46,29 @@ pub(super) fn value_length(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     let mut depth = 0usize;
     while let [byte, tail @ ..] = rest {
-        match byte {
-            b'"' => rest = string_tail(tail),
-            b'{' | b'[' => {
-                depth = depth.saturating_add(1);
+        if *byte == b'"' {
+            rest = string_tail(tail);
+            if depth == 0 {
+                break;
+            }
+            continue;
+        }
+        // A bracket and a brace differ in this bit.
+        match byte | 0x20 {
+            b'{' => depth = depth.wrapping_add(1),
+            b'}' if depth == 0 => break,
+            b'}' => depth = depth.wrapping_sub(1),
+            _ if depth > 0 => {
                 rest = tail;
                 continue;
             }
-            b'}' | b']' if depth > 0 => {
-                depth = depth.saturating_sub(1);
-                rest = tail;
-            }
-            b',' | b':' | b'}' | b']' if depth == 0 => break,
-            byte if depth == 0 && is_space(*byte) => break,
+            _ if matches!(byte, b',' | b':') || is_space(*byte) => break,
             _ => {
                 rest = tail;
                 continue;
             }
         }
+        rest = tail;
         if depth == 0 {
             break;
         }

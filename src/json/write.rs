@@ -8,7 +8,7 @@ use super::DEPTH_LIMIT;
 use super::decimal::{Decimal, digits};
 use super::pieces::Text;
 use super::scan::{ScanError, Scanner, scan};
-use super::swar::FAST;
+use super::swar::{FAST, RUNS};
 use super::text::Str;
 use super::view::Json;
 use super::walk::{split, trimmed};
@@ -377,7 +377,7 @@ impl<'a> Writer<'a> {
 
     /// Text inside a string: runs without anything to escape are copied at once.
     fn escape(&mut self, text: &[u8]) {
-        if !FAST {
+        if !RUNS {
             return text.iter().for_each(|byte| self.escape_byte(*byte));
         }
         if matches!(self.room, Room::Measure) {

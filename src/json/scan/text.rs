@@ -1,7 +1,7 @@
 //! The string part of the scanner: escapes, surrogate pairs, UTF-8.
 
 use super::{NO_NAME, ScanErrorKind, Scanner, State};
-use crate::json::swar::{FAST, plain_run, text_run};
+use crate::json::swar::{RUNS, plain_run, text_run};
 use crate::json::walk::split;
 
 /// Where inside a string the scanner is.
@@ -29,7 +29,7 @@ impl Scanner {
     pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
         // The common case first: it ends after one plain run.
-        if FAST
+        if RUNS
             && self.name_length == NO_NAME
             && let State::Text(Inside::Plain) = self.state
         {
@@ -51,7 +51,7 @@ impl Scanner {
     pub(super) fn inside<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
         while let State::Text(inside) = self.state {
-            if FAST && matches!(inside, Inside::Plain) {
+            if RUNS && matches!(inside, Inside::Plain) {
                 rest = self.plain(rest);
             }
             let [byte, tail @ ..] = rest else { break };
