@@ -7,6 +7,9 @@ use super::pieces::{Text, prints};
 use super::write::Writer;
 use core::fmt;
 use serde::ser::{self, Serialize, Serializer};
+use text_only::TextOnly;
+
+mod text_only;
 
 /// Why a value could not be written as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,7 +239,11 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
         Ok(self.begin(Open::Object, "}"))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Compound<'w, 'a>, EncodeError> {
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'w, 'a>, EncodeError> {
+        // What `serde_json` calls a number of any precision, and JSON that it has not read.
+        if matches!(name, "$serde_json::private::Number" | "$serde_json::private::RawValue") {
+            return Ok(Compound { writer: self.0, close: VERBATIM });
+        }
         Ok(self.begin(Open::Object, "}"))
     }
 
@@ -264,6 +271,9 @@ struct Compound<'w, 'a> {
     close: &'static str,
 }
 
+/// How a struct ends that is none: the text of its one field is the value.
+const VERBATIM: &str = "";
+
 impl Compound<'_, '_> {
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
         // No use in going on when nothing is written any more.
@@ -274,6 +284,9 @@ impl Compound<'_, '_> {
     }
 
     fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Done {
+        if self.close == VERBATIM {
+            return value.serialize(TextOnly::value(self.writer));
+        }
         self.writer.key(key);
         self.value(value)
     }
@@ -330,7 +343,7 @@ impl ser::SerializeMap for Compound<'_, '_> {
     type Error = EncodeError;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Done {
-        key.serialize(KeyEncoder(self.writer))?;
+        key.serialize(TextOnly::key(self.writer))?;
         self.writer.token(":");
         Ok(())
     }
@@ -341,143 +354,6 @@ impl ser::SerializeMap for Compound<'_, '_> {
 
     fn end(self) -> Done {
         self.finish()
-    }
-}
-
-/// Writes the name of a member: strings, and numbers and booleans as strings, as `serde_json` has it.
-struct KeyEncoder<'w, 'a>(&'w mut Writer<'a>);
-
-macro_rules! printed {
-    ($($method:ident $type:ty),*) => {$(
-        fn $method(self, value: $type) -> Done {
-            self.collect_str(&value)
-        }
-    )*};
-}
-
-impl Serializer for KeyEncoder<'_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
-    type SerializeSeq = ser::Impossible<(), EncodeError>;
-    type SerializeTuple = ser::Impossible<(), EncodeError>;
-    type SerializeTupleStruct = ser::Impossible<(), EncodeError>;
-    type SerializeTupleVariant = ser::Impossible<(), EncodeError>;
-    type SerializeMap = ser::Impossible<(), EncodeError>;
-    type SerializeStruct = ser::Impossible<(), EncodeError>;
-    type SerializeStructVariant = ser::Impossible<(), EncodeError>;
-
-    printed!(
-        serialize_i8 i8, serialize_i16 i16, serialize_i32 i32, serialize_i64 i64, serialize_i128 i128,
-        serialize_u8 u8, serialize_u16 u16, serialize_u32 u32, serialize_u64 u64, serialize_u128 u128,
-        serialize_bool bool, serialize_char char
-    );
-
-    fn serialize_str(self, value: &str) -> Done {
-        self.0.string(value);
-        Ok(())
-    }
-
-    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Done {
-        self.0.display(&format_args!("{value}"));
-        Ok(())
-    }
-
-    fn serialize_f32(self, value: f32) -> Done {
-        if value.is_finite() {
-            self.collect_str(&format_args!("{value:?}"))
-        } else {
-            Err(EncodeError::Invalid)
-        }
-    }
-
-    fn serialize_f64(self, value: f64) -> Done {
-        if value.is_finite() {
-            self.collect_str(&format_args!("{value:?}"))
-        } else {
-            Err(EncodeError::Invalid)
-        }
-    }
-
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Done {
-        self.serialize_str(variant)
-    }
-
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Done {
-        value.serialize(self)
-    }
-
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Done {
-        value.serialize(self)
-    }
-
-    fn serialize_bytes(self, _: &[u8]) -> Done {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_none(self) -> Done {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_unit(self) -> Done {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_unit_struct(self, _: &'static str) -> Done {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Done {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_tuple_struct(
-        self,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleStruct, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStructVariant, EncodeError> {
-        Err(EncodeError::Invalid)
     }
 }
 

@@ -8,7 +8,7 @@ use super::DEPTH_LIMIT;
 use super::decimal::{Decimal, digits};
 use super::pieces::Text;
 use super::scan::{ScanError, Scanner, scan};
-use super::swar::{FAST, RUNS};
+use super::swar::{FAST, text_run};
 use super::text::Str;
 use super::view::Json;
 use super::walk::{split, trimmed};
@@ -254,13 +254,8 @@ impl<'a> Writer<'a> {
     /// line; inside strings there are none.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
         self.separate();
-        if !FAST {
-            return bytes
-                .iter()
-                .for_each(|byte| self.push_byte(if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
-        }
         let mut rest = bytes;
-        while let Some(length) = memchr::memchr2(b'\n', b'\r', rest) {
+        while let Some(length) = find_break(rest) {
             let (run, tail) = split(rest, length);
             self.push(run);
             self.push_byte(b' ');
@@ -377,8 +372,8 @@ impl<'a> Writer<'a> {
 
     /// Text inside a string: runs without anything to escape are copied at once.
     fn escape(&mut self, text: &[u8]) {
-        if !RUNS {
-            return text.iter().for_each(|byte| self.escape_byte(*byte));
+        if !FAST {
+            return self.escape_run_by_run(text);
         }
         if matches!(self.room, Room::Measure) {
             self.advance(escaped_length(text));
@@ -395,12 +390,15 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn escape_byte(&mut self, byte: u8) {
-        if matches!(byte, 0..=0x1F | b'"' | b'\\') {
-            let (escape, length) = escape_of(byte);
-            self.push(escape.get(..length).unwrap_or_default());
-        } else {
-            self.push_byte(byte);
+    fn escape_run_by_run(&mut self, text: &[u8]) {
+        let mut rest = text;
+        loop {
+            let (run, tail) = split(rest, text_run(rest));
+            self.push(run);
+            let [byte, tail @ ..] = tail else { return };
+            let (escape, length) = escape_of(*byte);
+            self.push(split(&escape, length).0);
+            rest = tail;
         }
     }
 
@@ -474,6 +472,15 @@ impl<'a> Writer<'a> {
             }
             None => false,
         }
+    }
+}
+
+/// Where the first line break is.
+fn find_break(bytes: &[u8]) -> Option<usize> {
+    if FAST {
+        memchr::memchr2(b'\n', b'\r', bytes)
+    } else {
+        bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))
     }
 }
 

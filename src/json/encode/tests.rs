@@ -122,3 +122,28 @@ fn what_has_no_json_form_leaves_nothing() {
     assert_eq!(writer.written(), b"[1,2]");
     assert_eq!(EncodeError::Invalid.to_string(), "the value has no JSON form");
 }
+
+#[test]
+fn numbers_of_any_precision_and_json_that_was_not_read_are_written_as_they_are() {
+    let text = r#"{"a":[-1.50e+300,123456789012345678901234567890],"b":0.10}"#;
+    let value: serde_json::Value = serde_json::from_str(text).unwrap();
+    let mut room = [0; 128];
+    let mut writer = Writer::new(Room::Lent(&mut room), 0, 128);
+    writer.serialize(&value).unwrap();
+    assert_eq!(writer.written(), text.as_bytes());
+
+    /// As `serde_json` serializes its `RawValue`.
+    struct Raw(&'static str);
+    impl Serialize for Raw {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            use ser::SerializeStruct as _;
+            let mut raw = serializer.serialize_struct("$serde_json::private::RawValue", 1)?;
+            raw.serialize_field("$serde_json::private::RawValue", self.0)?;
+            raw.end()
+        }
+    }
+    let mut writer = Writer::new(Room::Lent(&mut room), 0, 128);
+    writer.serialize(&[Raw(r#"{"z": 1}"#), Raw("\"\"")]).unwrap();
+    assert_eq!(writer.serialize(&Raw("no json")), Err(EncodeError::Invalid));
+    assert_eq!(writer.written(), br#"[{"z": 1},""]"#);
+}

@@ -51,7 +51,7 @@ impl Scanner {
     pub(super) fn inside<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
         while let State::Text(inside) = self.state {
-            if RUNS && matches!(inside, Inside::Plain) {
+            if matches!(inside, Inside::Plain) {
                 rest = self.plain(rest);
             }
             let [byte, tail @ ..] = rest else { break };
@@ -71,7 +71,7 @@ impl Scanner {
             // One more than the longest name is enough to know that it is none of ours.
             run.iter().take(8).for_each(|byte| self.add_to_name(*byte));
         }
-        if let [0x80..=0xFF, ..] = tail {
+        if RUNS && let [0x80..=0xFF, ..] = tail {
             self.name_length = NO_NAME;
             let (run, behind) = split(tail, text_run(tail));
             tail = match core::str::from_utf8(run) {
@@ -91,10 +91,7 @@ impl Scanner {
             }
             (Inside::Plain, b'\\') => Inside::Escape,
             (Inside::Plain, 0..=0x1F) => return Err(ScanErrorKind::Control),
-            (Inside::Plain, 0x20..=0x7F) => {
-                self.add_to_name(byte);
-                Inside::Plain
-            }
+            // Whatever is plain was skipped before.
             (Inside::Plain, _) => {
                 self.name_length = NO_NAME;
                 (self.begun, self.seen) = (0, 0);

@@ -172,7 +172,7 @@ impl<'h> Device<'h> {
         let Some(symptom) = prompt.argument("symptom") else { return prompt.invalid("`symptom` is missing") };
         prompt.messages(|messages| {
             messages.user().resource_text(SETTINGS, Some("text/plain"), self.settings.text());
-            messages.user().text(format_args!("The board {symptom}. What may be wrong?"));
+            messages.user().text(("The board ", symptom, ". What may be wrong?"));
         });
     }
 

@@ -152,8 +152,8 @@ impl Question {
         let Stage::Answered(said) = &self.stage else { return Some(self) };
         match server.reply(self.call) {
             Ok(reply) => match said {
-                Said::Text(text) => reply.text(format_args!("Hello, {text}!")),
-                Said::Count(count) => reply.text(format_args!("{count} roots")),
+                Said::Text(text) => reply.text(("Hello, ", text.as_str(), "!")),
+                Said::Count(count) => reply.text((count, " roots")),
                 Said::Nothing => reply.fail("nobody has answered"),
             },
             Err(NotNow::Busy) => return Some(self),
@@ -165,8 +165,8 @@ impl Question {
 
 fn answer_call(call: Call<'_>, said: &Said) {
     match said {
-        Said::Text(text) => call.text(format_args!("Hello, {text}!")),
-        Said::Count(count) => call.text(format_args!("{count} roots")),
+        Said::Text(text) => call.text(("Hello, ", text.as_str(), "!")),
+        Said::Count(count) => call.text((count, " roots")),
         Said::Nothing => call.fail("nobody has answered"),
     }
 }
