@@ -116,14 +116,7 @@ impl<'r> Request<'r, '_> {
 
     /// A member of the parameters; `null` counts as absent.
     pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
-        let [value] = self.params([name]);
-        value
-    }
-
-    /// Several members of the parameters in one pass over them.
-    pub(crate) fn params<const N: usize>(&self, names: [&str; N]) -> [Option<Json<'r>>; N] {
-        let found = self.params.map_or([None; N], |params| params.pick(names));
-        found.map(|value| value.filter(|value| !value.is_null()))
+        self.params?.get(name).filter(|value| !value.is_null())
     }
 
     /// Answers with a result.
