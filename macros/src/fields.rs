@@ -214,7 +214,7 @@ impl Fields {
         let types = self.present.iter().map(|field| &field.value.ty);
         let arms = self.present.iter().zip(&places).enumerate().map(|(index, (field, place))| {
             let (name, seed) = (&field.name, field.value.seed());
-            quote!(#index => __derived::take(&mut #place, &mut __members, #name, #seed)?,)
+            quote!(#index => __derived::take(&mut #place, &mut __members, #name, #seed),)
         });
         let end = match &self.absent {
             Some(absent) => self.replace(absent, &places),
@@ -233,12 +233,19 @@ impl Fields {
         quote!({
             #(let mut #places: ::core::option::Option<#types> = ::core::option::Option::None;)*
             let __name = __derived::Name { names: #names, unknown: __derived::Unknown::#unknown };
-            while let ::core::option::Option::Some(__index) =
-                __derived::serde::de::MapAccess::next_key_seed(&mut __members, __name)?
-            {
-                match __index {
+            // Errors are large, and each `?` would have a place of its own for one.
+            loop {
+                let __index = match __derived::serde::de::MapAccess::next_key_seed(&mut __members, __name) {
+                    ::core::result::Result::Ok(::core::option::Option::Some(__index)) => __index,
+                    ::core::result::Result::Ok(::core::option::Option::None) => break,
+                    ::core::result::Result::Err(__error) => return ::core::result::Result::Err(__error),
+                };
+                let __taken = match __index {
                     #(#arms)*
-                    _ => __derived::skip(&mut __members)?,
+                    _ => __derived::skip(&mut __members),
+                };
+                if let ::core::result::Result::Err(__error) = __taken {
+                    return ::core::result::Result::Err(__error);
                 }
             }
             #end
@@ -279,8 +286,18 @@ impl Named {
                     ::core::option::Option::None => #value,
                 })
             }
-            None if self.value.has_schema() => quote!(__derived::present(#place, #name)?),
-            None => quote!(__derived::present_or_absent(#place, #name)?),
+            None => {
+                let value = match self.value.has_schema() {
+                    true => quote!(#place),
+                    false => quote!(__derived::or_absent(#place)),
+                };
+                quote!(match #value {
+                    ::core::option::Option::Some(__value) => __value,
+                    ::core::option::Option::None => return ::core::result::Result::Err(
+                        <__A::Error as __derived::serde::de::Error>::missing_field(#name)
+                    ),
+                })
+            }
         }
     }
 }

@@ -96,7 +96,7 @@ fn strings(variants: &[Named<'_>], said: &OfType) -> Result<Made> {
     });
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let ident = variant.ident;
-        quote!(#index => ::core::result::Result::Ok(Self::#ident),)
+        quote!(::core::result::Result::Ok(#index) => ::core::result::Result::Ok(Self::#ident),)
     });
     Ok(Made {
         node: quote!(__schema::Node::Names(&__schema::Names {
@@ -105,9 +105,10 @@ fn strings(variants: &[Named<'_>], said: &OfType) -> Result<Made> {
         })),
         deserialize: quote!(
             let __name = __derived::Name { names: &[#(#names),*], unknown: __derived::Unknown::Variant };
-            match __derived::serde::de::DeserializeSeed::deserialize(__name, __deserializer)? {
+            match __derived::serde::de::DeserializeSeed::deserialize(__name, __deserializer) {
                 #(#arms)*
-                _ => ::core::result::Result::Err(__derived::no_variant()),
+                ::core::result::Result::Ok(_) => ::core::result::Result::Err(__derived::no_variant()),
+                ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
             }
         ),
         from_members: None,

@@ -4,17 +4,20 @@ mod access;
 #[cfg(feature = "derive")]
 mod derived;
 mod error;
+mod flaw;
+mod steps;
 
-use error::Told;
 pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
-use super::text::{decode_in_place as decode_text_in_place, text_of};
+use super::text::decode_in_place as decode_text_in_place;
 use super::view::magnitude;
 use super::walk::{after_space, text_length, value_length};
 use access::{Elements, Members, Variant};
+use flaw::Flaw;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserialize, Deserializer, Visitor};
+use steps::{Step, Steps};
 
 /// Decodes one valid JSON text into any type with serde's `Deserialize`, in the form that `serde_json` knows.
 ///
@@ -43,11 +46,17 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     let mut decoder = Decoder {
         rest: text,
         levels: DEPTH_LIMIT,
+        steps: Steps::NONE,
         #[cfg(feature = "derive")]
         derived: false,
     };
-    let value = T::deserialize(&mut decoder)?;
-    if decoder.peek().is_some() { Err(Told::plain("text after the value").into()) } else { Ok(value) }
+    let mut value = T::deserialize(&mut decoder);
+    match &mut value {
+        Ok(_) if decoder.peek().is_some() => value = Err(Flaw::Said("text after the value").into()),
+        Ok(_) => {}
+        Err(error) => decoder.steps.tell(error),
+    }
+    value
 }
 
 /// What is left of the text.
@@ -55,6 +64,8 @@ struct Decoder<'de> {
     rest: &'de mut [u8],
     /// How many more containers may be opened.
     levels: u8,
+    /// Where an error is.
+    steps: Steps<'de>,
     /// The value is of a derived type: `1.0` is an integer.
     #[cfg(feature = "derive")]
     derived: bool,
@@ -82,67 +93,68 @@ impl<'de> Decoder<'de> {
     }
 
     /// Takes the byte that has to come next.
-    fn expect(&mut self, byte: u8) -> Result<(), Told<'de>> {
+    fn expect(&mut self, byte: u8) -> Result<(), Flaw<'de>> {
         if self.peek() != Some(byte) {
-            return Err(broken());
+            return Err(Flaw::BROKEN);
         }
         self.take(1);
         Ok(())
     }
 
     /// A string, from its opening quote.
-    fn string(&mut self) -> Result<&'de str, Told<'de>> {
+    fn string(&mut self) -> Result<&'de str, Flaw<'de>> {
         self.expect(b'"')?;
         let text = self.take(text_length(self.rest));
         if self.take(1) != b"\"" {
-            return Err(broken());
+            return Err(Flaw::BROKEN);
         }
         let length = decode_text_in_place(text);
         let text: &'de [u8] = text;
-        text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or_else(broken)
+        text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or(Flaw::BROKEN)
     }
 
     /// The text of the next value, as it stands.
     fn word(&mut self) -> &'de str {
         let length = value_length(self.rest);
         let word: &'de [u8] = self.take(length);
-        text_of(word)
+        core::str::from_utf8(word).unwrap_or_default()
     }
 
-    fn skip(&mut self) -> Result<(), Told<'de>> {
+    fn skip(&mut self) -> Result<(), Flaw<'de>> {
         if self.peek().is_none() {
-            return Err(broken());
+            return Err(Flaw::BROKEN);
         }
         let length = value_length(self.rest);
         self.take(length);
         Ok(())
     }
 
-    fn enter(&mut self) -> Result<(), Told<'de>> {
-        self.levels = self.levels.checked_sub(1).ok_or(Told::plain("nested too deep"))?;
+    fn enter(&mut self) -> Result<(), Flaw<'de>> {
+        self.levels = self.levels.checked_sub(1).ok_or(Flaw::Said("nested too deep"))?;
         self.take(1);
         Ok(())
     }
 
     /// The end of a container, after what the type took of it.
-    fn leave(&mut self, close: Option<u8>) -> Result<(), Told<'de>> {
-        self.levels = self.levels.wrapping_add(1);
+    fn leave(&mut self, close: Option<u8>) -> Result<(), Flaw<'de>> {
+        self.levels = self.levels.saturating_add(1);
+        self.steps.clear();
         match self.peek() {
             found if found == close => {
                 self.take(1);
                 Ok(())
             }
-            Some(b',') => Err(Told::plain("more elements than expected")),
-            _ => Err(broken()),
+            Some(b',') => Err(Flaw::Said("more elements than expected")),
+            _ => Err(Flaw::BROKEN),
         }
     }
 
     /// The next value is not of the type that is wanted.
-    fn unexpected(&mut self, expected: &'static str) -> Told<'de> {
-        if self.peek().is_none() { broken() } else { Told::wrong(self.word(), expected) }
+    fn unexpected(&mut self, expected: &'static str) -> Flaw<'de> {
+        if self.peek().is_none() { Flaw::BROKEN } else { Flaw::Wrong { found: self.word(), expected } }
     }
 
-    fn number(&mut self, expected: &'static str) -> Result<&'de str, Told<'de>> {
+    fn number(&mut self, expected: &'static str) -> Result<&'de str, Flaw<'de>> {
         match self.peek() {
             Some(b'-' | b'0'..=b'9') => Ok(self.word()),
             _ => Err(self.unexpected(expected)),
@@ -164,7 +176,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Enters an object: how it will end. Where there is no text at all there is no bracket either.
-    fn enter_object(&mut self) -> Result<Option<u8>, Told<'de>> {
+    fn enter_object(&mut self) -> Result<Option<u8>, Flaw<'de>> {
         let close = match self.peek() {
             Some(b'{') => Some(b'}'),
             None => None,
@@ -173,11 +185,6 @@ impl<'de> Decoder<'de> {
         self.enter()?;
         Ok(close)
     }
-}
-
-/// The text is not what a scanner would have let through.
-fn broken() -> Told<'static> {
-    Told::plain("not a valid JSON text")
 }
 
 enum Integer {
@@ -194,22 +201,22 @@ fn integer_of(text: &str) -> Option<Integer> {
 }
 
 /// An integer within bounds; a negative one as its two's complement.
-fn bounded<'t>(
+fn bounded<'de>(
     value: Option<Integer>,
-    text: &'t str,
+    text: &'de str,
     (least, most): (i64, u64),
     expected: &'static str,
-) -> Result<u64, Told<'t>> {
+) -> Result<u64, Flaw<'de>> {
     match value {
         Some(Integer::Positive(value)) if value <= most => Ok(value),
         Some(Integer::Negative(value)) if value >= least => Ok(value as u64),
-        _ => Err(Told::wrong(text, expected)),
+        _ => Err(Flaw::Wrong { found: text, expected }),
     }
 }
 
 /// An integer of up to 128 bits.
-fn wide<T: core::str::FromStr>(text: &str, expected: &str) -> Result<T, TypedError> {
-    text.parse().map_err(|_| TypedError::wrong(text, expected))
+fn wide<'de, T: core::str::FromStr>(text: &'de str, expected: &'static str) -> Result<T, Flaw<'de>> {
+    text.parse().map_err(|_| Flaw::Wrong { found: text, expected })
 }
 
 /// A number for a type that takes fractions: integers as such, as far as they fit.
@@ -272,7 +279,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
             Some(b't' | b'f') => self.deserialize_bool(visitor),
             Some(b'n') => self.deserialize_unit(visitor),
             Some(b'-' | b'0'..=b'9') => visit_number(self.word(), visitor),
-            _ => Err(broken().into()),
+            _ => Err(Flaw::BROKEN.into()),
         }
     }
 
@@ -408,11 +415,12 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
                 self.enter()?;
                 let name = self.string()?;
                 self.expect(b':')?;
-                let mut value = visitor.visit_enum(Variant::new(self, name));
-                match &mut value {
-                    Ok(_) => self.leave(Some(b'}'))?,
-                    Err(error) => error.inside(name),
+                let value = visitor.visit_enum(Variant::new(self, name));
+                if value.is_err() {
+                    self.steps.push(Step::Member(name));
+                    return value;
                 }
+                self.leave(Some(b'}'))?;
                 value
             }
             _ => Err(self.unexpected("a variant").into()),
@@ -426,11 +434,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 }
 
 impl<'de> Decoder<'de> {
-    fn string_for(&mut self, expected: &'static str) -> Result<&'de str, Told<'de>> {
+    fn string_for(&mut self, expected: &'static str) -> Result<&'de str, Flaw<'de>> {
         if self.peek() == Some(b'"') { self.string() } else { Err(self.unexpected(expected)) }
     }
 
-    fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Told<'de>> {
+    fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Flaw<'de>> {
         let text = self.number(expected)?;
         let value = integer_of(text);
         #[cfg(feature = "derive")]
@@ -438,19 +446,19 @@ impl<'de> Decoder<'de> {
         bounded(value, text, bounds, expected)
     }
 
-    fn boolean(&mut self) -> Result<bool, Told<'de>> {
+    fn boolean(&mut self) -> Result<bool, Flaw<'de>> {
         match self.peek() {
             Some(b't' | b'f') => match self.word() {
                 "true" => Ok(true),
                 "false" => Ok(false),
-                _ => Err(broken()),
+                _ => Err(Flaw::BROKEN),
             },
             _ => Err(self.unexpected("a boolean")),
         }
     }
 
-    fn null(&mut self) -> Result<(), Told<'de>> {
-        if self.word() == "null" { Ok(()) } else { Err(broken()) }
+    fn null(&mut self) -> Result<(), Flaw<'de>> {
+        if self.word() == "null" { Ok(()) } else { Err(Flaw::BROKEN) }
     }
 }
 

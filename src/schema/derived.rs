@@ -112,6 +112,7 @@ impl<'de, T: serde::Deserialize<'de>, C: FnOnce(&T) -> bool> DeserializeSeed<'de
 }
 
 /// Takes the value of a member that must not come twice.
+#[inline(never)]
 pub fn take<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
     place: &mut Option<S::Value>,
     members: &mut A,
@@ -121,7 +122,10 @@ pub fn take<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
     if place.is_some() {
         return Err(A::Error::duplicate_field(name));
     }
-    *place = Some(members.next_value_seed(seed)?);
+    match members.next_value_seed(seed) {
+        Ok(value) => *place = Some(value),
+        Err(error) => return Err(error),
+    }
     Ok(())
 }
 
@@ -131,13 +135,8 @@ pub fn skip<'de, A: MapAccess<'de>>(members: &mut A) -> Result<(), A::Error> {
 }
 
 /// The value of a field, which may be absent if its type has a value for that.
-pub fn present_or_absent<T: super::Schema, E: Error>(value: Option<T>, name: &'static str) -> Result<T, E> {
-    value.or_else(T::absent).ok_or_else(|| E::missing_field(name))
-}
-
-/// The value of a field that has to be there.
-pub fn present<T, E: Error>(value: Option<T>, name: &'static str) -> Result<T, E> {
-    value.ok_or_else(|| E::missing_field(name))
+pub fn or_absent<T: super::Schema>(value: Option<T>) -> Option<T> {
+    value.or_else(T::absent)
 }
 
 /// Which variant it is: the first member says so.

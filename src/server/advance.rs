@@ -135,11 +135,12 @@ impl Server<'_> {
                 outcome
             }
         };
-        self.settle(outcome, places);
+        self.settle(outcome, &mut places);
         true
     }
 
-    fn settle(&mut self, outcome: Received, places: Places) {
+    #[inline(never)]
+    fn settle(&mut self, outcome: Received, places: &mut Places) {
         match outcome {
             Received::Host => return self.settle_plan(places),
             Received::Fault(fault) => self.core.plan = Some(Plan::Fault(fault)),
@@ -151,7 +152,7 @@ impl Server<'_> {
         self.release();
     }
 
-    fn settle_plan(&mut self, mut places: Places) {
+    fn settle_plan(&mut self, places: &mut Places) {
         if self.core.plan.is_some_and(|plan| plan.holds_line()) {
             decode_subject(self.input.bytes_mut(), &mut places.subject);
             self.input.set_places(places.spans());

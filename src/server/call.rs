@@ -105,11 +105,13 @@ impl<'a> Call<'a> {
     }
 
     /// Says that the arguments are not what the tool needs: see [`Reply::invalid`].
+    #[inline(never)]
     pub fn invalid(self, why: impl Text) {
         self.reply.invalid(why);
     }
 
     /// Says that there is no such tool (-32602).
+    #[inline(never)]
     pub fn unknown_tool(self) {
         let name = self.name;
         self.reply.error(UNKNOWN_TOOL, (Fault::UnknownTool.message(), ": ", name));

@@ -1,7 +1,6 @@
 //! What answering needs: the output, the requests in flight, the session. The input is not here, so that an event
 //! can borrow the line and the right to answer at the same time.
 
-use crate::buffer::Buffer;
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
@@ -98,10 +97,10 @@ pub(crate) struct Core<'b> {
 }
 
 impl<'b> Core<'b> {
-    pub(crate) fn new(info: &'b ServerInfo<'b>, tx: Buffer<'b>) -> Core<'b> {
+    pub(crate) fn new(info: &'b ServerInfo<'b>, output: Output<'b>) -> Core<'b> {
         Core {
             info,
-            output: Output::new(tx),
+            output,
             in_flight: InFlight::none(),
             life: Lifecycle::START,
             session: None,

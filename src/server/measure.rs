@@ -4,6 +4,7 @@ use crate::fault::Misuse;
 use crate::json::Writer;
 use crate::server::core::{Core, Shape};
 use crate::server::handshake::{write_discover, write_initialize};
+use crate::server::info::ServerInfo;
 use crate::server::write::{END, begin_result};
 use crate::version::Era;
 
@@ -25,39 +26,33 @@ const LARGE: usize = concat!(
 impl Core<'_> {
     /// How many bytes the small error takes that must always fit.
     pub(crate) fn small(&self) -> usize {
-        SMALL.saturating_add(self.around())
+        SMALL.saturating_add(self.id_limit()).saturating_add(self.output.overhead())
     }
+}
 
-    fn around(&self) -> usize {
-        self.id_limit().saturating_add(self.output.overhead())
+/// How many bytes the largest message takes that the machine writes by itself, without its id and its end.
+pub(crate) fn measure(info: &ServerInfo<'_>) -> Result<usize, Misuse> {
+    if info.revisions.is_empty() {
+        return Err(Misuse::NoRevision);
     }
-
-    /// How many bytes the largest message takes that the machine writes by itself.
-    pub(crate) fn measure(&self) -> Result<usize, Misuse> {
-        let info = self.info;
-        if info.revisions.is_empty() {
-            return Err(Misuse::NoRevision);
+    let mut largest = LARGE;
+    for revision in info.revisions.newest_first() {
+        let mut result = |shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)| {
+            let mut out = Writer::measure();
+            begin_result(&mut out, b"", info, revision, shape);
+            body(&mut out);
+            out.token(END);
+            largest = largest.max(out.len());
+        };
+        match revision.era() {
+            Era::Handshake => result(Shape::Result, &mut |out| write_initialize(info, revision, out)),
+            Era::Stateless => result(Shape::Discovery, &mut |out| write_discover(info, revision, out)),
         }
-        let around = self.around();
-        let mut largest = LARGE;
-        for revision in info.revisions.newest_first() {
-            let mut result = |shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)| {
-                let mut out = Writer::measure();
-                begin_result(&mut out, b"", info, revision, shape);
-                body(&mut out);
-                out.token(END);
-                largest = largest.max(out.len());
-            };
-            match revision.era() {
-                Era::Handshake => result(Shape::Result, &mut |out| write_initialize(info, revision, out)),
-                Era::Stateless => result(Shape::Discovery, &mut |out| write_discover(info, revision, out)),
-            }
-            for feature in info.features {
-                feature.check(revision, info, &mut result)?;
-            }
+        for feature in info.features {
+            feature.check(revision, info, &mut result)?;
         }
-        Ok(largest.saturating_add(around))
     }
+    Ok(largest)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::core::Core;
+use super::measure::measure;
 use super::pings::PINGER;
 use super::watch::Watches;
 use super::{Incoming, Server, ServerInfo, Slot};
@@ -11,6 +12,7 @@ use crate::inflight::InFlight;
 use crate::keepalive::Pings;
 use crate::line::Input;
 use crate::observe::Observer;
+use crate::output::Output;
 
 /// No slot gives an id less than this many bytes.
 const SHORTEST_ID: usize = 8;
@@ -27,22 +29,20 @@ impl<'b> Server<'b> {
         rx: impl Into<Buffer<'b>>,
         tx: impl Into<Buffer<'b>>,
     ) -> Result<Server<'b>, Misuse> {
-        let (rx, tx) = (rx.into(), tx.into());
-        let limits = info.limits;
-        let server = Server { input: Input::new(rx, limits.depth, limits.id), core: Core::new(info, tx) };
-        server.checked()
+        let (rx, output) = (rx.into(), Output::new(tx.into()));
+        // Before there is a server, which is large: this goes deep, and setting up moves it from place to place.
+        check(info, info.limits.id, rx.limit(), &output)?;
+        Ok(Server::unchecked(info, rx, output))
     }
 
     #[inline(never)]
+    fn unchecked(info: &'b ServerInfo<'b>, rx: Buffer<'b>, output: Output<'b>) -> Server<'b> {
+        let limits = info.limits;
+        Server { input: Input::new(rx, limits.depth, limits.id), core: Core::new(info, output) }
+    }
+
     fn checked(self) -> Result<Server<'b>, Misuse> {
-        let needed = Input::needed(self.core.id_limit());
-        if self.input.limit() < needed {
-            return Err(Misuse::RxTooSmall { needed });
-        }
-        let needed = self.core.measure()?;
-        if self.core.output.reply_room() < needed {
-            return Err(Misuse::TxTooSmall { needed });
-        }
+        check(self.core.info, self.core.id_limit(), self.input.limit(), &self.core.output)?;
         Ok(self)
     }
 
@@ -54,8 +54,8 @@ impl<'b> Server<'b> {
     /// [`Misuse::TextTooSmall`]: the part of a slot holds not even an id of 8 bytes.
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, Misuse> {
         let needed = slots.len().saturating_mul(SHORTEST_ID);
-        self.set_in_flight(InFlight::lent(slots, text));
-        self.limit_ids(needed)
+        self.set_in_flight(InFlight::lent(slots, text), needed)?;
+        Ok(self)
     }
 
     /// The same on the heap: room for `limit` requests in flight. It grows as it is needed.
@@ -64,15 +64,23 @@ impl<'b> Server<'b> {
     /// None today.
     #[cfg(feature = "alloc")]
     pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, Misuse> {
-        self.set_in_flight(InFlight::grown(limit, self.core.id_limit().saturating_mul(2)));
-        self.limit_ids(0)
+        self.set_in_flight(InFlight::grown(limit, self.core.id_limit().saturating_mul(2)), 0)?;
+        Ok(self)
     }
 
-    /// The seed stays, whichever is set first.
+    /// The seed stays, whichever is set first. `needed`: how much text there has to be.
     #[inline(never)]
-    fn set_in_flight(&mut self, mut table: InFlight<'b, Incoming>) {
+    fn set_in_flight(&mut self, mut table: InFlight<'b, Incoming>, needed: usize) -> Result<(), Misuse> {
         table.set_seed(self.core.in_flight.seed());
         self.core.in_flight = table;
+        let part = self.core.in_flight.text_limit();
+        if self.core.in_flight.limit() > 0 {
+            if part < SHORTEST_ID {
+                return Err(Misuse::TextTooSmall { needed });
+            }
+            self.input.set_id_limit(self.core.id_limit());
+        }
+        Ok(())
     }
 
     /// Lends room for the URIs of the resources that clients watch, with [`Subscriptions`](crate::server::Subscriptions): each takes its length and 11
@@ -105,17 +113,6 @@ impl<'b> Server<'b> {
     pub fn batches(mut self, answers: impl Into<Buffer<'b>>) -> Server<'b> {
         self.core.batch = Batch::new(answers.into());
         self
-    }
-
-    fn limit_ids(mut self, needed: usize) -> Result<Server<'b>, Misuse> {
-        let part = self.core.in_flight.text_limit();
-        if self.core.in_flight.limit() > 0 {
-            if part < SHORTEST_ID {
-                return Err(Misuse::TextTooSmall { needed });
-            }
-            self.input.set_id_limit(self.core.id_limit());
-        }
-        Ok(self)
     }
 
     /// Hashes the ids of clients with this seed. Give a random one where a client may want to slow the server down.
@@ -159,6 +156,20 @@ impl<'b> Server<'b> {
         self.core.pinging = Some(&PINGER);
         self
     }
+}
+
+/// Whether the machine's own messages have room.
+#[inline(never)]
+fn check(info: &ServerInfo<'_>, id_limit: usize, rx: usize, output: &Output<'_>) -> Result<(), Misuse> {
+    let needed = Input::needed(id_limit);
+    if rx < needed {
+        return Err(Misuse::RxTooSmall { needed });
+    }
+    let needed = measure(info)?.saturating_add(id_limit).saturating_add(output.overhead());
+    if output.reply_room() < needed {
+        return Err(Misuse::TxTooSmall { needed });
+    }
+    Ok(())
 }
 
 #[cfg(test)]

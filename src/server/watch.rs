@@ -46,14 +46,13 @@ pub(crate) struct Watches<'b> {
 /// Slot and generation of the owner, whether it is to be told, the length of the URI. The URI comes behind it.
 pub(crate) const HEAD: usize = 11;
 
-/// An entry, with where it begins and where the next one does.
+/// An entry, and where the next one begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watch<'w> {
     pub(crate) owner: Owner,
     /// It has changed, and the owner was not told.
     pub(crate) changed: bool,
     pub(crate) uri: &'w str,
-    pub(crate) at: usize,
     pub(crate) next: usize,
 }
 
@@ -85,7 +84,6 @@ impl<'b> Watches<'b> {
             owner: if ticket.slot == SESSION { Owner::Session } else { Owner::Listener(ticket) },
             changed: changed != 0,
             uri: text_of(rest.get(..length)?),
-            at,
             next: at.wrapping_add(HEAD).wrapping_add(length),
         })
     }
@@ -137,8 +135,14 @@ impl<'b> Watches<'b> {
     }
 
     fn find(&self, owner: Owner, uri: Str<'_>) -> Option<(usize, usize)> {
-        let watch = self.iter().find(|watch| watch.owner == owner && uri == *watch.uri)?;
-        Some((watch.at, watch.next))
+        let mut at = 0;
+        while let Some(watch) = self.at(at) {
+            if watch.owner == owner && uri == *watch.uri {
+                return Some((at, watch.next));
+            }
+            at = watch.next;
+        }
+        None
     }
 
     /// Notes that a resource has changed. `false`: nobody watches it.

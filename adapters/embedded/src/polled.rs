@@ -1,6 +1,6 @@
 //! Steps of a main loop: nothing blocks.
 
-use mcp_proto::{Action, Machine, Millis};
+use mcp_proto::{Action, Io, Machine, Millis};
 
 use crate::link::Link;
 use crate::pump::Pump;
@@ -17,6 +17,12 @@ impl Pump {
             Action::Closed => return self.closed(),
             Action::Io(io) => io,
         };
+        self.exchange(io, link)
+    }
+
+    /// By itself, so that its part of the stack is not taken while the machine is polled.
+    #[inline(never)]
+    fn exchange(&mut self, io: Io<'_>, link: &mut dyn Link) -> Step {
         let deadline = io.deadline();
         let (transmit, receive) = io.split();
         let output = self.output(&transmit);

@@ -1,6 +1,7 @@
 //! The inside of containers: elements, members and their names, enum variants.
 
-use super::{Decoder, Told, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
+use super::flaw::Flaw;
+use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
 use crate::json::view::Json;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
@@ -10,11 +11,21 @@ use serde::forward_to_deserialize_any;
 pub(super) struct Elements<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     index: usize,
+    /// The element before this index is being read, or was the last.
+    inside: bool,
+}
+
+impl Drop for Elements<'_, '_> {
+    fn drop(&mut self) {
+        if self.inside {
+            self.decoder.steps.push(Step::Element(self.index.wrapping_sub(1)));
+        }
+    }
 }
 
 impl<'d, 'de> Elements<'d, 'de> {
     pub(super) fn new(decoder: &'d mut Decoder<'de>) -> Self {
-        Elements { decoder, index: 0 }
+        Elements { decoder, index: 0, inside: false }
     }
 }
 
@@ -25,19 +36,16 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, TypedError> {
+        self.inside = false;
         if matches!(self.decoder.peek(), Some(b']') | None) {
             return Ok(None);
         }
         if self.index > 0 {
             self.decoder.expect(b',')?;
         }
-        let index = self.index;
-        self.index = index.wrapping_add(1);
-        let mut element = seed.deserialize(&mut *self.decoder);
-        if let Err(error) = &mut element {
-            error.inside_element(index);
-        }
-        element.map(Some)
+        self.index = self.index.saturating_add(1);
+        self.inside = true;
+        seed.deserialize(&mut *self.decoder).map(Some)
     }
 }
 
@@ -46,18 +54,59 @@ pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     first: bool,
     name: &'de str,
+    /// The value of that name is being read, or was the last.
+    inside: bool,
+    /// How to leave the object at its end, if this is not left to whoever entered it.
+    #[cfg(feature = "derive")]
+    leave: Option<Leave>,
+}
+
+/// How to leave an object.
+#[cfg(feature = "derive")]
+pub(super) struct Leave {
+    /// What it ends with.
+    pub(super) close: Option<u8>,
+    /// Whether what it stands in is of a derived type.
+    pub(super) derived: bool,
 }
 
 impl<'d, 'de> Members<'d, 'de> {
     pub(super) fn new(decoder: &'d mut Decoder<'de>) -> Self {
-        Members { decoder, first: true, name: "" }
+        Members {
+            decoder,
+            first: true,
+            name: "",
+            inside: false,
+            #[cfg(feature = "derive")]
+            leave: None,
+        }
+    }
+
+    /// Members that leave the object by themselves when there are no more, for a visitor that reads them all.
+    #[cfg(feature = "derive")]
+    pub(super) fn leaving(decoder: &'d mut Decoder<'de>, leave: Leave) -> Self {
+        Members { decoder, first: true, name: "", inside: false, leave: Some(leave) }
+    }
+}
+
+impl Drop for Members<'_, '_> {
+    fn drop(&mut self) {
+        if self.inside {
+            self.decoder.steps.push(Step::Member(self.name));
+        }
     }
 }
 
 impl<'de> Members<'_, 'de> {
     /// The name of the next member, before its value is taken or skipped.
-    pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, Told<'de>> {
+    pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
+        self.inside = false;
         if matches!(self.decoder.peek(), Some(b'}') | None) {
+            #[cfg(feature = "derive")]
+            if let Some(Leave { close, derived }) = self.leave.take() {
+                self.decoder.derived = derived;
+                self.decoder.leave(close)?;
+            }
             return Ok(None);
         }
         if !self.first {
@@ -70,7 +119,7 @@ impl<'de> Members<'_, 'de> {
 
     /// Passes over the value of the member.
     #[cfg(feature = "derive")]
-    pub(super) fn skip_value(&mut self) -> Result<(), Told<'de>> {
+    pub(super) fn skip_value(&mut self) -> Result<(), Flaw<'de>> {
         self.decoder.expect(b':')?;
         self.decoder.skip()
     }
@@ -80,16 +129,16 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     type Error = TypedError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypedError> {
-        self.next_name()?.map(|name| seed.deserialize(Name(name))).transpose()
+        match self.next_name()? {
+            Some(name) => seed.deserialize(Name(name)).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
         self.decoder.expect(b':')?;
-        let mut value = seed.deserialize(&mut *self.decoder);
-        if let Err(error) = &mut value {
-            error.inside(self.name);
-        }
-        value
+        self.inside = true;
+        seed.deserialize(&mut *self.decoder)
     }
 }
 
@@ -148,11 +197,11 @@ impl<'de> Name<'de> {
         (json.number() == Some(self.0)).then_some(self.0)
     }
 
-    fn wrong(&self, expected: &'static str) -> Told<'de> {
-        Told::wrong(self.0, expected)
+    fn wrong(&self, expected: &'static str) -> Flaw<'de> {
+        Flaw::Wrong { found: self.0, expected }
     }
 
-    fn integer(&self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Told<'de>> {
+    fn integer(&self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Flaw<'de>> {
         let text = self.number().ok_or_else(|| self.wrong(expected))?;
         bounded(integer_of(text), text, bounds, expected)
     }

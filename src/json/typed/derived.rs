@@ -1,7 +1,8 @@
 //! What derived types (`ToolArguments`) ask of the decoder beyond serde: to read numbers as JSON Schema does, and to
 //! look ahead for the member that tells objects apart.
 
-use super::access::{Members, Name};
+use super::access::{Leave, Members, Name};
+use super::flaw::Flaw;
 use super::{Decoder, Integer, TypedError};
 use crate::json::view::Json;
 use crate::json::walk::{split, value_length};
@@ -18,36 +19,45 @@ impl<'de> Decoder<'de> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, TypedError> {
-        if !matches!(self.peek(), Some(b'{') | None) {
-            return Err(self.unexpected("an object").into());
-        }
-        let tag = match names {
-            [tag, variants @ ..] if kind == ONE_OF => Some((*tag, self.find_variant(tag, variants)?)),
-            _ => None,
-        };
-        let close = self.enter_object()?;
-        let outside = mem::replace(&mut self.derived, true);
-        let value = match tag {
-            Some((tag, variant)) => {
-                visitor.visit_map(Tagged { members: Members::new(self), tag, next: Next::Name(variant) })?
+        match names {
+            [tag, ..] if kind == ONE_OF => {
+                let variant = self.find_variant(tag, names)?;
+                let members = self.derived_members()?;
+                visitor.visit_map(Tagged { members, tag, next: Next::Name(variant) })
             }
-            None => visitor.visit_map(Members::new(self))?,
-        };
-        self.derived = outside;
-        self.leave(close)?;
-        Ok(value)
+            _ => visitor.visit_map(self.derived_members()?),
+        }
+    }
+
+    /// Enters an object of a derived type.
+    fn derived_members(&mut self) -> Result<Members<'_, 'de>, Flaw<'de>> {
+        let close = self.enter_object()?;
+        let leave = Leave { close, derived: mem::replace(&mut self.derived, true) };
+        Ok(Members::leaving(self, leave))
     }
 
     /// Which of the variants the object is that comes next.
     fn find_variant(
-        &self,
+        &mut self,
         tag: &'static str,
-        variants: &'static [&'static str],
-    ) -> Result<usize, TypedError> {
-        let object = self.rest.get(..value_length(self.rest)).unwrap_or_default();
-        let value = Json::trusted(object).get(tag).ok_or_else(|| TypedError::missing_field(tag))?;
-        let found = value.string().and_then(|name| variants.iter().position(|variant| name == **variant));
-        found.ok_or_else(|| TypedError::no_variant(tag, value.raw(), variants))
+        names: &'static [&'static str],
+    ) -> Result<usize, Flaw<'de>> {
+        if !matches!(self.peek(), Some(b'{') | None) {
+            return Err(self.unexpected("an object"));
+        }
+        let length = value_length(self.rest);
+        let value = Json::trusted(self.rest.get(..length).unwrap_or_default()).get(tag);
+        let name = value.and_then(|value| value.string());
+        let mut variants = names.iter().skip(1);
+        if let Some(found) = name.and_then(|name| variants.position(|variant| name == **variant)) {
+            return Ok(found);
+        }
+        // Nobody reads on behind a flaw.
+        let object: &'de [u8] = self.take(length);
+        Err(match Json::trusted(object).get(tag) {
+            Some(value) => Flaw::NoVariant { found: value.raw(), names },
+            None => Flaw::NoTag(tag),
+        })
     }
 }
 

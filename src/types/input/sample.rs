@@ -134,6 +134,8 @@ impl<'a> ModelPreferences<'a> {
         self
     }
 
+    // By itself, so that its part of the stack is not taken while the messages are written.
+    #[inline(never)]
     fn write(&self, out: &mut Writer<'_>) {
         out.key("modelPreferences");
         out.begin_object();

@@ -41,12 +41,12 @@ impl Memory {
     ///
     /// # Errors
     /// None that a test would not find: it only depends on the tables and the sizes.
-    // By itself, because it moves the server around, and nobody needs that part of the stack afterwards.
+    // By itself, because it moves the server around, and nobody needs that part of the stack afterwards. In two steps,
+    // because the first goes deep.
     #[inline(never)]
     pub fn server<'m>(&'m mut self, place: &'m mut Place<'m>) -> Result<&'m mut Server<'m>, Misuse> {
-        let slots = place.slots.write([Slot::EMPTY; IN_FLIGHT]);
-        let server = Server::new(&INFO, &mut self.rx, &mut self.tx)?.in_flight(slots, &mut self.text)?;
-        Ok(place.server.write(server.watches(&mut self.watches).batches(&mut self.answers)))
+        let Memory { rx, tx, text, watches, answers } = self;
+        place.fill(Server::new(&INFO, rx, tx), text, watches, answers)
     }
 }
 
@@ -61,6 +61,20 @@ impl Place<'_> {
     /// Nothing is there yet.
     pub const fn new() -> Self {
         Place { server: MaybeUninit::uninit(), slots: MaybeUninit::uninit() }
+    }
+}
+
+impl<'m> Place<'m> {
+    #[inline(never)]
+    fn fill(
+        &'m mut self,
+        server: Result<Server<'m>, Misuse>,
+        text: &'m mut [u8],
+        watches: &'m mut [u8],
+        answers: &'m mut [u8],
+    ) -> Result<&'m mut Server<'m>, Misuse> {
+        let slots = self.slots.write([Slot::EMPTY; IN_FLIGHT]);
+        Ok(self.server.write(server?.in_flight(slots, text)?.watches(watches).batches(answers)))
     }
 }
 

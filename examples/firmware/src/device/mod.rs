@@ -93,6 +93,7 @@ impl<'h> Device<'h> {
         (self.test, self.question) = (None, None);
     }
 
+    #[inline(never)]
     fn stop(&mut self, ticket: Ticket, server: &mut Server<'_>) {
         self.test.take_if(|test| test.ticket == ticket);
         if let Some(question) = self.question.take_if(|question| question.belongs_to(ticket)) {
@@ -104,27 +105,33 @@ impl<'h> Device<'h> {
     fn call(&mut self, call: Call<'_>, now: Millis) {
         match call.name() {
             "led_set" => self.set_led(call),
-            "temperature" => {
-                let celsius = self.celsius();
-                call.structured_with(|out| {
-                    out.begin_object();
-                    out.key("celsius");
-                    out.decimal(celsius);
-                    out.end_object();
-                });
-            }
+            "temperature" => self.measure(call),
             "settings_write" => self.write_settings(call),
-            "self_test" if self.test.is_some() => call.fail("a test is running"),
-            "self_test" => match call.defer(None) {
-                Ok(ticket) => self.test = Some(SelfTest::of(ticket, now)),
-                Err(call) => call.busy(),
-            },
-            "ask" => {
-                if let Some(question) = Question::of(call, self.question.is_some()) {
-                    self.question = Some(question);
-                }
-            }
+            "self_test" => self.begin_test(call, now),
+            "ask" => Question::begin(&mut self.question, call),
             _ => call.unknown_tool(),
+        }
+    }
+
+    #[inline(never)]
+    fn measure(&self, call: Call<'_>) {
+        let celsius = self.celsius();
+        call.structured_with(|out| {
+            out.begin_object();
+            out.key("celsius");
+            out.decimal(celsius);
+            out.end_object();
+        });
+    }
+
+    #[inline(never)]
+    fn begin_test(&mut self, call: Call<'_>, now: Millis) {
+        if self.test.is_some() {
+            return call.fail("a test is running");
+        }
+        match call.defer(None) {
+            Ok(ticket) => self.test = Some(SelfTest::of(ticket, now)),
+            Err(call) => call.busy(),
         }
     }
 
@@ -182,6 +189,7 @@ impl<'h> Device<'h> {
 }
 
 /// The machine completes what the tables say. The pins are left.
+#[inline(never)]
 fn complete(request: Complete<'_>) {
     let mut typed = [0; 8];
     let typed = request.value().copy_to(&mut typed).unwrap_or("too long for a pin");

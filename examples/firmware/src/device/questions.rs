@@ -92,29 +92,23 @@ enum Stage {
 }
 
 impl Question {
-    /// The question of a call, if it cannot be answered now. There is one at a time.
+    /// The question of a call, if it cannot be answered now: put into `place`. There is one at a time.
     #[inline(never)]
-    pub(super) fn of(mut call: Call<'_>, one_is_open: bool) -> Option<Question> {
+    pub(super) fn begin(place: &mut Option<Question>, mut call: Call<'_>) {
         let whom = match call.arguments() {
             Ok(AskSomebody { of }) => of,
-            Err(error) => {
-                call.invalid(error);
-                return None;
-            }
+            Err(error) => return call.invalid(error),
         };
         if call.can_round_trip() {
-            match call.input(KEY).map(|answer| whom.read(answer)) {
-                Some(said) => answer_call(call, &said),
-                None => call.needs_input(&[(KEY, whom.input())], None),
-            }
-            return None;
-        }
-        if one_is_open {
+            round_trip(call, whom);
+        } else if place.is_some() {
             call.fail("somebody is being asked already");
-            return None;
+        } else {
+            match call.defer(None) {
+                Ok(call) => *place = Some(Question { call, whom, stage: Stage::ToAsk }),
+                Err(call) => call.busy(),
+            }
         }
-        let call = call.defer(None).map_err(Call::busy).ok()?;
-        Some(Question { call, whom, stage: Stage::ToAsk })
     }
 
     /// Whether it is about this request, its own or the board's.
@@ -163,8 +157,18 @@ impl Question {
     }
 }
 
-fn answer_call(call: Call<'_>, said: &Said) {
-    match said {
+/// Answers with what is needed, or with what came back.
+#[inline(never)]
+fn round_trip(call: Call<'_>, whom: Whom) {
+    match call.input(KEY).is_some() {
+        true => answer_call(call, whom),
+        false => call.needs_input(&[(KEY, whom.input())], None),
+    }
+}
+
+#[inline(never)]
+fn answer_call(call: Call<'_>, whom: Whom) {
+    match call.input(KEY).map_or(Said::Nothing, |answer| whom.read(answer)) {
         Said::Text(text) => call.text(("Hello, ", text.as_str(), "!")),
         Said::Count(count) => call.text((count, " roots")),
         Said::Nothing => call.fail("nobody has answered"),
