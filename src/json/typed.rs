@@ -137,7 +137,7 @@ impl<'de> Decoder<'de> {
 
     /// The end of a container, after what the type took of it.
     fn leave(&mut self, close: Option<u8>) -> Result<(), Flaw<'de>> {
-        self.levels = self.levels.saturating_add(1);
+        self.levels = self.levels.wrapping_add(1);
         self.steps.clear();
         match self.peek() {
             found if found == close => {

@@ -161,8 +161,31 @@ fn fits(id: Option<&[u8]>, uri: &str, room: usize) -> bool {
 
 /// `subscriptions/listen`: from now on the request is in flight, and its answer is the end.
 fn listen(request: &mut Request<'_, '_>) -> Received {
+    let (filter, uris) = match wanted(request) {
+        Ok(wanted) => wanted,
+        Err(refused) => return refused,
+    };
+    let Some(ticket) = take(request, filter) else {
+        let limit = request.core.in_flight.limit();
+        return request.refuse(Fault::TooManyInFlight { limit }, &("at most ", limit));
+    };
+    if !acknowledge(request, ticket, filter, uris) {
+        request.core.in_flight.release(ticket);
+        let limit = request.core.output.reply_room();
+        return request.refuse(Fault::ReplyTooLarge { limit }, &"the acknowledgment");
+    }
+    request.core.tells_changes();
+    request.core.changed.add(Changes::LISTENED);
+    request.core.tell(Plan::Listening(ticket))
+}
+
+/// Which lists the client wants to hear of, as far as there is something to hear, and which resources; or the request
+/// refused.
+// By itself, so that its part of the stack is not taken while the answer is written.
+#[inline(never)]
+fn wanted<'l>(request: &mut Request<'l, '_>) -> Result<(Changes, Json<'l>), Received> {
     let Some(wanted) = request.param("notifications").filter(|wanted| wanted.kind() == Kind::Object) else {
-        return request.refuse(Fault::InvalidParams, &"`notifications` must be an object");
+        return Err(request.refuse(Fault::InvalidParams, &"`notifications` must be an object"));
     };
     let [tools, prompts, resources, uris, tasks] = wanted.pick([
         "toolsListChanged",
@@ -172,7 +195,7 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
         "taskIds",
     ]);
     if tasks.is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
-        return needs_tasks(request);
+        return Err(needs_tasks(request));
     }
     let listed = listed(request.core.info);
     let mut filter = Changes::NONE;
@@ -183,19 +206,8 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
             filter.add(list);
         }
     }
-    let Some(ticket) = take(request, filter) else {
-        let limit = request.core.in_flight.limit();
-        return request.refuse(Fault::TooManyInFlight { limit }, &("at most ", limit));
-    };
     let uris = uris.filter(|_| can_watch(request.core.info)).unwrap_or(Json::NULL);
-    if !acknowledge(request, ticket, filter, uris) {
-        request.core.in_flight.release(ticket);
-        let limit = request.core.output.reply_room();
-        return request.refuse(Fault::ReplyTooLarge { limit }, &"the acknowledgment");
-    }
-    request.core.tells_changes();
-    request.core.changed.add(Changes::LISTENED);
-    request.core.tell(Plan::Listening(ticket))
+    Ok((filter, uris))
 }
 
 /// Takes a slot for the request.

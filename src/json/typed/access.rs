@@ -43,7 +43,7 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
         if self.index > 0 {
             self.decoder.expect(b',')?;
         }
-        self.index = self.index.saturating_add(1);
+        self.index = self.index.wrapping_add(1);
         self.inside = true;
         seed.deserialize(&mut *self.decoder).map(Some)
     }
