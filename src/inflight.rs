@@ -177,7 +177,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         let slot = self.slot_mut(index)?;
         (slot.text_length, slot.data) = (0, data);
         let ticket = Ticket { slot: index, generation: slot.generation };
-        self.taken = self.taken.saturating_add(1);
+        self.taken = self.taken.wrapping_add(1);
         self.settle(index);
         Some(ticket)
     }
@@ -205,7 +205,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     /// The first request in flight from this slot on.
     pub(crate) fn first_from(&self, index: u32) -> Option<Ticket> {
         let slots = self.slots_ref().get(index as usize..)?;
-        let index = index.saturating_add(slots.iter().position(Slot::is_taken)? as u32);
+        let index = index.wrapping_add(slots.iter().position(Slot::is_taken)? as u32);
         self.at(index).map(|(ticket, _)| ticket)
     }
 
@@ -261,19 +261,19 @@ impl<'b, D: Data> InFlight<'b, D> {
     pub(crate) fn text(&self, ticket: Ticket) -> &[u8] {
         let Some(slot) = self.slot(ticket.slot).filter(|slot| slot.is(ticket)) else { return &[] };
         let from = self.text_start(ticket);
-        let to = from.saturating_add(slot.text_length.into());
+        let to = from.wrapping_add(slot.text_length.into());
         self.text.bytes().get(from..to).unwrap_or_default()
     }
 
     /// Keeps `pieces`, one after the other, as the text of a request. `false`: there is no room for them.
     pub(crate) fn set_text(&mut self, ticket: Ticket, pieces: [&[u8]; 2]) -> bool {
         let [first, second] = pieces;
-        let length = first.len().saturating_add(second.len());
+        let length = first.len().wrapping_add(second.len());
         if length > self.text_limit() || self.get(ticket).is_none() {
             return false;
         }
         let from = self.text_start(ticket);
-        let to = from.saturating_add(length);
+        let to = from.wrapping_add(length);
         let mut room = self.text.room();
         let Some((head, tail)) = room
             .ensure(to)
@@ -292,12 +292,12 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Keeps `piece` behind the first `kept` bytes of the text of a request. `false`: there is no room for it.
     pub(crate) fn set_text_after(&mut self, ticket: Ticket, kept: usize, piece: &[u8]) -> bool {
-        let length = kept.saturating_add(piece.len());
+        let length = kept.wrapping_add(piece.len());
         if length > self.text_limit() || self.text(ticket).len() < kept || self.get(ticket).is_none() {
             return false;
         }
         let start = self.text_start(ticket);
-        let (from, to) = (start.saturating_add(kept), start.saturating_add(length));
+        let (from, to) = (start.wrapping_add(kept), start.wrapping_add(length));
         let mut room = self.text.room();
         let Some(place) = room.ensure(to).and_then(|text| text.get_mut(from..to)) else { return false };
         copy(place, piece);
@@ -313,7 +313,7 @@ impl<'b, D: Data> InFlight<'b, D> {
             return false;
         }
         let from = self.text_start(ticket);
-        let limit = from.saturating_add(self.text_limit());
+        let limit = from.wrapping_add(self.text_limit());
         let mut writer = Writer::new(self.text.room(), from, limit);
         body(&mut writer);
         let Ok(end) = writer.finish() else { return false };

@@ -200,7 +200,7 @@ impl<'b> Input<'b> {
     fn wait(&mut self, found: Found) {
         let Found { kind, length, whole } = found;
         let start = if kind == Kind::TooLong { 0 } else { self.start };
-        (self.line, self.whole, self.scanned) = (Some(kind), whole, start.saturating_add(length));
+        (self.line, self.whole, self.scanned) = (Some(kind), whole, start.wrapping_add(length));
     }
 
     /// What was found of the envelope of the line that waits.
@@ -243,7 +243,7 @@ impl<'b> Input<'b> {
     /// Lets the line go: its bytes may be overwritten.
     pub(crate) fn release(&mut self) {
         if self.line.take().is_some() {
-            self.start = self.start.saturating_add(self.whole).min(self.end);
+            self.start = self.start.wrapping_add(self.whole).min(self.end);
             self.begin();
         }
     }
@@ -266,7 +266,7 @@ impl<'b> Input<'b> {
             let (line, ended) = if self.discards { self.find_end_of_discarded() } else { self.find_end() }?;
             match line.kind {
                 Kind::Blank => {
-                    self.start = self.start.saturating_add(line.whole);
+                    self.start = self.start.wrapping_add(line.whole);
                     self.begin();
                 }
                 Kind::Invalid if ended => return Some(Found { kind: Kind::Truncated, length: 0, ..line }),
@@ -284,19 +284,19 @@ impl<'b> Input<'b> {
         let newline = find(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
         self.scanner.feed(text);
-        self.scanned = self.scanned.saturating_add(text.len());
+        self.scanned = self.scanned.wrapping_add(text.len());
         let length = self.scanned.saturating_sub(self.start);
         let ended = newline.is_none();
         if ended && (!self.eof || length == 0) {
             return None;
         }
-        let whole = length.saturating_add((!ended).into());
+        let whole = length.wrapping_add((!ended).into());
         Some((Found { kind: self.finish(), length, whole }, ended))
     }
 
     fn finish(&mut self) -> Kind {
         let kind = Kind::of(self.scanner.finish());
-        let wrong_at = self.start.saturating_add(self.scanner.position());
+        let wrong_at = self.start.wrapping_add(self.scanner.position());
         let rest = self.buffer.bytes().get(wrong_at..self.scanned).unwrap_or_default();
         if kind == Kind::Invalid && find(CANCEL, rest).is_some() {
             self.scanner.give_up();
@@ -312,7 +312,7 @@ impl<'b> Input<'b> {
         }
         let head = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
         if head.starts_with(&BYTE_ORDER_MARK) {
-            self.start = self.start.saturating_add(BYTE_ORDER_MARK.len());
+            self.start = self.start.wrapping_add(BYTE_ORDER_MARK.len());
             self.scanned = self.start;
             self.marked = true;
             return false;
@@ -326,7 +326,7 @@ impl<'b> Input<'b> {
         if let Some(id) = self.scanner.member(Member::Id) {
             let to = id.end.unwrap_or(self.scanned).min(self.scanned);
             kept = to.saturating_sub(id.start).min(self.capture_room());
-            let to = id.start.saturating_add(kept);
+            let to = id.start.wrapping_add(kept);
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..to) {
                 shift(bytes, id.start);
             }
@@ -422,14 +422,14 @@ fn keep_id(scanner: &mut Scanner, length: &mut usize, text: &[u8], kept: &mut [u
     if id.start >= before {
         *length = 0;
     }
-    let have = id.start.saturating_add(*length);
+    let have = id.start.wrapping_add(*length);
     let from = have.max(before).saturating_sub(before);
     let to = id.end.unwrap_or(usize::MAX).saturating_sub(before).min(text.len());
     let (Some(text), Some(room)) = (text.get(from..to), kept.get_mut(*length..)) else { return };
     let more = text.len().min(room.len());
     if let (Some(text), Some(room)) = (text.get(..more), room.get_mut(..more)) {
         copy(room, text);
-        *length = length.saturating_add(more);
+        *length = length.wrapping_add(more);
     }
 }
 

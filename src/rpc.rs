@@ -2,7 +2,7 @@
 //!
 //! Specification: every revision, *Base protocol*, *Messages*; JSON-RPC 2.0.
 
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanError, Scanner, Shape, Span};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanError, Scanner, Shape, Span, Str};
 
 /// JSON-RPC and MCP error codes.
 pub mod code {
@@ -151,29 +151,29 @@ pub(crate) fn view(bytes: &[u8], span: Span) -> Json<'_> {
     Json::trusted(bytes.get(span.range()).unwrap_or_default())
 }
 
-/// What a message is, with the places of its parts.
+/// What a message is, with its parts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Class {
+pub(crate) enum Class<'m> {
     Request {
-        id: Span,
-        method: Span,
-        params: Option<Span>,
+        id: Json<'m>,
+        method: Str<'m>,
+        params: Option<Json<'m>>,
     },
     Notification {
-        method: Span,
-        params: Option<Span>,
+        method: Str<'m>,
+        params: Option<Json<'m>>,
     },
     Response {
-        id: Span,
-        outcome: Outcome,
+        id: Json<'m>,
+        outcome: Outcome<'m>,
     },
     /// Cannot belong to any request.
     ErrorWithoutId {
-        error: Span,
+        error: Json<'m>,
     },
     Invalid {
         /// An id that an answer can carry.
-        id: Option<Span>,
+        id: Option<Json<'m>>,
         why: Invalid,
         /// Whether it may be answered: never what looks like a notification or a response.
         answerable: bool,
@@ -181,9 +181,9 @@ pub(crate) enum Class {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Outcome {
-    Result(Span),
-    Error(Span),
+pub(crate) enum Outcome<'m> {
+    Result(Json<'m>),
+    Error(Json<'m>),
     /// Both, neither, or an error that is no object.
     Malformed,
 }
@@ -199,50 +199,51 @@ pub(crate) enum Invalid {
 }
 
 /// The table of the protocol's message kinds. `bytes` is the text that the envelope was found in.
-pub(crate) fn classify(envelope: &Envelope, bytes: &[u8]) -> Class {
+pub(crate) fn classify<'m>(envelope: &Envelope, bytes: &'m [u8]) -> Class<'m> {
     classify_with(envelope, bytes, false)
 }
 
 /// The same; a missing `jsonrpc` may be tolerated.
-pub(crate) fn classify_with(envelope: &Envelope, bytes: &[u8], tolerates_missing_version: bool) -> Class {
+pub(crate) fn classify_with<'m>(
+    envelope: &Envelope,
+    bytes: &'m [u8],
+    tolerates_missing_version: bool,
+) -> Class<'m> {
     let invalid = |why, id, answerable| Class::Invalid { id, why, answerable };
     match envelope.shape {
         Shape::Object => {}
         Shape::Array => return invalid(Invalid::Batch, None, true),
         Shape::Other => return invalid(Invalid::NotAnObject, None, true),
     }
-    let id = envelope.id.filter(|id| is_id(view(bytes, *id)));
+    let part = |span: Option<Span>| Some(view(bytes, span?));
+    let id = part(envelope.id).filter(|id| is_id(*id));
     let looks_like_response = envelope.looks_like_response();
-    let version = match envelope.jsonrpc {
-        Some(at) => view(bytes, at).string().is_some_and(|text| text == "2.0"),
+    let version = match part(envelope.jsonrpc) {
+        Some(version) => version.string().is_some_and(|text| text == "2.0"),
         None => tolerates_missing_version,
     };
     if !version {
         let notification = envelope.method.is_some() && envelope.id.is_none();
         return invalid(Invalid::Version, id, !looks_like_response && !notification);
     }
-    let Some(method) = envelope.method else {
-        return if looks_like_response {
-            response(envelope, id, bytes)
-        } else {
-            invalid(Invalid::Method, id, true)
-        };
-    };
-    if view(bytes, method).kind() != Kind::String {
-        return invalid(Invalid::Method, id, true);
+    if looks_like_response {
+        return response(part(envelope.result), part(envelope.error), id);
     }
-    let params = envelope.params.filter(|params| !view(bytes, *params).is_null());
-    match (envelope.id, id) {
-        (None, _) => Class::Notification { method, params },
-        (Some(_), Some(id)) => Class::Request { id, method, params },
-        (Some(_), None) => invalid(Invalid::Id, None, true),
+    let Some(method) = part(envelope.method).and_then(Json::string) else {
+        return invalid(Invalid::Method, id, true);
+    };
+    let params = part(envelope.params).filter(|params| !params.is_null());
+    match id {
+        Some(id) => Class::Request { id, method, params },
+        None if envelope.id.is_none() => Class::Notification { method, params },
+        None => invalid(Invalid::Id, None, true),
     }
 }
 
-fn response(envelope: &Envelope, id: Option<Span>, bytes: &[u8]) -> Class {
-    let outcome = match (envelope.result, envelope.error) {
+fn response<'m>(result: Option<Json<'m>>, error: Option<Json<'m>>, id: Option<Json<'m>>) -> Class<'m> {
+    let outcome = match (result, error) {
         (Some(result), None) => Outcome::Result(result),
-        (None, Some(error)) if view(bytes, error).kind() == Kind::Object => Outcome::Error(error),
+        (None, Some(error)) if error.kind() == Kind::Object => Outcome::Error(error),
         _ => Outcome::Malformed,
     };
     match (id, outcome) {
@@ -270,7 +271,7 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
 #[inline(never)]
 pub(crate) fn place(line: &[u8], part: &[u8]) -> Span {
     let start = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
-    Span { start, end: start.saturating_add(part.len()) }
+    Span { start, end: start.wrapping_add(part.len()) }
 }
 
 #[cfg(test)]
@@ -332,7 +333,7 @@ mod tests {
             match classify(&message.envelope, text.as_bytes()) {
                 Class::Invalid { id, answerable, .. } => {
                     assert_eq!(answerable, *expected, "{text}");
-                    assert_eq!(id.map(|id| view(text.as_bytes(), id).raw()), *expected_id, "{text}");
+                    assert_eq!(id.map(Json::raw), *expected_id, "{text}");
                 }
                 other => panic!("{text}: {other:?}"),
             }

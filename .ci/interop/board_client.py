@@ -268,8 +268,11 @@ def main():
             # Slower than the chip, with a line that is faster than it.
             with powered(qemu, first, folder, "-icount", "shift=8") as path:
                 fine &= attempt(f"{name}, full speed", lambda: board_wire.full_speed(path))
-            with powered(qemu, first, folder, line=",telnet=on") as path:
-                fine &= attempt(f"{name}, breaks", lambda: board_wire.breaks(path))
+            for image in [first, *others]:
+                name = pathlib.Path(image).name
+                if name != "microbit":  # QEMU reports a break as a parity error there
+                    with powered(qemu, image, folder, line=",telnet=on") as path:
+                        fine &= attempt(f"{name}, breaks", lambda: board_wire.breaks(path))
         for image in [first, *others]:
             name = pathlib.Path(image).name
             fine &= attempt(f"{name}, started", lambda: started_by_the_client(qemu, image))

@@ -91,11 +91,14 @@ def breaks(path):
     for _ in range(20):
         line.says(id=1, method="tools/call", params={"name": "self_test", "_meta": {**META, "progressToken": 1}})
         line.notice("notifications/progress")
-        line.sends(b'{"jsonrpc":"2.0","id":2,"method":"tools/ca' + b"\xff\xf3")
-        line.connects(1)
-        expect("the new client's test", text(line.calls(2, "self_test", {}, {})), "all is well")
-        line.sends(b"\xff\xf3")
-    ok("20 breaks, each in the middle of a line and of a slow call")
+        # The board is sending when the break comes.
+        for number in (3, 4, 5):
+            line.says(id=number, method="tools/list", params={"_meta": META})
+        line.sends(b'{"jsonrpc":"2.0","id":2,"method":"tools/ca' + b"\xff\xf3\n")
+        expect("a call with the id of the old one", text(line.calls(1, "led_set", {"on": True})), "the LED is on")
+        expect("the new client's test", text(line.calls(2, "self_test")), "all is well")
+        line.sends(b"\xff\xf3\n")
+    ok("20 breaks, each in the middle of a line, of a slow call and of answers")
 
 
 def check(path):

@@ -8,7 +8,7 @@
 //! 3. the *session mark*: the byte 0x04 (end of transmission), which can stand nowhere in JSON, and a line break. It goes
 //!    through everything that carries bytes, where a break does not: USB, TCP, pseudo-terminals;
 //! 4. a `ping`, with an id that nobody else uses. What comes before its answer belongs to the old session, and is thrown
-//!    away. A board that is only starting gets another one, until it answers.
+//!    away. A board that is only starting gets the mark and another ping, until it answers.
 //!
 //! A board takes either of 2 and 3 as `Server::reset()`. One that knows neither sees a line that is no JSON, and what it
 //! says about that comes before the answer to the ping; its old session then ends with the next `initialize`, if it is of
@@ -54,13 +54,13 @@ pub(crate) fn begin(link: &mut Link, options: &Options) -> io::Result<Beginning>
         return Ok(Beginning::default());
     }
     link.set_read_timeout(Some(SILENCE.min(options.settle)))?;
-    let beginning = settle(link, until)?;
+    let beginning = settle(link, options, until)?;
     link.set_read_timeout(None)?;
     Ok(beginning)
 }
 
 /// Asks until there is an answer, and throws away everything up to it.
-fn settle(link: &Link, until: Instant) -> io::Result<Beginning> {
+fn settle(link: &Link, options: &Options, until: Instant) -> io::Result<Beginning> {
     let mut answer = Answer::to(ping(link, until)?);
     let (mut bytes, mut in_a_line) = ([0; 4096], false);
     loop {
@@ -73,7 +73,11 @@ fn settle(link: &Link, until: Instant) -> io::Result<Beginning> {
             }
             Err(error) if error.kind() != ErrorKind::TimedOut => return Err(error),
             // Only the last one counts: an answer to any other comes before its own.
-            Err(_) if Instant::now() < until => answer = Answer::to(ping(link, until)?),
+            Err(_) if Instant::now() < until => {
+                // What was lost may have been the mark, or the end of the last ping.
+                link.write_all(boundary(options), Some(until.saturating_duration_since(Instant::now())))?;
+                answer = Answer::to(ping(link, until)?);
+            }
             Err(_) => {}
         }
         if Instant::now() >= until {

@@ -107,12 +107,13 @@ impl Core<'_> {
     }
 
     /// The answer to the request that connects.
-    pub(crate) fn connect_answered(&mut self, line: &[u8], outcome: Outcome) -> Option<Plan> {
+    pub(crate) fn connect_answered(&mut self, line: &[u8], outcome: Outcome<'_>) -> Option<Plan> {
+        let place = |value: Json<'_>| rpc::place(line, value.bytes());
         match (self.life.state(), outcome) {
-            (State::Probing, Outcome::Result(span)) => self.discovered(line, span),
-            (State::Probing, Outcome::Error(span)) => self.probe_refused(line, span),
-            (_, Outcome::Result(span)) => self.initialized(line, span),
-            (_, Outcome::Error(span)) => self.initialize_refused(line, span),
+            (State::Probing, Outcome::Result(result)) => self.discovered(line, place(result)),
+            (State::Probing, Outcome::Error(error)) => self.probe_refused(line, place(error)),
+            (_, Outcome::Result(result)) => self.initialized(line, place(result)),
+            (_, Outcome::Error(error)) => self.initialize_refused(line, place(error)),
             (State::Probing, Outcome::Malformed) => self.no_discovery(),
             (_, Outcome::Malformed) => self.fail(FailurePlan::InvalidAnswer),
         }

@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Json, Writer};
+use crate::json::{Json, Writer, text_of};
 use crate::keepalive::{ID_PREFIX, KeepAlive};
 use crate::lifecycle::{Lifecycle, State, Trigger, role};
 use crate::methods;
@@ -301,7 +301,7 @@ impl<'b> Core<'b> {
         }
         let id = self.id_of(outgoing.sequence, Some(ticket.slot));
         self.output.compact();
-        let kept = core::str::from_utf8(self.in_flight.text(ticket)).unwrap_or_default();
+        let kept = text_of(self.in_flight.text(ticket));
         let reason = if outgoing.stage == Stage::Cancelled { kept } else { reason };
         self.output.write(About::NOTIFICATION, usize::MAX, &mut |out| {
             write_notification(out, methods::CANCELLED.name, &mut |out| {

@@ -1,6 +1,6 @@
 //! How a decision of `poll` becomes what the host hears: the plan's places in the line become borrows.
 
-use crate::json::{Json, Span};
+use crate::json::{Json, Span, Str};
 use crate::outcome::{Outcome, RpcError};
 use crate::rpc;
 
@@ -69,7 +69,7 @@ impl Client<'_> {
                 Event::Asked(core.asked(view(id).bytes(), params.map(view), context))
             }
             Plan::Notification { method, params } => {
-                let method = view(method).string()?;
+                let method = Str::trusted(line.get(method.range()).unwrap_or_default());
                 Event::Notification { method, params: params.map(view) }
             }
         })

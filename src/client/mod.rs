@@ -307,7 +307,7 @@ impl Client<'_> {
             }
         };
         if is_request && self.core.answers() {
-            let for_host = class.as_ref().is_some_and(|class| receive::is_for_host(&self.core, bytes, class));
+            let for_host = class.as_ref().is_some_and(|class| receive::is_for_host(&self.core, class));
             let has_room = if for_host { self.core.has_reply_room() } else { self.core.can_answer() };
             self.core.ask_waits = for_host && !has_room;
             if !has_room {

@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use crate::frame::StreamId;
 use crate::inflight::{Data, Ticket};
-use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Span};
+use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Str};
 use crate::line::{Content, Line};
 use crate::methods;
 use crate::outcome::Lost;
@@ -35,7 +35,7 @@ impl From<Option<Plan>> for Received {
 }
 
 /// Deals with a valid JSON text. There is room for an answer, if it is a request.
-pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: StreamId) -> Received {
+pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class<'_>, stream: StreamId) -> Received {
     match class {
         Class::Request { id, method, params } => request(core, line, id, method, params, stream),
         Class::Notification { method, params } => notification(core, line, method, params),
@@ -46,14 +46,14 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class, stream: St
                 core.connect_answered(line, Outcome::Error(error)).into()
             }
             _ => {
-                let code = rpc::view(line, error).get("code").and_then(Json::integer);
+                let code = error.get("code").and_then(Json::integer);
                 let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
                 Received::Fault(Fault::ErrorWithoutId { code })
             }
         },
         // Neither a method nor a result nor an error: an answer that is none, if anybody waits for one.
         Class::Invalid { why: Invalid::Method, id: Some(id), .. }
-            if Json::trusted(line).get("method").is_none() && is_awaited(core, rpc::view(line, id)) =>
+            if Json::trusted(line).get("method").is_none() && is_awaited(core, id) =>
         {
             response(core, line, id, Outcome::Malformed)
         }
@@ -107,13 +107,12 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
 fn request(
     core: &mut Core<'_>,
     line: &[u8],
-    id: Span,
-    method: Span,
-    params: Option<Span>,
+    id: Json<'_>,
+    method: Str<'_>,
+    params: Option<Json<'_>>,
     stream: StreamId,
 ) -> Received {
-    let id_text = line.get(id.range()).unwrap_or_default();
-    let Some(method) = rpc::view(line, method).string() else { return Received::Done };
+    let id_text = id.bytes();
     if !core.answers() {
         // The specification forbids the client to answer, even with an error.
         return Received::Fault(Fault::UnknownMethod);
@@ -122,13 +121,15 @@ fn request(
         return Received::Fault(Fault::IdTooLong { limit: ID_LIMIT });
     }
     let refused = match () {
-        () if core.in_flight.find(rpc::view(line, id)).is_some() => Fault::DuplicateId,
+        () if core.in_flight.find(id).is_some() => Fault::DuplicateId,
         () if method == methods::PING.name => {
             core.answer(id_text, stream, None);
             return Received::Done;
         }
-        () => match core.asked_for(method, params.map(|params| rpc::view(line, params)), stream) {
+        () => match core.asked_for(method, params, stream) {
             Ok(context) => {
+                let id = place(line, id_text);
+                let params = params.map(|params| place(line, params.bytes()));
                 core.owed = Some(Owed { id, stream });
                 return Received::Host(Plan::Asked { id, params, context });
             }
@@ -140,18 +141,15 @@ fn request(
 }
 
 /// Whether the host may be asked, so that there has to be room for its answer.
-pub(crate) fn is_for_host(core: &Core<'_>, line: &[u8], class: &Class) -> bool {
+pub(crate) fn is_for_host(core: &Core<'_>, class: &Class<'_>) -> bool {
     match class {
-        Class::Request { method, .. } => {
-            rpc::view(line, *method).string().is_some_and(|method| core.may_be_asked(method))
-        }
+        Class::Request { method, .. } => core.may_be_asked(*method),
         _ => false,
     }
 }
 
-fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<Span>) -> Received {
-    let Some(name) = rpc::view(line, method).string() else { return Received::Done };
-    let object = params.filter(|params| rpc::view(line, *params).kind() == Kind::Object);
+fn notification(core: &mut Core<'_>, line: &[u8], name: Str<'_>, params: Option<Json<'_>>) -> Received {
+    let object = params.filter(|params| params.kind() == Kind::Object);
     if name == methods::PROGRESS.name {
         return match object {
             Some(params) => progress(core, line, params),
@@ -160,7 +158,7 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
     }
     if name == methods::MESSAGE.name {
         return match object {
-            Some(params) => Received::Host(Plan::Log { params }),
+            Some(params) => Received::Host(Plan::Log { params: place(line, params.bytes()) }),
             None => Received::Fault(Fault::InvalidParams),
         };
     }
@@ -172,22 +170,25 @@ fn notification(core: &mut Core<'_>, line: &[u8], method: Span, params: Option<S
         (methods::RESOURCES_LIST_CHANGED.name, Listed::Resources),
         (methods::PROMPTS_LIST_CHANGED.name, Listed::Prompts),
     ];
-    let view = object.map_or(Json::EMPTY_OBJECT, |params| rpc::view(line, params));
+    let view = object.unwrap_or(Json::EMPTY_OBJECT);
     let plan = match lists.into_iter().find(|(method, _)| name == **method) {
         Some((_, listed)) => core.list_changed(view, listed),
         None if name == methods::RESOURCES_UPDATED.name => core.resource_updated(line, view),
         None if name == methods::SUBSCRIPTIONS_ACKNOWLEDGED.name && !core.answers() => match object {
-            Some(params) => core.acknowledged(line, params),
+            Some(params) => core.acknowledged(line, place(line, params.bytes())),
             None => Err(Fault::UnknownSubscription),
         },
-        None => Ok(Plan::Notification { method, params }),
+        None => Ok(Plan::Notification {
+            method: place(line, name.raw().as_bytes()),
+            params: params.map(|params| place(line, params.bytes())),
+        }),
     };
     plan.map_or_else(Received::Fault, Received::Host)
 }
 
 /// The server takes back what it asked.
-fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Span>) -> Received {
-    let params = params.map_or(Json::NULL, |params| rpc::view(line, params));
+fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
+    let params = params.unwrap_or(Json::NULL);
     let [id, reason] = params.pick(["requestId", "reason"]);
     let Some(id) = id.filter(|id| rpc::is_id(*id)) else { return Received::Fault(Fault::UnknownCancel) };
     if !core.answers() {
@@ -202,8 +203,8 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Span>) -> Received
     }
 }
 
-fn progress(core: &mut Core<'_>, line: &[u8], params: Span) -> Received {
-    let [token, progress] = rpc::view(line, params).pick(["progressToken", "progress"]);
+fn progress(core: &mut Core<'_>, line: &[u8], params: Json<'_>) -> Received {
+    let [token, progress] = params.pick(["progressToken", "progress"]);
     let progress = progress.and_then(Json::number).and_then(Decimal::parse);
     let (Some(token), Some(progress)) = (token, progress) else {
         return Received::Fault(Fault::InvalidParams);
@@ -218,7 +219,7 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Span) -> Received {
             core.in_flight.set_deadline(ticket, Some(deadline));
         }
     }
-    Received::Host(Plan::Progress { ticket, params })
+    Received::Host(Plan::Progress { ticket, params: place(line, params.bytes()) })
 }
 
 fn is_connecting(core: &Core<'_>, id: Json<'_>) -> bool {
@@ -233,8 +234,7 @@ fn is_awaited(core: &Core<'_>, id: Json<'_>) -> bool {
     is_connecting(core, id) || core.awaited(id).is_some()
 }
 
-fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Received {
-    let id = rpc::view(line, id);
+fn response(core: &mut Core<'_>, line: &[u8], id: Json<'_>, outcome: Outcome<'_>) -> Received {
     if is_connecting(core, id) {
         return core.connect_answered(line, outcome).into();
     }
@@ -265,13 +265,19 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome) -> Rec
     }
     match outcome {
         Outcome::Malformed => finish(core, ticket, OutcomePlan::Lost(Lost::Invalid)),
-        Outcome::Error(error) => finish(core, ticket, OutcomePlan::Error(error)),
-        Outcome::Result(span) => result(core, line, ticket, outgoing, span),
+        Outcome::Error(error) => finish(core, ticket, OutcomePlan::Error(place(line, error.bytes()))),
+        Outcome::Result(value) => result(core, line, ticket, outgoing, value),
     }
 }
 
-fn result(core: &mut Core<'_>, line: &[u8], ticket: Ticket, outgoing: Outgoing, span: Span) -> Received {
-    let result = rpc::view(line, span);
+fn result(
+    core: &mut Core<'_>,
+    line: &[u8],
+    ticket: Ticket,
+    outgoing: Outgoing,
+    result: Json<'_>,
+) -> Received {
+    let span = place(line, result.bytes());
     let stateless = core.era() == Some(Era::Stateless);
     let kind = result.get("resultType").filter(|_| stateless);
     if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {

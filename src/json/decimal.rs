@@ -1,6 +1,7 @@
 //! Decimal numbers without floating point: progress, priority, temperature.
 
 use super::pieces::{Text, prints};
+use super::text::text_of;
 use crate::divide::divide;
 use core::cmp::Ordering;
 use core::fmt;
@@ -185,7 +186,7 @@ pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &str {
             break;
         }
     }
-    core::str::from_utf8(buffer.get(start..).unwrap_or_default()).unwrap_or_default()
+    text_of(buffer.get(start..).unwrap_or_default())
 }
 
 /// An integer as a text.

@@ -39,8 +39,8 @@ pub use pieces::Text;
 pub(crate) use pieces::{print, prints};
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
 pub(crate) use swar::{FAST, WORDS, find_by_words};
-pub(crate) use text::decode_in_place as decode_text_in_place;
 pub use text::{Chars, Str, TooShort};
+pub(crate) use text::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]
 pub use to_string::to_string;
 #[cfg(feature = "serde")]

@@ -47,7 +47,7 @@ impl<'a> Str<'a> {
     /// The text with its escapes, without the quotes.
     #[must_use]
     pub fn raw(self) -> &'a str {
-        core::str::from_utf8(self.text).unwrap_or_default()
+        text_of(self.text)
     }
 
     /// The text itself, if nothing in it is escaped.
@@ -59,7 +59,7 @@ impl<'a> Str<'a> {
     /// The length of the decoded text in bytes.
     #[must_use]
     pub fn len(self) -> usize {
-        self.parts().fold(0, |sum: usize, piece| sum.saturating_add(piece.bytes().len()))
+        self.parts().fold(0, |sum: usize, piece| sum.wrapping_add(piece.bytes().len()))
     }
 
     /// Whether there is no text.
@@ -82,7 +82,7 @@ impl<'a> Str<'a> {
         let mut end = 0usize;
         for piece in self.parts() {
             let bytes = piece.bytes();
-            let next = end.saturating_add(bytes.len());
+            let next = end.wrapping_add(bytes.len());
             match target.get_mut(end..next) {
                 Some(place) => copy(place, bytes),
                 None => return Err(TooShort { needed: self.len() }),
@@ -90,7 +90,7 @@ impl<'a> Str<'a> {
             end = next;
         }
         let text = target.get(..end).unwrap_or_default();
-        Ok(core::str::from_utf8(text).unwrap_or_default())
+        Ok(text_of(text))
     }
 
     fn parts(self) -> Pieces<'a> {
@@ -100,7 +100,7 @@ impl<'a> Str<'a> {
     /// Hands the decoded text to `put`, piece by piece.
     pub(super) fn decoded(self, put: &mut dyn FnMut(&str)) {
         for piece in self.parts() {
-            put(core::str::from_utf8(piece.bytes()).unwrap_or_default());
+            put(text_of(piece.bytes()));
         }
     }
 
@@ -200,7 +200,7 @@ impl Iterator for Chars<'_> {
                 return Some(next);
             }
             match self.pieces.next()? {
-                Piece::Run(run) => self.run = core::str::from_utf8(run).unwrap_or_default().chars(),
+                Piece::Run(run) => self.run = text_of(run).chars(),
                 Piece::Escaped { character, .. } => return Some(character),
             }
         }
@@ -248,7 +248,7 @@ impl<'a> Iterator for Pieces<'a> {
             }
             [_, tail @ ..] => {
                 // One byte at least, whatever it is: there are no quotes and controls in a scanned text.
-                let (run, rest) = split(self.rest, 1usize.saturating_add(text_run(tail)));
+                let (run, rest) = split(self.rest, 1usize.wrapping_add(text_run(tail)));
                 self.rest = rest;
                 Some(Piece::Run(run))
             }
@@ -292,27 +292,32 @@ fn code_unit(bytes: &[u8]) -> u32 {
         .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default())
 }
 
+/// A text that was scanned, or that is our own. It is UTF-8; nothing but `unsafe` could believe that.
+pub(crate) fn text_of(bytes: &[u8]) -> &str {
+    core::str::from_utf8(bytes).unwrap_or_default()
+}
+
 /// Decodes the text between the quotes where it stands, and returns how long it is now: never longer than before.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
     let Some(first) = find(b'\\', text) else { return text.len() };
     let (mut from, mut to) = (first, first);
     while let Some([byte, tail @ ..]) = text.get(from..) {
         if *byte != b'\\' {
-            let run = text_run(tail).saturating_add(1);
+            let run = text_run(tail).wrapping_add(1);
             move_down(text, from, to, run);
-            (from, to) = (from.saturating_add(run), to.saturating_add(run));
+            (from, to) = (from.wrapping_add(run), to.wrapping_add(run));
             continue;
         }
         let (character, length) = unescape(tail);
-        let escape = length.min(tail.len()).saturating_add(1);
+        let escape = length.min(tail.len()).wrapping_add(1);
         let mut decoded = [0; 4];
         let decoded = character.encode_utf8(&mut decoded).as_bytes();
         // An escape is at least as long as what it stands for; only a cut one, which no scanned text has, is not.
         let length = decoded.len().min(escape);
-        if let Some(place) = text.get_mut(to..to.saturating_add(length)) {
+        if let Some(place) = text.get_mut(to..to.wrapping_add(length)) {
             copy(place, decoded);
         }
-        (from, to) = (from.saturating_add(escape), to.saturating_add(length));
+        (from, to) = (from.wrapping_add(escape), to.wrapping_add(length));
     }
     to.min(text.len())
 }

@@ -5,10 +5,11 @@ mod access;
 mod derived;
 mod error;
 
+use error::Told;
 pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
-use super::text::decode_in_place as decode_text_in_place;
+use super::text::{decode_in_place as decode_text_in_place, text_of};
 use super::view::magnitude;
 use super::walk::{after_space, text_length, value_length};
 use access::{Elements, Members, Variant};
@@ -46,7 +47,7 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
         derived: false,
     };
     let value = T::deserialize(&mut decoder)?;
-    if decoder.peek().is_some() { Err(TypedError::new(&"text after the value")) } else { Ok(value) }
+    if decoder.peek().is_some() { Err(Told::plain("text after the value").into()) } else { Ok(value) }
 }
 
 /// What is left of the text.
@@ -81,7 +82,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Takes the byte that has to come next.
-    fn expect(&mut self, byte: u8) -> Result<(), TypedError> {
+    fn expect(&mut self, byte: u8) -> Result<(), Told<'de>> {
         if self.peek() != Some(byte) {
             return Err(broken());
         }
@@ -90,7 +91,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// A string, from its opening quote.
-    fn string(&mut self) -> Result<&'de str, TypedError> {
+    fn string(&mut self) -> Result<&'de str, Told<'de>> {
         self.expect(b'"')?;
         let text = self.take(text_length(self.rest));
         if self.take(1) != b"\"" {
@@ -105,10 +106,10 @@ impl<'de> Decoder<'de> {
     fn word(&mut self) -> &'de str {
         let length = value_length(self.rest);
         let word: &'de [u8] = self.take(length);
-        core::str::from_utf8(word).unwrap_or_default()
+        text_of(word)
     }
 
-    fn skip(&mut self) -> Result<(), TypedError> {
+    fn skip(&mut self) -> Result<(), Told<'de>> {
         if self.peek().is_none() {
             return Err(broken());
         }
@@ -117,31 +118,31 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    fn enter(&mut self) -> Result<(), TypedError> {
-        self.levels = self.levels.checked_sub(1).ok_or_else(|| TypedError::new(&"nested too deep"))?;
+    fn enter(&mut self) -> Result<(), Told<'de>> {
+        self.levels = self.levels.checked_sub(1).ok_or(Told::plain("nested too deep"))?;
         self.take(1);
         Ok(())
     }
 
     /// The end of a container, after what the type took of it.
-    fn leave(&mut self, close: Option<u8>) -> Result<(), TypedError> {
-        self.levels = self.levels.saturating_add(1);
+    fn leave(&mut self, close: Option<u8>) -> Result<(), Told<'de>> {
+        self.levels = self.levels.wrapping_add(1);
         match self.peek() {
             found if found == close => {
                 self.take(1);
                 Ok(())
             }
-            Some(b',') => Err(TypedError::new(&"more elements than expected")),
+            Some(b',') => Err(Told::plain("more elements than expected")),
             _ => Err(broken()),
         }
     }
 
     /// The next value is not of the type that is wanted.
-    fn unexpected(&mut self, expected: &str) -> TypedError {
-        if self.peek().is_none() { broken() } else { TypedError::wrong(self.word(), expected) }
+    fn unexpected(&mut self, expected: &'static str) -> Told<'de> {
+        if self.peek().is_none() { broken() } else { Told::wrong(self.word(), expected) }
     }
 
-    fn number(&mut self, expected: &str) -> Result<&'de str, TypedError> {
+    fn number(&mut self, expected: &'static str) -> Result<&'de str, Told<'de>> {
         match self.peek() {
             Some(b'-' | b'0'..=b'9') => Ok(self.word()),
             _ => Err(self.unexpected(expected)),
@@ -163,7 +164,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Enters an object: how it will end. Where there is no text at all there is no bracket either.
-    fn enter_object(&mut self) -> Result<Option<u8>, TypedError> {
+    fn enter_object(&mut self) -> Result<Option<u8>, Told<'de>> {
         let close = match self.peek() {
             Some(b'{') => Some(b'}'),
             None => None,
@@ -175,8 +176,8 @@ impl<'de> Decoder<'de> {
 }
 
 /// The text is not what a scanner would have let through.
-fn broken() -> TypedError {
-    TypedError::new(&"not a valid JSON text")
+fn broken() -> Told<'static> {
+    Told::plain("not a valid JSON text")
 }
 
 enum Integer {
@@ -193,16 +194,16 @@ fn integer_of(text: &str) -> Option<Integer> {
 }
 
 /// An integer within bounds; a negative one as its two's complement.
-fn bounded(
+fn bounded<'t>(
     value: Option<Integer>,
-    text: &str,
+    text: &'t str,
     (least, most): (i64, u64),
-    expected: &str,
-) -> Result<u64, TypedError> {
+    expected: &'static str,
+) -> Result<u64, Told<'t>> {
     match value {
         Some(Integer::Positive(value)) if value <= most => Ok(value),
         Some(Integer::Negative(value)) if value >= least => Ok(value as u64),
-        _ => Err(TypedError::wrong(text, expected)),
+        _ => Err(Told::wrong(text, expected)),
     }
 }
 
@@ -271,7 +272,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
             Some(b't' | b'f') => self.deserialize_bool(visitor),
             Some(b'n') => self.deserialize_unit(visitor),
             Some(b'-' | b'0'..=b'9') => visit_number(self.word(), visitor),
-            _ => Err(broken()),
+            _ => Err(broken().into()),
         }
     }
 
@@ -313,7 +314,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         match self.peek() {
             Some(b'"') => visitor.visit_borrowed_bytes(self.string()?.as_bytes()),
             Some(b'[') => self.sequence(visitor),
-            _ => Err(self.unexpected("bytes")),
+            _ => Err(self.unexpected("bytes").into()),
         }
     }
 
@@ -337,7 +338,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
                 self.null()?;
                 visitor.visit_unit()
             }
-            _ => Err(self.unexpected("null")),
+            _ => Err(self.unexpected("null").into()),
         }
     }
 
@@ -360,7 +361,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.peek() {
             Some(b'[') => self.sequence(visitor),
-            _ => Err(self.unexpected("an array")),
+            _ => Err(self.unexpected("an array").into()),
         }
     }
 
@@ -407,12 +408,14 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
                 self.enter()?;
                 let name = self.string()?;
                 self.expect(b':')?;
-                let value =
-                    visitor.visit_enum(Variant::new(self, name)).map_err(|error| error.inside(name))?;
-                self.leave(Some(b'}'))?;
-                Ok(value)
+                let mut value = visitor.visit_enum(Variant::new(self, name));
+                match &mut value {
+                    Ok(_) => self.leave(Some(b'}'))?,
+                    Err(error) => error.inside(name),
+                }
+                value
             }
-            _ => Err(self.unexpected("a variant")),
+            _ => Err(self.unexpected("a variant").into()),
         }
     }
 
@@ -423,11 +426,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 }
 
 impl<'de> Decoder<'de> {
-    fn string_for(&mut self, expected: &str) -> Result<&'de str, TypedError> {
+    fn string_for(&mut self, expected: &'static str) -> Result<&'de str, Told<'de>> {
         if self.peek() == Some(b'"') { self.string() } else { Err(self.unexpected(expected)) }
     }
 
-    fn integer(&mut self, bounds: (i64, u64), expected: &str) -> Result<u64, TypedError> {
+    fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Told<'de>> {
         let text = self.number(expected)?;
         let value = integer_of(text);
         #[cfg(feature = "derive")]
@@ -435,7 +438,7 @@ impl<'de> Decoder<'de> {
         bounded(value, text, bounds, expected)
     }
 
-    fn boolean(&mut self) -> Result<bool, TypedError> {
+    fn boolean(&mut self) -> Result<bool, Told<'de>> {
         match self.peek() {
             Some(b't' | b'f') => match self.word() {
                 "true" => Ok(true),
@@ -446,7 +449,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    fn null(&mut self) -> Result<(), TypedError> {
+    fn null(&mut self) -> Result<(), Told<'de>> {
         if self.word() == "null" { Ok(()) } else { Err(broken()) }
     }
 }

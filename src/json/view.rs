@@ -2,7 +2,7 @@
 
 use super::pieces::{Text, prints};
 use super::scan::{ScanError, scan};
-use super::text::Str;
+use super::text::{Str, text_of};
 use super::walk::{after_space, split, text_length, trimmed, value_length};
 use core::fmt;
 
@@ -77,7 +77,7 @@ impl<'a> Json<'a> {
     /// The text of the value.
     #[must_use]
     pub fn raw(self) -> &'a str {
-        core::str::from_utf8(self.text).unwrap_or_default()
+        text_of(self.text)
     }
 
     /// The bytes of the value's text.

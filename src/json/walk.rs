@@ -82,7 +82,7 @@ pub(crate) fn next_value(bytes: &[u8]) -> Option<(usize, usize)> {
 /// What follows a string, given what follows its opening quote.
 #[inline]
 pub(super) fn string_tail(bytes: &[u8]) -> &[u8] {
-    bytes.get(text_length(bytes).saturating_add(1)..).unwrap_or_default()
+    bytes.get(text_length(bytes).wrapping_add(1)..).unwrap_or_default()
 }
 
 /// Splits `bytes` at `length`, at the end if they are shorter.

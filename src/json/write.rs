@@ -280,10 +280,10 @@ impl<'a> Writer<'a> {
         if self.overflowed || matches!(self.room, Room::Measure) {
             return;
         }
-        let mut to = self.start.saturating_add(to);
+        let mut to = self.start.wrapping_add(to);
         let Some(written) = self.room.ensure(self.at).and_then(|all| all.get_mut(..self.at)) else { return };
         if matches!(from.last, 0 | b'{' | b'[') && written.get(to) == Some(&b',') {
-            to = to.saturating_add(1);
+            to = to.wrapping_add(1);
         }
         if from.at <= to && to <= written.len() {
             let removed = to.saturating_sub(from.at);
@@ -354,7 +354,7 @@ impl<'a> Writer<'a> {
     /// Copies what was written from `from` to `to` (both counted from the start) to the end, escaped for use inside a
     /// string. While it only counts, it counts the most that can be.
     pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
-        let (mut from, to) = (self.start.saturating_add(from), self.start.saturating_add(to).min(self.at));
+        let (mut from, to) = (self.start.wrapping_add(from), self.start.wrapping_add(to).min(self.at));
         if matches!(self.room, Room::Measure) {
             // In JSON text only quotes, backslashes and tabs are escaped, with two bytes each.
             self.advance(to.saturating_sub(from).saturating_mul(2));
@@ -362,11 +362,11 @@ impl<'a> Writer<'a> {
         }
         while from < to {
             let source = self.room.bytes().get(from..to).unwrap_or_default();
-            let wanted = first_length(source).saturating_add(source.len().saturating_sub(1));
+            let wanted = first_length(source).wrapping_add(source.len().saturating_sub(1));
             let Some((before, free)) = self.reserve(wanted) else { return };
             let (read, written) = escape_into(free, before.get(from..to).unwrap_or_default());
             self.advance(written);
-            from = from.saturating_add(read);
+            from = from.wrapping_add(read);
         }
     }
 
@@ -382,7 +382,7 @@ impl<'a> Writer<'a> {
         let mut rest = text;
         while !rest.is_empty() {
             // Escaped, it is at least that long. Where more is needed, the next round finds out.
-            let wanted = first_length(rest).saturating_add(rest.len().saturating_sub(1));
+            let wanted = first_length(rest).wrapping_add(rest.len().saturating_sub(1));
             let Some((_, free)) = self.reserve(wanted) else { return };
             let (read, written) = escape_into(free, rest);
             self.advance(written);
@@ -404,7 +404,7 @@ impl<'a> Writer<'a> {
 
     /// What is written, and all the room after it if that is at least `wanted` bytes: else this is an overflow.
     fn reserve(&mut self, wanted: usize) -> Option<(&mut [u8], &mut [u8])> {
-        let end = self.at.saturating_add(wanted);
+        let end = self.at.wrapping_add(wanted);
         let fits = !self.overflowed && end <= self.limit;
         let (at, limit) = (self.at, self.limit);
         let all = if fits { self.room.ensure(end) } else { None };
@@ -418,7 +418,7 @@ impl<'a> Writer<'a> {
 
     /// So many bytes of a string or a number were written: whatever the last one is, it opens nothing.
     fn advance(&mut self, written: usize) {
-        self.at = self.at.saturating_add(written);
+        self.at = self.at.wrapping_add(written);
         if written > 0 {
             self.last = b'"';
         }
@@ -432,7 +432,7 @@ impl<'a> Writer<'a> {
     }
 
     fn push_byte(&mut self, byte: u8) {
-        let end = self.at.saturating_add(1);
+        let end = self.at.wrapping_add(1);
         let stored = !self.overflowed
             && end <= self.limit
             && match self.room.ensure(end).and_then(|all| all.get_mut(self.at)) {
@@ -451,7 +451,7 @@ impl<'a> Writer<'a> {
 
     fn push(&mut self, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
-        let end = self.at.saturating_add(bytes.len());
+        let end = self.at.wrapping_add(bytes.len());
         if self.overflowed || end > self.limit || !self.store(bytes, end) {
             self.overflowed = true;
             return;

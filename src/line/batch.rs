@@ -14,7 +14,7 @@ impl Input<'_> {
         let is_element = !self.behind().iter().all(u8::is_ascii_whitespace);
         let bracket = self.bytes().iter().position(|byte| *byte == b'[');
         match bracket.filter(|_| !is_element) {
-            Some(at) => self.enter(at.saturating_add(1)),
+            Some(at) => self.enter(at.wrapping_add(1)),
             None => false,
         }
     }
@@ -28,7 +28,7 @@ impl Input<'_> {
                 let comma = behind.iter().position(|byte| !byte.is_ascii_whitespace());
                 comma
                     .filter(|at| behind.get(*at) == Some(&b','))
-                    .map(|at| length.saturating_add(at).saturating_add(1))
+                    .map(|at| length.wrapping_add(at).wrapping_add(1))
             }
             _ => None,
         };
@@ -39,18 +39,18 @@ impl Input<'_> {
 
     /// What is to be released with the line, and is not of it: its end, or the rest of a batch.
     fn behind(&self) -> &[u8] {
-        let to = self.start.saturating_add(self.whole);
+        let to = self.start.wrapping_add(self.whole);
         self.buffer.bytes().get(self.scanned..to).unwrap_or_default()
     }
 
     /// The value behind the first `skipped` bytes of the line, if there is one, is the line now.
     fn enter(&mut self, skipped: usize) -> bool {
-        let from = self.start.saturating_add(skipped);
-        let rest = self.buffer.bytes().get(from..self.start.saturating_add(self.whole)).unwrap_or_default();
+        let from = self.start.wrapping_add(skipped);
+        let rest = self.buffer.bytes().get(from..self.start.wrapping_add(self.whole)).unwrap_or_default();
         let Some((before, length)) = next_value(rest) else { return false };
-        let skipped = skipped.saturating_add(before);
-        let from = self.start.saturating_add(skipped);
-        let value = self.buffer.bytes().get(from..from.saturating_add(length)).unwrap_or_default();
+        let skipped = skipped.wrapping_add(before);
+        let from = self.start.wrapping_add(skipped);
+        let value = self.buffer.bytes().get(from..from.wrapping_add(length)).unwrap_or_default();
         self.scanner.reset();
         self.scanner.feed(value);
         // It was valid as a part of the whole, so it is.

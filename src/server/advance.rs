@@ -208,11 +208,11 @@ impl Server<'_> {
 
 /// Decodes the string that a request is about, quotes and all, where it stands.
 fn decode_subject(line: &mut [u8], subject: &mut Span) {
-    let inner = Span { start: subject.start.saturating_add(1), end: subject.end.saturating_sub(1) };
+    let inner = Span { start: subject.start.wrapping_add(1), end: subject.end.saturating_sub(1) };
     *subject = match line.get_mut(inner.range()) {
         Some(text) => {
             let length = decode_text_in_place(text);
-            Span { start: inner.start, end: inner.start.saturating_add(length) }
+            Span { start: inner.start, end: inner.start.wrapping_add(length) }
         }
         None => Span::EMPTY,
     };

@@ -249,7 +249,7 @@ impl Server<'_> {
             return Err(NotNow::Unwritable);
         }
         core.asking = Some(&ASKER);
-        core.ours = core.ours.saturating_add(1);
+        core.ours = core.ours.wrapping_add(1);
         // Due at once: the next poll starts its clock.
         core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         Ok(ticket)

@@ -7,7 +7,7 @@ use crate::divide::divide;
 use crate::fault::Fault;
 use crate::frame::About;
 use crate::inflight::Ticket;
-use crate::json::{Decimal, Envelope, Json, Kind, Str, magnitude};
+use crate::json::{Decimal, Envelope, Json, Kind, Str, magnitude, text_of};
 use crate::line::Content;
 use crate::methods;
 use crate::outcome::Lost;
@@ -30,7 +30,7 @@ pub(crate) trait Asking: Sync {
         core: &mut Core<'_>,
         line: &[u8],
         id: Json<'_>,
-        outcome: rpc::Outcome,
+        outcome: rpc::Outcome<'_>,
         places: &mut Places,
     ) -> Option<Received>;
 
@@ -77,7 +77,7 @@ impl Asking for Asker {
         core: &mut Core<'_>,
         line: &[u8],
         id: Json<'_>,
-        outcome: rpc::Outcome,
+        outcome: rpc::Outcome<'_>,
         places: &mut Places,
     ) -> Option<Received> {
         let ticket = core.ticket_of(id)?;
@@ -96,12 +96,12 @@ impl Asking for Asker {
         let answer = match outcome {
             rpc::Outcome::Malformed => Answer::Lost(Lost::Invalid),
             rpc::Outcome::Error(error) => {
-                places.arguments = error;
+                places.arguments = place(line, error.bytes());
                 Answer::Error
             }
             rpc::Outcome::Result(result) => {
-                places.arguments = result;
-                match rpc::view(line, result).kind() {
+                places.arguments = place(line, result.bytes());
+                match result.kind() {
                     Kind::Object | Kind::Null => Answer::Result,
                     _ => Answer::Lost(Lost::Invalid),
                 }
@@ -177,7 +177,7 @@ impl Asking for Asker {
     fn write_cancelled(&self, core: &mut Core<'_>, ticket: Ticket) {
         if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage() == Stage::Withdrawn) {
             let id = core.id_of(ticket);
-            let reason = core::str::from_utf8(core.in_flight.text(ticket)).unwrap_or_default();
+            let reason = text_of(core.in_flight.text(ticket));
             let room = core.output.reply_room();
             let mut write = |reason: &str| {
                 core.output.write(About::NOTIFICATION, room, &mut |out| {
@@ -203,7 +203,7 @@ impl Asking for Asker {
         }
         let mut from = 0;
         while let Some(ticket) = core.in_flight.first_from(from) {
-            from = ticket.slot.saturating_add(1);
+            from = ticket.slot.wrapping_add(1);
             match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
                 Some(Stage::Asked { .. }) => {
                     core.set_stage(ticket, Stage::Lost);
@@ -245,7 +245,7 @@ impl Core<'_> {
     /// the same; the first is 1.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
         let before = u64::from(ticket.generation).saturating_mul(self.in_flight.limit() as u64);
-        before.saturating_add(ticket.slot.into()).saturating_add(1)
+        before.wrapping_add(ticket.slot.into()).wrapping_add(1)
     }
 
     /// The request with this id, in flight or not. Some clients answer with the digits in a string.

@@ -9,7 +9,7 @@ use crate::buffer::{Buffer, copy};
 use crate::divide::divide;
 use crate::fault::Fault;
 use crate::frame::{About, StreamId};
-use crate::json::{DEPTH_LIMIT, Elements, Envelope, Json, Kind, Scanner, Span};
+use crate::json::{DEPTH_LIMIT, Elements, Json, Kind, Scanner};
 use crate::methods;
 use crate::rpc::{self, Class, Invalid};
 use crate::server::core::Core;
@@ -150,8 +150,7 @@ impl Batching for Members {
     fn begin(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received {
         let array = Json::trusted(line);
         let tolerant = core.info.tolerance.missing_jsonrpc;
-        let answers =
-            array.elements().filter(|element| is_answered(&member(line, *element, tolerant))).count();
+        let answers = array.elements().filter(|element| is_answered(&member(*element, tolerant))).count();
         if array.index(0).is_none() {
             return Received::Fault(core.refuse(None, stream, Fault::EmptyBatch));
         }
@@ -178,14 +177,14 @@ impl Batching for Members {
         };
         counts.next = place(line, element.bytes()).end as u32;
         core.batch.set(counts);
-        let class = member(line, element, core.info.tolerance.missing_jsonrpc);
+        let class = member(element, core.info.tolerance.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
-            let id = line.get(id.range());
-            if rpc::view(line, method).string().is_some_and(|method| method == methods::INITIALIZE.name) {
+            let id = Some(id.bytes());
+            if method == methods::INITIALIZE.name {
                 return Received::Fault(core.refuse(id, stream, Fault::AlreadyInitialized));
             }
             // Its revision has no batches, and a subscription would keep this one open.
-            let meta = params.map(|params| rpc::view(line, params)).and_then(|params| params.get("_meta"));
+            let meta = params.and_then(|params| params.get("_meta"));
             if meta.filter(|meta| meta.kind() == Kind::Object).and_then(RequestMeta::of).is_some() {
                 return Received::Fault(core.refuse(id, stream, Fault::Batch));
             }
@@ -288,12 +287,11 @@ fn write(core: &mut Core<'_>, from: usize, to: usize, stream: StreamId) {
 }
 
 /// What a member of the line is. It was scanned with the line; this finds its parts.
-fn member(line: &[u8], element: Json<'_>, tolerant: bool) -> Class {
+fn member(element: Json<'_>, tolerant: bool) -> Class<'_> {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(element.bytes());
-    let from = place(line, element.bytes()).start;
     let envelope = scanner.finish().unwrap_or_else(|_| scanner.envelope());
-    match rpc::classify_with(&moved(envelope, from), line, tolerant) {
+    match rpc::classify_with(&envelope, element.bytes(), tolerant) {
         Class::Invalid { why: Invalid::Batch, .. } => {
             Class::Invalid { id: None, why: Invalid::NotAnObject, answerable: true }
         }
@@ -301,23 +299,6 @@ fn member(line: &[u8], element: Json<'_>, tolerant: bool) -> Class {
     }
 }
 
-fn is_answered(class: &Class) -> bool {
+fn is_answered(class: &Class<'_>) -> bool {
     matches!(class, Class::Request { .. } | Class::Invalid { answerable: true, .. })
-}
-
-/// The same envelope in a longer text, in which its own begins at `from`.
-fn moved(envelope: Envelope, from: usize) -> Envelope {
-    let by = |span: Option<Span>| {
-        let span = span?;
-        Some(Span { start: span.start.saturating_add(from), end: span.end.saturating_add(from) })
-    };
-    Envelope {
-        shape: envelope.shape,
-        jsonrpc: by(envelope.jsonrpc),
-        id: by(envelope.id),
-        method: by(envelope.method),
-        params: by(envelope.params),
-        result: by(envelope.result),
-        error: by(envelope.error),
-    }
 }

@@ -247,7 +247,7 @@ fn write_completion(out: &mut Writer<'_>, total: Option<u64>, next: &mut dyn FnM
             out.rollback(before);
             break true;
         }
-        count = count.saturating_add(1);
+        count = count.wrapping_add(1);
     };
     out.end_array();
     let total = total.map(|total| total.max(count as u64));

@@ -50,48 +50,51 @@ pub(crate) enum Shape {
     Error,
 }
 
+/// In this order: small boards reach small things fast only near the start of a struct, so flags come first. There is no
+/// padding between them.
+#[repr(C)]
 pub(crate) struct Core<'b> {
-    pub(crate) info: &'b ServerInfo<'b>,
-    pub(crate) output: Output<'b>,
-    pub(crate) in_flight: InFlight<'b, Incoming>,
-    pub(crate) life: Lifecycle<role::Server>,
-    pub(crate) session: Option<Session>,
     pub(crate) now: Millis,
-    /// Where the output must end at the latest while a request is dealt with.
-    pub(crate) budget: usize,
-    /// A request was handed out and has not been answered.
-    pub(crate) owed: bool,
-    /// What `event` will hand out.
-    pub(crate) plan: Option<Plan>,
-    /// What went wrong while the host answered; reported at the next poll.
-    pub(crate) fault: Option<Fault>,
-    /// What has changed and was not told yet.
-    pub(crate) changed: Changes,
-    /// What tells of it, once there was something: a server in which nothing changes does not link it.
-    pub(crate) telling: Option<fn(&mut Core<'_>)>,
-    pub(crate) watches: Watches<'b>,
-    pub(crate) batch: Batch<'b>,
-    pub(crate) batches: Batches,
-    pub(crate) ending: Ending,
     /// When that is over.
     pub(crate) ends: Millis,
+    /// A request was handed out and has not been answered.
+    pub(crate) owed: bool,
     /// The event was handed out with the line that it is about, which may go at the next poll.
     pub(crate) handed_out: bool,
     /// The host was told that there is no room, and waits to hear that there is.
     pub(crate) wants_room: bool,
-    /// How many messages in a row were none.
-    pub(crate) invalid_in_a_row: u8,
     /// The session started over; the host has to hear of it before the new client is shown.
     pub(crate) restarted: bool,
     /// The client has said `shutdown`, and `exit` is to come.
     pub(crate) awaits_exit: bool,
-    pub(crate) keep_alive: KeepAlive,
+    /// How many messages in a row were none.
+    pub(crate) invalid_in_a_row: u8,
+    pub(crate) life: Lifecycle<role::Server>,
+    pub(crate) ending: Ending,
+    /// What has changed and was not told yet.
+    pub(crate) changed: Changes,
+    pub(crate) batches: Batches,
+    /// How many requests in flight are our own.
+    pub(crate) ours: u16,
+    pub(crate) session: Option<Session>,
+    pub(crate) info: &'b ServerInfo<'b>,
+    /// Where the output must end at the latest while a request is dealt with.
+    pub(crate) budget: usize,
+    /// What `event` will hand out.
+    pub(crate) plan: Option<Plan>,
+    /// What went wrong while the host answered; reported at the next poll.
+    pub(crate) fault: Option<Fault>,
+    /// What tells of it, once there was something: a server in which nothing changes does not link it.
+    pub(crate) telling: Option<fn(&mut Core<'_>)>,
     /// Who asks whether the client is there, if anybody does.
     pub(crate) pinging: Option<&'static &'static dyn Pinging>,
     /// What deals with requests of our own, once there was one.
     pub(crate) asking: Option<&'static &'static dyn Asking>,
-    /// How many requests in flight are our own.
-    pub(crate) ours: u16,
+    pub(crate) output: Output<'b>,
+    pub(crate) in_flight: InFlight<'b, Incoming>,
+    pub(crate) watches: Watches<'b>,
+    pub(crate) batch: Batch<'b>,
+    pub(crate) keep_alive: KeepAlive,
 }
 
 impl<'b> Core<'b> {
@@ -427,7 +430,7 @@ impl Core<'_> {
         let Pending { source: Source::Line { id, meta, last }, context } = *pending else { return None };
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
-            if id.len().saturating_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
+            if id.len().wrapping_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
         let ticket = self.in_flight.take(Incoming::deferred(context, last))?;
         // At most one batch stays open.
         let waits = context.batched && self.batches.open();

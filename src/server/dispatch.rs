@@ -34,7 +34,7 @@ pub(crate) enum Received {
 }
 
 /// Whether a line needs room for an answer: requests, and what may have been meant as one.
-pub(crate) fn may_be_answered(content: Content, envelope: &Envelope, class: Option<&Class>) -> bool {
+pub(crate) fn may_be_answered(content: Content, envelope: &Envelope, class: Option<&Class<'_>>) -> bool {
     match (class, content) {
         (Some(Class::Request { .. }), _) => true,
         (Some(Class::Invalid { answerable, .. }), _) => *answerable,
@@ -55,11 +55,11 @@ fn is_notification(envelope: &Envelope) -> bool {
 pub(crate) fn message(
     core: &mut Core<'_>,
     line: &[u8],
-    class: Class,
+    class: Class<'_>,
     stream: StreamId,
     places: &mut Places,
 ) -> Received {
-    let too_long = |id: Span| id.end.saturating_sub(id.start) > core.id_limit();
+    let too_long = |id: Json<'_>| id.bytes().len() > core.id_limit();
     match class {
         // It gets an error without an id, too: it must not be a way around the limit of those.
         Class::Request { id, .. } if too_long(id) => {
@@ -71,13 +71,14 @@ pub(crate) fn message(
     }
     match class {
         Class::Request { id, method, params } => {
-            places.id = id;
-            request(core, line, method, params, stream, places)
+            places.id = place(line, id.bytes());
+            let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
+            request(&mut Request { core, line, places, params, meta: None, pending }, method)
         }
         Class::Notification { method, params } => notification(core, line, method, params, places),
         Class::Response { id, outcome } => response(core, line, id, outcome, places),
         Class::ErrorWithoutId { error } => {
-            let code = rpc::view(line, error).get("code").and_then(Json::integer);
+            let code = error.get("code").and_then(Json::integer);
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
             Received::Fault(Fault::ErrorWithoutId { code })
         }
@@ -92,8 +93,7 @@ pub(crate) fn message(
                 Invalid::Id => Fault::InvalidId,
                 Invalid::Method => Fault::InvalidMethod,
             };
-            let id = id.map(|id| line.get(id.range()).unwrap_or_default());
-            Received::Fault(if answerable { core.refuse(id, stream, fault) } else { fault })
+            Received::Fault(if answerable { core.refuse(id.map(Json::bytes), stream, fault) } else { fault })
         }
     }
 }
@@ -143,7 +143,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
                 None if !envelope.looks_like_response() => None,
                 _ => return Received::Fault(fault),
             };
-            core.refuse(id.and_then(|id| bytes.get(id.range())), stream, fault)
+            core.refuse(id.map(Json::bytes), stream, fault)
         }
         Content::TooLong { id_fits, limit } => {
             let fault = Fault::LineTooLong { limit };
@@ -157,24 +157,10 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
 }
 
 #[inline(never)]
-fn request(
-    core: &mut Core<'_>,
-    line: &[u8],
-    method: Span,
-    params: Option<Span>,
-    stream: StreamId,
-    places: &mut Places,
-) -> Received {
-    let params = params.map(|params| rpc::view(line, params));
-    let well_formed = params.is_none_or(|params| params.kind() == Kind::Object);
-    let meta = params
-        .filter(|_| well_formed)
-        .and_then(|params| params.get("_meta"))
-        .filter(|meta| meta.kind() == Kind::Object);
-    let pending =
-        Pending::of_line(line.get(places.id.range()).unwrap_or_default(), stream, core.batches.in_line());
-    let Some(method) = rpc::view(line, method).string() else { return Received::Done };
-    let mut request = Request { core, line, places, params, meta, pending };
+fn request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+    let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
+    request.meta =
+        request.params.and_then(|params| params.get("_meta")).filter(|meta| meta.kind() == Kind::Object);
     let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
     let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
     let may_restart =
@@ -189,8 +175,8 @@ fn request(
         return request.refuse(Fault::InvalidParams, &"`params` must be an object");
     }
     match about {
-        Some(about) => stateless(&mut request, method, about),
-        None => handshake_era(&mut request, method),
+        Some(about) => stateless(request, method, about),
+        None => handshake_era(request, method),
     }
 }
 
@@ -293,12 +279,10 @@ fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b d
 fn notification(
     core: &mut Core<'_>,
     line: &[u8],
-    method: Span,
-    params: Option<Span>,
+    method: Str<'_>,
+    params: Option<Json<'_>>,
     places: &mut Places,
 ) -> Received {
-    let Some(method) = rpc::view(line, method).string() else { return Received::Done };
-    let params = params.map(|params| rpc::view(line, params));
     if method == methods::CANCELLED.name {
         return cancelled(core, line, params, places);
     }
@@ -336,9 +320,14 @@ fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>, places:
     core.tell(Plan::Cancelled(ticket))
 }
 
-fn response(core: &mut Core<'_>, line: &[u8], id: Span, outcome: Outcome, places: &mut Places) -> Received {
+fn response(
+    core: &mut Core<'_>,
+    line: &[u8],
+    id: Json<'_>,
+    outcome: Outcome<'_>,
+    places: &mut Places,
+) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
-    let id = rpc::view(line, id);
     if !malformed && core.pinging.is_some_and(|pinging| pinging.answered(core, id)) {
         return Received::Done;
     }

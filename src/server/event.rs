@@ -5,7 +5,7 @@ use core::mem;
 use crate::client::Progress;
 use crate::fault::Fault;
 use crate::inflight::Ticket;
-use crate::json::{Rank, Span, Str};
+use crate::json::{Rank, Span, Str, text_of};
 use crate::rpc;
 use crate::server::Server;
 use crate::server::ask::Answered;
@@ -106,7 +106,7 @@ impl Server<'_> {
                 Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
             }
             Plan::Watched { on } => {
-                let uri = text(line.get(places.subject.range()).unwrap_or_default());
+                let uri = text_of(line.get(places.subject.range()).unwrap_or_default());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
             }
             Plan::Connected(revision) => Event::Connected(Connected {
@@ -121,7 +121,7 @@ impl Server<'_> {
                 let (arguments, others) = Others::around(line, arguments);
                 let source = Source::Line { id: others.at(id), meta: others.at(meta), last: Rank::NONE };
                 let returned = Returned { responses: others.at(responses), state: others.at(state) };
-                let (info, name) = (core.info, text(others.at(subject)));
+                let (info, name) = (core.info, text_of(others.at(subject)));
                 let reply = Reply { machine: core, info, pending: Pending { source, context } };
                 event(Parts { subject: name, arguments, returned }, reply)
             }
@@ -131,11 +131,6 @@ impl Server<'_> {
 
 /// Makes the event of a request. Each feature names its own: what is not offered is not linked.
 pub(crate) type MakeEvent = for<'a> fn(Parts<'a>, Reply<'a>) -> Event<'a>;
-
-/// A text that was decoded where it stands.
-fn text(bytes: &[u8]) -> &str {
-    core::str::from_utf8(bytes).unwrap_or_default()
-}
 
 /// What stands in a line beside one part of it, which is decoded in place.
 struct Others<'a> {

@@ -82,7 +82,7 @@ fn next_listener(core: &Core<'_>, slot: u32) -> Option<(Ticket, Changes, Changes
         if let Some([filter, pending]) = core.in_flight.get(ticket)?.listens() {
             return Some((ticket, filter, pending));
         }
-        slot = ticket.slot.saturating_add(1);
+        slot = ticket.slot.wrapping_add(1);
     }
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn note(core: &mut Core<'_>, change: Change<'_>) {
             set_pending(core, ticket, Changes::add, list);
             core.changed.add(Changes::NOTICES);
         }
-        slot = ticket.slot.saturating_add(1);
+        slot = ticket.slot.wrapping_add(1);
     }
 }
 
@@ -151,7 +151,7 @@ fn write_lists(core: &mut Core<'_>) -> Option<()> {
                 set_pending(core, ticket, Changes::remove, change.list());
             }
         }
-        slot = ticket.slot.saturating_add(1);
+        slot = ticket.slot.wrapping_add(1);
     }
     Some(())
 }
@@ -196,7 +196,7 @@ fn write_ends(core: &mut Core<'_>) -> Option<()> {
     let all = core.life.state() == State::Draining;
     let (info, mut slot, mut left) = (core.info, 0, false);
     while let Some((ticket, _, flags)) = next_listener(core, slot) {
-        slot = ticket.slot.saturating_add(1);
+        slot = ticket.slot.wrapping_add(1);
         if !all && !flags.any(ENDS) {
             left = true;
             continue;

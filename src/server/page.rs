@@ -63,10 +63,10 @@ pub(crate) fn write(
             }
             Some(_) => {
                 out.rollback(before);
-                page.left_out = page.left_out.saturating_add(1);
+                page.left_out = page.left_out.wrapping_add(1);
             }
         }
-        index = index.saturating_add(1);
+        index = index.wrapping_add(1);
     };
     out.end_array();
     if let Some(next) = next {

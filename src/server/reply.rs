@@ -67,6 +67,7 @@ pub(crate) struct Pending<'a> {
 
 impl<'a> Pending<'a> {
     /// A request of which no more is known than its id, empty if it has none.
+    #[inline(never)]
     pub(crate) fn of_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
         let context = Context {
             revision: Revision::V2024_11_05,

@@ -5,7 +5,7 @@
 
 use crate::buffer::{Buffer, copy, shift};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::Str;
+use crate::json::{Str, text_of};
 use crate::server::incoming::Incoming;
 
 /// Who watches.
@@ -84,9 +84,9 @@ impl<'b> Watches<'b> {
         Some(Watch {
             owner: if ticket.slot == SESSION { Owner::Session } else { Owner::Listener(ticket) },
             changed: changed != 0,
-            uri: core::str::from_utf8(rest.get(..length)?).unwrap_or_default(),
+            uri: text_of(rest.get(..length)?),
             at,
-            next: at.saturating_add(HEAD).saturating_add(length),
+            next: at.wrapping_add(HEAD).wrapping_add(length),
         })
     }
 
@@ -111,11 +111,11 @@ impl<'b> Watches<'b> {
             return Ok(false);
         }
         let length = uri.len();
-        let taken = HEAD.saturating_add(length);
-        if self.used.saturating_add(taken) > self.limit() {
+        let taken = HEAD.wrapping_add(length);
+        if self.used.wrapping_add(taken) > self.limit() {
             self.sweep(in_flight);
         }
-        let end = self.used.saturating_add(taken);
+        let end = self.used.wrapping_add(taken);
         let head = head(owner, u16::try_from(length).map_err(|_| NotWatched::Full)?);
         let mut room = self.buffer.room();
         let place = room.ensure(end).and_then(|all| all.get_mut(self.used..end)).ok_or(NotWatched::Full)?;
@@ -156,7 +156,7 @@ impl<'b> Watches<'b> {
     }
 
     pub(crate) fn set_changed(&mut self, at: usize, changed: bool) {
-        if let Some(flag) = self.buffer.bytes_mut().get_mut(at.saturating_add(8)) {
+        if let Some(flag) = self.buffer.bytes_mut().get_mut(at.wrapping_add(8)) {
             *flag = changed.into();
         }
     }
@@ -170,7 +170,7 @@ impl<'b> Watches<'b> {
                 if let Some(bytes) = self.buffer.bytes_mut().get_mut(kept..next) {
                     shift(bytes, at.saturating_sub(kept));
                 }
-                kept = kept.saturating_add(next.saturating_sub(at));
+                kept = kept.wrapping_add(next.saturating_sub(at));
             }
             at = next;
         }

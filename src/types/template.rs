@@ -7,7 +7,7 @@ use core::fmt;
 
 use memchr::memchr;
 
-use crate::json::{Chars, Str, Text, TooShort, prints};
+use crate::json::{Chars, Str, Text, TooShort, prints, text_of};
 
 /// A part of a template.
 enum Piece<'t> {
@@ -227,7 +227,7 @@ impl<'u> Variable<'u> {
         let needed = self.bytes().count();
         let Some(place) = target.get_mut(..needed) else { return Err(TooShort { needed }) };
         place.iter_mut().zip(self.bytes()).for_each(|(place, byte)| *place = byte);
-        Ok(core::str::from_utf8(place).unwrap_or_default())
+        Ok(text_of(place))
     }
 }
 

@@ -58,7 +58,11 @@
 //!                 Some(Event::Call(call)) => call.text("Hello!"),
 //!                 _ => {}
 //!             },
-//!             Step::NewSession | Step::Closed => server.reset(),
+//!             Step::NewSession => server.reset(),
+//!             Step::Closed => {
+//!                 pump.new_session();
+//!                 server.reset();
+//!             }
 //!             // Until the next interrupt. One that has come since then must not be slept over: see your processor's manual.
 //!             Step::Idle(_) => sleep(),
 //!             _ => {}

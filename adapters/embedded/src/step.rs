@@ -22,7 +22,8 @@ pub enum Step {
     NotWritten(ErrorKind),
     /// The link is gone in one direction at least, and the machine was told so: [`Step::Closed`] will follow.
     LinkLost(ErrorKind),
-    /// The connection is over. Reset the machine and the pump to use them again.
+    /// The connection is over. To use the machine and the pump again, reset the one, and tell the other of a
+    /// [new session](crate::Pump::new_session).
     Closed,
 }
 

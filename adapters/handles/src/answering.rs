@@ -5,6 +5,7 @@ use mcp_proto::client::{Asked, InputRequired};
 use mcp_proto::{Client, NotNow, Ticket};
 
 use crate::error::CallError;
+use crate::hub::Command;
 use crate::question::{Asking, InputAnswer, Place};
 use crate::session::{ASKED, Session, refusal};
 
@@ -32,6 +33,12 @@ impl Session {
     /// The server needs something before it answers a request.
     pub(crate) fn needs(&mut self, needs: &InputRequired<'_>) {
         let ticket = needs.ticket();
+        // Each is a task or waits for one: a server that wants thousands gets none.
+        if needs.requests().nth(ASKED).is_some() {
+            self.hub.send(Command::Cancel(ticket, String::new()));
+            return self
+                .finish(ticket, Err(CallError::Invalid("the server asks for too much at once".into())));
+        }
         let Some(waiting) = self.waiting.get_mut(&ticket) else { return };
         let (ask, hub) = (self.ask.as_ref(), &self.hub);
         let begin = |(at, (key, input))| Needed {

@@ -146,7 +146,11 @@ impl Desk {
             if state.over {
                 return Some(mail);
             }
-            state.mail.push_back(mail);
+            match mail {
+                // What needs no room to be answered does not wait for any.
+                Mail::Look(_) => state.mail.push_front(mail),
+                mail => state.mail.push_back(mail),
+            }
             None
         });
         if late.is_none() {
@@ -280,7 +284,9 @@ impl Desk {
         if let Some(within) = self.state.look(|state| state.ending.take()) {
             self.end(server, within, now);
         }
-        while let Some(mail) = self.state.look(State::next) {
+        // What comes meanwhile has woken us for the next time: however much comes, there is time for everything else.
+        for _ in 0..self.state.look(|state| state.mail.len()) {
+            let Some(mail) = self.state.look(State::next) else { break };
             match mail.deliver(server) {
                 Delivered::Done => {}
                 Delivered::Asked(ticket, asked) => self.asked(ticket, asked),

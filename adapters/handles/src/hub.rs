@@ -129,6 +129,8 @@ impl Hub {
     pub fn feed(&self, feed: &Arc<Feed>) {
         let ended = self.state.look(|state| {
             if state.ended.is_none() {
+                // A server that says nothing would let them pile up.
+                state.feeds.retain(|feed| feed.strong_count() > 0);
                 state.feeds.push(Arc::downgrade(feed));
             }
             state.ended.is_some()
@@ -186,5 +188,21 @@ impl Drop for Ended {
 impl std::fmt::Debug for Hub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hub").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_hears_no_more_is_forgotten() {
+        let hub = Hub::new(1);
+        let kept = Arc::<Feed>::default();
+        hub.feed(&kept);
+        for _ in 0..100 {
+            hub.feed(&Arc::default());
+        }
+        assert!(hub.state.look(|state| state.feeds.len()) <= 2);
     }
 }

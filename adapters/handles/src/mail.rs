@@ -1,5 +1,7 @@
 //! What those who deal with requests send to whoever owns the server's machine.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use mcp_proto::server::Reply;
 use mcp_proto::{Decimal, Level, NotNow, Server, Ticket};
 
@@ -34,7 +36,14 @@ impl Mail {
     pub(crate) fn deliver(self, server: &mut Server<'_>) -> Delivered {
         match self {
             Mail::Answer(ticket, answer) => match server.reply(ticket) {
-                Ok(reply) => answer(reply),
+                // What it runs is the host's. A panic there costs this request, and nobody else anything.
+                Ok(reply) => {
+                    if catch_unwind(AssertUnwindSafe(|| answer(reply))).is_err()
+                        && let Ok(reply) = server.reply(ticket)
+                    {
+                        reply.error(-32603, "Internal error: the worker ended without an answer");
+                    }
+                }
                 Err(NotNow::Busy) => return Delivered::NotYet(Mail::Answer(ticket, answer)),
                 Err(_) => {}
             },

@@ -171,8 +171,8 @@ impl<T> PendingRequest<T> {
         Arc::clone(&self.canceller.pending)
     }
 
-    /// The next report of progress, if the options asked for it. `None`: the request has ended. Nothing is lost if this
-    /// future is dropped.
+    /// The next report of progress, if the options asked for it. `None`: the request has ended. If nobody takes them, the
+    /// last 64 are kept. Nothing is lost if this future is dropped.
     pub async fn progress(&mut self) -> Option<Progress> {
         self.canceller.pending.next_progress().await
     }

@@ -18,7 +18,7 @@ use crate::pending::{Answer, Pending};
 use crate::question::{Ask, Asking, InputAnswer};
 use crate::request::Request;
 
-/// So many requests of the server's may wait for the host at once.
+/// So many requests of the server's may wait for the host at once; and so many things may be needed for one of its own.
 pub(crate) const ASKED: usize = 32;
 
 /// A client's connection at work. It belongs to whoever owns the machine, whose loop is this:

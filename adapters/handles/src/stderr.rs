@@ -1,6 +1,7 @@
 //! What becomes of a child process: of what it says on stderr, and of itself in the end.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +20,26 @@ enum Policy {
 }
 
 /// Who gets a child's stderr, line by line.
-pub type Lines = Arc<Mutex<dyn FnMut(&str) + Send>>;
+#[derive(Clone)]
+pub struct Lines(Arc<Mutex<OnLine>>);
+
+type OnLine = dyn FnMut(&str) + Send;
+
+impl Lines {
+    /// A longer line comes in pieces.
+    pub const LONGEST: u64 = 64 * 1024;
+
+    /// How long to wait for the last lines of a child that has ended: another process may hold its stderr open.
+    pub const LAST: Duration = Duration::from_secs(1);
+
+    /// Hands over a line, with its end or without. Who gets it may panic: somebody has to read on, or the child dies of
+    /// the next line.
+    pub fn tell(&self, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim_end_matches(['\n', '\r']);
+        let _ = catch_unwind(AssertUnwindSafe(|| (lock(&self.0))(text)));
+    }
+}
 
 impl Stderr {
     /// It goes where the stderr of this process goes.
@@ -34,10 +54,11 @@ impl Stderr {
         Stderr(Policy::Null)
     }
 
-    /// `on_line` gets it line by line, beside everything else.
+    /// `on_line` gets it line by line, beside everything else. A line of more than 64 KiB comes in pieces. If it panics,
+    /// it gets the next line nevertheless.
     #[must_use]
     pub fn lines(on_line: impl FnMut(&str) + Send + 'static) -> Stderr {
-        Stderr(Policy::Lines(Arc::new(Mutex::new(on_line))))
+        Stderr(Policy::Lines(Lines(Arc::new(Mutex::new(on_line)))))
     }
 
     /// The last `limit` lines are kept, to be shown when something goes wrong.
@@ -79,7 +100,7 @@ impl Stderr {
     #[must_use]
     pub fn listener(&self) -> Option<Lines> {
         match &self.0 {
-            Policy::Lines(lines) => Some(Arc::clone(lines)),
+            Policy::Lines(lines) => Some(lines.clone()),
             Policy::Inherit | Policy::Null => None,
         }
     }

@@ -20,9 +20,12 @@ impl Taken {
     pub fn take() -> io::Result<Taken> {
         let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
         let stdout = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
-        rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+        let nothing = File::open("/dev/null")?;
+        // From here on both are given back, whatever happens.
+        let taken = Taken { stdin, stdout };
+        rustix::stdio::dup2_stdin(nothing)?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-        Ok(Taken { stdin, stdout })
+        Ok(taken)
     }
 
     /// Files to read and write, unbuffered.

@@ -20,9 +20,9 @@ pub struct Watched<T> {
 #[derive(Debug, Default)]
 struct Inner<T> {
     value: T,
-    /// Each with its number.
+    /// Each with its number. Whoever only polls has none: 0.
     waiting: Vec<(u64, Waker)>,
-    /// The number that was given last. Those who only poll have none: 0.
+    /// The number that was given last.
     last: u64,
 }
 
@@ -48,17 +48,24 @@ impl<T> Watched<T> {
         result
     }
 
-    /// What `ready` finds in the value; if it finds nothing, whoever polls is woken by the next change. It is remembered
-    /// until then, so this is for those who live as long as the value.
+    /// What `ready` finds in the value; if it finds nothing, whoever polls is woken by the next change. This is for one at
+    /// a time: the last one who has polled is woken, nobody before.
     pub fn poll<R>(&self, context: &mut Context<'_>, ready: impl FnOnce(&mut T) -> Option<R>) -> Poll<R> {
         let mut inner = lock(&self.inner);
         if let Some(found) = ready(&mut inner.value) {
             return Poll::Ready(found);
         }
-        let is_known = |(number, waker): &(u64, Waker)| *number == 0 && waker.will_wake(context.waker());
-        if !inner.waiting.iter().any(is_known) {
-            inner.waiting.push((0, context.waker().clone()));
-        }
+        let known = match inner.waiting.iter_mut().find(|(number, _)| *number == 0) {
+            Some((_, waker)) if waker.will_wake(context.waker()) => None,
+            Some((_, waker)) => Some(std::mem::replace(waker, context.waker().clone())),
+            None => {
+                inner.waiting.push((0, context.waker().clone()));
+                None
+            }
+        };
+        // Dropping it may look here.
+        drop(inner);
+        drop(known);
         Poll::Pending
     }
 
@@ -132,5 +139,27 @@ mod tests {
             assert!(two.as_mut().poll(&mut context).is_pending());
         }
         assert!(lock(&value.inner).waiting.is_empty(), "nobody waits any more");
+    }
+
+    #[test]
+    fn whoever_polls_last_is_woken_and_nobody_before_is_remembered() {
+        #[derive(Default)]
+        struct Woken(std::sync::atomic::AtomicBool);
+        impl std::task::Wake for Woken {
+            fn wake(self: std::sync::Arc<Self>) {
+                self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+        let value = Watched::new(0);
+        let wakers: Vec<_> = (0..3).map(|_| std::sync::Arc::new(Woken::default())).collect();
+        for woken in &wakers {
+            let waker = Waker::from(std::sync::Arc::clone(woken));
+            let found = value.poll(&mut Context::from_waker(&waker), |value| (*value > 0).then_some(()));
+            assert!(found.is_pending());
+        }
+        assert_eq!(lock(&value.inner).waiting.len(), 1);
+        value.change(|value| *value = 1);
+        let woken = wakers.iter().map(|woken| woken.0.load(std::sync::atomic::Ordering::Relaxed));
+        assert_eq!(woken.collect::<Vec<_>>(), [false, false, true]);
     }
 }

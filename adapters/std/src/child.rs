@@ -6,10 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mcp_proto_handles::{Ending, Stderr, lock};
-
-/// A longer line of stderr comes in pieces.
-const LINE_LIMIT: u64 = 64 * 1024;
+use mcp_proto_handles::{Ending, Lines, Stderr, lock};
 
 /// How long the end of a connection may take, if its host has said so. It may say so while it ends.
 ///
@@ -47,9 +44,6 @@ pub(crate) struct ServerProcess {
     stderr: Option<JoinHandle<()>>,
 }
 
-/// How long to wait for the last lines of stderr when a child has ended: another process may hold it open.
-const LAST_LINES: Duration = Duration::from_secs(1);
-
 impl ServerProcess {
     pub(crate) fn start(
         command: &mut Command,
@@ -73,7 +67,7 @@ impl ServerProcess {
     pub(crate) fn end(&mut self) -> Option<ExitStatus> {
         let status = self.end_child();
         if let Some(stderr) = self.stderr.take() {
-            self.wait(4, LAST_LINES, |_| stderr.is_finished().then_some(()));
+            self.wait(4, Lines::LAST, |_| stderr.is_finished().then_some(()));
         }
         status
     }
@@ -137,12 +131,11 @@ impl Drop for ServerProcess {
     }
 }
 
-fn read_lines(stream: ChildStderr, on_line: &Mutex<dyn FnMut(&str) + Send>) {
+fn read_lines(stream: ChildStderr, on_line: &Lines) {
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
-    while let Ok(1..) = (&mut reader).take(LINE_LIMIT).read_until(b'\n', &mut line) {
-        let text = String::from_utf8_lossy(&line);
-        (lock(on_line))(text.trim_end_matches(['\n', '\r']));
+    while let Ok(1..) = (&mut reader).take(Lines::LONGEST).read_until(b'\n', &mut line) {
+        on_line.tell(&line);
         line.clear();
     }
 }

@@ -173,9 +173,6 @@ impl Pump {
                 continue;
             }
             let mut state = lock(&shared.state);
-            if mem::take(&mut state.woken) || until.is_some_and(|until| until <= now) {
-                return Step::Woken;
-            }
             // A peer that has answered and gone may be noticed by a write first. Its answers count.
             let last_input = state.is_broken().then(|| broken.get_or_insert(now).plus(LAST_INPUT));
             let nothing_comes = *told_end || last_input.is_some_and(|until| until <= now);
@@ -190,6 +187,10 @@ impl Pump {
                     receive.eof();
                     moved = true;
                 }
+            }
+            // Not earlier: however often it is woken, it moves bytes.
+            if mem::take(&mut state.woken) || until.is_some_and(|until| until <= now) {
+                return Step::Woken;
             }
             if !moved {
                 match deadline.into_iter().chain(last_input).min() {

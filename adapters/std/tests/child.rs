@@ -77,6 +77,21 @@ fn stderr_can_be_kept() {
 }
 
 #[test]
+fn stderr_is_read_on_though_whoever_gets_it_has_panicked() {
+    let (sender, lines) = channel();
+    let stderr = Stderr::lines(move |line| {
+        assert_ne!(line, "ouch", "as it should");
+        sender.send(line.to_string()).unwrap();
+    });
+    let script = format!("echo ouch >&2; echo one >&2; {ANSWER} echo two >&2; cat >/dev/null; exit 7");
+    let client = connector().stderr(stderr).spawn(shell(&script)).unwrap();
+    for line in ["one", "two"] {
+        assert_eq!(lines.recv_timeout(Duration::from_secs(20)).as_deref(), Ok(line));
+    }
+    assert_eq!(client.close().unwrap().code(), Some(7));
+}
+
+#[test]
 fn a_child_that_cannot_be_started_is_told_apart() {
     let error = connector().spawn(Command::new("/does/not/exist")).unwrap_err();
     assert!(matches!(error, ConnectError::Io(_)));

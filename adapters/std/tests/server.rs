@@ -22,6 +22,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("drop", "{}"),
     Tool::new("tidy", "{}"),
     Tool::new("steps", "{}"),
+    Tool::new("chatter", "{}"),
+    Tool::new("spoilt", "{}"),
 ])
 .list_changed();
 static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS, &Logging]);
@@ -55,6 +57,13 @@ fn tool(call: Call<'_>, server: &ServerHandle) {
             answer.log(Level::Info, "all steps done");
             answer.text("done");
         }),
+        // The client wants no progress of it, so that nothing ever makes it wait.
+        "chatter" => server.run(call, |answer| {
+            while !answer.is_cancelled() {
+                answer.progress(1, None, "");
+            }
+        }),
+        "spoilt" => server.run(call, |answer| answer.answer(|_| panic!("as it should, in the answer"))),
         _ => call.unknown_tool(),
     }
 }
@@ -268,4 +277,32 @@ fn other_threads_can_say_that_lists_have_changed_and_shut_down() {
     lines.read_to_string(&mut text).unwrap();
     assert!(text.contains("notifications/tools/list_changed") && text.contains("look"), "{text}");
     server.join().unwrap().unwrap();
+}
+
+#[test]
+fn workers_that_never_stop_talking_keep_nobody_from_being_heard() {
+    let (mut peer, server) = Peer::connect(&INFO, 4, ("2025-11-25", "{}"), handler);
+    for id in 1..=4 {
+        peer.send(&call(id, "chatter", "{}").replace(r#""_meta":{"progressToken":"#, r#""_meta":{"other":"#));
+    }
+    for _ in 0..20 {
+        peer.send("{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n");
+        assert!(peer.line().contains(r#""id":"p","result":{}"#));
+    }
+    drop(peer);
+    server.join().unwrap();
+}
+
+#[test]
+fn an_answer_that_panics_costs_its_request_and_nothing_else() {
+    let (mut peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), handler);
+    for id in 1..=3 {
+        peer.send(&call(id, "spoilt", "{}"));
+        let line = peer.line();
+        assert!(line.contains(&format!(r#""id":{id},"error":{{"code":-32603"#)), "{line}");
+    }
+    peer.send(&call(4, "echo", "{}"));
+    assert!(peer.line().contains(r#""id":4,"result""#));
+    drop(peer);
+    server.join().unwrap();
 }

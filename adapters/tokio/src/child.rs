@@ -2,19 +2,12 @@
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
 
-use mcp_proto_handles::{Ending, Lines, Stderr, lock};
+use mcp_proto_handles::{Ending, Lines, Stderr};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-
-/// A longer line of stderr comes in pieces.
-const LINE_LIMIT: u64 = 64 * 1024;
-
-/// How long to wait for the last lines of stderr when a child has ended: another process may hold it open.
-const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// A running child. It is killed when it is dropped: end it before.
 pub(crate) struct ServerProcess {
@@ -45,7 +38,7 @@ impl ServerProcess {
     pub(crate) async fn end(&mut self) -> Option<ExitStatus> {
         let status = self.end_child().await;
         if let Some(stderr) = self.stderr.take() {
-            let _ = timeout(LAST_LINES, stderr).await;
+            let _ = timeout(Lines::LAST, stderr).await;
         }
         status
     }
@@ -79,9 +72,8 @@ impl ServerProcess {
 async fn read_lines(stream: ChildStderr, on_line: Lines) {
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
-    while let Ok(1..) = (&mut reader).take(LINE_LIMIT).read_until(b'\n', &mut line).await {
-        let text = String::from_utf8_lossy(&line);
-        (lock(&on_line))(text.trim_end_matches(['\n', '\r']));
+    while let Ok(1..) = (&mut reader).take(Lines::LONGEST).read_until(b'\n', &mut line).await {
+        on_line.tell(&line);
         line.clear();
     }
 }

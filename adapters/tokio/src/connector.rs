@@ -179,7 +179,8 @@ impl Connector {
             let status = end(process).await;
             let Err(error) = outcome else { return promise.with(status) };
             match again {
-                Some(again) if self.settings.falls_back(&error) => source = again,
+                // Nobody may want it any more: then it was closed, and has not ended by itself.
+                Some(again) if is_wanted(&report) && self.settings.falls_back(&error) => source = again,
                 _ => break (closed_with(error, status), status),
             }
         };
@@ -211,8 +212,9 @@ impl Connector {
                 Step::Woken => {}
                 Step::Event => match session.event(&mut client) {
                     Some(Ok(details)) => {
-                        if let Some(report) = report.take() {
-                            let _ = report.send(Ok(details));
+                        if report.take().is_some_and(|report| report.send(Ok(details)).is_err()) {
+                            // There is no handle that would close it.
+                            hub.close(None);
                         }
                         outcome = Ok(());
                     }
@@ -225,6 +227,10 @@ impl Connector {
 }
 
 type Report = oneshot::Sender<Result<ServerDetails, ConnectError>>;
+
+fn is_wanted(report: &Option<Report>) -> bool {
+    report.as_ref().is_some_and(|report| !report.is_closed())
+}
 
 /// How the process has ended says more than that the connection has.
 fn closed_with(error: ConnectError, status: Option<ExitStatus>) -> ConnectError {

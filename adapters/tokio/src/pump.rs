@@ -20,6 +20,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// waits for long.
 const READS: u8 = 8;
 
+/// So often in a row there may be something to do for the host before others get their turn.
+const STEPS: u8 = 32;
+
 /// How long the end of a stream may take to be written.
 const GOODBYE: Millis = Millis::seconds(2);
 
@@ -56,6 +59,8 @@ pub struct Pump<R, W> {
     timer: Option<Pin<Box<Sleep>>>,
     /// How often was read since the last write.
     reads: u8,
+    /// How often there was something to do for the host since others had their turn.
+    steps: u8,
     unflushed: bool,
     /// The connection is over: so long the stream may take to end.
     ends: Option<Millis>,
@@ -83,6 +88,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             woken: Arc::default(),
             timer: None,
             reads: 0,
+            steps: 0,
             unflushed: false,
             ends: None,
         }
@@ -101,7 +107,17 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         machine: &mut (dyn Machine + Send),
         until: Option<Millis>,
     ) -> Step {
-        poll_fn(|context| self.poll(context, machine, until)).await
+        poll_fn(|context| {
+            if self.steps >= STEPS {
+                self.steps = 0;
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            let step = self.poll(context, machine, until);
+            self.steps = if step.is_ready() { self.steps + 1 } else { 0 };
+            step
+        })
+        .await
     }
 
     /// The time on the pump's clock, which is the machine's.
@@ -141,14 +157,15 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             if is_due || self.woken.poll(context, |woken| mem::take(woken).then_some(())).is_ready() {
                 return Poll::Ready(Step::Woken);
             }
-            if moved || self.is_time(context, deadline) {
-                continue;
-            }
+            let again = moved || self.is_time(context, deadline);
             if paused {
                 // There may be more to read, but others want to run, too.
                 context.waker().wake_by_ref();
+                return Poll::Pending;
             }
-            return Poll::Pending;
+            if !again {
+                return Poll::Pending;
+            }
         }
     }
 

@@ -106,6 +106,9 @@ impl<'i> Serve<'i> {
     /// After the end of the input, calls that are on their way may take as long as the grace lasts
     /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). It returns when their answers are written.
     ///
+    /// If the handler panics, the connection is over and the panic goes on here. A task may panic: its request is answered
+    /// with an error (-32603).
+    ///
     /// # Errors
     /// The server is not set up well. A client that goes away is no error.
     pub async fn streams(

@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_proto::Level;
 use mcp_proto::input::Input;
 use mcp_proto::server::Change;
+use mcp_proto::{Level, Ticket};
 use mcp_proto_handles::{AskError, ClientAnswer, Defer, Desk, Responder};
 
 /// A running server, as its handler and any task see it.
@@ -126,6 +126,27 @@ impl ServerHandle {
     /// the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.desk.log(level, text.to_string())
+    }
+
+    /// Whether anybody watches the resource with this URI: a task that looks after a file asks when it hears that one
+    /// client does not any more.
+    ///
+    /// # Errors
+    /// [`AskError::Closed`]: the connection is over.
+    pub async fn is_watched(&self, uri: &str) -> Result<bool, AskError> {
+        self.desk.is_watched(uri).await
+    }
+
+    /// Ends a subscription of `2026-07-28`, of which [`Event::Listening`](mcp_proto::server::Event::Listening) gave the
+    /// ticket. The client is told what it was not told yet, and that this is the end. If it has ended, nothing happens.
+    pub fn end_subscription(&self, ticket: Ticket) {
+        self.desk.end_subscription(ticket);
+    }
+
+    /// Tells a client of `2025-11-25` that what it was sent to a web page for is done: see
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Others are told nothing. Waits while the client does not read.
+    pub async fn elicitation_complete(&self, id: &str) {
+        self.desk.elicitation_complete(id).await;
     }
 
     /// Ends the connection: new requests are refused, and what runs is finished, for as long as the grace lasts

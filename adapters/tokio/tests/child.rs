@@ -114,6 +114,42 @@ async fn an_old_server_that_ends_at_the_probe_is_started_once_more() {
 }
 
 #[tokio::test]
+async fn a_client_that_nobody_waits_for_any_more_is_not_started_once_more() {
+    let (sender, mut lines) = mpsc::unbounded_channel();
+    let stderr = Stderr::lines(move |line| sender.send(line.to_string()).unwrap());
+    // It does not answer the probe. Would it be asked for a handshake, it stayed for ever.
+    let script = format!(
+        r#"echo begins >&2; case "$(dd bs=64 count=1 2>/dev/null)" in *discover*) cat >/dev/null; exit 3;; esac; {ANSWER} cat >/dev/null"#
+    );
+    let script = script.replace("read line; ", "");
+    let connects = connector().connect(Connect::Automatic).stderr(stderr).spawn(shell(&script));
+    let mut connects = Box::pin(connects);
+    let begins = tokio::select! {
+        _ = &mut connects => None,
+        line = lines.recv() => line,
+    };
+    assert_eq!(begins.as_deref(), Some("begins"));
+    drop(connects);
+    // Nobody reads its stderr any more when all is over.
+    assert_eq!(timeout(SOON, lines.recv()).await.expect("it ends"), None);
+}
+
+#[tokio::test]
+async fn stderr_is_read_on_though_whoever_gets_it_has_panicked() {
+    let (sender, mut lines) = mpsc::unbounded_channel();
+    let stderr = Stderr::lines(move |line| {
+        assert_ne!(line, "ouch", "as it should");
+        sender.send(line.to_string()).unwrap();
+    });
+    let script = format!("echo ouch >&2; echo one >&2; {ANSWER} echo two >&2; cat >/dev/null; exit 7");
+    let client = connector().stderr(stderr).spawn(shell(&script)).await.unwrap();
+    for line in ["one", "two"] {
+        assert_eq!(timeout(SOON, lines.recv()).await.unwrap().as_deref(), Some(line));
+    }
+    assert_eq!(client.close().await.unwrap().code(), Some(7));
+}
+
+#[tokio::test]
 async fn a_child_that_is_killed_closes_the_client() {
     let client = connector().spawn(shell(&format!("{ANSWER} kill -9 $$"))).await.unwrap();
     assert_eq!(client.ping().await, Err(CallError::Closed));

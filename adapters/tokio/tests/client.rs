@@ -12,7 +12,7 @@ use mcp_proto::json::Json;
 use mcp_proto::server::{Call, Change, Event, Logging, ServerInfo, Tool, Tools};
 use mcp_proto::{Direction, Fault, Level, Observer, Revision, ServerCapabilities};
 use mcp_proto_tokio::{
-    CallError, CallOptions, ClientHandle, ConnectError, Connector, Notice, Serve, ServerHandle,
+    CallError, CallOptions, ClientHandle, ConnectError, Connector, InputAnswer, Notice, Serve, ServerHandle,
 };
 use peer::{Drops, SOON};
 use tokio::io::{
@@ -367,6 +367,40 @@ async fn a_call_that_the_server_wants_again_is_sent_again() {
     });
     let client = Connector::new("test", "1").stream(here).await.unwrap();
     assert_eq!(client.call_json("echo", r#"{"a":1}"#).await.unwrap().text().as_deref(), Some("done"));
+    speaker.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_too_much_at_once_costs_its_own_request() {
+    let (here, mut server) = by_hand();
+    let speaker = tokio::spawn(async move {
+        let capabilities = r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#;
+        let line = server.line().await;
+        server.answer(&line, &format!(r#""resultType":"complete",{capabilities}"#)).await;
+        for count in [33, 32] {
+            let line = server.line().await;
+            let questions: Vec<_> =
+                (0..count).map(|n| format!(r#""q{n}":{{"method":"roots/list"}}"#)).collect();
+            let needs =
+                format!(r#""resultType":"input_required","inputRequests":{{{}}}"#, questions.join(","));
+            server.answer(&line, &needs).await;
+        }
+        let again = server.line().await;
+        assert_eq!(again.matches("file:///a").count(), 32, "{again}");
+        server.answer(&again, r#""content":[{"type":"text","text":"done"}]"#).await;
+    });
+    let asked = Arc::new(AtomicUsize::new(0));
+    let ours = Arc::clone(&asked);
+    let connector = Connector::new("test", "1").on_asked(mcp_proto::ClientCapabilities::ROOTS, move |_| {
+        ours.fetch_add(1, Ordering::Relaxed);
+        async { InputAnswer::roots([("file:///a", "a")]) }
+    });
+    let client = connector.stream(here).await.unwrap();
+    let refused = timeout(SOON, client.call_json("echo", "{}")).await.unwrap();
+    assert!(matches!(refused, Err(CallError::Invalid(_))), "{refused:?}");
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    let said = timeout(SOON, client.call_json("echo", "{}")).await.unwrap();
+    assert_eq!(said.unwrap().text().as_deref(), Some("done"));
     speaker.await.unwrap();
 }
 

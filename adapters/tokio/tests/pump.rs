@@ -275,6 +275,32 @@ async fn a_waker_brings_it_back_once_now_or_later() {
     assert!(timeout(Duration::from_secs(1), pump.run(&mut server)).await.is_err(), "it was used twice");
 }
 
+#[tokio::test]
+async fn whoever_wakes_it_all_the_time_keeps_nobody_from_being_served() {
+    let (mut here, there) = duplex(1024);
+    let (input, output) = tokio::io::split(there);
+    let pumped = tokio::spawn(async move {
+        let (mut pump, mut server) = (Pump::new(input, output), server());
+        let waker = pump.waker();
+        waker.wake();
+        for step in 0.. {
+            assert!(step < 1_000_000, "nobody else gets a turn");
+            match pump.run(&mut server).await {
+                Step::Woken => waker.wake(),
+                Step::Event => drop(server.event()),
+                Step::Closed => return,
+            }
+        }
+    });
+    let mut heard = [0; 40];
+    for _ in 0..3 {
+        here.write_all(peer::PING.as_bytes()).await.unwrap();
+        assert_ne!(timeout(SOON, here.read(&mut heard)).await.unwrap().unwrap(), 0);
+    }
+    drop(here);
+    timeout(SOON, pumped).await.unwrap().unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_never_ends_is_left_in_the_end() {
     struct Stuck;

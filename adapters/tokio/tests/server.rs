@@ -24,6 +24,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("drop", "{}"),
     Tool::new("tidy", "{}"),
     Tool::new("steps", "{}"),
+    Tool::new("chatter", "{}"),
+    Tool::new("spoilt", "{}"),
 ])
 .list_changed();
 static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS, &Logging]);
@@ -61,6 +63,15 @@ fn tool(call: Call<'_>, server: &ServerHandle) {
             }
             answer.log(Level::Info, "all steps done").await;
             answer.text("done");
+        }),
+        // The client wants no progress of it, so that nothing ever makes it wait.
+        "chatter" => server.run(call, |answer| async move {
+            while !answer.is_cancelled() {
+                answer.progress(1, None, "").await;
+            }
+        }),
+        "spoilt" => server.run(call, |answer| async {
+            answer.answer(|_| panic!("as it should, in the answer"));
         }),
         _ => call.unknown_tool(),
     }
@@ -352,4 +363,34 @@ async fn a_server_that_is_dropped_tells_its_tasks() {
     assert_eq!(peer.line().await, "", "the connection is closed");
     sleep(Duration::from_millis(1)).await;
     assert_eq!(told.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn tasks_that_never_stop_talking_keep_nobody_from_being_heard() {
+    let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
+    for id in 1..=2 {
+        let call = call(id, "chatter", "{}");
+        peer.send(&call.replace(r#""_meta":{"progressToken":"#, r#""_meta":{"other":"#)).await;
+    }
+    for _ in 0..20 {
+        peer.send(PING).await;
+        assert!(peer.line().await.contains(r#""id":"p","result":{}"#));
+    }
+    for id in 1..=2 {
+        peer.send(&cancel(id)).await;
+    }
+    peer.end(server).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_panics_costs_its_request_and_nothing_else() {
+    let (mut peer, server) = Peer::connect(&INFO, 1, NEWEST, handler).await;
+    for id in 1..=3 {
+        peer.send(&call(id, "spoilt", "{}")).await;
+        let line = peer.line().await;
+        assert!(line.contains(&format!(r#""id":{id},"error":{{"code":-32603"#)), "{line}");
+    }
+    peer.send(&call(4, "echo", "{}")).await;
+    assert!(peer.line().await.contains(r#""id":4,"result""#));
+    peer.end(server).await;
 }

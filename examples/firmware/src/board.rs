@@ -6,7 +6,8 @@ use mcp_proto::{Fault, Millis};
 pub trait Board {
     /// Time since the start.
     fn now(&mut self) -> Millis;
-    /// Takes bytes that have arrived, as many as there are and fit: maybe none.
+    /// Takes bytes that have arrived, as many as there are and fit: maybe none. Where the UART has lost some, a byte 0x18
+    /// makes the server give the line up and say so; other bytes would be joined to a message that nobody sent.
     fn read(&mut self, space: &mut [u8]) -> usize;
     /// Sends bytes, as many as can be sent at once: maybe none.
     fn write(&mut self, bytes: &[u8]) -> usize;

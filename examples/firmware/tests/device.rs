@@ -203,6 +203,34 @@ fn a_self_test_reports_progress_while_everything_else_goes_on() {
 }
 
 #[test]
+fn a_self_test_that_nobody_listens_to_does_not_keep_the_board_awake() {
+    let mut board = Board::default();
+    with(&mut board, |world| {
+        connect(world, "2025-11-25", "{}");
+        // Lists are asked for, and nothing of their answers is taken, until a test can say nothing either.
+        let mut input = call(7, "self_test", "{}") + "\n";
+        input += &"{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/list\"}\n".repeat(5);
+        let mut input = input.into_bytes();
+        for _ in 0..100 {
+            match world.server.poll(world.now) {
+                Action::Io(io) => {
+                    let (_, mut space) = io.split();
+                    let count = space.space().len().min(input.len());
+                    space.space()[..count].copy_from_slice(&input[..count]);
+                    input.drain(..count);
+                    space.filled(count);
+                }
+                Action::Event => world.device.hear(world.server, world.now),
+                Action::Closed => panic!("it never ends"),
+            }
+            world.now = world.now.plus(Millis(20));
+            world.device.work(world.server, world.now);
+            assert!(world.device.deadline() > world.now, "it would be asked again at once");
+        }
+    });
+}
+
+#[test]
 fn a_self_test_is_cancelled_or_finds_out_what_is_broken() {
     let mut board = Board { broken: Some(3), ..Board::default() };
     with(&mut board, |world| {

@@ -1,6 +1,6 @@
 //! The inside of containers: elements, members and their names, enum variants.
 
-use super::{Decoder, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
+use super::{Decoder, Told, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
 use crate::json::view::Json;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
@@ -32,8 +32,12 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
             self.decoder.expect(b',')?;
         }
         let index = self.index;
-        self.index = index.saturating_add(1);
-        seed.deserialize(&mut *self.decoder).map(Some).map_err(|error| error.inside_element(index))
+        self.index = index.wrapping_add(1);
+        let mut element = seed.deserialize(&mut *self.decoder);
+        if let Err(error) = &mut element {
+            error.inside_element(index);
+        }
+        element.map(Some)
     }
 }
 
@@ -52,7 +56,7 @@ impl<'d, 'de> Members<'d, 'de> {
 
 impl<'de> Members<'_, 'de> {
     /// The name of the next member, before its value is taken or skipped.
-    pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, TypedError> {
+    pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, Told<'de>> {
         if matches!(self.decoder.peek(), Some(b'}') | None) {
             return Ok(None);
         }
@@ -66,7 +70,7 @@ impl<'de> Members<'_, 'de> {
 
     /// Passes over the value of the member.
     #[cfg(feature = "derive")]
-    pub(super) fn skip_value(&mut self) -> Result<(), TypedError> {
+    pub(super) fn skip_value(&mut self) -> Result<(), Told<'de>> {
         self.decoder.expect(b':')?;
         self.decoder.skip()
     }
@@ -81,7 +85,11 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
         self.decoder.expect(b':')?;
-        seed.deserialize(&mut *self.decoder).map_err(|error| error.inside(self.name))
+        let mut value = seed.deserialize(&mut *self.decoder);
+        if let Err(error) = &mut value {
+            error.inside(self.name);
+        }
+        value
     }
 }
 
@@ -140,11 +148,11 @@ impl<'de> Name<'de> {
         (json.number() == Some(self.0)).then_some(self.0)
     }
 
-    fn wrong(&self, expected: &str) -> TypedError {
-        TypedError::wrong(self.0, expected)
+    fn wrong(&self, expected: &'static str) -> Told<'de> {
+        Told::wrong(self.0, expected)
     }
 
-    fn integer(&self, bounds: (i64, u64), expected: &str) -> Result<u64, TypedError> {
+    fn integer(&self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Told<'de>> {
         let text = self.number().ok_or_else(|| self.wrong(expected))?;
         bounded(integer_of(text), text, bounds, expected)
     }
@@ -185,7 +193,7 @@ impl<'de> Deserializer<'de> for Name<'de> {
         match self.0 {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
-            _ => Err(self.wrong("a boolean")),
+            _ => Err(self.wrong("a boolean").into()),
         }
     }
 

@@ -19,7 +19,7 @@ impl<'de> Decoder<'de> {
         visitor: V,
     ) -> Result<V::Value, TypedError> {
         if !matches!(self.peek(), Some(b'{') | None) {
-            return Err(self.unexpected("an object"));
+            return Err(self.unexpected("an object").into());
         }
         let tag = match names {
             [tag, variants @ ..] if kind == ONE_OF => Some((*tag, self.find_variant(tag, variants)?)),
@@ -47,7 +47,7 @@ impl<'de> Decoder<'de> {
         let object = self.rest.get(..value_length(self.rest)).unwrap_or_default();
         let value = Json::trusted(object).get(tag).ok_or_else(|| TypedError::missing_field(tag))?;
         let found = value.string().and_then(|name| variants.iter().position(|variant| name == **variant));
-        found.ok_or_else(|| TypedError::no_variant(value.raw(), variants).inside(tag))
+        found.ok_or_else(|| TypedError::no_variant(tag, value.raw(), variants))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::json::decimal::digits;
 use crate::json::pieces::{Text, prints};
+use crate::json::text::text_of;
 use core::fmt;
 use serde::de::{self, Expected, Unexpected};
 
@@ -32,43 +33,43 @@ impl TypedError {
     #[must_use]
     pub fn path(&self) -> &str {
         let start = ROOM.saturating_sub(usize::from(self.path));
-        core::str::from_utf8(self.bytes.get(start..).unwrap_or_default()).unwrap_or_default()
+        text_of(self.bytes.get(start..).unwrap_or_default())
     }
 
     /// What is wrong.
     #[must_use]
     pub fn message(&self) -> &str {
         let message = self.bytes.get(..usize::from(self.message)).unwrap_or_default();
-        core::str::from_utf8(message).unwrap_or_default()
+        text_of(message)
     }
 
-    /// The same error, seen from outside the member of that name.
-    pub(super) fn inside(mut self, name: &str) -> TypedError {
+    /// It is seen from outside the member of that name.
+    pub(super) fn inside(&mut self, name: &str) {
         if self.path > 0 && !self.path().starts_with('[') {
             self.prepend(&[name, "."]);
         } else {
             self.prepend(&[name]);
         }
-        self
     }
 
-    /// The same error, seen from outside the element with that index.
-    pub(super) fn inside_element(mut self, index: usize) -> TypedError {
+    /// It is seen from outside the element with that index.
+    pub(super) fn inside_element(&mut self, index: usize) {
         let separator = if self.path > 0 && !self.path().starts_with('[') { "]." } else { "]" };
         let mut buffer = [0; 20];
         self.prepend(&["[", digits(index as u64, &mut buffer), separator]);
-        self
     }
 
-    /// A value that is none of these names.
+    /// A value of the tag that is none of these names.
     #[cfg(feature = "derive")]
-    pub(super) fn no_variant(value: &str, names: &'static [&'static str]) -> TypedError {
-        TypedError::new(&("unknown variant ", Shown(value), ", ", Names(names)))
+    pub(super) fn no_variant(tag: &str, value: &str, names: &'static [&'static str]) -> TypedError {
+        let mut error = TypedError::new(&("unknown variant ", Shown(value), ", ", Names(names)));
+        error.inside(tag);
+        error
     }
 
     /// Puts one step before the path: all of it or nothing, and nothing any more once something was left out.
     fn prepend(&mut self, parts: &[&str]) {
-        let length = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.len()));
+        let length = parts.iter().fold(0usize, |sum, part| sum.wrapping_add(part.len()));
         let end = ROOM.saturating_sub(usize::from(self.path));
         let Some(start) = end.checked_sub(length).filter(|start| *start >= usize::from(self.message)) else {
             self.cut = true;
@@ -82,6 +83,7 @@ impl TypedError {
         self.path = ROOM.saturating_sub(start) as u8;
     }
 
+    #[inline(never)]
     pub(super) fn new(message: &dyn Text) -> TypedError {
         let mut error = TypedError { bytes: [0; ROOM], message: 0, path: 0, cut: false };
         message.pieces(&mut |piece| error.append(piece));
@@ -94,12 +96,42 @@ impl TypedError {
         let kept = cut(piece, ROOM.saturating_sub(PATH).saturating_sub(start));
         let places = self.bytes.iter_mut().skip(start);
         places.zip(kept.bytes()).for_each(|(place, byte)| *place = byte);
-        self.message = start.saturating_add(kept.len()) as u8;
+        self.message = start.wrapping_add(kept.len()) as u8;
     }
 
     /// The value is of another type, or not within its bounds.
     pub(super) fn wrong(found: &str, expected: &str) -> TypedError {
         TypedError::new(&("expected ", expected, ", found ", Shown(found)))
+    }
+}
+
+/// What the decoder itself has to say, before it becomes an error: that is large, and on its way it would be copied again
+/// and again.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'de> {
+    /// What is wrong, or what was expected where there is something else.
+    message: &'static str,
+    found: Option<&'de str>,
+}
+
+impl<'de> Told<'de> {
+    pub(super) fn plain(message: &'static str) -> Told<'static> {
+        Told { message, found: None }
+    }
+
+    /// The value is of another type, or not within its bounds.
+    pub(super) fn wrong(found: &'de str, expected: &'static str) -> Told<'de> {
+        Told { message: expected, found: Some(found) }
+    }
+}
+
+impl From<Told<'_>> for TypedError {
+    #[inline(never)]
+    fn from(told: Told<'_>) -> TypedError {
+        match told.found {
+            Some(found) => TypedError::wrong(found, told.message),
+            None => TypedError::new(&told.message),
+        }
     }
 }
 

@@ -36,9 +36,9 @@ pub(super) fn escaped_length(text: &[u8]) -> usize {
     let (mut rest, mut length) = (text, 0usize);
     loop {
         let (run, tail) = split(rest, text_run(rest));
-        length = length.saturating_add(run.len());
+        length = length.wrapping_add(run.len());
         let [byte, tail @ ..] = tail else { return length };
-        length = length.saturating_add(escape_of(*byte).1);
+        length = length.wrapping_add(escape_of(*byte).1);
         rest = tail;
     }
 }

@@ -1,4 +1,4 @@
-//! The device on an LM3S6965 board board (Cortex-M3): interrupts receive, and the processor sleeps in between.
+//! The device on an LM3S6965 board (Cortex-M3): interrupts receive, and the processor sleeps in between.
 #![no_std]
 #![no_main]
 

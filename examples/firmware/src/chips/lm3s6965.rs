@@ -28,7 +28,8 @@ impl Polled {
         Polled { now: Millis::ZERO }
     }
 
-    /// Time since the start. It is to be asked every millisecond.
+    /// Time since the start, if it is asked every millisecond: it is late by what a turn of the main loop takes longer. Where
+    /// interrupts count, nothing is missed.
     pub fn now(&mut self) -> Millis {
         if TICK_CONTROL.has(TICK_PASSED) {
             self.now = self.now.plus(Millis(1));
@@ -36,7 +37,8 @@ impl Polled {
         self.now
     }
 
-    /// Takes bytes that have arrived, as many as there are and fit: maybe none.
+    /// Takes bytes that have arrived, as many as there are and fit: maybe none. It does not look what was wrong with them,
+    /// and 16 find room in the UART: at full speed bytes get lost. The images with interrupts see to both.
     pub fn read(&mut self, space: &mut [u8]) -> usize {
         let arrived = || (!UART_FLAGS.has(RECEIVE_EMPTY)).then(|| UART_DATA.read() as u8);
         space.iter_mut().zip(core::iter::from_fn(arrived)).map(|(place, byte)| *place = byte).count()

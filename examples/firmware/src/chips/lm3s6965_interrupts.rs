@@ -45,13 +45,15 @@ static RECEIVED: Queue<256> = Queue::new();
 /// The chip, with its UART at 115,200 baud.
 pub struct Interrupting {
     ticks: Ticks,
+    /// Something found no room to be sent.
+    waits_to_send: bool,
 }
 
 impl Interrupting {
     /// Starts the chip.
     pub fn start() -> Interrupting {
         start();
-        Interrupting { ticks: Ticks::default() }
+        Interrupting { ticks: Ticks::default(), waits_to_send: false }
     }
 }
 
@@ -85,13 +87,15 @@ pub fn uart() {
             break;
         }
         let data = UART_DATA.read();
-        if data & OTHERS_WERE_LOST != 0 || data & IS_WRONG != 0 {
-            RECEIVED.lost();
-        }
-        // A break is the same as a session mark.
+        // A break is the same as a session mark, whatever was lost before it. To the UART it is a framing error, too.
         if data & IS_BREAK != 0 {
             RECEIVED.push(SESSION_MARK);
-        } else if data & IS_WRONG == 0 {
+            continue;
+        }
+        if data & (OTHERS_WERE_LOST | IS_WRONG) != 0 {
+            RECEIVED.lost();
+        }
+        if data & IS_WRONG == 0 {
             RECEIVED.push(data as u8);
         }
     }
@@ -134,7 +138,9 @@ impl Link for Interrupting {
     }
 
     fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
-        Ok(transmit(bytes))
+        let sent = transmit(bytes);
+        self.waits_to_send = sent < bytes.len();
+        Ok(sent)
     }
 }
 
@@ -144,12 +150,14 @@ impl Chip for Interrupting {
     }
 
     fn sleep(&mut self, until: Millis) {
-        let waits_to_send = UART_INTERRUPTS.has(SENT_SOME);
-        // The interrupt takes that back when it comes.
-        while self.now() < until && waits_to_send == UART_INTERRUPTS.has(SENT_SOME) {
+        // Whoever is awake tries it again, and says then whether he still waits.
+        let waits_to_send = core::mem::take(&mut self.waits_to_send);
+        while self.now() < until {
             // Interrupts are held back so that none comes between the question and the sleep. It ends it all the same.
             let sleeps = cortex_m::interrupt::free(|_| {
-                let nothing = !has_received();
+                // The interrupt that there is room turns itself off. It may have come long before this.
+                let has_room = waits_to_send && !UART_INTERRUPTS.has(SENT_SOME);
+                let nothing = !has_received() && !has_room;
                 if nothing {
                     wfi();
                 }

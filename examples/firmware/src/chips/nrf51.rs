@@ -158,7 +158,8 @@ impl Chip for Nrf51 {
     }
 
     fn sleep(&mut self, until: Millis) {
-        let waits = self.waits_to_send;
+        // Whoever is awake tries it again, and says then whether he still waits.
+        let waits = core::mem::take(&mut self.waits_to_send);
         while self.now() < until {
             // Interrupts are held back so that none comes between the question and the sleep. It ends it all the same.
             let sleeps = interrupt::free(|_| {

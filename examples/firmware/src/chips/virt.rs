@@ -34,9 +34,13 @@ const UART_FIFOS: Port = Port(0x1000_0002);
 const UART_LINE: Port = Port(0x1000_0005);
 const HAS_BYTE: u8 = 1 << 0;
 const OTHERS_WERE_LOST: u8 = 1 << 1;
-const IS_WRONG: u8 = 1 << 2;
+const IS_WRONG: u8 = 1 << 2 | 1 << 3;
 const IS_BREAK: u8 = 1 << 4;
 const IS_EMPTY: u8 = 1 << 5;
+/// What reading the register takes back.
+const IS_TOLD_ONCE: u8 = OTHERS_WERE_LOST | IS_WRONG | IS_BREAK;
+/// How many bytes the UART holds in each direction.
+const FIFO: u8 = 16;
 
 // The controller of the interrupts, of which the UART has number 10.
 const UART_PRIORITY: Register = Register(0x0C00_0000 + 4 * 10);
@@ -53,8 +57,10 @@ const TICKS_PER_MILLISECOND: u64 = 10_000;
 
 /// The board, with its UART as QEMU has it.
 pub struct Virt {
-    /// Bytes are missing behind those that were handed out.
-    lost: bool,
+    /// What the UART has told, and nobody has heard yet.
+    told: u8,
+    /// Bytes are missing behind so many of those that come.
+    lost_behind: Option<u8>,
 }
 
 impl Virt {
@@ -70,7 +76,15 @@ impl Virt {
             mie::set_mext();
             mie::set_mtimer();
         }
-        Virt { lost: false }
+        Virt { told: 0, lost_behind: None }
+    }
+
+    /// How the line is. Whoever reads the register takes back what it says of the next byte, so that is kept until the byte
+    /// is read.
+    fn line(&mut self) -> u8 {
+        let line = UART_LINE.read();
+        self.told |= line & IS_TOLD_ONCE;
+        line | self.told
     }
 }
 
@@ -78,32 +92,44 @@ impl Link for Virt {
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
         let mut count = 0usize;
         for place in space {
-            let line = if self.lost { 0 } else { UART_LINE.read() };
+            if self.lost_behind == Some(0) {
+                break;
+            }
+            let line = self.line();
             if line & HAS_BYTE == 0 {
                 break;
             }
             let byte = UART_DATA.read();
-            self.lost = line & (OTHERS_WERE_LOST | IS_WRONG) != 0 && line & IS_BREAK == 0;
-            if line & IS_WRONG == 0 {
-                // A break is the same as a session mark.
-                *place = if line & IS_BREAK != 0 { SESSION_MARK } else { byte };
-                count = count.saturating_add(1);
+            self.told = 0;
+            // Bytes are lost when the FIFO is full: behind all that is in it.
+            if line & OTHERS_WERE_LOST != 0 {
+                self.lost_behind = self.lost_behind.or(Some(FIFO));
             }
+            self.lost_behind = self.lost_behind.map(|left| left.saturating_sub(1));
+            if line & IS_WRONG != 0 && line & IS_BREAK == 0 {
+                self.lost_behind = Some(0);
+                break;
+            }
+            // A break is the same as a session mark.
+            *place = if line & IS_BREAK != 0 { SESSION_MARK } else { byte };
+            count = count.saturating_add(1);
         }
-        match count {
-            0 if core::mem::take(&mut self.lost) => Err(ErrorKind::Other),
-            0 => Ok(None),
-            count => Ok(Some(count)),
+        if count > 0 {
+            return Ok(Some(count));
         }
+        if self.lost_behind == Some(0) {
+            self.lost_behind = None;
+            return Err(ErrorKind::Other);
+        }
+        Ok(None)
     }
 
     fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
-        if UART_LINE.read() & IS_EMPTY == 0 {
+        if self.line() & IS_EMPTY == 0 {
             UART_INTERRUPTS.write(RECEIVED_SOME | SENT_ALL);
             return Ok(0);
         }
-        // There is room for sixteen.
-        Ok(bytes.iter().take(16).map(|byte| UART_DATA.write(*byte)).count())
+        Ok(bytes.iter().take(FIFO.into()).map(|byte| UART_DATA.write(*byte)).count())
     }
 }
 

@@ -31,8 +31,11 @@ impl SelfTest {
         }
         let mut reply = match server.reply(self.ticket) {
             Ok(reply) => reply,
-            // There is no room for an answer: it is tried again when there is.
-            Err(NotNow::Busy) => return Some(self),
+            // There is no room for an answer. Whoever sleeps until the next step must not ask again and again meanwhile.
+            Err(NotNow::Busy) => {
+                self.next = now.plus(PAUSE);
+                return Some(self);
+            }
             Err(_) => return None,
         };
         if !hardware.test(self.done) {

@@ -1,0 +1,42 @@
+//! The pump alone.
+#![cfg(unix)]
+
+mod hard;
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+use hard::{HARD, within};
+use mcp_proto::server::ServerInfo;
+use mcp_proto::{Buffer, Server};
+use mcp_proto_std::{Pump, Step};
+
+static INFO: ServerInfo = ServerInfo::new("test", "1");
+
+#[test]
+fn whoever_wakes_it_all_the_time_keeps_nobody_from_being_served() {
+    within(HARD, || {
+        let (mut here, there) = UnixStream::pair().unwrap();
+        let pumped = thread::spawn(move || {
+            let mut server = Server::new(&INFO, Buffer::grown(65536), Buffer::grown(65536)).unwrap();
+            let mut pump = Pump::new(there.try_clone().unwrap(), there).unwrap();
+            let waker = pump.waker();
+            waker.wake();
+            loop {
+                match pump.run(&mut server) {
+                    Step::Woken => waker.wake(),
+                    Step::Event => drop(server.event()),
+                    Step::Closed => return,
+                }
+            }
+        });
+        let mut lines = BufReader::new(here.try_clone().unwrap()).lines();
+        for _ in 0..3 {
+            here.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
+            assert!(lines.next().unwrap().unwrap().contains(r#""result":{}"#));
+        }
+        here.shutdown(std::net::Shutdown::Write).unwrap();
+        pumped.join().unwrap();
+    });
+}

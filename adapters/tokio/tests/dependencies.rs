@@ -1,0 +1,15 @@
+//! What comes with this crate.
+
+#[test]
+fn tokio_with_few_features_is_the_only_runtime() {
+    let manifest = include_str!("../Cargo.toml");
+    let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
+    let (dependencies, _) = rest.split_once("\n\n").unwrap();
+    let names: Vec<_> =
+        dependencies.lines().filter_map(|line| line.split_once(' ')).map(|(name, _)| name).collect();
+    assert_eq!(names, ["mcp-proto", "mcp-proto-handles", "tokio"]);
+    let tokio = dependencies.lines().find(|line| line.starts_with("tokio ")).unwrap();
+    let (_, features) = tokio.split_once("features = [").unwrap();
+    // No `net`, no `macros`, and no threads: a runtime of one thread is enough.
+    assert_eq!(features.trim_end_matches("] }"), r#""io-util", "process", "rt", "sync", "time""#);
+}
