@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use crate::json::FAST;
+use crate::json::{FAST, WORDS, find_by_words};
 
 /// A buffer for one direction of a connection: a slice that the caller lends, or (feature `alloc`) a `Vec` that
 /// grows to a limit and shrinks again when it is idle.
@@ -207,6 +207,15 @@ impl<'a> Room<'a> {
 /// Copies as much as both have. (`copy_from_slice` keeps a panic for lengths that differ, even where they cannot.)
 #[inline]
 pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
+    let words = if WORDS { target.len().min(source.len()) & !3 } else { 0 };
+    let (Some((words, target)), Some((from, source))) =
+        (target.split_at_mut_checked(words), source.split_at_checked(words))
+    else {
+        return;
+    };
+    for (word, from) in words.as_chunks_mut::<4>().0.iter_mut().zip(from.as_chunks().0) {
+        *word = *from;
+    }
     for (place, byte) in target.iter_mut().zip(source) {
         *place = *byte;
     }
@@ -214,7 +223,13 @@ pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
 
 /// Where a byte stands first.
 pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
-    if FAST { memchr::memchr(byte, bytes) } else { bytes.iter().position(|at| *at == byte) }
+    if FAST {
+        memchr::memchr(byte, bytes)
+    } else if WORDS {
+        Some(find_by_words(byte, bytes)).filter(|at| *at < bytes.len())
+    } else {
+        bytes.iter().position(|at| *at == byte)
+    }
 }
 
 /// Moves everything from byte `by` on to the front.

@@ -109,6 +109,7 @@ const CLIENT: Table = {
         // The server is of the handshake era.
         (Probing, Initialize, Initializing),
         (Initializing, Initialize, Initializing),
+        (Initializing, Probe, Probing),
         (Initializing, Accepted, Ready),
         (Probing, Failed, Draining),
         (Initializing, Failed, Draining),

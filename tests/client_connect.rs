@@ -142,8 +142,9 @@ fn a_client_of_the_stateless_era_alone_asks_too_and_does_not_fall_back() {
     }
     for setup in [Setup::new(Connect::Stateless), Setup { info: only, ..Setup::automatic() }] {
         setup.run(|wire| {
-            wire.at(0).sent(&[PROBE]).at(299).heard(&[]);
-            wire.at(300).heard(&["failed TimedOut", "closed"]);
+            // There is nothing to fall back to, so it has the time of a handshake.
+            wire.at(0).sent(&[PROBE]).at(2999).heard(&[]);
+            wire.at(3000).heard(&["failed TimedOut", "closed"]);
         });
     }
 }
@@ -159,6 +160,38 @@ fn a_server_that_does_not_answer_the_probe_is_of_the_handshake_era() {
         wire.server(&error("discover", -32601, "")).server(&discover(r#"["2026-07-28"]"#)).heard(&[]);
         wire.server(&accept("2025-11-25")).heard(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
         wire.server(&discover(r#"["2026-07-28"]"#)).heard(&[]);
+    });
+}
+
+#[test]
+fn a_server_that_was_only_slow_to_start_is_asked_again() {
+    // It has read the probe late, and so it shakes no hands any more.
+    let refusal = r#"{"id":@initialize,"error":{"code":-32022,"message":"not accepted"}}"#;
+    Setup::automatic().run(|wire| {
+        wire.at(0).sent(&[PROBE]).at(300).sent(&[&initialize("2025-11-25")]);
+        wire.server(&discover(r#"["2026-07-28"]"#)).heard(&[]).sent(&[]);
+        wire.server(refusal).heard(&[]).sent(&[PROBE]);
+        wire.server(&discover(r#"["2026-07-28"]"#)).heard(&["connected 2026-07-28"]).sent(&[]);
+    });
+    // Once is enough.
+    Setup::automatic().run(|wire| {
+        wire.at(0).at(300).forget();
+        wire.server(refusal).sent(&[PROBE]).at(600).sent(&[&initialize("2025-11-25")]);
+        wire.server(refusal).heard(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
+    });
+    // Who has not probed has nothing to ask again.
+    Setup::handshake().run(|wire| {
+        wire.at(0).forget();
+        wire.server(refusal).heard(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
+    });
+}
+
+#[test]
+fn a_server_that_can_only_be_of_one_era_has_time_to_start() {
+    Setup::new(Connect::Stateless).run(|wire| {
+        wire.at(50).sent(&[PROBE]);
+        assert_eq!(wire.deadline, Some(3050));
+        wire.at(3049).server(&discover(r#"["2026-07-28"]"#)).heard(&["connected 2026-07-28"]);
     });
 }
 

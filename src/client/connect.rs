@@ -46,7 +46,7 @@ impl Core<'_> {
     /// `new` has seen to that.
     fn ask(&mut self, revision: Revision, trigger: Trigger) -> Option<Plan> {
         let time = match trigger {
-            Trigger::Probe => self.info.timeouts.probe,
+            Trigger::Probe if self.may_fall_back() => self.info.timeouts.probe,
             _ => self.info.timeouts.initialize,
         };
         self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.now.plus(time) });
@@ -153,8 +153,7 @@ impl Core<'_> {
     fn probe_refused(&mut self, line: &[u8], span: Span) -> Option<Plan> {
         let error = rpc::view(line, span);
         let automatic = self.may_fall_back();
-        let number = error.get("code").and_then(Json::integer).and_then(|number| i32::try_from(number).ok());
-        match number {
+        match code_of(error) {
             Some(code::UNSUPPORTED_PROTOCOL_VERSION) => {
                 let mutual = supported(error).and(self.info.revisions);
                 let untried =
@@ -196,9 +195,19 @@ impl Core<'_> {
     }
 
     fn initialize_refused(&mut self, line: &[u8], span: Span) -> Option<Plan> {
-        let mutual = supported(rpc::view(line, span)).and(self.info.revisions).and(Revisions::HANDSHAKE);
-        match mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
-            Some(revision) => self.ask(revision, Trigger::Initialize),
+        let error = rpc::view(line, span);
+        let mutual = supported(error).and(self.info.revisions).and(Revisions::HANDSHAKE);
+        if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
+            return self.ask(revision, Trigger::Initialize);
+        }
+        // A server that has read the probe only after it was given up is of that era from then on.
+        let serves_the_other = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
+        match self.tried.and(Revisions::STATELESS).latest().filter(|_| serves_the_other && !self.probed_again)
+        {
+            Some(revision) => {
+                self.probed_again = true;
+                self.ask(revision, Trigger::Probe)
+            }
             None => self.fail(FailurePlan::Refused(span)),
         }
     }
@@ -218,6 +227,10 @@ fn named(versions: Json<'_>) -> Revisions {
         .filter_map(Json::string)
         .filter_map(Revision::of)
         .fold(Revisions::NONE, Revisions::with)
+}
+
+fn code_of(error: Json<'_>) -> Option<i32> {
+    error.get("code").and_then(Json::integer).and_then(|number| i32::try_from(number).ok())
 }
 
 /// `data.supported` of an error.

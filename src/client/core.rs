@@ -50,6 +50,8 @@ pub(crate) struct Core<'b> {
     pub(crate) unsent: Option<(Revision, Trigger)>,
     /// Nobody waits for the answer to the probe any more, which may come all the same, and without an id.
     pub(crate) given_up_probe: bool,
+    /// The probe was sent once more, because the server was only slow.
+    pub(crate) probed_again: bool,
     /// `notifications/initialized` is still to be written.
     pub(crate) owes_initialized: bool,
     /// `notifications/roots/list_changed` is still to be written.
@@ -96,6 +98,7 @@ impl<'b> Core<'b> {
             unsent: None,
             tried: Revisions::NONE,
             given_up_probe: false,
+            probed_again: false,
             owes_initialized: false,
             owes_roots: false,
             now: Millis::ZERO,
@@ -120,7 +123,8 @@ impl<'b> Core<'b> {
         self.output.reset();
         self.life = Lifecycle::START;
         (self.peer, self.connecting, self.unsent, self.tried) = (None, None, None, Revisions::NONE);
-        (self.given_up_probe, self.owes_initialized, self.wants_room) = (false, false, false);
+        (self.given_up_probe, self.probed_again) = (false, false);
+        (self.owes_initialized, self.wants_room) = (false, false);
         (self.owes_roots, self.owed, self.ask_waits, self.fault) = (false, None, false, None);
         self.keep_alive.reset();
     }

@@ -50,9 +50,10 @@ pub enum Connect {
 /// How long a client waits, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the answer to `server/discover`, before a server counts as one of the handshake era. Three seconds.
+    /// For the answer to `server/discover`, before a server counts as one of the handshake era. Three seconds. A server that
+    /// turns out to be slow and not old is asked once more.
     pub probe: Millis,
-    /// For the answer to `initialize`. Thirty seconds.
+    /// For the answer to `initialize`, or to `server/discover` where no handshake can follow. Thirty seconds.
     pub initialize: Millis,
     /// For the answer to a request, if it does not say otherwise. Progress starts it anew. One minute.
     pub request: Millis,

@@ -38,7 +38,7 @@ pub use path::{AccessError, At};
 pub use pieces::Text;
 pub(crate) use pieces::{print, prints};
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-pub(crate) use swar::FAST;
+pub(crate) use swar::{FAST, WORDS, find_by_words};
 pub use text::{Chars, Str, TooShort};
 pub(crate) use text::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]

@@ -1,9 +1,17 @@
-//! Searches inside strings, eight bytes at a time without `unsafe`: the scanner, the views and the writer share them.
+//! Searches inside strings, many bytes at a time without `unsafe`: the scanner, the views and the writer share them.
 
 /// Whether to spend code on speed. On bare metal flash is what is short, and lines are; everywhere else the fast ways
-/// are worth their size. Both ways give the same results; `--cfg mcp_proto_small` takes the small ones everywhere, so
-/// that tests can see them.
-pub(crate) const FAST: bool = cfg!(not(any(target_os = "none", mcp_proto_small)));
+/// are worth their size. All ways give the same results; `--cfg mcp_proto_small` takes the small ones everywhere, and
+/// `--cfg mcp_proto_words` those of [`WORDS`], so that tests can see them.
+pub(crate) const FAST: bool = cfg!(not(any(target_os = "none", mcp_proto_small, mcp_proto_words)));
+
+/// Whether a word of four bytes is read from any address with one instruction, where `FAST` is not worth its size: on
+/// ARM from the Cortex-M3 on. That it also has atomic operations is what tells it from a Cortex-M0.
+pub(crate) const WORDS: bool = !FAST
+    && cfg!(any(mcp_proto_words, all(target_arch = "arm", target_has_atomic = "32", not(mcp_proto_small))));
+
+/// Whether runs of bytes are found at once, so that it pays to look for them.
+pub(crate) const RUNS: bool = FAST || WORDS;
 
 const LOW: u64 = u64::from_le_bytes([0x01; 8]);
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
@@ -55,7 +63,8 @@ pub(super) fn short_plain_text(bytes: &[u8]) -> Option<(u64, usize)> {
 #[cfg_attr(not(target_os = "none"), inline(always))]
 fn run<const ASCII: bool>(bytes: &[u8]) -> usize {
     if !FAST {
-        return slow_run::<ASCII>(bytes);
+        let beyond = if ASCII { SPREAD << 7 } else { 0 };
+        return if WORDS { word_run(bytes, beyond) } else { slow_run::<ASCII>(bytes) };
     }
     if let Some((first, _)) = bytes.split_first_chunk::<8>() {
         let hits = stops::<ASCII>(u64::from_le_bytes(*first));
@@ -96,6 +105,45 @@ fn long_run<const ASCII: bool>(bytes: &[u8]) -> usize {
         words = usize::MAX;
     }
     bytes.len().wrapping_sub(rest.len()).wrapping_add(slow_run::<ASCII>(rest))
+}
+
+/// One for both kinds of run: `beyond` has the high bits if what is not ASCII ends it.
+#[inline(never)]
+fn word_run(bytes: &[u8], beyond: u32) -> usize {
+    let here = by_words(bytes, |word| {
+        // With this bit turned over, a quote comes right behind the control characters.
+        let quote_or_control = (word ^ SPREAD.wrapping_mul(0x02)).wrapping_sub(SPREAD.wrapping_mul(0x21));
+        let backslash = (word ^ SPREAD.wrapping_mul(b'\\' as u32)).wrapping_sub(SPREAD);
+        (quote_or_control | backslash) & !word | word & beyond
+    });
+    let rest = bytes.get(here..).unwrap_or_default();
+    let stop = rest.iter().position(|byte| is_stop::<false>(*byte) || u32::from(*byte) & beyond != 0);
+    here.wrapping_add(stop.unwrap_or(rest.len()))
+}
+
+/// Where a byte stands first, otherwise the length.
+pub(crate) fn find_by_words(byte: u8, bytes: &[u8]) -> usize {
+    let wanted = SPREAD.wrapping_mul(byte.into());
+    let here = by_words(bytes, |word| (word ^ wanted).wrapping_sub(SPREAD) & !(word ^ wanted));
+    let rest = bytes.get(here..).unwrap_or_default();
+    here.wrapping_add(rest.iter().position(|at| *at == byte).unwrap_or(rest.len()))
+}
+
+const SPREAD: u32 = 0x0101_0101;
+
+/// How many bytes come before the first whose high bit `stops` sets, or before the last ones, which are no whole word. Only
+/// the lowest bit set is to be trusted.
+#[inline(always)]
+fn by_words(bytes: &[u8], stops: impl Fn(u32) -> u32) -> usize {
+    let mut here = 0usize;
+    for word in bytes.as_chunks::<4>().0 {
+        let hits = stops(u32::from_le_bytes(*word)) & SPREAD << 7;
+        if hits != 0 {
+            return here.wrapping_add((hits.trailing_zeros() >> 3) as usize);
+        }
+        here = here.wrapping_add(4);
+    }
+    here
 }
 
 fn slow_run<const ASCII: bool>(bytes: &[u8]) -> usize {

@@ -106,7 +106,7 @@ impl<'a> Str<'a> {
 
     fn equals(self, other: &[u8]) -> bool {
         // Without escapes, the common case, this is all.
-        if find(b'\\', self.text).is_none() {
+        if FAST && self.text.len() == other.len() && find(b'\\', self.text).is_none() {
             return self.text == other;
         }
         self.behind(other).is_some_and(Str::is_empty)
@@ -114,22 +114,18 @@ impl<'a> Str<'a> {
 
     /// What stands behind whole decoded characters that the text begins with.
     fn behind(self, prefix: &[u8]) -> Option<Str<'a>> {
-        let (mut text, mut prefix) = (self, prefix);
-        while !prefix.is_empty() {
-            let mut parts = text.parts();
-            prefix = match parts.next()? {
-                Piece::Run(run) => {
-                    let length = run.len().min(prefix.len());
-                    text = Str { text: after_prefix(text.text, split(prefix, length).0)? };
-                    prefix.get(length..)?
+        let (mut text, mut prefix) = (self.text, prefix);
+        while let [wanted, others @ ..] = prefix {
+            (text, prefix) = match text {
+                [b'\\', tail @ ..] => {
+                    let (character, length) = unescape(tail);
+                    (split(tail, length).1, after_prefix(prefix, Piece::escaped(character).bytes())?)
                 }
-                escaped => {
-                    text = Str { text: parts.rest };
-                    after_prefix(prefix, escaped.bytes())?
-                }
+                [byte, tail @ ..] if byte == wanted => (tail, others),
+                _ => return None,
             };
         }
-        Some(text)
+        Some(Str { text })
     }
 }
 

@@ -10,7 +10,7 @@ mod steps;
 pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
-use super::text::{decode_in_place as decode_text_in_place, text_of};
+use super::text::decode_in_place as decode_text_in_place;
 use super::view::magnitude;
 use super::walk::{after_space, text_length, value_length};
 use access::{Elements, Members, Variant};
@@ -121,7 +121,7 @@ impl<'de> Decoder<'de> {
     fn word(&mut self) -> &'de str {
         let length = value_length(self.rest);
         let word: &'de [u8] = self.take(length);
-        text_of(word)
+        core::str::from_utf8(word).unwrap_or_default()
     }
 
     fn skip(&mut self) -> Result<(), Flaw<'de>> {

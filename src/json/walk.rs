@@ -43,32 +43,33 @@ pub(super) fn text_length(bytes: &[u8]) -> usize {
 /// How long the value is that `bytes` begin with.
 #[inline]
 pub(super) fn value_length(bytes: &[u8]) -> usize {
-    let mut rest = bytes;
-    let mut depth = 0usize;
+    let rest = match bytes {
+        [b'"', tail @ ..] => string_tail(tail),
+        [b'{' | b'[', tail @ ..] => container_tail(tail),
+        _ => {
+            let end = |byte: &u8| matches!(byte, b',' | b':' | b'}' | b']') || is_space(*byte);
+            return bytes.iter().position(end).unwrap_or(bytes.len());
+        }
+    };
+    bytes.len().wrapping_sub(rest.len())
+}
+
+/// What follows a container, given what follows its opening bracket.
+fn container_tail(bytes: &[u8]) -> &[u8] {
+    let (mut rest, mut depth) = (bytes, 1usize);
     while let [byte, tail @ ..] = rest {
-        match byte {
-            b'"' => rest = string_tail(tail),
-            b'{' | b'[' => {
-                depth = depth.wrapping_add(1);
-                rest = tail;
-                continue;
-            }
-            b'}' | b']' if depth > 0 => {
-                depth = depth.saturating_sub(1);
-                rest = tail;
-            }
-            b',' | b':' | b'}' | b']' if depth == 0 => break,
-            byte if depth == 0 && is_space(*byte) => break,
-            _ => {
-                rest = tail;
-                continue;
-            }
+        rest = if *byte == b'"' { string_tail(tail) } else { tail };
+        // A bracket and a brace differ in this bit.
+        match byte | 0x20 {
+            b'{' => depth = depth.wrapping_add(1),
+            b'}' => depth = depth.wrapping_sub(1),
+            _ => continue,
         }
         if depth == 0 {
             break;
         }
     }
-    bytes.len().wrapping_sub(rest.len())
+    rest
 }
 
 /// Where in `bytes` the next value starts, and how long it is; `None` where a container ends.

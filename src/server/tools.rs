@@ -262,10 +262,11 @@ impl Tools<'_> {
     }
 
     fn call(&self, request: &mut Request<'_, '_>) -> Received {
-        let Some(name) = request.param("name").and_then(Json::string) else {
+        let [subject, arguments] = request.params.unwrap_or(Json::NULL).pick(["name", "arguments"]);
+        let Some(name) = subject.and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`name` must be the name of a tool");
         };
-        let arguments = request.param("arguments");
+        let arguments = arguments.filter(|arguments| !arguments.is_null());
         if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return request.refuse(Fault::InvalidParams, &"`arguments` must be an object");
         }
@@ -276,7 +277,7 @@ impl Tools<'_> {
         let plain = matches!(found, Found::Tool(tool) if tool.output_schema.is_none());
         let pads =
             self.always_structured && plain && request.pending.context.revision >= Revision::V2025_06_18;
-        request.hand_out(RequestKind::CallTool { pads }, Call::event, request.param("name"), arguments)
+        request.hand_out(RequestKind::CallTool { pads }, Call::event, subject, arguments)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The string part of the scanner: escapes, surrogate pairs, UTF-8.
 
 use super::{NO_NAME, ScanErrorKind, Scanner, State};
-use crate::json::swar::{FAST, plain_run, text_run};
+use crate::json::swar::{RUNS, plain_run, text_run};
 use crate::json::walk::split;
 
 /// Where inside a string the scanner is.
@@ -29,7 +29,7 @@ impl Scanner {
     pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
         // The common case first: it ends after one plain run.
-        if FAST
+        if RUNS
             && self.name_length == NO_NAME
             && let State::Text(Inside::Plain) = self.state
         {
@@ -71,7 +71,7 @@ impl Scanner {
             // One more than the longest name is enough to know that it is none of ours.
             run.iter().take(8).for_each(|byte| self.add_to_name(*byte));
         }
-        if FAST && let [0x80..=0xFF, ..] = tail {
+        if RUNS && let [0x80..=0xFF, ..] = tail {
             self.name_length = NO_NAME;
             let (run, behind) = split(tail, text_run(tail));
             tail = match core::str::from_utf8(run) {

@@ -2,7 +2,6 @@
 
 use crate::json::decimal::digits;
 use crate::json::pieces::{Text, prints};
-use crate::json::text::text_of;
 use core::fmt;
 use serde::de::{self, Expected, Unexpected};
 
@@ -33,14 +32,14 @@ impl TypedError {
     #[must_use]
     pub fn path(&self) -> &str {
         let start = ROOM.saturating_sub(usize::from(self.path));
-        text_of(self.bytes.get(start..).unwrap_or_default())
+        core::str::from_utf8(self.bytes.get(start..).unwrap_or_default()).unwrap_or_default()
     }
 
     /// What is wrong.
     #[must_use]
     pub fn message(&self) -> &str {
         let message = self.bytes.get(..usize::from(self.message)).unwrap_or_default();
-        text_of(message)
+        core::str::from_utf8(message).unwrap_or_default()
     }
 
     /// It is seen from outside the member of that name.
@@ -76,7 +75,7 @@ impl TypedError {
 
     /// Puts one step before the path: all of it or nothing, and nothing any more once something was left out.
     fn prepend(&mut self, parts: &[&str]) {
-        let length = parts.iter().fold(0usize, |sum, part| sum.wrapping_add(part.len()));
+        let length = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.len()));
         let end = ROOM.saturating_sub(usize::from(self.path));
         let Some(start) = end.checked_sub(length).filter(|start| *start >= usize::from(self.message)) else {
             self.cut = true;
@@ -103,7 +102,7 @@ impl TypedError {
         let kept = cut(piece, ROOM.saturating_sub(PATH).saturating_sub(start));
         let places = self.bytes.iter_mut().skip(start);
         places.zip(kept.bytes()).for_each(|(place, byte)| *place = byte);
-        self.message = start.wrapping_add(kept.len()) as u8;
+        self.message = start.saturating_add(kept.len()) as u8;
     }
 
     /// The value is of another type, or not within its bounds.
