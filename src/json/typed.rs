@@ -52,11 +52,15 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     };
     let mut value = T::deserialize(&mut decoder);
     match &mut value {
-        Ok(_) if decoder.peek().is_some() => value = Err(Flaw::Said("text after the value").into()),
+        Ok(_) if decoder.peek().is_some() => return Err(Flaw::Said("text after the value").into()),
         Ok(_) => {}
         Err(error) => decoder.steps.tell(error),
     }
-    value
+    // An error is much larger than most values: it is moved by itself, and only if there is one.
+    match value {
+        Ok(value) => Ok(value),
+        Err(_) => value,
+    }
 }
 
 /// What is left of the text.

@@ -139,7 +139,6 @@ impl Server<'_> {
         true
     }
 
-    #[inline(never)]
     fn settle(&mut self, outcome: Received, places: &mut Places) {
         match outcome {
             Received::Host => return self.settle_plan(places),

@@ -185,6 +185,30 @@ fn long_errors_are_cut() {
 }
 
 #[test]
+fn the_place_of_an_error_is_where_it_was_said() {
+    // A container that was left before its end is no part of the place of what went wrong behind it.
+    #[derive(Debug, Deserialize)]
+    #[serde(try_from = "[u8; 2]")]
+    struct Even;
+    impl TryFrom<[u8; 2]> for Even {
+        type Error = &'static str;
+        fn try_from([a, b]: [u8; 2]) -> Result<Even, &'static str> {
+            if (a ^ b) & 1 == 0 { Ok(Even) } else { Err("odd") }
+        }
+    }
+    let error = |text| decoded::<BTreeMap<String, Even>>(text).unwrap_err();
+    assert_eq!(error("{\"a\":[1,1],\"b\":[1,2]}"), "`b`: odd");
+    assert_eq!(error("{\"a\":[1,1],\"b\":[1,true]}"), "`b[1]`: expected u8, found true");
+    // The innermost steps are kept.
+    #[derive(Debug, Deserialize)]
+    struct Nested(#[allow(dead_code)] Vec<Nested>);
+    let nested = |depth: usize| "[".repeat(depth) + "0" + &"]".repeat(depth);
+    let error = |depth| decoded::<Nested>(&nested(depth)).unwrap_err();
+    assert_eq!(error(8), format!("`{}`: expected an array, found 0", "[0]".repeat(8)));
+    assert_eq!(error(9), format!("`…{}`: expected an array, found 0", "[0]".repeat(8)));
+}
+
+#[test]
 fn depth_is_bounded() {
     #[derive(Debug, Deserialize)]
     struct Nested(#[allow(dead_code)] Vec<Nested>);

@@ -93,7 +93,6 @@ impl<'h> Device<'h> {
         (self.test, self.question) = (None, None);
     }
 
-    #[inline(never)]
     fn stop(&mut self, ticket: Ticket, server: &mut Server<'_>) {
         self.test.take_if(|test| test.ticket == ticket);
         if let Some(question) = self.question.take_if(|question| question.belongs_to(ticket)) {
