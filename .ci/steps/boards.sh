@@ -1,0 +1,95 @@
+# shellcheck shell=bash
+# Steps about what runs on a board, in an emulator.
+
+installed_target() {
+    rustup target list --installed | grep -qx "$1" || say rustup target add "$1" ||
+        not_run "the target $1 cannot be installed"
+}
+
+installed_targets() {
+    local target
+    for target in $(awk '!/^#/ { print $3 }' examples/firmware/boards/images | sort -u); do installed_target "$target"; done
+}
+
+target_of() { awk -v image="$1" '$1 == image { print $3 }' examples/firmware/boards/images; }
+
+build_image() {
+    local target
+    target=$(target_of "$1")
+    installed_target "$target"
+    (cd examples/firmware && say cargo build --quiet --locked --release --features "$1" --bin "$1" --target "$target")
+}
+
+installed_qemu() {
+    local missing=()
+    command -v qemu-system-arm >/dev/null || missing+=(qemu-system-arm)
+    command -v qemu-system-riscv32 >/dev/null || missing+=(qemu-system-misc)
+    ((${#missing[@]} == 0)) ||
+        { say apt-get update --quiet && say apt-get install --quiet --yes --no-install-recommends "${missing[@]}"; } ||
+        not_run "${missing[*]} cannot be installed"
+}
+
+# The images of boards: they must link, and nothing in the one that only has tools may belong to what it does not use.
+unused='resources|prompts|completion|sampling|elicit|subscri|watch|batch|listen|asking|pings|frames'
+step_firmware() {
+    need rustup nm awk
+    local images image target others
+    images=$(grep -v '^#' examples/firmware/boards/images)
+    installed_targets
+    cd examples/firmware
+    say cargo fmt --check
+    say cargo clippy --quiet --locked --features device --all-targets -- -D warnings
+    say cargo test --quiet --locked --features device
+    while read -r image _ target; do
+        say cargo clippy --quiet --locked --features "$image" --lib --bin "$image" --target "$target" -- -D warnings
+        say cargo build --quiet --locked --release --features "$image" --bin "$image" --target "$target"
+    done <<<"$images"
+    image=$(target_directory)/thumbv6m-none-eabi/release/blinky
+    # What is called from one place only has no symbol, but every method has its name.
+    others=$(nm -C "$image" | grep 'mcp_proto::' | grep -iE "$unused" || true)
+    others+=$(printf '\n'; tr '\0' '\n' <"$image" | grep -aoiE "($unused|roots)/[a-z]+" || true)
+    if [[ -n ${others//[[:space:]]/} ]]; then
+        printf 'the image has something of what it does not use:\n%s\n' "$others"
+        exit 1
+    fi
+    echo "nothing in blinky that it does not use"
+}
+
+# What the images take, none of it more than the limits that stand in the script; and nothing in them may be able to panic.
+step_footprint() {
+    need rustup nm size python3
+    installed_targets
+    installed_qemu
+    say .ci/footprint --check
+}
+
+# The official Python clients drive boards in QEMU through their UART.
+step_boards() {
+    need rustup python3
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
+    local image images=() folder
+    installed_qemu
+    folder=$(cd examples/firmware && target_directory)
+    for image in lm3s6965 embassy microbit virt; do
+        build_image $image
+        images+=("$folder/$(target_of $image)/release/$image")
+    done
+    say .ci/interop/boards examples/firmware/boards/qemu "${images[@]}"
+}
+
+# The official Python clients drive a board in QEMU through the example that brings boards to desktop clients.
+step_bridge() {
+    need python3 rustup
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
+    local bridge folder target image images=()
+    installed_qemu
+    say cargo build --quiet --example serial_bridge
+    bridge=$(target_directory)/debug/examples/serial_bridge
+    folder=$(cd examples/firmware && target_directory)
+    # One that knows no session mark, and one that does.
+    for image in blinky lm3s6965; do
+        build_image $image
+        images+=("$folder/$(target_of $image)/release/$image")
+    done
+    say .ci/interop/bridge "$bridge" "${images[@]}"
+}
