@@ -76,6 +76,20 @@ fn what_is_kept_of_a_request_is_its_own_until_it_ends() {
 }
 
 #[test]
+fn clearing_a_table_ends_every_request_for_good() {
+    let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
+    let mut table = InFlight::lent(&mut slots, &mut text);
+    let (named, queued) = (take(&mut table, "1").unwrap(), table.take(Plain).unwrap());
+    table.set_deadline(named, Some(Millis(1)));
+    table.queue(queued);
+    table.clear();
+    assert_eq!((table.len(), table.next_deadline(), table.first_queued()), (0, None, None));
+    let (first, second) = (table.take(Plain).unwrap(), table.take(Plain).unwrap());
+    assert!(table.get(named).is_none() && table.get(queued).is_none() && find(&table, "1").is_none());
+    assert!(table.get(first).is_some() && table.get(second).is_some());
+}
+
+#[test]
 fn a_ticket_that_was_never_given_out_is_told_from_an_old_one() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
@@ -330,6 +344,15 @@ fn the_hash_is_that_of_its_authors() {
     let next = [0x88e3_d89b, 0xa008_0b65, 0x9d38_d9d6, 0x5779_99b1, 0xc839_caed];
     assert_eq!([0, 1, 2, 3, 4].map(of), first);
     assert_eq!([5, 6, 7, 8, 9].map(of), next);
+}
+
+#[test]
+fn what_a_string_says_decides_its_hash() {
+    let of = |seed, text: &'static str| hash_text(seed, Json::trusted(text.as_bytes()).string().unwrap());
+    assert_eq!(of(7, r#""a\u00e9""#), of(7, "\"\\u0061é\""));
+    assert_ne!(of(7, "\"a\""), of(8, "\"a\""));
+    assert_ne!(of(7, "\"a\""), of(7, "\"b\""));
+    assert_ne!(of(7, "\"\\n\""), of(7, "\"\\r\""));
 }
 
 #[test]

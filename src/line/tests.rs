@@ -15,7 +15,7 @@ fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
                 Content::Broken(error) => std::format!("broken {:?}", error.kind),
                 Content::TooLong { id_fits: true, .. } => std::format!("too long, id {text}"),
                 Content::TooLong { id_fits: false, .. } => String::from("too long, and so is its id"),
-                Content::Truncated => String::from("truncated"),
+                Content::Truncated => std::format!("truncated{text}"),
             });
             line.release();
         }
@@ -49,6 +49,7 @@ fn a_line_is_a_line_however_it_comes_in() {
         ("\n \n\r\n\t\n{}\n\n", &["{}"]),
         ("\u{feff}{}\n", &["{}"]),
         ("{}\n\u{feff}[]\n", &["{}", "[]"]),
+        ("\u{feff}\u{feff}{}\n", &["broken Syntax"]),
         ("\u{feff}\n{}\n", &["{}"]),
         ("\u{feff}", &[]),
         ("\"\u{2028}\u{2029}\u{85}\"\n", &["\"\u{2028}\u{2029}\u{85}\""]),
@@ -72,6 +73,13 @@ fn a_line_is_a_line_however_it_comes_in() {
 #[test]
 fn invalid_utf8_breaks_one_line() {
     assert_eq!(lines(64, b"\"\xff\"\n{}\n", 2), ["broken Utf8", "{}"]);
+}
+
+#[test]
+fn the_input_may_end_in_a_byte_order_mark() {
+    for size in [1, 2, 3, 1000] {
+        assert_eq!(lines(64, b"{}\n\xEF\xBB", size), ["{}", "truncated"]);
+    }
 }
 
 #[test]
@@ -101,6 +109,27 @@ fn a_line_may_fill_the_buffer_and_not_be_longer() {
             assert_eq!(lines(rx, input.as_bytes(), size), [expected, "{}"], "{length} by {size}");
         }
     }
+}
+
+#[test]
+fn a_line_may_fill_the_buffer_wherever_it_began() {
+    let text = std::format!("\"{}\"", "x".repeat(37));
+    for size in [1, 3, 39, 40] {
+        assert_eq!(lines(40, std::format!("{{}}\n{text}\n[]\n").as_bytes(), size), ["{}", &text, "[]"]);
+    }
+}
+
+#[test]
+fn a_full_buffer_takes_nothing_and_is_whole_when_the_input_ends() {
+    let mut buffer = [0; 32];
+    let mut line = Input::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let text = std::format!("\"{}\"", "x".repeat(30));
+    read(&mut line, &text);
+    assert!(!line.is_ready() && line.space().is_empty());
+    line.eof();
+    line.make_room();
+    assert!(matches!(line.line().unwrap().content, Content::Message));
+    assert_eq!(line.bytes(), text.as_bytes());
 }
 
 #[test]
@@ -275,6 +304,27 @@ fn a_grown_buffer_takes_lines_up_to_its_limit() {
     }
     assert!(matches!(line.line().unwrap().content, Content::Message));
     assert_eq!(line.bytes().len(), 19_002);
+}
+
+#[cfg(feature = "alloc")]
+#[test]
+fn a_grown_buffer_grows_when_little_is_left_to_read_to() {
+    let mut line = Input::new(Buffer::grown(20_000), 128, 8);
+    let room = |line: &mut Input<'_>, filled| {
+        line.filled(filled, StreamId::NONE);
+        line.make_room();
+        line.buffer.bytes().len()
+    };
+    let size = room(&mut line, 0);
+    assert!(size >= READ_AHEAD);
+    assert_eq!(room(&mut line, 10), size, "not with the first bytes of a line");
+    assert_eq!(room(&mut line, size - READ_AHEAD / 4 - 10), size);
+    assert!(room(&mut line, 1) > size);
+    let mut line = Input::new(Buffer::grown(20_000), 128, 8);
+    assert_eq!(room(&mut line, 0), size);
+    line.filled(size, StreamId::NONE);
+    line.eof();
+    assert_eq!(room(&mut line, 0), size, "nothing will be read any more");
 }
 
 #[test]

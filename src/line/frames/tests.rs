@@ -66,6 +66,7 @@ fn what_a_host_reads_itself_is_a_message_too() {
     for (text, stream) in [("{}", 1), ("\"abcdef\"", 2), ("[1]\n", 3)] {
         input.filled(0, StreamId(7));
         assert!(waiting(&mut input).is_none(), "nothing is no message");
+        assert_eq!(input.stream(), StreamId::NONE);
         input.space()[..text.len()].copy_from_slice(text.as_bytes());
         input.filled(text.len(), StreamId(stream));
         input.make_room();
