@@ -208,8 +208,10 @@ fn a_request_costs_about_the_same_however_many_are_in_flight() {
         }
         start.elapsed().as_secs_f64()
     };
+    // The best of several, because the machine has other things to do.
+    let best = |count| (0..3).map(|_| time(count)).fold(f64::INFINITY, f64::min);
     time(100);
-    // 64 times the requests; to look at each of the others would be 4096 times the work.
-    let (few, many) = (time(500), time(32_000));
-    assert!(many < few * 1000.0, "{few} {many}");
+    // 32 times the requests; to look at each of the others would be 1024 times the work.
+    let (few, many) = (best(500), best(16_000));
+    assert!(many < few * 300.0, "{few} {many}");
 }
