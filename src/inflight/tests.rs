@@ -370,6 +370,20 @@ fn the_seed_decides_where_ids_fall() {
     assert!(buckets.iter().all(|count| (60..=140).contains(count)), "{buckets:?}");
 }
 
+/// Who knows the seed can choose ids that all fall into one chain, and does nothing to a server with another one.
+#[test]
+fn ids_that_collide_under_one_seed_are_spread_by_another() {
+    let chain = |seed, id: u32| {
+        let mut hasher = hash::Hasher::new(seed);
+        hasher.add(format!("{id}").as_bytes());
+        (u64::from(hasher.finish()) * 64) >> 32
+    };
+    let chosen: Vec<u32> = (0..).filter(|id| chain(1, *id) == 5).take(640).collect();
+    let mut chains = [0; 64];
+    chosen.iter().for_each(|id| chains[chain(2, *id) as usize] += 1);
+    assert!(chains.iter().all(|length| *length < 30), "{chains:?}");
+}
+
 /// Taking, finding, timing and releasing, with ever more requests in flight.
 #[test]
 fn a_request_costs_about_the_same_however_many_are_in_flight() {
