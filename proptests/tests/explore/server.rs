@@ -1,0 +1,504 @@
+//! A server with few slots, its host, and a client that says anything at any time.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use mcp_proto::input::ListRoots;
+use mcp_proto::server::{
+    Ask, Change, Event, Feature, Limits, SecondInitialize, ServerInfo, Subscriptions, Tool, Tools,
+};
+use mcp_proto::{Buffer, Millis, NotNow, Server, State, Ticket};
+use mcp_proto_proptests::explore::{Check, Explored, World, diagram, explore};
+
+use crate::lines::{Lines, Wants};
+use crate::{Changes, assert_all_seen, is_a_way};
+
+const DEFERRED: u64 = 50;
+const ASKED: u64 = 30;
+const GRACE: u64 = 20;
+
+static TOOLS: Tools = Tools::new(&[Tool::new("later", "{}"), Tool::new("quick", "{}")]).list_changed();
+static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Subscriptions];
+const LIMITS: Limits = Limits::DEFAULT
+    .with_deferred(Millis(DEFERRED))
+    .with_asked(Millis(ASKED))
+    .with_grace(Millis(GRACE));
+static REFUSES: ServerInfo = ServerInfo::new("s", "1").features(&FEATURES).limits(LIMITS);
+static RESTARTS: ServerInfo = REFUSES.second_initialize(SecondInitialize::Restart);
+
+/// A request that the host has kept, or one of its own.
+#[derive(Debug)]
+struct Kept {
+    ticket: Ticket,
+    /// Its id, as it is written: of one of the server's own as soon as the client has read it.
+    id: String,
+    due: u64,
+    subscription: bool,
+}
+
+/// Requests with one id.
+#[derive(Debug, Default, PartialEq)]
+struct Count {
+    sent: usize,
+    answered: usize,
+    /// Cancelled, or forgotten with their session.
+    excused: usize,
+}
+
+struct Scene {
+    server: Server<'static>,
+    lines: Lines,
+    changes: Rc<RefCell<Changes>>,
+    kept: Vec<Kept>,
+    asked: Vec<Kept>,
+    /// Tickets of what has ended.
+    gone: Vec<Ticket>,
+    counts: BTreeMap<String, Count>,
+    grace: Option<u64>,
+    /// No more errors without an id.
+    muted: bool,
+    nameless: usize,
+    /// What was done while the client did not read.
+    while_blocked: Vec<&'static str>,
+    silent: bool,
+}
+
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+impl Scene {
+    fn new(info: &'static ServerInfo<'static>, slots: usize, changes: &Rc<RefCell<Changes>>) -> Scene {
+        let server = Server::new(info, Buffer::grown(600), Buffer::grown(700)).unwrap();
+        let server = server.in_flight_grown(slots).unwrap();
+        Scene {
+            server,
+            lines: Lines::default(),
+            changes: Rc::clone(changes),
+            kept: Vec::new(),
+            asked: Vec::new(),
+            gone: Vec::new(),
+            counts: BTreeMap::new(),
+            grace: None,
+            muted: false,
+            nameless: 0,
+            while_blocked: Vec::new(),
+            silent: false,
+        }
+    }
+
+    fn request(&mut self, id: &str, method: &str, params: &str) {
+        self.counts.entry(id.to_owned()).or_default().sent += 1;
+        self.muted = false;
+        self.lines.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#));
+    }
+
+    fn call(&mut self, id: &str, tool: &str, meta: &str) {
+        let comma = if meta.is_empty() { "" } else { "," };
+        self.request(id, "tools/call", &format!(r#""name":"{tool}","arguments":{{"id":{id}}}{comma}{meta}"#));
+    }
+
+    fn notify(&mut self, method: &str, params: &str) {
+        self.muted = false;
+        self.lines.say(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{params}}}}}"#));
+    }
+
+    fn respond(&mut self, id: &str, rest: &str) {
+        self.muted = false;
+        self.lines.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#));
+    }
+
+    /// The host hears something.
+    fn event(&mut self) {
+        let Scene { server, lines, kept, asked, gone, counts, .. } = self;
+        let event = server.event().expect("poll said that there is one");
+        let take = |kept: &mut Vec<Kept>, ticket| {
+            let at = kept.iter().position(|it| it.ticket == ticket).expect("it was in flight");
+            kept.remove(at)
+        };
+        let text = match event {
+            Event::Call(call) => {
+                let id = call.raw_arguments().get("id").unwrap().raw().to_owned();
+                let mut text = format!("call {} {id}", call.name());
+                match call.name() {
+                    "later" => match call.defer(None) {
+                        Ok(ticket) => {
+                            kept.push(Kept { ticket, id, due: lines.now + DEFERRED, subscription: false });
+                        }
+                        Err(call) => {
+                            text += ", which is too much";
+                            call.busy();
+                        }
+                    },
+                    _ => call.text("done"),
+                }
+                text
+            }
+            Event::Listening(listening) => {
+                let ticket = listening.ticket();
+                kept.push(Kept { ticket, id: "3".into(), due: u64::MAX, subscription: true });
+                "listening".into()
+            }
+            Event::Cancelled { ticket, .. } => {
+                let it = take(kept, ticket);
+                counts.get_mut(&it.id).expect("it was sent").excused += 1;
+                gone.push(ticket);
+                format!("cancelled {}", it.id)
+            }
+            Event::Expired(ticket) => {
+                let it = take(kept, ticket);
+                gone.push(ticket);
+                assert!(it.due <= lines.now || self.grace.is_some_and(|at| at <= lines.now), "{it:?} expires too early");
+                format!("expired {}", it.id)
+            }
+            Event::Answered(answered) => {
+                let it = take(asked, answered.ticket());
+                gone.push(it.ticket);
+                format!("answered {} {:?}", it.id, answered.outcome())
+            }
+            Event::Restarted => {
+                for it in kept.drain(..) {
+                    counts.get_mut(&it.id).expect("it was sent").excused += 1;
+                    gone.push(it.ticket);
+                }
+                "restarted".into()
+            }
+            Event::Progress(told) => {
+                assert!(asked.iter().any(|it| it.ticket == told.ticket()));
+                "progress".into()
+            }
+            Event::Fault(fault) => format!("fault {fault:?}"),
+            Event::Room => "room".into(),
+            Event::Connected(_) => "connected".into(),
+            Event::Ready => "ready".into(),
+            other => format!("{other:?}"),
+        };
+        self.lines.note('!', &text);
+    }
+
+    /// Goes on until nothing more can be done at this time, and looks at everything.
+    fn settle(&mut self) {
+        loop {
+            let before = format!("{:?}", self.server.state());
+            let (wants, written) = self.lines.settle(&mut self.server);
+            let after = format!("{:?}", self.server.state());
+            if before != after {
+                self.changes.borrow_mut().insert((before, after));
+            }
+            for message in written {
+                self.read(&message);
+            }
+            match wants {
+                Wants::Event => self.event(),
+                Wants::Rest => break,
+            }
+        }
+        self.check();
+    }
+
+    /// The client reads a message.
+    fn read(&mut self, message: &serde_json::Value) {
+        assert!(!self.silent, "nothing is said any more: {message}");
+        let id = message.get("id").filter(|id| !id.is_null()).map(ToString::to_string);
+        match (id, message.get("method").is_some()) {
+            (Some(id), true) => {
+                let it = self.asked.iter_mut().find(|it| it.id.is_empty());
+                // It may have been taken back before the client could read it.
+                if let Some(it) = it {
+                    it.id = id;
+                }
+            }
+            (Some(id), false) => {
+                let count = self.counts.get_mut(&id).expect("an answer to what was asked");
+                count.answered += 1;
+                assert!(count.answered + count.excused <= count.sent, "{id} is answered twice: {count:?}");
+            }
+            (None, false) => self.nameless += 1,
+            (None, true) => {}
+        }
+    }
+
+    /// What holds in every state.
+    fn check(&mut self) {
+        let Scene { server, lines, kept, asked, gone, counts, .. } = self;
+        let state = server.state();
+        for ticket in &*gone {
+            assert_eq!(server.reply(*ticket).map(drop), Err(NotNow::Gone), "{ticket:?} has ended");
+            assert_eq!(server.cancel(*ticket, ""), Err(NotNow::Gone));
+            assert_eq!(server.end_subscription(*ticket), Err(NotNow::Gone));
+        }
+        if lines.closed {
+            assert_eq!(state, State::Closed);
+            assert!(asked.is_empty(), "what was asked has ended: {asked:?}");
+            return;
+        }
+        assert_eq!(server.deferred(), kept.len(), "{kept:?}");
+        if state == State::Draining {
+            self.grace.get_or_insert(lines.now + GRACE);
+        }
+        if lines.blocked || lines.broken {
+            return;
+        }
+        assert!(!lines.unsent);
+        for (id, count) in counts {
+            let open = kept.iter().filter(|it| it.id == *id).count();
+            assert_eq!(count.sent, count.answered + count.excused + open, "{id}: {count:?}, {open} in flight");
+        }
+        let dues = kept.iter().chain(&*asked).map(|it| it.due).filter(|due| *due < u64::MAX);
+        assert_eq!(lines.deadline, dues.chain(self.grace).min(), "{kept:?} {asked:?}");
+    }
+
+    fn host(&mut self, what: &str) {
+        self.lines.note('*', what);
+    }
+}
+
+impl World for Scene {
+    fn step(&mut self, step: &'static str) -> bool {
+        let first = self.kept.iter().find(|it| !it.subscription).map(|it| it.ticket);
+        let subscription = self.kept.iter().find(|it| it.subscription).map(|it| it.ticket);
+        let asked = self.asked.first().map(|it| it.id.clone()).filter(|id| !id.is_empty());
+        let says = !self.lines.ended && !self.lines.closed && !self.lines.broken;
+        if self.lines.blocked && step != "reads again" && self.while_blocked.len() >= 2 && !["time", "eof", "gone", "reset"].contains(&step) {
+            return false;
+        }
+        let before = self.nameless;
+        let is_possible = match step {
+            // What the client says.
+            _ if step.starts_with('>') => says,
+            // What the host does.
+            "answer" => first.is_some(),
+            "forget" => first.is_some(),
+            "end" => subscription.is_some(),
+            "take back" => !self.asked.is_empty(),
+            "time" => self.lines.deadline.is_some() && !self.lines.closed,
+            "eof" => says,
+            "gone" => !self.lines.broken && !self.lines.closed,
+            "stops reading" => !self.lines.blocked && says,
+            "reads again" => self.lines.blocked && !self.lines.closed,
+            "reset" => self.lines.closed,
+            _ => !self.lines.closed,
+        };
+        if !is_possible {
+            return false;
+        }
+        match step {
+            "> initialize" => {
+                let params = r#""protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}"#;
+                self.request("\"i\"", "initialize", params);
+            }
+            "> initialized" => self.notify("initialized", ""),
+            "> ping" => self.request("\"p\"", "ping", ""),
+            "> later 1" => self.call("1", "later", ""),
+            "> later 2" => self.call("2", "later", ""),
+            "> quick 1" => self.call("1", "quick", ""),
+            "> stateless later 1" => self.call("1", "later", META),
+            "> stateless quick 2" => self.call("2", "quick", META),
+            "> listen 3" => self.request("3", "subscriptions/listen", &format!(r#""notifications":{{"toolsListChanged":true}},{META}"#)),
+            "> cancel 1" => self.notify("cancelled", r#""requestId":1"#),
+            "> cancel 2" => self.notify("cancelled", r#""requestId":2"#),
+            "> cancel 3" => self.notify("cancelled", r#""requestId":3"#),
+            "> shutdown" => self.request("\"s\"", "shutdown", ""),
+            "> exit" => self.lines.say(r#"{"jsonrpc":"2.0","method":"exit"}"#),
+            "> unknown" => self.request("\"u\"", "no/such", ""),
+            "> result" => match asked {
+                Some(id) => self.respond(&id, r#""result":{"roots":[]}"#),
+                None => return false,
+            },
+            "> error" => match asked {
+                Some(id) => self.respond(&id, r#""error":{"code":1,"message":""}"#),
+                None => return false,
+            },
+            "> progress" => match asked {
+                Some(id) => self.notify("progress", &format!(r#""progressToken":{id},"progress":1"#)),
+                None => return false,
+            },
+            "> result for nobody" => self.respond("99", r#""result":{}"#),
+            "> noise" => {
+                for _ in 0..9 {
+                    self.lines.say("noise");
+                }
+                self.muted = true;
+            }
+            "> too long" => {
+                let text = "x".repeat(700);
+                self.request("\"l\"", "ping", &format!("\"x\":\"{text}\""));
+            }
+            "> given up" => {
+                self.counts.entry("\"g\"".into()).or_default().sent += 1;
+                self.muted = false;
+                self.lines.say("{\"jsonrpc\":\"2.0\",\"id\":\"g\",\"method\":\u{18}");
+            }
+            _ => self.host(step),
+        }
+        let ticket = first.or(subscription);
+        match step {
+            "answer" | "forget" => {
+                let ticket = ticket.expect("it was looked at");
+                match self.server.reply(ticket) {
+                    Ok(reply) => {
+                        // Who looks and says nothing may still answer later.
+                        if step == "answer" {
+                            reply.text("late");
+                            self.kept.retain(|it| it.ticket != ticket);
+                            self.gone.push(ticket);
+                        }
+                    }
+                    Err(why) => {
+                        assert!(why == NotNow::Busy && self.lines.blocked, "{why:?}");
+                        return false;
+                    }
+                }
+            }
+            "end" => {
+                let ticket = subscription.expect("it was looked at");
+                self.server.end_subscription(ticket).unwrap();
+                self.kept.retain(|it| it.ticket != ticket);
+                self.gone.push(ticket);
+            }
+            "ask" => match self.server.ask(&ListRoots, Ask::DEFAULT.with_progress()) {
+                Ok(ticket) => {
+                    let due = self.lines.now + ASKED;
+                    self.asked.push(Kept { ticket, id: String::new(), due, subscription: false });
+                }
+                Err(why) => {
+                    let expected = match self.server.state() {
+                        State::Ready if self.kept.len() + self.asked.len() > 0 => NotNow::Full,
+                        _ => NotNow::NotConnected,
+                    };
+                    assert!(why == expected || why == NotNow::Busy && self.lines.blocked, "{why:?}");
+                    return false;
+                }
+            },
+            "take back" => {
+                let it = self.asked.remove(0);
+                self.server.cancel(it.ticket, "").unwrap();
+                self.gone.push(it.ticket);
+            }
+            "changed" => self.server.changed(Change::Tools),
+            "shut down" => self.server.shutdown(Millis(self.lines.now)),
+            "time" => self.lines.now = self.lines.deadline.expect("it was looked at"),
+            "eof" => self.lines.ended = true,
+            "gone" => (self.lines.broken, self.lines.ended) = (true, true),
+            "stops reading" => self.lines.blocked = true,
+            "reads again" => {
+                self.lines.blocked = false;
+                self.while_blocked.clear();
+            }
+            "reset" => {
+                self.server.reset();
+                self.lines.begin_again();
+                self.gone.extend(self.kept.drain(..).chain(self.asked.drain(..)).map(|it| it.ticket));
+                self.counts.clear();
+                (self.grace, self.muted) = (None, false);
+                self.while_blocked.clear();
+            }
+            _ => {}
+        }
+        if self.lines.blocked && step != "stops reading" {
+            self.while_blocked.push(step);
+        }
+        self.settle();
+        let noise = self.nameless - before;
+        assert!(noise <= 8, "{noise} errors in a row have no id");
+        true
+    }
+
+    fn key(&self) -> String {
+        let Scene { server, lines, kept, asked, muted, while_blocked, .. } = self;
+        let all = kept.iter().chain(asked).map(|it| {
+            let (slot, _) = format!("{:?}", it.ticket).split_once(',').map(|(slot, rest)| (slot.to_owned(), rest.to_owned())).unwrap();
+            let in_time = if it.due == u64::MAX { None } else { it.due.checked_sub(lines.now) };
+            (it.subscription, if asked.iter().any(|its| its.ticket == it.ticket) { "ours" } else { &*it.id }.to_owned(), slot, in_time)
+        });
+        let all: Vec<_> = all.collect();
+        let times = lines.deadline.map(|at| at - lines.now);
+        let grace = self.grace.map(|at| at.saturating_sub(lines.now));
+        let ends = (lines.ended, lines.blocked, lines.broken, lines.closed, lines.unsent);
+        let state = (server.state(), server.revision());
+        format!("{state:?} {all:?} {times:?} {grace:?} {ends:?} {muted} {while_blocked:?}")
+    }
+
+    fn dialogue(&self) -> &str {
+        &self.lines.dialogue
+    }
+}
+
+/// A ping is answered: with a result where there will be more to say.
+fn answers_a_ping(scene: &mut Scene) {
+    if scene.lines.ended || scene.lines.closed || scene.lines.broken {
+        return;
+    }
+    if scene.lines.blocked {
+        assert!(scene.step("reads again"));
+    }
+    if scene.lines.closed {
+        return;
+    }
+    assert!(scene.step("> ping"));
+    let last = scene.lines.dialogue.lines().rev().find(|line| line.starts_with('<')).unwrap_or_default();
+    let result = last.contains(r#""id":"p","result":"#);
+    assert!(result || scene.server.state() == State::Draining, "{last}");
+}
+
+/// The client goes: the server comes to its end, and nothing is owed.
+fn ends(scene: &mut Scene) {
+    if !scene.lines.ended && !scene.lines.closed {
+        assert!(scene.step("eof"));
+    }
+    for _ in 0..8 {
+        if scene.lines.closed {
+            break;
+        }
+        assert!(scene.step("time"), "it waits for nothing, and does not end");
+    }
+    assert!(scene.lines.closed, "it does not end");
+    if !scene.lines.blocked && !scene.lines.broken {
+        for (id, count) in &scene.counts {
+            assert_eq!(count.sent, count.answered + count.excused, "{id}: {count:?}");
+        }
+    }
+    // And it can begin anew.
+    assert!(scene.step("reset"));
+    assert!(scene.step("> ping"));
+    assert_eq!(scene.counts["\"p\""].answered, 1);
+}
+
+/// The host ends it.
+fn shuts_down(scene: &mut Scene) {
+    if scene.lines.closed {
+        return;
+    }
+    assert!(scene.step("shut down"));
+    for _ in 0..8 {
+        if scene.lines.closed {
+            return;
+        }
+        assert!(scene.step("time"), "it waits for nothing, and does not end");
+    }
+    panic!("it does not end");
+}
+
+const CHECKS: [Check<Scene>; 3] = [answers_a_ping, ends, shuts_down];
+
+fn run(info: &'static ServerInfo<'static>, slots: usize, steps: &[&'static str], changes: &Rc<RefCell<Changes>>) -> Explored {
+    let diagram = diagram("server states");
+    let explored = explore(|| Scene::new(info, slots, changes), steps, &CHECKS, 20_000);
+    for (from, to) in &*changes.borrow() {
+        assert!(is_a_way(&diagram, from, to), "{from} to {to}");
+    }
+    println!("{explored:?} with {} steps and {slots} slots", steps.len());
+    explored
+}
+
+#[test]
+fn every_state_of_a_server() {
+    let changes = Rc::default();
+    let session = [
+        "> initialize", "> initialized", "> ping", "> later 1", "> later 2", "> quick 1", "> cancel 1", "> shutdown", "> exit",
+        "> unknown", "> result", "> error", "> progress", "> result for nobody", "> noise", "> too long", "> given up",
+        "answer", "forget", "ask", "take back", "changed", "shut down", "time", "eof", "gone", "reset",
+    ];
+    let found = run(&REFUSES, 2, &session, &changes);
+    println!("{found:?}");
+    assert_all_seen("server states", &changes.borrow());
+}
