@@ -9,10 +9,10 @@ use mcp_proto::server::{
     Ask, Change, Event, Feature, Limits, SecondInitialize, ServerInfo, Subscriptions, Tool, Tools,
 };
 use mcp_proto::{Buffer, Millis, NotNow, Server, State, Ticket};
-use mcp_proto_proptests::explore::{Check, Explored, World, diagram, explore};
+use mcp_proto_proptests::explore::{Check, Explored, World, explore};
 
 use crate::lines::{Lines, Wants};
-use crate::{Changes, assert_all_seen, is_a_way};
+use crate::{Changes, assert_all_seen};
 
 const DEFERRED: u64 = 50;
 const ASKED: u64 = 30;
@@ -61,7 +61,10 @@ struct Scene {
     nameless: usize,
     /// What was done while the client did not read.
     while_blocked: Vec<&'static str>,
-    silent: bool,
+    /// Subscriptions that the host has ended, and whose answer the client has not read.
+    ended: usize,
+    /// Where the connection was when it was last looked at.
+    state: State,
 }
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -82,7 +85,8 @@ impl Scene {
             muted: false,
             nameless: 0,
             while_blocked: Vec::new(),
-            silent: false,
+            ended: 0,
+            state: State::Waiting,
         }
     }
 
@@ -175,15 +179,21 @@ impl Scene {
         self.lines.note('!', &text);
     }
 
+    /// Notes how the state has changed.
+    fn look(&mut self) {
+        let (before, after) = (self.state, self.server.state());
+        if before != after {
+            self.changes.borrow_mut().insert((format!("{before:?}"), format!("{after:?}")));
+        }
+        self.state = after;
+    }
+
     /// Goes on until nothing more can be done at this time, and looks at everything.
     fn settle(&mut self) {
         loop {
-            let before = format!("{:?}", self.server.state());
+            self.look();
             let (wants, written) = self.lines.settle(&mut self.server);
-            let after = format!("{:?}", self.server.state());
-            if before != after {
-                self.changes.borrow_mut().insert((before, after));
-            }
+            self.look();
             for message in written {
                 self.read(&message);
             }
@@ -197,7 +207,6 @@ impl Scene {
 
     /// The client reads a message.
     fn read(&mut self, message: &serde_json::Value) {
-        assert!(!self.silent, "nothing is said any more: {message}");
         let id = message.get("id").filter(|id| !id.is_null()).map(ToString::to_string);
         match (id, message.get("method").is_some()) {
             (Some(id), true) => {
@@ -211,6 +220,15 @@ impl Scene {
                 let count = self.counts.get_mut(&id).expect("an answer to what was asked");
                 count.answered += 1;
                 assert!(count.answered + count.excused <= count.sent, "{id} is answered twice: {count:?}");
+                // A subscription ends with its result, and without a word to the host.
+                let is_result = message.get("result").is_some();
+                if is_result && id == "3" && self.ended > 0 {
+                    self.ended -= 1;
+                    return;
+                }
+                let ends = |it: &Kept| it.subscription && it.id == id && is_result;
+                self.gone.extend(self.kept.iter().filter(|it| ends(it)).map(|it| it.ticket));
+                self.kept.retain(|it| !ends(it));
             }
             (None, false) => self.nameless += 1,
             (None, true) => {}
@@ -229,9 +247,13 @@ impl Scene {
         if lines.closed {
             assert_eq!(state, State::Closed);
             assert!(asked.is_empty(), "what was asked has ended: {asked:?}");
+            let told = |it: &Kept| lines.broken || it.subscription;
+            assert!(kept.iter().all(told), "the host was told that they have ended: {kept:?}");
+            gone.extend(kept.drain(..).map(|it| it.ticket));
             return;
         }
-        assert_eq!(server.deferred(), kept.len(), "{kept:?}");
+        let ends_unheard = state == State::Draining && kept.iter().any(|it| it.subscription);
+        assert!(server.deferred() == kept.len() || lines.blocked && ends_unheard, "{kept:?}");
         if state == State::Draining {
             self.grace.get_or_insert(lines.now + GRACE);
         }
@@ -258,7 +280,9 @@ impl World for Scene {
         let subscription = self.kept.iter().find(|it| it.subscription).map(|it| it.ticket);
         let asked = self.asked.first().map(|it| it.id.clone()).filter(|id| !id.is_empty());
         let says = !self.lines.ended && !self.lines.closed && !self.lines.broken;
-        if self.lines.blocked && step != "reads again" && self.while_blocked.len() >= 2 && !["time", "eof", "gone", "reset"].contains(&step) {
+        // What changes nothing that waits.
+        let is_plain = ["time", "eof", "shut down", "gone", "reset", "stops reading", "reads again"].contains(&step);
+        if self.lines.blocked && !is_plain && self.while_blocked.len() >= 2 {
             return false;
         }
         let before = self.nameless;
@@ -351,9 +375,14 @@ impl World for Scene {
             }
             "end" => {
                 let ticket = subscription.expect("it was looked at");
-                self.server.end_subscription(ticket).unwrap();
+                if let Err(why) = self.server.end_subscription(ticket) {
+                    // It ends already, and the client has not read so.
+                    assert!(why == NotNow::Gone && self.lines.blocked && self.state == State::Draining);
+                    return false;
+                }
                 self.kept.retain(|it| it.ticket != ticket);
                 self.gone.push(ticket);
+                self.ended += 1;
             }
             "ask" => match self.server.ask(&ListRoots, Ask::DEFAULT.with_progress()) {
                 Ok(ticket) => {
@@ -386,18 +415,21 @@ impl World for Scene {
             }
             "reset" => {
                 self.server.reset();
+                self.state = self.server.state();
                 self.lines.begin_again();
                 self.gone.extend(self.kept.drain(..).chain(self.asked.drain(..)).map(|it| it.ticket));
                 self.counts.clear();
-                (self.grace, self.muted) = (None, false);
+                (self.grace, self.muted, self.ended) = (None, false, 0);
                 self.while_blocked.clear();
             }
             _ => {}
         }
-        if self.lines.blocked && step != "stops reading" {
+        if self.lines.blocked && !is_plain {
             self.while_blocked.push(step);
         }
         self.settle();
+        // Who leaves says nothing more.
+        self.lines.ended |= step == "> exit" && self.server.state() == State::Draining;
         let noise = self.nameless - before;
         assert!(noise <= 8, "{noise} errors in a row have no id");
         true
@@ -480,25 +512,56 @@ fn shuts_down(scene: &mut Scene) {
 
 const CHECKS: [Check<Scene>; 3] = [answers_a_ping, ends, shuts_down];
 
-fn run(info: &'static ServerInfo<'static>, slots: usize, steps: &[&'static str], changes: &Rc<RefCell<Changes>>) -> Explored {
-    let diagram = diagram("server states");
-    let explored = explore(|| Scene::new(info, slots, changes), steps, &CHECKS, 20_000);
-    for (from, to) in &*changes.borrow() {
-        assert!(is_a_way(&diagram, from, to), "{from} to {to}");
-    }
-    println!("{explored:?} with {} steps and {slots} slots", steps.len());
-    explored
+/// How many states there are, and how far away the last one is.
+#[track_caller]
+fn run(
+    info: &'static ServerInfo<'static>,
+    slots: usize,
+    steps: &[&'static str],
+    changes: &Rc<RefCell<Changes>>,
+    expected: [usize; 2],
+) {
+    let Explored { states, depth } = explore(|| Scene::new(info, slots, changes), steps, &CHECKS, 5_000);
+    println!("{states} states of a server, at most {depth} steps away, with {slots} slots and {} steps", steps.len());
+    assert_eq!([states, depth], expected, "it is another machine: look at what has become possible, or impossible");
 }
 
 #[test]
-fn every_state_of_a_server() {
+fn every_state_of_a_session() {
     let changes = Rc::default();
-    let session = [
+    let steps = [
         "> initialize", "> initialized", "> ping", "> later 1", "> later 2", "> quick 1", "> cancel 1", "> shutdown", "> exit",
         "> unknown", "> result", "> error", "> progress", "> result for nobody", "> noise", "> too long", "> given up",
         "answer", "forget", "ask", "take back", "changed", "shut down", "time", "eof", "gone", "reset",
     ];
-    let found = run(&REFUSES, 2, &session, &changes);
-    println!("{found:?}");
+    run(&REFUSES, 2, &steps, &changes, [392, 15]);
+    let steps = [
+        "> initialize", "> initialized", "> later 1", "> cancel 1", "> result", "ask", "answer", "time", "shut down", "eof",
+        "gone", "reset",
+    ];
+    run(&RESTARTS, 2, &steps, &changes, [74, 13]);
     assert_all_seen("server states", &changes.borrow());
+}
+
+#[test]
+fn every_state_in_both_eras() {
+    let steps = [
+        "> initialize", "> initialized", "> later 2", "> stateless later 1", "> stateless quick 2", "> listen 3", "> cancel 1",
+        "> cancel 3", "answer", "end", "ask", "changed", "time", "shut down", "eof", "gone", "reset",
+    ];
+    run(&REFUSES, 2, &steps, &Rc::default(), [261, 15]);
+}
+
+#[test]
+fn every_state_while_nothing_can_be_written() {
+    let steps = [
+        "> initialize", "> initialized", "> later 1", "> cancel 1", "> result", "answer", "ask", "take back", "changed", "time",
+        "shut down", "eof", "stops reading", "reads again",
+    ];
+    run(&REFUSES, 1, &steps, &Rc::default(), [910, 9]);
+    let steps = [
+        "> stateless later 1", "> cancel 1", "> listen 3", "> cancel 3", "> noise", "answer", "end", "changed", "time", "shut down",
+        "eof", "stops reading", "reads again",
+    ];
+    run(&REFUSES, 1, &steps, &Rc::default(), [0, 0]);
 }
