@@ -66,7 +66,11 @@ pub fn explore<W: World>(
     waiting.push_back(Vec::new());
     while let Some(path) = waiting.pop_front() {
         explored = Explored { states: explored.states + 1, depth: path.len() };
-        assert!(explored.states <= most, "more than {most} states: the key tells too much, as here\n{}", at(&path).0.dialogue());
+        assert!(
+            explored.states <= most,
+            "more than {most} states: the key tells too much, as here\n{}",
+            at(&path).0.dialogue()
+        );
         for check in checks {
             check(&mut at(&path).0);
         }
@@ -93,6 +97,7 @@ pub fn diagram(name: &str) -> BTreeSet<(String, String)> {
     let (_, text) = text.split_once(&format!("<!-- {name} -->")).expect("the diagram is there");
     let (text, _) = text.split_once("<!-- end -->").expect("it ends");
     let arrows = text.lines().filter_map(|line| line.trim().split_once(" --> "));
-    let named = arrows.filter_map(|(from, rest)| Some((from.to_owned(), rest.split_once(": ")?.0.to_owned())));
+    let named =
+        arrows.filter_map(|(from, rest)| Some((from.to_owned(), rest.split_once(": ")?.0.to_owned())));
     named.collect()
 }

@@ -21,7 +21,10 @@ fn is_a_way(diagram: &Changes, from: &str, to: &str) -> bool {
 /// Each step of the diagram that goes to another state was seen, and nothing else.
 fn assert_all_seen(name: &str, seen: &Changes) {
     let diagram = diagram(name);
-    let missing: Vec<_> = diagram.iter().filter(|step| step.0 != step.1 && step.0 != "[*]" && step.1 != "[*]" && !seen.contains(step)).collect();
+    let missing: Vec<_> = diagram
+        .iter()
+        .filter(|step| step.0 != step.1 && step.0 != "[*]" && step.1 != "[*]" && !seen.contains(step))
+        .collect();
     assert!(missing.is_empty(), "never seen: {missing:?}");
     for (from, to) in seen {
         assert!(is_a_way(&diagram, from, to), "{from} to {to} is no step of the table");
