@@ -118,6 +118,11 @@ proptest! {
         }
         match error.kind {
             ScanErrorKind::Incomplete | ScanErrorKind::Empty => prop_assert!(rest.is_empty(), "{} {:?}", shown, error),
+            ScanErrorKind::TooDeep => {
+                let limit = u32::from(DEPTH_LIMIT);
+                let (outside, inside) = (deepest(before), deepest(&text[..=error.at]));
+                prop_assert_eq!((outside, inside), (limit, limit + 1), "{} {:?}", shown, error);
+            }
             kind => {
                 // With that byte it is wrong, or with one more of the same character.
                 let wrong = |more: usize| envelope_of(text.get(..error.at + more).unwrap_or(&text)) == Err(error);
