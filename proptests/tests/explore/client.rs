@@ -432,11 +432,7 @@ impl World for Scene {
                     return false;
                 }
             },
-            "roots changed" => {
-                if self.client.roots_changed().is_err() {
-                    return false;
-                }
-            }
+            "roots changed" if self.client.roots_changed().is_err() => return false,
             "shut down" => self.client.shutdown(Millis(now)),
             "time" => self.lines.now = self.lines.deadline.expect("it was looked at"),
             "eof" => self.lines.ended = true,
@@ -508,7 +504,8 @@ fn answers_a_ping(scene: &mut Scene) {
     if scene.lines.blocked {
         assert!(scene.step("reads again") || scene.lines.closed);
     }
-    if scene.state == State::Ready && scene.step("> ping") && scene.state == State::Ready {
+    let is_ready = scene.state == State::Ready;
+    if is_ready && scene.step("> ping") && !scene.lines.closed {
         assert!(scene.lines.dialogue.ends_with("< {\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{}}\n"));
     }
 }
