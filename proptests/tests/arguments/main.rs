@@ -11,8 +11,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use types::*;
 
+/// A decoder: what it reads, as it is shown.
+type Decode = fn(&str) -> Result<String, String>;
+
 /// Checks one type, and that not all of the values were refused, or none.
-fn agrees(schema_text: &str, decodes: [fn(&str) -> Result<String, String>; 2]) {
+fn agrees(schema_text: &str, decodes: [Decode; 2]) {
     let schema: Value = serde_json::from_str(schema_text).unwrap();
     assert_eq!(schema["type"], "object");
     assert!(jsonschema::meta::is_valid(&schema), "{schema_text}");
