@@ -18,13 +18,13 @@ fn is_a_way(diagram: &Changes, from: &str, to: &str) -> bool {
     direct(from, to) || diagram.iter().any(|(first, middle)| first == from && direct(middle, to))
 }
 
-/// Each step of the diagram that goes to another state was seen, but for those that cannot be, and nothing else was.
-fn assert_all_seen(name: &str, seen: &Changes, unseen: &[[&str; 2]]) {
+/// Each step of the diagram that goes to another state was seen, and nothing else was.
+fn assert_all_seen(name: &str, seen: &Changes) {
     let diagram = diagram(name);
     let inner = diagram.iter().filter(|(from, to)| from != to && from != "[*]" && to != "[*]");
     let missing: Vec<_> =
         inner.filter(|step| !seen.contains(step)).map(|(from, to)| [from.as_str(), to]).collect();
-    assert_eq!(missing, unseen, "steps that were never seen");
+    assert!(missing.is_empty(), "steps that were never seen: {missing:?}");
     for (from, to) in seen {
         assert!(is_a_way(&diagram, from, to), "{from} to {to} is no step of the table");
     }
