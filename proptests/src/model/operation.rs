@@ -58,6 +58,13 @@ pub enum Message {
     Odd(u8),
 }
 
+impl Message {
+    /// Whether it depends on what the server has asked.
+    pub(crate) fn is_about_asked(&self) -> bool {
+        matches!(self, Message::Answer(..) | Message::Progress(_))
+    }
+}
+
 /// A request of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
@@ -74,6 +81,12 @@ pub struct Request {
     pub filler: u16,
     /// In which order its members come.
     pub order: u8,
+}
+
+impl Request {
+    pub(crate) fn is_initialize(&self) -> bool {
+        matches!(self.what, What::Initialize(..))
+    }
 }
 
 /// What an id is like.

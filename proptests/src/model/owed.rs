@@ -4,7 +4,7 @@
 //! request with a readable id gets exactly one answer: not before it was asked, none once it is cancelled, and none that
 //! is the answer to something else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use mcp_proto::server::Event;
 use mcp_proto::{ClientCapabilities, Revision, Ticket};
@@ -42,6 +42,8 @@ pub(crate) struct Owed {
     accounts: BTreeMap<String, Account>,
     open: BTreeMap<Ticket, Open>,
     listening: Vec<Ticket>,
+    /// Subscriptions that the host has ended; the client may not have read that.
+    ending: Vec<Ticket>,
     /// So many subscriptions were cancelled.
     unlistened: usize,
     /// By the number of the request: its id, and whether it is a member of a batch.
@@ -50,8 +52,9 @@ pub(crate) struct Owed {
     /// Requests of the server's own.
     asked: Vec<Ticket>,
     pub(crate) asked_ids: Vec<String>,
+    /// Sessions whose client was not told yet, and the one that is on the wire.
+    connected: VecDeque<(Revision, ClientCapabilities)>,
     session: Option<(Revision, ClientCapabilities)>,
-    wire_revision: Option<String>,
     tokens: BTreeMap<String, String>,
     logs: bool,
     /// Lines that are no messages: so many in a row; errors without an id that are allowed, that came; and answers to
@@ -172,6 +175,10 @@ impl Owed {
             self.unlistened += usize::from(!owed);
             return Ok(());
         }
+        if self.ending.contains(&ticket) {
+            self.unlistened += usize::from(!owed);
+            return Ok(());
+        }
         let Some(open) = self.open.remove(&ticket) else { return Err(format!("{ticket:?} is not open")) };
         let account = self.accounts.entry(open.id).or_default();
         account.open = account.open.saturating_sub(1);
@@ -197,7 +204,7 @@ impl Owed {
     /// The host hears of what is no request.
     pub(crate) fn event(&mut self, event: &Event<'_>) -> Result<(), String> {
         match event {
-            Event::Connected(client) => self.session = Some((client.revision(), client.client())),
+            Event::Connected(client) => self.connected.push_back((client.revision(), client.client())),
             Event::Restarted => {
                 // What was in flight is never answered; answers that are on their way may still come.
                 self.open.clear();
@@ -240,7 +247,7 @@ impl Owed {
             "a malformed error".into()
         })?;
         let Some(id) = value.get("id").filter(|id| !id.is_null()) else {
-            let omits = self.wire_revision.as_deref().is_some_and(|revision| revision >= "2025-11-25");
+            let omits = self.session.is_some_and(|(revision, _)| revision >= Revision::V2025_11_25);
             check(is_error && omits == value.get("id").is_none(), || "an answer without an id".into())?;
             self.nameless += 1;
             // In a batch every member that is none gets one.
@@ -264,7 +271,9 @@ impl Owed {
             account.may += 1;
         }
         if let Some(revision) = value.pointer("/result/protocolVersion").and_then(Value::as_str) {
-            self.wire_revision = Some(revision.into());
+            self.session = self.connected.pop_front();
+            let told = self.session.is_some_and(|(known, _)| known.as_str() == revision);
+            return check(told, || format!("the host did not hear that {revision} was agreed on"));
         }
         Ok(())
     }
@@ -313,6 +322,12 @@ impl Owed {
             }
             _ => check(self.session.is_some(), || format!("{method} without a session")),
         }
+    }
+
+    /// The host ends a subscription, perhaps again.
+    pub(crate) fn end_subscription(&mut self, ticket: Ticket) {
+        self.listening.retain(|it| *it != ticket);
+        self.ending.push(ticket);
     }
 
     /// The connection ends, and with it every subscription: the host does not have to hear so.

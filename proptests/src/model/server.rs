@@ -9,7 +9,7 @@ use mcp_proto::{Action, Level, Millis, Misuse, NotNow, Pings, State};
 
 use super::host::{FORM, Notes, PAGE, change, deal, later};
 use super::mover::{Mover, buffer};
-use super::operation::{Message, Operation, Question, What};
+use super::operation::{Message, Operation, Question};
 use super::text::Speaker;
 use super::{Failure, Summary, Way};
 
@@ -187,40 +187,44 @@ impl World<'_, '_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        match operation {
-            Operation::Send(message) => {
-                // What the server has asked must have been read; and where a client begins anew it is clear what was
-                // before that and what comes after it.
-                let is_new = matches!(message, Message::Request(request) if matches!(request.what, What::Initialize(..)));
-                if is_new || matches!(message, Message::Answer(..) | Message::Progress(_)) {
-                    self.settle()?;
-                }
-                let line = self.speaker.message(message);
-                self.send(line.into_bytes());
-                return if is_new { self.settle() } else { Ok(()) };
+        // Where a client begins anew it is clear what was before that and what comes after it; and a server that ends
+        // does so whether it has read everything or not.
+        let is_new =
+            |message: &Message| matches!(message, Message::Request(request) if request.is_initialize());
+        let settles = match operation {
+            Operation::Send(message) => is_new(message) || message.is_about_asked(),
+            Operation::Damaged(..) | Operation::Bytes(_) => false,
+            _ => true,
+        };
+        if settles || self.server.state() == State::Draining {
+            self.settle()?;
+        }
+        match self.line(operation) {
+            Some(line) => self.send(line),
+            None => {
+                self.dialogue.push(format!("* {operation:?}"));
+                self.host(operation)?;
             }
+        }
+        if settles { self.settle() } else { Ok(()) }
+    }
+
+    /// What the client sends.
+    fn line(&mut self, operation: &Operation) -> Option<Vec<u8>> {
+        let speaker = &mut self.speaker;
+        Some(match operation {
+            Operation::Send(message) => speaker.message(message).into_bytes(),
             Operation::Batch(messages) => {
-                self.settle()?;
                 let members: Vec<String> =
-                    messages.iter().take(6).map(|message| self.speaker.message(message)).collect();
-                self.send(format!("[{}]", members.join(",")).into_bytes());
-                return Ok(());
+                    messages.iter().take(6).map(|message| speaker.message(message)).collect();
+                format!("[{}]", members.join(",")).into_bytes()
             }
             Operation::Damaged(message, at, byte) => {
-                let line = self.speaker.message(message).into_bytes();
-                self.send(damaged(line, *at, *byte));
-                return Ok(());
+                damaged(speaker.message(message).into_bytes(), *at, *byte)
             }
-            Operation::Bytes(bytes) => {
-                self.send(bytes.clone());
-                return Ok(());
-            }
-            _ => {}
-        }
-        self.settle()?;
-        self.dialogue.push(format!("* {operation:?}"));
-        self.host(operation)?;
-        self.settle()
+            Operation::Bytes(bytes) => bytes.clone(),
+            _ => return None,
+        })
     }
 
     fn host(&mut self, operation: &Operation) -> Result<(), String> {
@@ -271,7 +275,7 @@ impl World<'_, '_> {
                 let Some(ticket) = back(&notes.listening, *nth) else { return Ok(()) };
                 let outcome = server.end_subscription(ticket);
                 if outcome.is_ok() {
-                    notes.owed.close(ticket, true)?;
+                    notes.owed.end_subscription(ticket);
                 }
                 outcome.map(|()| "ended".into())
             }
