@@ -427,7 +427,7 @@ fn damaged(whole: Vec<u8>, at: u16, byte: Option<u8>) -> Vec<u8> {
         Some(line.pointer("/params/_meta/n").cloned())
     };
     let mut line = whole.clone();
-    if let (Some(byte), Some(place)) = (byte, line.get_mut(at)) {
+    if let (Some(byte), Some(place)) = (byte.filter(|byte| *byte != b'\n'), line.get_mut(at)) {
         *place = byte;
         if number(&line).is_none_or(|n| Some(n) == number(&whole)) {
             return line;
