@@ -20,8 +20,9 @@ struct Account {
     must: usize,
     may: usize,
     answers: usize,
-    /// So many of them are the host's to give later.
+    /// So many of them are the host's to give later; so many were cancelled, perhaps when something was on its way.
     open: usize,
+    cancelled: usize,
     /// It is the id of a subscription, which is answered when it ends; a member of a batch, which waits for the others.
     listens: bool,
     batched: bool,
@@ -190,6 +191,7 @@ impl Owed {
         let account = self.accounts.entry(open.id).or_default();
         account.open = account.open.saturating_sub(1);
         if !owed {
+            account.cancelled += 1;
             let count = if open.batched || account.must == 0 { &mut account.may } else { &mut account.must };
             *count = count.saturating_sub(1);
         }
@@ -289,7 +291,9 @@ impl Owed {
     fn says(&mut self, value: &Value) -> Result<(), String> {
         let (method, params) = (value["method"].as_str().unwrap_or_default(), &value["params"]);
         let awaited = |id: &str| {
-            self.accounts.get(id).is_some_and(|account| account.answers < account.must + account.may)
+            let account = self.accounts.get(id);
+            let due = account.map_or(0, |account| account.must + account.may + account.cancelled);
+            account.is_some_and(|account| account.answers < due)
         };
         if let Some(id) = value.get("id") {
             let id = id.to_string();
@@ -349,7 +353,7 @@ impl Owed {
         let known = self.open.values().all(|open| !open.id.is_empty());
         let (mut fewest, mut most) = (0, 0);
         for (id, account) in &self.accounts {
-            let Account { must, may, answers, open, listens: may_listen, batched, said } = account;
+            let Account { must, may, answers, open, listens: may_listen, batched, said, .. } = account;
             if !known || *batched && in_batch {
                 continue;
             }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_proto::client::{Event, Outcome};
-use mcp_proto::{ServerCapabilities, Ticket};
+use mcp_proto::{Era, Revision, ServerCapabilities, Ticket};
 use serde_json::Value;
 
 use super::super::owed::check;
@@ -22,28 +22,36 @@ struct Asked {
     answers: usize,
 }
 
+/// A request of the host's.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    n: u64,
+    /// It is a subscription, which stays.
+    listens: bool,
+}
+
 /// All that is open.
 #[derive(Debug, Default)]
 pub(crate) struct Tickets {
-    /// With the number that the host has given to the request.
-    open: BTreeMap<Ticket, u64>,
+    open: BTreeMap<Ticket, Open>,
     ended: BTreeSet<Ticket>,
     deferred: BTreeMap<Ticket, String>,
     asked: BTreeMap<String, Asked>,
-    /// Ids of the client on this connection, and those that were answered.
+    /// Ids of the client on this connection.
     ids: BTreeSet<String>,
-    answered: BTreeSet<String>,
-    /// What the server has said it can do, and in which era; on the wire nothing is said before.
-    pub(crate) server: Option<(ServerCapabilities, bool)>,
+    /// What the server has said it can do, and in which revision; on the wire nothing is said before.
+    pub(crate) server: Option<(ServerCapabilities, Revision)>,
 }
 
 /// What a method needs.
-fn needed(method: &str) -> Option<ServerCapabilities> {
+fn needed(method: &str, revision: Revision) -> Option<ServerCapabilities> {
     Some(match method {
         "tools/call" | "tools/list" => ServerCapabilities::TOOLS,
         "resources/subscribe" | "resources/unsubscribe" => ServerCapabilities::RESOURCES_SUBSCRIBE,
         "resources/list" | "resources/read" | "resources/templates/list" => ServerCapabilities::RESOURCES,
         "prompts/list" | "prompts/get" => ServerCapabilities::PROMPTS,
+        // In the first revision no server could say so.
+        "completion/complete" if revision == Revision::V2024_11_05 => return None,
         "completion/complete" => ServerCapabilities::COMPLETIONS,
         "logging/setLevel" => ServerCapabilities::LOGGING,
         _ => return None,
@@ -51,8 +59,8 @@ fn needed(method: &str) -> Option<ServerCapabilities> {
 }
 
 impl Tickets {
-    pub(crate) fn begun(&mut self, ticket: Ticket, n: u64) -> Result<(), String> {
-        let new = !self.ended.contains(&ticket) && self.open.insert(ticket, n).is_none();
+    pub(crate) fn begun(&mut self, ticket: Ticket, n: u64, listens: bool) -> Result<(), String> {
+        let new = !self.ended.contains(&ticket) && self.open.insert(ticket, Open { n, listens }).is_none();
         check(new, || format!("{ticket:?} was used before"))
     }
 
@@ -78,7 +86,9 @@ impl Tickets {
 
     /// The host keeps it no more: it was answered, or will not be.
     pub(crate) fn undeferred(&mut self, ticket: Ticket, gone: bool) -> Result<(), String> {
-        let Some(id) = self.deferred.remove(&ticket) else { return Err(format!("{ticket:?} was not deferred")) };
+        let Some(id) = self.deferred.remove(&ticket) else {
+            return Err(format!("{ticket:?} was not deferred"));
+        };
         self.ended.insert(ticket);
         let asked = self.asked.entry(id).or_default();
         asked.deferred = false;
@@ -101,13 +111,13 @@ impl Tickets {
     fn ends(&mut self, ticket: Ticket) -> Result<u64, String> {
         let n = self.open.remove(&ticket);
         self.ended.insert(ticket);
-        n.ok_or_else(|| format!("{ticket:?} has ended before, or never began"))
+        n.map(|open| open.n).ok_or_else(|| format!("{ticket:?} has ended before, or never began"))
     }
 
     /// The host hears of something.
     pub(crate) fn event(&mut self, event: &Event<'_>) -> Result<(), String> {
         let page = |ticket, last, page: String, tickets: &mut Tickets| {
-            let n = tickets.open.get(&ticket).copied();
+            let n = tickets.open.get(&ticket).map(|open| open.n);
             let Some(n) = n else { return Err(format!("a page for {ticket:?}, which has ended")) };
             if last {
                 tickets.ends(ticket)?;
@@ -118,7 +128,7 @@ impl Tickets {
             Event::Finished(end) => {
                 let n = self.ends(end.ticket())?;
                 if let Outcome::Result(result) = end.outcome() {
-                    is_of(n, result.raw())?;
+                    is_of(n, &result.raw().to_string())?;
                 }
                 Ok(())
             }
@@ -129,9 +139,8 @@ impl Tickets {
             Event::Progress(progress) => self.known(progress.ticket()),
             Event::InputRequired(it) => self.known(it.ticket()),
             Event::Acknowledged(it) => self.known(it.ticket()),
-            Event::Changed { subscription: Some(ticket), .. } | Event::Updated { subscription: Some(ticket), .. } => {
-                self.known(*ticket)
-            }
+            Event::Changed { subscription: Some(ticket), .. }
+            | Event::Updated { subscription: Some(ticket), .. } => self.known(*ticket),
             Event::Cancelled { ticket, .. } => self.undeferred(*ticket, true),
             Event::Expired(ticket) => self.undeferred(*ticket, false),
             _ => Ok(()),
@@ -146,7 +155,8 @@ impl Tickets {
     pub(crate) fn written(&mut self, line: &str) -> Result<Option<(String, String, Option<u64>)>, String> {
         let value: Value = serde_json::from_str(line).map_err(|error| format!("no JSON: {error}"))?;
         check(value["jsonrpc"] == "2.0", || "`jsonrpc` is missing".into())?;
-        let (id, method) = (value.get("id").map(Value::to_string), value.get("method").and_then(Value::as_str));
+        let (id, method) =
+            (value.get("id").map(Value::to_string), value.get("method").and_then(Value::as_str));
         let Some(method) = method else { return self.answers(&value, id).map(|()| None) };
         let stateless = value.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion").is_some();
         let connects = matches!(method, "initialize" | "server/discover");
@@ -156,14 +166,22 @@ impl Tickets {
                 return check(self.ids.contains(&id), || format!("{id} was never asked")).map(|()| None);
             }
             let answers = method == "notifications/progress";
-            return check(self.server.is_some() || answers, || format!("{method} before connecting")).map(|()| None);
+            return check(self.server.is_some() || answers, || format!("{method} before connecting"))
+                .map(|()| None);
         };
         check(self.ids.insert(id.clone()), || format!("the id {id} was used before"))?;
         if !connects {
-            let Some((can, is_stateless)) = self.server else { return Err(format!("{method} before connecting")) };
+            let Some((can, revision)) = self.server else {
+                return Err(format!("{method} before connecting"));
+            };
+            let is_stateless = revision.era() == Era::Stateless;
             check(stateless == is_stateless, || format!("{method} is of the wrong era"))?;
-            check(needed(method).is_none_or(|needed| can.has(needed)), || format!("{method} was not declared"))?;
-            check(is_stateless || method != "subscriptions/listen", || "a session has no such method".into())?;
+            check(needed(method, revision).is_none_or(|needed| can.has(needed)), || {
+                format!("{method} was not declared")
+            })?;
+            check(is_stateless || method != "subscriptions/listen", || {
+                "a session has no such method".into()
+            })?;
         }
         Ok(Some((id, method.into(), value.pointer("/params/_meta/n").and_then(Value::as_u64))))
     }
@@ -172,10 +190,14 @@ impl Tickets {
         let is_error = value.get("error").is_some();
         check(is_error != value.get("result").is_some(), || "an answer is a result or an error".into())?;
         let asked = id.as_ref().and_then(|id| self.asked.get_mut(id));
-        let Some(asked) = asked else { return Err("nobody has asked that: a client never answers noise".into()) };
+        let Some(asked) = asked else {
+            return Err("nobody has asked that: a client never answers noise".into());
+        };
         asked.answers += 1;
         check(asked.answers == 1 && !asked.gone, || "nobody waits for that answer".into())?;
-        check(self.server.is_none_or(|(_, stateless)| !stateless), || "a client of this era answers nothing".into())
+        check(self.server.is_none_or(|(_, revision)| revision.era() == Era::Handshake), || {
+            "a client of this era answers nothing".into()
+        })
     }
 
     /// Everything that could be read was read, and everything that was written has gone.
@@ -188,8 +210,10 @@ impl Tickets {
         check(open == pending, || format!("{pending} requests are in flight, {open} are open"))
     }
 
-    /// The connection is over.
+    /// The connection is over, or the server has said nothing for long enough.
     pub(crate) fn over(&mut self) -> Result<(), String> {
+        let left = self.open.values().filter(|open| !open.listens).count();
+        check(left == 0, || format!("{left} requests have not ended"))?;
         check(self.deferred.is_empty(), || format!("{:?} are deferred at the end", self.deferred))
     }
 
@@ -208,11 +232,6 @@ impl Tickets {
         self.ended.extend(self.open.keys().chain(self.deferred.keys()));
         (self.open, self.deferred) = (BTreeMap::new(), BTreeMap::new());
         self.reconnect();
-    }
-
-    /// Those that are open.
-    pub(crate) fn left(&self) -> usize {
-        self.open.len()
     }
 }
 
