@@ -1,6 +1,6 @@
 //! Random operations against the models of whole machines. `PROPTEST_CASES` makes it more of them.
 
-use mcp_proto_proptests::model::{Failure, Way, client, same, server, strategy};
+use mcp_proto_proptests::model::{Failure, Way, client, pair, same, server, strategy};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
@@ -55,5 +55,14 @@ proptest! {
         let first = client::run(setup, Way::WHOLE, &operations);
         let second = client::run(setup, way, &operations);
         same(&first.map_err(fail)?, &second.map_err(fail)?).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn every_call_ends_once_and_with_its_own_answer(
+        setup in strategy::pair(),
+        way in strategy::way(),
+        operations in strategy::joined(60),
+    ) {
+        pair::run(setup, way, &operations).map_err(fail)?;
     }
 }

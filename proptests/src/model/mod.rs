@@ -9,6 +9,7 @@ mod host;
 mod mover;
 pub mod operation;
 mod owed;
+pub mod pair;
 pub mod server;
 pub mod strategy;
 mod text;

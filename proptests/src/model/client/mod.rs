@@ -8,12 +8,15 @@ mod tickets;
 use mcp_proto::client::{
     Asked, AskedReply, ClientInfo, Connect, Event, Filter, Options, Reference, Slot, Timeouts,
 };
-use mcp_proto::{Action, Client, ClientCapabilities, Level, Millis, NotNow, Pings, State, Ticket};
+use mcp_proto::{
+    Action, Client, ClientCapabilities, Level, Millis, NotNow, Pings, Revision, Revisions, State, Ticket,
+};
 
 use self::operation::{Call, Message, Operation, Reaction, Wait};
 use self::text::{Read, Speaker};
 use self::tickets::Tickets;
 use super::mover::{Mover, buffer};
+use super::text::name;
 use super::{Failure, Summary, Way, back};
 
 /// A client as it is set up, and its server.
@@ -34,6 +37,8 @@ pub struct Setup {
     pub connect: u8,
     /// The revision of the server's handshake.
     pub revision: u8,
+    /// It speaks no other one, beside the stateless era.
+    pub only: bool,
     /// What the server can do, as bits: tools, resources, subscriptions to them, prompts, completions, logging.
     pub can: u8,
     /// What the client has declared, as bits.
@@ -83,8 +88,8 @@ impl Setup {
 
 /// What the host keeps.
 #[derive(Debug, Default)]
-struct Notes {
-    tickets: Tickets,
+pub(super) struct Notes {
+    pub(super) tickets: Tickets,
     events: Vec<String>,
     /// All requests that there ever were, and whether they are calls of tools; those that need input; and what was deferred.
     begun: Vec<(Ticket, bool)>,
@@ -100,10 +105,24 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
     // No message of a server's is longer, but for what comes by chance.
     let longest = operations.iter().map(length).max().unwrap_or(0).max(4096);
     let rx = setup.rx.map_or(usize::from(way.spare) + longest, |rx| rx.max(400).into());
+    with(setup, way, rx, |mut world| {
+        let outcome = operations.iter().try_for_each(|operation| world.step(operation));
+        let outcome = outcome.and_then(|()| world.finish());
+        world.summary(outcome)
+    })
+}
+
+/// A client that has this much room to read to.
+pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<'_>) -> T) -> T {
     let connect =
         [Connect::Stateless, Connect::Handshake, Connect::Automatic][usize::from(setup.connect) % 3];
     let info = ClientInfo::new("c", "1").connect(connect).timeouts(TIMES).depth(20);
     let info = info.capabilities(setup.declared()).pages(4).rounds(4);
+    let revision = REVISIONS[usize::from(setup.revision) % REVISIONS.len()];
+    let info = match Revision::parse(revision).filter(|_| setup.only) {
+        Some(only) => info.revisions(Revisions::only(only).with(Revision::V2026_07_28)),
+        None => info,
+    };
     let tx = 900 + usize::from(setup.tx);
     let (mut lent_rx, mut lent_tx) = (vec![0; rx], vec![0; tx]);
     let slots = usize::from(setup.slots % 8);
@@ -113,34 +132,20 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
     if setup.pings {
         client = client.keep_alive(Pings { interval: Millis(400), timeout: Millis(100), close: false });
     }
-    let speaker = Speaker {
-        capabilities: setup.can(),
-        revision: REVISIONS[usize::from(setup.revision) % REVISIONS.len()],
-        ..Speaker::default()
-    };
-    let mut world = World {
+    let speaker = Speaker { capabilities: setup.can(), revision, ..Speaker::default() };
+    run(World {
         client,
         mover: Mover::new(way, rx, if setup.grown { tx + 64 * 1024 } else { tx }),
         speaker,
         notes: Notes::default(),
-        numbers: 0,
+        calls: Vec::new(),
         seen: 0,
         closed: false,
         dialogue: vec![format!("{setup:?}")],
         polls: 0,
         work: 0,
         longest: 0,
-    };
-    let outcome =
-        operations.iter().try_for_each(|operation| world.step(operation)).and_then(|()| world.finish());
-    let World { mover, notes, polls, longest, mut dialogue, .. } = world;
-    match outcome {
-        Ok(()) => Ok(Summary { output: mover.output, events: notes.events, longest, polls }),
-        Err(why) => {
-            dialogue.push(format!("in {way:?}"));
-            Err(Failure { why, dialogue })
-        }
-    }
+    })
 }
 
 fn length(operation: &Operation) -> usize {
@@ -151,19 +156,19 @@ fn length(operation: &Operation) -> usize {
     }
 }
 
-struct World<'b> {
-    client: Client<'b>,
-    mover: Mover,
+pub(super) struct World<'b> {
+    pub(super) client: Client<'b>,
+    pub(super) mover: Mover,
     speaker: Speaker,
-    notes: Notes,
-    /// So many requests were begun.
-    numbers: u64,
+    pub(super) notes: Notes,
+    /// What was begun, by its number.
+    pub(super) calls: Vec<Call>,
     /// So much of the output was looked at.
     seen: usize,
-    closed: bool,
-    dialogue: Vec<String>,
+    pub(super) closed: bool,
+    pub(super) dialogue: Vec<String>,
     polls: usize,
-    work: usize,
+    pub(super) work: usize,
     longest: usize,
 }
 
@@ -237,7 +242,7 @@ impl World<'_> {
         Ok(())
     }
 
-    fn host(&mut self, operation: &Operation) -> Result<Result<(), NotNow>, String> {
+    pub(super) fn host(&mut self, operation: &Operation) -> Result<Result<(), NotNow>, String> {
         let World { client, notes, mover, .. } = self;
         match operation {
             Operation::Begin(call, wait) => return self.begin(*call, *wait),
@@ -253,7 +258,9 @@ impl World<'_> {
             Operation::Resume(nth) => {
                 let Some((ticket, tool)) = back(&notes.needs, *nth) else { return Ok(Ok(())) };
                 return Ok(match tool {
-                    true => client.resume_call_json(ticket, "t", "{}", |answers| answers.roots("r", |_| {})),
+                    true => {
+                        client.resume_call_json(ticket, "answer", "{}", |answers| answers.roots("r", |_| {}))
+                    }
                     false => client.resume(ticket, |_| {}, |answers| answers.roots("r", |_| {})),
                 });
             }
@@ -303,7 +310,7 @@ impl World<'_> {
     }
 
     fn begin(&mut self, call: Call, wait: Wait) -> Result<Result<(), NotNow>, String> {
-        let n = self.numbers;
+        let n = self.calls.len() as u64;
         let meta = format!(r#"{{"n":{n}}}"#);
         let mut options = Options::DEFAULT.meta(&meta);
         if wait.time > 0 {
@@ -314,9 +321,9 @@ impl World<'_> {
         }
         let client = &mut self.client;
         let begun = match call {
-            Call::Tool(bytes) => {
+            Call::Tool(what, bytes) => {
                 let filler = "x".repeat(usize::from(bytes % 1200));
-                client.call_with("t", options, |out| out.field_string("x", &filler))
+                client.call_with(name(what), options, |out| out.field_string("x", &filler))
             }
             Call::List(which) => match which % 4 {
                 0 => client.list_tools(options),
@@ -324,9 +331,11 @@ impl World<'_> {
                 2 => client.list_templates(options),
                 _ => client.list_prompts(options),
             },
-            Call::Read => client.read_resource("m:log", options),
-            Call::Prompt => client.get_prompt("p", &[("a", "b")], options),
-            Call::Complete => client.complete(Reference::Prompt("p"), "a", "b", &[], options),
+            Call::Read(what) => client.read_resource(&format!("m:{}", name(what)), options),
+            Call::Prompt(what) => client.get_prompt(name(what), &[("a", "b")], options),
+            Call::Complete(what) => {
+                client.complete(Reference::Prompt("answer"), "free", name(what), &[], options)
+            }
             Call::Subscribe(true) => client.subscribe("m:log", options),
             Call::Subscribe(false) => client.unsubscribe("m:log", options),
             Call::Listen => client.listen(Filter::NOTHING.tools().uris(&["m:log"]), options),
@@ -336,8 +345,8 @@ impl World<'_> {
         };
         Ok(match begun {
             Ok(ticket) => {
-                self.numbers += 1;
-                self.notes.begun.push((ticket, matches!(call, Call::Tool(_))));
+                self.calls.push(call);
+                self.notes.begun.push((ticket, matches!(call, Call::Tool(..))));
                 self.notes.tickets.begun(ticket, n, call == Call::Listen)?;
                 Ok(())
             }
@@ -346,7 +355,7 @@ impl World<'_> {
     }
 
     /// Goes on until nothing more can be done at this time, and looks at what has come of it.
-    fn settle(&mut self) -> Result<(), String> {
+    pub(super) fn settle(&mut self) -> Result<(), String> {
         let mut left = 4 * self.work + 100;
         loop {
             self.polls += 1;
@@ -400,6 +409,17 @@ impl World<'_> {
             return Err("the last line is not whole".into());
         }
         self.notes.tickets.over()
+    }
+
+    fn summary(self, outcome: Result<(), String>) -> Result<Summary, Failure> {
+        let World { mover, notes, polls, longest, mut dialogue, .. } = self;
+        match outcome {
+            Ok(()) => Ok(Summary { output: mover.output, events: notes.events, longest, polls }),
+            Err(why) => {
+                dialogue.push(format!("in {:?}", mover.way));
+                Err(Failure { why, dialogue })
+            }
+        }
     }
 
     /// The server says nothing more, time passes, and then it closes its side.
