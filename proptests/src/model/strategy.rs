@@ -31,9 +31,9 @@ pub fn way() -> impl Strategy<Value = Way> {
         })
 }
 
-/// A server. `holds`: its receive buffer holds every line.
-pub fn server(holds: bool) -> impl Strategy<Value = Setup> {
-    let rx = if holds { Just(None).boxed() } else { weighted(0.6, 400..1500u16).boxed() };
+/// A server.
+pub fn server() -> impl Strategy<Value = Setup> {
+    let rx = weighted(0.6, 400..1500u16);
     let flags =
         (any::<bool>(), any::<bool>(), any::<bool>(), weighted(0.1, Just(())), any::<bool>(), any::<bool>());
     (rx, one_of(&[0, 1, 500, 3000]), one_of(&[0, 1, 500]), 0..6u8, flags).prop_map(
@@ -190,7 +190,7 @@ pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operat
 
 /// A client and a server.
 pub fn pair() -> impl Strategy<Value = pair::Setup> {
-    (client::strategy::client(true), server(true)).prop_map(|(client, server)| pair::Setup {
+    (client::strategy::client(), server()).prop_map(|(client, server)| pair::Setup {
         client: client::Setup { slots: client.slots.max(1), ..client },
         server,
     })

@@ -1,20 +1,19 @@
 //! A client, its host and its server: runs operations, and holds what happens against the model.
 
+mod host;
 pub mod operation;
 pub mod strategy;
 mod text;
 mod tickets;
 
-use mcp_proto::client::{
-    Asked, AskedReply, ClientInfo, Connect, Event, Filter, Options, Reference, Slot, Timeouts,
-};
+use mcp_proto::client::{ClientInfo, Connect, Filter, Options, Reference, Slot, Timeouts};
 use mcp_proto::{
-    Action, Client, ClientCapabilities, Level, Millis, NotNow, Pings, Revision, Revisions, State, Ticket,
+    Action, Client, ClientCapabilities, Level, Millis, NotNow, Pings, Revision, Revisions, State,
 };
 
-use self::operation::{Call, Message, Operation, Reaction, Wait};
+use self::host::{Notes, deal, later};
+use self::operation::{Call, Message, Operation, Wait};
 use self::text::{Read, Speaker};
-use self::tickets::Tickets;
 use super::mover::{Mover, buffer};
 use super::text::name;
 use super::{Failure, Summary, Way, back};
@@ -84,17 +83,6 @@ impl Setup {
         let declared = (0..3).filter(|bit| self.declared >> bit & 1 == 1).map(|bit| all[bit]);
         declared.fold(ClientCapabilities::NONE, ClientCapabilities::with)
     }
-}
-
-/// What the host keeps.
-#[derive(Debug, Default)]
-pub(super) struct Notes {
-    pub(super) tickets: Tickets,
-    events: Vec<String>,
-    /// All requests that there ever were, and whether they are calls of tools; those that need input; and what was deferred.
-    begun: Vec<(Ticket, bool)>,
-    needs: Vec<(Ticket, bool)>,
-    deferred: Vec<Ticket>,
 }
 
 /// Runs the operations, in this way, and ends the connection.
@@ -437,66 +425,4 @@ impl World<'_> {
         self.settle()?;
         if self.closed { Ok(()) } else { Err(format!("it does not end: {:?}", self.client.state())) }
     }
-}
-
-/// Deals with an event.
-fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
-    notes.tickets.event(&event)?;
-    match event {
-        Event::Asked(asked) => {
-            let value: serde_json::Value = serde_json::from_str(asked.raw().raw()).unwrap_or_default();
-            notes.events.push(format!("! asked {}", asked.raw()));
-            return react(asked, &value, notes);
-        }
-        Event::Connected(connected) => {
-            notes.tickets.server = Some((connected.capabilities(), connected.revision()));
-            notes.events.push(format!("! connected {}", connected.revision()));
-        }
-        Event::InputRequired(it) => {
-            let tool = notes.begun.iter().any(|begun| *begun == (it.ticket(), true));
-            notes.needs.push((it.ticket(), tool));
-            notes.events.push(format!("! {it:?}"));
-        }
-        other => notes.events.push(format!("! {other:?}")),
-    }
-    Ok(())
-}
-
-/// What the question says is done with it.
-fn react(mut asked: Asked<'_>, value: &serde_json::Value, notes: &mut Notes) -> Result<(), String> {
-    let id = value["k"].to_string();
-    match value["how"].as_str().unwrap_or_default() {
-        "Answer" => asked.roots(|roots| roots.add("file:///a", "a")),
-        "Large" => asked.error(1, "x".repeat(5000)),
-        "Drop" => drop(asked),
-        "Progress" => {
-            let told = asked.progress(1, None, "a");
-            notes.events.push(format!("! progress: {told:?}"));
-            asked.decline();
-        }
-        "Defer" => match asked.defer(Some(Millis(700))) {
-            Ok(ticket) => {
-                notes.deferred.push(ticket);
-                notes.tickets.deferred(ticket, id)?;
-            }
-            Err(asked) => asked.cancel(),
-        },
-        _ => asked.decline(),
-    }
-    Ok(())
-}
-
-/// Whether it was answered.
-fn later(mut reply: AskedReply<'_>, reaction: Reaction) -> bool {
-    match reaction {
-        Reaction::Answer => reply.roots(|_| {}),
-        Reaction::Decline => reply.decline(),
-        Reaction::Large => reply.error(1, "x".repeat(5000)),
-        Reaction::Drop => return false,
-        Reaction::Progress | Reaction::Defer => {
-            let _ = reply.progress(1, None, "later");
-            return false;
-        }
-    }
-    true
 }

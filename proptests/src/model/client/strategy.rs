@@ -8,9 +8,9 @@ use super::Setup;
 use super::operation::{Answer, Call, Message, Operation, Question, Reaction, Wait};
 use crate::model::strategy::{behaviour, filler, one_of};
 
-/// A client. `holds`: its receive buffer holds every line.
-pub fn client(holds: bool) -> impl Strategy<Value = Setup> {
-    let rx = if holds { Just(None).boxed() } else { weighted(0.6, 400..1500u16).boxed() };
+/// A client.
+pub fn client() -> impl Strategy<Value = Setup> {
+    let rx = weighted(0.6, 400..1500u16);
     (
         rx,
         one_of(&[0, 1, 500, 3000]),
