@@ -283,6 +283,8 @@ impl Owed {
         let account = self.accounts.entry(id.clone()).or_default();
         account.answers += 1;
         let apart = !batched && account.batched && !account.alone;
+        // What cannot be read may have any id.
+        let apart = apart && (!is_error || self.strays == 0);
         check(!apart, || format!("{id} was asked in a batch, and is answered by itself"))?;
         if let Some(at) = account.said.iter().position(|(said, _)| line.contains(said)) {
             account.said.remove(at);
@@ -386,7 +388,7 @@ impl Owed {
         }
         let is_clear =
             |account: &&Account| account.batched && !account.alone && account.may == 1 && !account.listens;
-        for batch in self.batches.iter().filter(|_| known && !in_batch) {
+        for batch in self.batches.iter().filter(|_| known && !in_batch && self.strays == 0) {
             let members: Vec<_> =
                 batch.iter().filter_map(|id| self.accounts.get(id)).filter(is_clear).collect();
             let answered = members.iter().filter(|account| account.answers == 1).count();
