@@ -2,5 +2,6 @@
 
 pub mod differences;
 pub mod explore;
+pub mod model;
 pub mod schema;
 pub mod written;
