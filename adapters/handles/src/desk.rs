@@ -113,7 +113,11 @@ impl Desk {
     #[must_use]
     pub fn accept(self: &Arc<Self>, request: impl Defer, time: Option<Duration>) -> Option<Responder> {
         let refuse = |request| {
-            Token::error(request, INTERNAL_ERROR, format_args!("Too many requests at once (at most {})", self.limit));
+            Token::error(
+                request,
+                INTERNAL_ERROR,
+                format_args!("Too many requests at once (at most {})", self.limit),
+            );
         };
         let Some(place) = self.place() else {
             refuse(request);
