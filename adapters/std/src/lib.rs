@@ -20,6 +20,19 @@
 //!     })
 //! }
 //! ```
+// A task that panics takes its connection with it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::string_slice,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
 
 mod begin;
 mod child;

@@ -22,6 +22,19 @@
 //! ```
 //!
 //! The runtime needs its timer, and its I/O driver for sockets and child processes.
+// A task that panics takes its connection with it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::string_slice,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
 
 mod blocking;
 mod child;
