@@ -5,7 +5,8 @@ step_mutants() { not_run "there is no such step yet"; }
 
 # The tests that go through very much, at a hundred times the price: they stay with `cargo test`.
 miri_skips=(
-    a_hundred_thousand a_request_costs_about depth_is_bounded ids_and_deadlines no_harm random_strings walking_does_not_recurse
+    a_hundred_thousand a_request_costs_about brackets_are_remembered depth_is_bounded ids_and_deadlines no_harm
+    order_is_that_of random_strings the_seed_decides values_look_as walking_does_not_recurse
 )
 
 # The tests of the core in an interpreter that sees undefined behaviour and leaks, of dependencies too. It has no clock but its
