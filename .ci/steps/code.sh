@@ -37,7 +37,11 @@ step_powerset() {
     done
 }
 
-published_options() { printf -- '-p %s ' "${published[@]}"; echo --features mcp-proto/std,mcp-proto/derive,mcp-proto-embedded/log,mcp-proto-embedded/defmt,mcp-proto-embedded/heapless; }
+# Each of them, with all that it can have.
+published_options() {
+    printf -- '-p %s ' "${published[@]}"
+    printf -- '--features %s ' mcp-proto/{std,derive} mcp-proto-embedded/{log,defmt,heapless}
+}
 
 # The oldest Rust that Cargo.toml promises.
 step_msrv() {
