@@ -5,7 +5,7 @@ step_mutants() { not_run "there is no such step yet"; }
 
 # The tests that go through very much, at a hundred times the price: they stay with `cargo test`.
 miri_skips=(
-    a_hundred_thousand a_request_costs_about brackets_are_remembered depth_is_bounded ids_and_deadlines no_harm
+    a_hundred_thousand a_request_costs_about a_run_ends_at brackets_are_remembered depth_is_bounded ids_and_deadlines no_harm
     order_is_that_of random_strings the_seed_decides values_look_as walking_does_not_recurse
 )
 

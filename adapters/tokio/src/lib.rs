@@ -1,6 +1,6 @@
 //! [`mcp_proto`] over tokio: servers and clients on any two streams.
 //!
-//! - [`serve`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. What takes long runs in
+//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. What takes long runs in
 //!   [tasks](ServerHandle::run), which report progress, hear that they are cancelled, and may [ask](Responder::ask) the client.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams, which any number of
 //!   tasks may use at once. A future that is dropped is a request that is cancelled.
