@@ -68,7 +68,7 @@ async function runRevision(revision, url) {
       problems.push(`${name}, ${revision}: ${result} (${details})`);
     }
     const remark = exception ? exception.reason : OF_THE_BRIDGE.includes(name) ? 'of the bridge' : '';
-    return { name, revision, result, details, remark };
+    return { name, revision, result: result === exception?.result ? 'as expected' : result, details, remark };
   });
 }
 
@@ -82,7 +82,7 @@ try {
   bridge.kill();
 }
 
-if (rows.length > 0) table(rows);
+if (rows.length > 0) table('server', rows);
 if (rows.length === 0) problems.push(`there is no scenario ${only}`);
 if (problems.length > 0) {
   const said = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-20).join('\n');

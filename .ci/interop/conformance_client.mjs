@@ -40,6 +40,15 @@ const SCENARIOS = {
 // What passes thanks to the bridge. They are run, as the bridge must be right for the others to mean something.
 const OF_THE_BRIDGE = ['sse-retry', 'http-standard-headers'];
 
+// What does not pass, with the result it has instead. A line that is not true any more is an error.
+const EXCEPTIONS = {
+  'request-metadata': {
+    result: 'warned',
+    reason: 'a server refuses 2026-07-28, naming 2026-07-28 as what it speaks: the suite wants to be asked the same ' +
+      'again, but a revision that was refused is not tried twice, and the host hears of the error',
+  },
+};
+
 // What is not run, and why.
 const NOT_APPLICABLE = [
   [/^auth\//, 'authorization is of HTTP'],
@@ -83,6 +92,11 @@ async function runScenario(suite, inspect, work, revision, name) {
     Object.assign(judged, { result: 'failed', details: ran.stderr.slice(-2000) });
   }
   report(`${name}, ${revision}`, checks, process.env.SCENARIO !== undefined);
+  const exception = EXCEPTIONS[name];
+  if (exception) {
+    const result = judged.result === exception.result ? 'as expected' : `${judged.result}, not ${exception.result}`;
+    return { name, revision, ...judged, result, remark: exception.reason };
+  }
   return { name, revision, ...judged, remark: OF_THE_BRIDGE.includes(name) ? 'of the bridge' : '' };
 }
 
@@ -96,8 +110,8 @@ async function main(suite, inspect) {
       rows.push(await runScenario(suite, inspect, work, revision, name));
     }
   }
-  if (rows.length > 0) table(rows);
-  const bad = rows.filter(({ result }) => result !== 'passed' && result !== 'not run');
+  if (rows.length > 0) table('client', rows);
+  const bad = rows.filter(({ result }) => !['passed', 'as expected', 'not run'].includes(result));
   for (const { name, revision, result, details } of bad) console.log(`FAILED ${name}, ${revision}: ${result} (${details})`);
   const count = (wanted) => rows.filter(({ result }) => result === wanted).length;
   console.log(`${count('passed')} of ${rows.length} client scenarios passed, ${count('not run')} are not applicable`);

@@ -58,11 +58,14 @@ export function report(what, checks, everything) {
   }
 }
 
-export function table(rows) {
+// The table of a role, for people; and a line for each row, for document.mjs.
+export function table(role, rows) {
   const widest = Math.max(...rows.map((row) => row.name.length));
+  const verdicts = { passed: 'ok', 'as expected': 'differs', 'not run': 'not applicable' };
   console.log();
   for (const { name, revision, result, details, remark } of rows) {
     console.log(`${name.padEnd(widest)} | ${revision} | ${result.padEnd(11)} | ${details}${remark && ` | ${remark}`}`);
+    console.log(`RESULT ${role}, ${name} | ${revision} | ${verdicts[result] ?? 'FAILED'} | ${remark}`);
   }
   console.log();
 }

@@ -46,11 +46,11 @@ fn main() -> ExitCode {
 fn inspect(arguments: &Arguments) -> Result<(), String> {
     let (shown, all_shown) = channel::<()>();
     let (declared, host) = host::of(arguments);
-    let patience = u64::try_from(arguments.timeout.as_millis()).unwrap_or(u64::MAX);
+    let patience = Millis(u64::try_from(arguments.timeout.as_millis()).unwrap_or(u64::MAX));
     let mut connector = Connector::new("inspect", env!("CARGO_PKG_VERSION"))
         .connect(arguments.connect)
         .revisions(arguments.revisions.unwrap_or(Revisions::ALL))
-        .timeouts(Timeouts { initialize: Millis(patience), ..Timeouts::DEFAULT })
+        .timeouts(Timeouts { initialize: patience.max(Timeouts::DEFAULT.initialize), ..Timeouts::DEFAULT })
         .longest_line(64 << 20)
         .on_asked(declared, host)
         .on_notice(move |notice| {

@@ -27,7 +27,7 @@ usage: inspect [OPTION...] [--] COMMAND...
   --era WHICH              auto asks the server which era it is of, which is what happens if this is not given;
                            legacy shakes hands, modern does not
   --revision DATE          speak only this revision, such as 2025-06-18
-  --timeout SECONDS        how long to wait for an answer, or for the server to start (60)
+  --timeout SECONDS        how long to wait for an answer (60); a server that starts gets 30 at least
   --trace                  show every message";
 
 #[derive(Debug, Default)]

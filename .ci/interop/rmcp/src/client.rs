@@ -83,9 +83,11 @@ impl Host {
 
 impl ClientHandler for Host {
     fn get_info(&self) -> ClientConfig {
-        let declared = json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true}});
+        let declared =
+            json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true}});
         let declared = serde_json::from_value(declared).unwrap();
-        ClientConfig::new(declared, Implementation::new("interop", "1")).with_protocol_version(self.version.clone())
+        ClientConfig::new(declared, Implementation::new("interop", "1"))
+            .with_protocol_version(self.version.clone())
     }
     async fn create_message(
         &self,
@@ -109,10 +111,18 @@ impl ClientHandler for Host {
     async fn on_progress(&self, step: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         self.hear("progress", json!([step.progress, step.total]));
     }
-    async fn on_logging_message(&self, log: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
+    async fn on_logging_message(
+        &self,
+        log: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
         self.hear("log", json!(log.level));
     }
-    async fn on_resource_updated(&self, it: ResourceUpdatedNotificationParam, _: NotificationContext<RoleClient>) {
+    async fn on_resource_updated(
+        &self,
+        it: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
         self.hear("updated", json!(it.uri));
     }
     async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -234,7 +244,8 @@ impl World {
             "subscriptions" => self.subscriptions().await,
             "prompts" => self.prompts().await,
             "completion" => {
-                let values = self.client.complete_prompt_simple("test_prompt_with_arguments", "arg1", "par").await;
+                let values =
+                    self.client.complete_prompt_simple("test_prompt_with_arguments", "arg1", "par").await;
                 expect("par", values.map_err(of("completion"))?.join(" "), "paris park party".into())
             }
             "sampling" => {
@@ -243,7 +254,9 @@ impl World {
                 let asked = self.host.hears("sampling").await?;
                 expect("maxTokens", &asked["maxTokens"], &json!(100))
             }
-            "roots" => expect("roots", self.text("ask_roots", json!({})).await?, "Roots: file:///home/ada".into()),
+            "roots" => {
+                expect("roots", self.text("ask_roots", json!({})).await?, "Roots: file:///home/ada".into())
+            }
             "elicitation" => self.elicitation().await,
             "url elicitation" => {
                 self.answers(json!({"action": "accept"}));
@@ -350,7 +363,8 @@ impl World {
             self.call(tool, json!({"name": "todo", "text": "interop"})).await?;
             match &mut subscription {
                 Some(subscription) => {
-                    let next = timeout(PATIENCE, subscription.next()).await.map_err(|_| "nothing is heard")?;
+                    let next =
+                        timeout(PATIENCE, subscription.next()).await.map_err(|_| "nothing is heard")?;
                     let next = json!(next.map_err(of("listen"))?.ok_or("the subscription has ended")?);
                     let kind = heard.split(' ').next().unwrap_or_default();
                     let wanted = format!("notifications/{kind}/list_changed");

@@ -68,7 +68,9 @@ async fn ask(
 ) -> Result<CallToolResponse, ErrorData> {
     if context.protocol_version().is_some_and(|it| it >= ProtocolVersion::V_2026_07_28) {
         return match request.input_responses.as_ref().and_then(|answers| answers.get("answer")) {
-            Some(answer) if request.request_state.as_deref() == Some("a \"state\"") => said(answer.to_string()),
+            Some(answer) if request.request_state.as_deref() == Some("a \"state\"") => {
+                said(answer.to_string())
+            }
             Some(_) => Err(invalid("the state is not the one that was sent")),
             None => {
                 let requests = [("answer".to_owned(), made(question))].into();
@@ -86,14 +88,18 @@ async fn ask(
 }
 
 /// Takes its time, reports progress, and can be cancelled.
-async fn slow(steps: u32, context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+async fn slow(
+    steps: u32,
+    pause: Duration,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
     for step in 0..=steps {
         if let Some(token) = context.meta.get_progress_token() {
             let step = ProgressNotificationParam::new(token, step.into()).with_total(steps.into());
             context.peer.notify_progress(step).await.map_err(invalid)?;
         }
         tokio::select! {
-            () = sleep(Duration::from_millis(100)) => {}
+            () = sleep(pause) => {}
             () = context.ct.cancelled() => {
                 eprintln!("rmcp_server: slow was cancelled");
                 return said("");
@@ -142,7 +148,10 @@ impl ServerHandler for Server {
         match &*request.name {
             "echo" => said(given("message").as_ref().and_then(Value::as_str).unwrap_or_default()),
             "add" => Ok(CallToolResult::structured(json!({"sum": number("a")? + number("b")?})).into()),
-            "slow" => slow(number("steps").unwrap_or(100) as u32, &context).await,
+            "slow" => {
+                let pause = Duration::from_millis(number("pause")?.unsigned_abs());
+                slow(number("steps")? as u32, pause, &context).await
+            }
             "log" => log(&context.peer).await,
             "fail" => Ok(CallToolResult::error(vec![ContentBlock::text("it is broken")]).into()),
             "show" => Ok(CallToolResult::success(made(json!([
@@ -152,7 +161,8 @@ impl ServerHandler for Server {
             .into()),
             "tick" => {
                 if context.protocol_version().is_some_and(|it| it >= ProtocolVersion::V_2026_07_28) {
-                    self.ticked.notify_waiters();
+                    // Kept for `listen`, which rmcp may start only after the next request.
+                    self.ticked.notify_one();
                 } else {
                     let changed = ResourceUpdatedNotificationParam::new(TICKS);
                     context.peer.notify_resource_updated(changed).await.map_err(invalid)?;
@@ -176,7 +186,11 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let of = |uri| json!({"uri": uri, "name": uri});
-        Ok(ListResourcesResult::with_all_items(made(json!([of("test://text"), of("test://bytes"), of(TICKS)]))))
+        Ok(ListResourcesResult::with_all_items(made(json!([
+            of("test://text"),
+            of("test://bytes"),
+            of(TICKS)
+        ]))))
     }
 
     async fn list_resource_templates(
@@ -196,14 +210,25 @@ impl ServerHandler for Server {
         let uri = &request.uri;
         let part = match uri.strip_prefix("note://") {
             Some(name) => json!({"uri": uri, "mimeType": "text/plain", "text": format!("the note {name}")}),
-            None if uri == "test://text" => json!({"uri": uri, "mimeType": "text/plain", "text": "some text"}),
+            None if uri == "test://text" => {
+                json!({"uri": uri, "mimeType": "text/plain", "text": "some text"})
+            }
             None if uri == "test://bytes" => json!({"uri": uri, "mimeType": "image/png", "blob": PNG}),
-            None => return Err(ErrorData::resource_not_found("there is no such resource", Some(json!({"uri": uri})))),
+            None => {
+                return Err(ErrorData::resource_not_found(
+                    "there is no such resource",
+                    Some(json!({"uri": uri})),
+                ));
+            }
         };
         Ok(ReadResourceResult::new(vec![made(part)]).into())
     }
 
-    async fn subscribe(&self, _: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        _: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         Ok(())
     }
 
@@ -251,7 +276,11 @@ impl ServerHandler for Server {
         Ok(made(json!({"completion": {"values": values}})))
     }
 
-    async fn set_level(&self, _: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn set_level(
+        &self,
+        _: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         Ok(())
     }
 }
