@@ -13,7 +13,7 @@ import { join } from 'node:path';
 
 import { REVISIONS, checksOf, judge, report, runSuite, scenariosOf, table } from './conformance_suite.mjs';
 
-const ERAS = { '2025-11-25': 'legacy', '2026-07-28': 'auto' };
+const ALL = ['2025-06-18', ...REVISIONS];
 const RICH = 'json_schema_2020_12_tool';
 
 // What `inspect` does in a scenario: its options. One that needs to have seen something is a function of `visit`.
@@ -61,8 +61,8 @@ const NOT_APPLICABLE = [
 function client(inspect, url) {
   const bridge = [process.execPath, join(import.meta.dirname, 'stdio_bridge.mjs'), url];
   const visit = (...options) => {
-    const era = ERAS[process.env.MCP_CONFORMANCE_PROTOCOL_VERSION];
-    const args = ['--era', era, '--timeout', '20', ...options, '--', ...bridge];
+    const revision = process.env.MCP_CONFORMANCE_PROTOCOL_VERSION;
+    const args = ['--revision', revision, '--timeout', '20', ...options, '--', ...bridge];
     const ran = spawnSync(inspect, args, { encoding: 'utf8' });
     process.stdout.write(ran.stdout);
     process.stderr.write(ran.stderr);
@@ -103,13 +103,22 @@ async function runScenario(suite, inspect, work, revision, name) {
 async function main(suite, inspect) {
   const work = mkdtempSync(join(tmpdir(), 'conformance-'));
   process.on('exit', () => rmSync(work, { recursive: true }));
-  const rows = [];
-  for (const revision of REVISIONS) {
+  const jobs = [];
+  for (const revision of ALL) {
     for (const name of await scenariosOf(suite, 'client', revision)) {
-      if (process.env.SCENARIO !== undefined && process.env.SCENARIO !== name) continue;
-      rows.push(await runScenario(suite, inspect, work, revision, name));
+      if (process.env.SCENARIO === undefined || process.env.SCENARIO === name) jobs.push([revision, name]);
     }
   }
+  // Two at a time: most of the time goes into starting programs.
+  const rows = [];
+  let next = 0;
+  const workOff = async () => {
+    for (let at; (at = next) < jobs.length;) {
+      next += 1;
+      rows[at] = await runScenario(suite, inspect, work, ...jobs[at]);
+    }
+  };
+  await Promise.all([workOff(), workOff()]);
   if (rows.length > 0) table('client', rows);
   const bad = rows.filter(({ result }) => !['passed', 'as expected', 'not run'].includes(result));
   for (const { name, revision, result, details } of bad) console.log(`FAILED ${name}, ${revision}: ${result} (${details})`);

@@ -11,61 +11,69 @@ import { join } from 'node:path';
 const here = import.meta.dirname;
 const file = join(here, '../../docs/interop.md');
 const CLIENT = 'our client, ';
+const SAME = 'the same checks';
 
 const results = readFileSync(0, 'utf8').split('\n').filter((line) => line.startsWith('RESULT ')).map((line) => {
   const [who, column, verdict, remark] = line.slice('RESULT '.length).split('|').map((part) => part.trim());
   const ours = who.startsWith(CLIENT);
   const [, peer, what] = /^(.*?)(?:, (.*))?$/.exec(ours ? who.slice(CLIENT.length) : who);
-  return { ours, peer, what: what ?? 'the same checks in each revision', column, verdict, remark };
+  return { ours, peer, what: what ?? SAME, column, verdict, remark };
 });
 
 const unique = (values) => [...new Set(values)];
 const lines = (rows) => rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
-// A table with a row for each of `rows` and a column for each of `columns`, from the results that belong there.
-function table(corner, rows, columns, found, titles = columns) {
-  const cells = rows.map((row) => [row, ...columns.map((column) => found(row, column)?.verdict ?? '–')]);
-  return lines([[corner, ...titles], Array(columns.length + 1).fill('---'), ...cells]);
+// A table with a row for each of `rows` and a column for each of `columns`, from the results that `wanted` lets through
+// for a cell. Several make one cell.
+function table(corner, rows, columns, wanted) {
+  const cell = (row, column) => {
+    const verdicts = results.filter((result) => wanted(result, row, column)).map(({ verdict }) => verdict);
+    return verdicts.find((verdict) => verdict !== 'ok') ?? verdicts[0] ?? '–';
+  };
+  const cells = rows.map((row) => [row, ...columns.map((column) => cell(row, column))]);
+  return lines([[corner, ...columns], Array(columns.length + 1).fill('---'), ...cells]);
 }
 
 function interop() {
-  const sections = [];
   const clients = results.filter(({ ours }) => !ours);
-  const grouped = (of) => unique(of.map(({ peer }) => peer));
-  const basic = clients.filter(({ what }) => what.startsWith('the same checks'));
-  sections.push(
+  const basic = clients.filter(({ what }) => what === SAME);
+  const rest = clients.filter(({ what }) => what !== SAME);
+  const kind = ({ peer, column }) => `${peer}, ${column}`;
+  const sections = [
     '## Our server, official clients: `stdio_server`',
-    'Tools, bad arguments, progress, calls side by side, timeouts, cancelling, pings, and how the server ends. `auto`: the client finds\nout which era the server is of.',
-    table('client', grouped(basic), unique(basic.map(({ column }) => column)).sort(),
-      (peer, column) => basic.find((it) => it.peer === peer && it.column === column)),
+    'Tools, bad arguments, progress, calls side by side, timeouts, cancelling, pings, and how the server ends. `auto`: the client\n' +
+      'finds out which era the server is of.',
+    table('client', unique(basic.map(({ peer }) => peer)), unique(basic.map(({ column }) => column)).sort(),
+      (it, peer, column) => it.what === SAME && it.peer === peer && it.column === column),
     '## Our server, official clients: `everything_server`',
-    'Each feature in every revision that the client can speak.',
-  );
-  const rest = clients.filter((it) => !basic.includes(it));
-  const kinds = unique(rest.map(({ peer, column }) => `${peer}, ${column}`));
-  sections.push(table('feature', unique(rest.map(({ what }) => what)), kinds,
-    (row, kind) => rest.find((it) => it.what === row && `${it.peer}, ${it.column}` === kind)));
-  sections.push('## Our client, official servers', 'What `inspect` does with them. `auto` asks the server which era it is of.');
-  const visits = results.filter(({ ours }) => ours);
-  for (const peer of grouped(visits)) {
-    const of = visits.filter((it) => it.peer === peer);
+    'Each feature in every revision of the era that the client can speak. The tools of the SDKs for Python and TypeScript are in\n' +
+      'the table above. The inspector runs in its command-line mode, which has no more than this.',
+    table('feature', unique(rest.map(({ what }) => what)), unique(rest.map(kind)),
+      (it, what, column) => !it.ours && it.what === what && kind(it) === column),
+    '## Our client, official servers',
+    'What `inspect` does with them. `auto` asks the server which era it is of.',
+  ];
+  for (const peer of unique(results.filter(({ ours }) => ours).map((it) => it.peer))) {
+    const of = results.filter((it) => it.ours && it.peer === peer);
     sections.push(`### ${peer}`, table('what', unique(of.map(({ what }) => what)), unique(of.map(({ column }) => column)),
-      (row, column) => of.find((it) => it.what === row && it.column === column)));
+      (it, what, column) => it.ours && it.peer === peer && it.what === what && it.column === column));
   }
   return sections.join('\n\n');
 }
 
 function conformance() {
-  const side = (peer) => {
-    const of = results.filter((it) => it.peer === peer);
-    const columns = unique(of.map(({ column }) => column));
-    return table('scenario', unique(of.map(({ what }) => what)), columns,
-      (row, column) => of.find((it) => it.what === row && it.column === column));
+  const role = (role) => {
+    const of = results.filter(({ peer }) => peer === role);
+    return table('scenario', unique(of.map(({ what }) => what)), unique(of.map(({ column }) => column)),
+      (it, what, column) => it.peer === role && it.what === what && it.column === column);
   };
-  const remarks = unique(results.filter(({ remark }) => remark).map(({ peer, what, remark }) => `- ${peer}, \`${what}\`: ${remark}.`));
+  const remarks = unique(results.map(({ remark }) => remark).filter(Boolean)).map((remark) => {
+    const of = unique(results.filter((it) => it.remark === remark).map(({ what }) => `\`${what}\``));
+    return `- ${of.join(', ')}: ${remark}.`;
+  });
   return [
-    '## The official conformance suite: server scenarios', side('server'),
-    '## The official conformance suite: client scenarios', side('client'), remarks.join('\n'),
+    '## The official conformance suite, server scenarios: `everything_server`', role('server'),
+    '## The official conformance suite, client scenarios: `inspect`', role('client'), remarks.join('\n'),
   ].join('\n\n');
 }
 

@@ -57,7 +57,7 @@ visit_everything() {
             --call trigger-sampling-request --args '{"prompt":"hi"}'
         everything "roots" ok "file://$here" --roots "$here" --call get-roots-list
     done
-    era=modern everything "refuses the other era" fails '-32601'
+    era=modern everything "another era is refused" fails '-32601'
 }
 
 visit_other_servers() {
@@ -101,6 +101,9 @@ server.serve_forever()' 2>/dev/null)
             --args '{"thought":"second","nextThoughtNeeded":false,"thoughtNumber":2,"totalThoughts":2}' \
             -- "${thinking[@]}"
     done
+    ask server-filesystem "another era is refused" modern fails '-32601' -- "${files[@]}" "$folder"
+    ask server-memory "another era is refused" modern fails '-32601' -- "${memory[@]}"
+    ask server-sequential-thinking "another era is refused" modern fails '-32601' -- "${thinking[@]}"
     for era in legacy auto modern; do
         ask mcp-server-time "list" $era ok convert_time -- "${time[@]}"
         ask mcp-server-time "converts" $era ok 'T21:00:00+09:00' --call convert_time \
@@ -155,7 +158,7 @@ visit_rmcp() {
     local version
     rmcp() { ask "rmcp" "$1" "$version" "${@:2}" -- "$rmcp/rmcp_server"; }
     for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28; do
-        rmcp "list" ok greet
+        rmcp "lists, in two pages" ok ask_roots
         rmcp "a tool" ok 'päivää 👋' --call echo --args '{"message":"päivää 👋"}'
         rmcp "content" ok 'image/png, 8 bytes' --call show
         rmcp "structured content" ok 'structured: {"sum":42}' --call add --args '{"a":2,"b":40}'
@@ -172,12 +175,14 @@ visit_rmcp() {
         rmcp "completion" ok 'Ada, Adele' --complete greet who Ad
         rmcp "sampling" ok '"text":"canned"' --sample canned --call ask_model
         rmcp "roots" ok "file://$here" --roots "$here" --call ask_roots
+        rmcp "list changes" ok 'the list of tools has changed' --call more_tools --listen 0.5
+        if [[ $version < 2026-07-28 ]]; then rmcp "ping" ok 'the client is there' --call ping; fi
         if [[ $version < 2025-06-18 ]]; then continue; fi
         rmcp "elicitation" ok '"name":"Ada"' --answer name=Ada --call ask_form
         if [[ $version < 2025-11-25 ]]; then continue; fi
         rmcp "url elicitation" ok '"action":"accept"' --answer open=yes --call ask_page
     done
-    version=auto rmcp "list" ok greet
+    version=auto rmcp "lists, in two pages" ok ask_roots
 }
 
 visit_with_inspector() {
@@ -194,7 +199,7 @@ visit_with_inspector() {
             --method tools/call --tool-name echo --tool-args-json '{"message":"päivää 👋"}'
         inspector "structured content" ok '"structuredContent":{"sum":42}' \
             --method tools/call --tool-name add --tool-args-json '{"a":2,"b":40}'
-        inspector "isError" fails 'intentionally returns an error' --method tools/call --tool-name test_error_handling
+        inspector "content" fails 'intentionally returns an error' --method tools/call --tool-name test_error_handling
         inspector "resources" ok 'the content of the static text resource' \
             --method resources/read --uri test://static-text
         inspector "templates" ok 'note://{name}' --method resources/templates/list

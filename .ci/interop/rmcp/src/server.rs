@@ -7,7 +7,6 @@
 // What 2026-07-28 has no more is marked as deprecated, and is what the older revisions are tested with.
 #![allow(deprecated)]
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::*;
@@ -20,10 +19,16 @@ use tokio::time::sleep;
 const TICKS: &str = "clock://ticks";
 const PNG: &str = "iVBORw0KGgo=";
 
-/// What lives as long as the process. `ticked` wakes who listens to the clock.
+/// What lives as long as the process, to wake who listens. What happens before somebody does is kept: rmcp may start
+/// `listen` only after the next request.
 #[derive(Default)]
 struct Server {
-    ticked: Arc<Notify>,
+    ticked: Notify,
+    changed: Notify,
+}
+
+fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|it| it >= ProtocolVersion::V_2026_07_28)
 }
 
 fn made<T: serde::de::DeserializeOwned>(value: Value) -> T {
@@ -66,7 +71,7 @@ async fn ask(
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    if context.protocol_version().is_some_and(|it| it >= ProtocolVersion::V_2026_07_28) {
+    if is_stateless(context) {
         return match request.input_responses.as_ref().and_then(|answers| answers.get("answer")) {
             Some(answer) if request.request_state.as_deref() == Some("a \"state\"") => {
                 said(answer.to_string())
@@ -127,15 +132,21 @@ impl ServerHandler for Server {
         info
     }
 
+    /// In two pages.
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let names = ["echo", "add", "slow", "log", "fail", "show", "tick", "more_tools"];
-        let names = names.into_iter().chain(["ask_form", "ask_page", "ask_model", "ask_roots"]);
-        let tools = names.map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
-        Ok(ListToolsResult::with_all_items(made(tools.collect())))
+        let second = request.and_then(|request| request.cursor).is_some_and(|cursor| cursor == "page 2");
+        let names: &[&str] = match second {
+            false => &["echo", "add", "slow", "log", "fail", "show", "tick", "more_tools"],
+            true => &["ping", "ask_form", "ask_page", "ask_model", "ask_roots"],
+        };
+        let tools = names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
+        let mut page = ListToolsResult::with_all_items(made(tools.collect()));
+        page.next_cursor = (!second).then(|| "page 2".into());
+        Ok(page)
     }
 
     async fn call_tool(
@@ -160,8 +171,7 @@ impl ServerHandler for Server {
             ])))
             .into()),
             "tick" => {
-                if context.protocol_version().is_some_and(|it| it >= ProtocolVersion::V_2026_07_28) {
-                    // Kept for `listen`, which rmcp may start only after the next request.
+                if is_stateless(&context) {
                     self.ticked.notify_one();
                 } else {
                     let changed = ResourceUpdatedNotificationParam::new(TICKS);
@@ -170,8 +180,17 @@ impl ServerHandler for Server {
                 said("ticked")
             }
             "more_tools" => {
-                context.peer.notify_tool_list_changed().await.map_err(invalid)?;
+                if is_stateless(&context) {
+                    self.changed.notify_one();
+                } else {
+                    context.peer.notify_tool_list_changed().await.map_err(invalid)?;
+                }
                 said("clients are told")
+            }
+            "ping" => {
+                let ping = ServerRequest::PingRequest(PingRequest::default());
+                context.peer.send_request(ping).await.map_err(invalid)?;
+                said("the client is there")
             }
             tool => match question(tool) {
                 Some(question) => ask(tool, question, &request, &context).await,
@@ -241,6 +260,9 @@ impl ServerHandler for Server {
             tokio::select! {
                 () = self.ticked.notified() => {
                     context.sink().notify_resource_updated(TICKS).await.map_err(invalid)?;
+                }
+                () = self.changed.notified() => {
+                    context.sink().notify_tool_list_changed().await.map_err(invalid)?;
                 }
                 () = context.cancelled() => return Ok(()),
             }

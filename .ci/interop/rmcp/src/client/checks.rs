@@ -1,219 +1,25 @@
-//! Drives every feature of the example everything_server with the client of rmcp.
-//!
-//!     rmcp_client SERVER [ARGUMENT...]
-//!
-//! Each group of features runs once for each revision that rmcp can talk, in the way that revision has it. A line that
-//! starts with RESULT sums up a group in one era; what went wrong in it is said in lines that start with FAILED.
+//! What is checked of each feature.
 
-// What 2026-07-28 has no more is marked as deprecated, and is what the older revisions are tested with.
-#![allow(deprecated)]
-
-use std::process::{ExitCode, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rmcp::ServiceError;
 use rmcp::model::*;
-use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService};
-use rmcp::transport::TokioChildProcess;
-use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient, ServiceError};
+use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
-use tokio::process::Command;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-const PEER: &str = "rmcp client 3.9.0";
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The groups, and the revision that has them first.
-const GROUPS: [(&str, &str); 17] = [
-    ("tools", "2024-11-05"),
-    ("content", "2024-11-05"),
-    ("structured content", "2024-11-05"),
-    ("progress", "2024-11-05"),
-    ("cancel", "2024-11-05"),
-    ("logging", "2024-11-05"),
-    ("resources", "2024-11-05"),
-    ("templates", "2024-11-05"),
-    ("list changes", "2024-11-05"),
-    ("subscriptions", "2024-11-05"),
-    ("prompts", "2024-11-05"),
-    ("completion", "2024-11-05"),
-    ("sampling", "2024-11-05"),
-    ("roots", "2024-11-05"),
-    ("elicitation", "2025-06-18"),
-    ("url elicitation", "2025-11-25"),
-    ("rounds", "2026-07-28"),
-];
-
-type Checked = Result<(), String>;
-
-/// What the host answers, and what it has heard.
-#[derive(Clone)]
-struct Host {
-    version: ProtocolVersion,
-    heard: Arc<Mutex<Vec<(&'static str, Value)>>>,
-    answer: Arc<Mutex<Value>>,
-}
-
-impl Host {
-    fn hear(&self, what: &'static str, value: Value) {
-        self.heard.lock().unwrap().push((what, value));
-    }
-
-    /// What was heard of this kind, and forgets it.
-    fn take(&self, what: &str) -> Vec<Value> {
-        let mut heard = self.heard.lock().unwrap();
-        let (found, rest) = heard.drain(..).partition(|(kind, _)| *kind == what);
-        *heard = rest;
-        found.into_iter().map(|(_, value): (_, Value)| value).collect()
-    }
-
-    async fn hears(&self, what: &str) -> Result<Value, String> {
-        for _ in 0..1000 {
-            {
-                let mut heard = self.heard.lock().unwrap();
-                if let Some(at) = heard.iter().position(|(kind, _)| *kind == what) {
-                    return Ok(heard.remove(at).1);
-                }
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
-        Err(format!("{what} was not heard, only {:?}", self.heard.lock().unwrap()))
-    }
-}
-
-impl ClientHandler for Host {
-    fn get_info(&self) -> ClientConfig {
-        let declared =
-            json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true}});
-        let declared = serde_json::from_value(declared).unwrap();
-        ClientConfig::new(declared, Implementation::new("interop", "1"))
-            .with_protocol_version(self.version.clone())
-    }
-    async fn create_message(
-        &self,
-        request: CreateMessageRequestParams,
-        _: RequestContext<RoleClient>,
-    ) -> Result<CreateMessageResult, ErrorData> {
-        self.hear("sampling", json!(request));
-        Ok(CreateMessageResult::new(SamplingMessage::assistant_text("made by a model"), "m".into()))
-    }
-    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        Ok(ListRootsResult::new(vec![Root::new("file:///home/ada")]))
-    }
-    async fn create_elicitation(
-        &self,
-        request: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        self.hear("elicitation", json!(request));
-        Ok(serde_json::from_value(self.answer.lock().unwrap().clone()).unwrap())
-    }
-    async fn on_progress(&self, step: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        self.hear("progress", json!([step.progress, step.total]));
-    }
-    async fn on_logging_message(
-        &self,
-        log: LoggingMessageNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        self.hear("log", json!(log.level));
-    }
-    async fn on_resource_updated(
-        &self,
-        it: ResourceUpdatedNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        self.hear("updated", json!(it.uri));
-    }
-    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.hear("resources changed", Value::Null);
-    }
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.hear("tools changed", Value::Null);
-    }
-    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.hear("prompts changed", Value::Null);
-    }
-}
-
-fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, wanted: T) -> Checked {
-    if got == wanted { Ok(()) } else { Err(format!("{what}: expected {wanted:?}, got {got:?}")) }
-}
-
-fn of(what: &str) -> impl FnOnce(ServiceError) -> String {
-    move |error| format!("{what}: {error}")
-}
-
-/// One connection in one revision.
-struct World {
-    client: RunningService<RoleClient, Host>,
-    host: Host,
-    version: &'static str,
-    stateless: bool,
-}
+use crate::PATIENCE;
+use crate::world::{Checked, World, expect, of};
 
 impl World {
-    async fn open(command: &[String], version: &'static str) -> Result<World, String> {
-        let stateless = version == "2026-07-28";
-        let versions = ProtocolVersion::KNOWN_VERSIONS;
-        let version_of = versions.iter().find(|it| it.as_str() == version).ok_or("rmcp does not know it")?;
-        let heard = Arc::default();
-        let answer = Arc::new(Mutex::new(json!({"action": "decline"})));
-        let host = Host { version: version_of.clone(), heard, answer };
-        let mut child = Command::new(&command[0]);
-        child.args(&command[1..]).stderr(Stdio::inherit());
-        let transport = TokioChildProcess::new(child).map_err(|error| error.to_string())?;
-        let mode = match stateless {
-            true => ClientLifecycleMode::Discover { preferred_versions: vec![version_of.clone()] },
-            false => ClientLifecycleMode::Initialize,
-        };
-        let opened = timeout(PATIENCE, host.clone().serve_with_lifecycle(transport, mode)).await;
-        let client = opened.map_err(|_| "nothing happened")?.map_err(|error| error.to_string())?;
-        let agreed = client.peer_info().map(|peer| peer.protocol_version.to_string());
-        expect("revision", agreed.as_deref(), Some(version))?;
-        Ok(World { client, host, version, stateless })
-    }
-
-    fn since(&self, version: &str) -> bool {
-        self.version >= version
-    }
-
-    fn answers(&self, answer: Value) {
-        *self.host.answer.lock().unwrap() = answer;
-    }
-
-    /// The parameters of a call. In the stateless era each says which log messages it wants.
-    fn parameters(&self, name: &str, arguments: Value) -> CallToolRequestParams {
-        let meta = self.stateless.then_some(json!({"io.modelcontextprotocol/logLevel": "info"}));
-        serde_json::from_value(json!({"name": name, "arguments": arguments, "_meta": meta})).unwrap()
-    }
-
-    async fn call(&self, name: &str, arguments: Value) -> Result<Value, String> {
-        let result = self.client.call_tool(self.parameters(name, arguments)).await;
-        result.map(|result| json!(result)).map_err(of(name))
-    }
-
-    async fn text(&self, name: &str, arguments: Value) -> Result<String, String> {
-        let result = self.call(name, arguments).await?;
-        match (result["content"].as_array().map(Vec::as_slice), result["isError"].as_bool()) {
-            (Some([block]), None | Some(false)) => Ok(block["text"].as_str().unwrap_or_default().into()),
-            _ => Err(format!("{name}: expected one text, got {result}")),
-        }
-    }
-
-    async fn first_part(&self, uri: &str) -> Result<Value, String> {
-        let read = self.client.read_resource(ReadResourceRequestParams::new(uri)).await.map_err(of(uri))?;
-        Ok(json!(read)["contents"][0].clone())
-    }
-
-    async fn prompt(&self, name: &str, arguments: Value) -> Result<Value, ServiceError> {
-        let params = serde_json::from_value(json!({"name": name, "arguments": arguments})).unwrap();
-        Ok(json!(self.client.get_prompt(params).await?)["messages"].clone())
-    }
-
-    async fn check(&self, group: &str) -> Checked {
+    pub(crate) async fn check(&self, group: &str) -> Checked {
         match group {
-            "tools" => self.tools().await,
+            "finds the era" | "tools" => self.tools().await,
+            "side by side" => self.side_by_side().await,
+            "ping" => {
+                let ping = ClientRequest::PingRequest(PingRequest::default());
+                self.client.send_request(ping).await.map(drop).map_err(of("ping"))
+            }
             "content" => self.content().await,
             "structured content" => {
                 let sum = self.call("add", json!({"a": 1, "b": 2})).await?;
@@ -284,6 +90,21 @@ impl World {
                 other => return Err(format!("{tool} must be refused, but is {other:?}")),
             }
         }
+        Ok(())
+    }
+
+    async fn side_by_side(&self) -> Checked {
+        let slow = self.text("slow", json!({"seconds": 1}));
+        let messages: Vec<_> = (0..20).map(|number| format!("call {number} 👋")).collect();
+        let calls = messages.iter().map(|message| self.text("echo", json!({"message": message})));
+        let mut slow = std::pin::pin!(slow);
+        let echoes = tokio::select! {
+            _ = &mut slow => return Err("slow was over before the others: calls do not run beside each other".into()),
+            echoes = futures::future::try_join_all(calls) => echoes?,
+        };
+        expect("20 calls at once", echoes, messages)?;
+        expect("slow", slow.await?.is_empty(), false)?;
+        self.host.take("progress");
         Ok(())
     }
 
@@ -446,52 +267,4 @@ impl World {
         let said = self.prompt("test_input_required_result_prompt", json!({})).await;
         expect("a prompt that asks", said.map_err(of("a prompt that asks"))?[0].is_object(), true)
     }
-}
-
-/// Runs each group that the revision has. A group that failed does not stop the others.
-async fn run(command: &[String], version: &'static str, failures: &mut Vec<(&'static str, String)>) {
-    println!("{PEER}, features | {version}");
-    let world = match World::open(command, version).await {
-        Ok(world) => world,
-        Err(why) => return failures.push(("connection", format!("{version}: {why}"))),
-    };
-    for (group, since) in GROUPS {
-        if version < since {
-            continue;
-        }
-        match timeout(PATIENCE, world.check(group)).await {
-            Ok(Ok(())) => println!("  ok  {group}"),
-            Ok(Err(why)) => failures.push((group, format!("{version}: {why}"))),
-            Err(_) => failures.push((group, format!("{version}: nothing happened for {PATIENCE:?}"))),
-        }
-    }
-    match timeout(PATIENCE, world.client.cancel()).await {
-        Ok(Ok(_)) => {}
-        other => failures.push(("connection", format!("{version}: it does not end: {other:?}"))),
-    }
-}
-
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    let command: Vec<String> = std::env::args().skip(1).collect();
-    let handshake: &[&'static str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-    let mut code = ExitCode::SUCCESS;
-    for (era, versions) in [("handshake", handshake), ("stateless", &["2026-07-28"])] {
-        let mut failures = Vec::new();
-        for version in versions {
-            run(&command, version, &mut failures).await;
-        }
-        let last = versions[versions.len() - 1];
-        let groups = GROUPS.iter().filter(|(_, since)| last >= *since).map(|(group, _)| *group);
-        for group in groups.chain(["connection"]) {
-            let of_group: Vec<_> = failures.iter().filter(|(name, _)| *name == group).collect();
-            of_group.iter().for_each(|(_, why)| println!("FAILED {group}, {why}"));
-            let failed = !of_group.is_empty();
-            println!("RESULT {PEER}, {group} | {era} | {}", if failed { "FAILED" } else { "ok" });
-            if failed {
-                code = ExitCode::FAILURE;
-            }
-        }
-    }
-    code
 }
