@@ -67,7 +67,7 @@ async function runRevision(revision, url) {
     } else if (!exception && result !== 'passed') {
       problems.push(`${name}, ${revision}: ${result} (${details})`);
     }
-    const remark = exception ? exception.reason : OF_THE_BRIDGE.includes(name) ? 'of the bridge' : '';
+    const remark = exception ? exception.reason : OF_THE_BRIDGE.includes(name) ? 'it is about the transport, and passes thanks to the bridge' : '';
     return { name, revision, result: result === exception?.result ? 'as expected' : result, details, remark };
   });
 }

@@ -97,7 +97,7 @@ async function runScenario(suite, inspect, work, revision, name) {
     const result = judged.result === exception.result ? 'as expected' : `${judged.result}, not ${exception.result}`;
     return { name, revision, ...judged, result, remark: exception.reason };
   }
-  return { name, revision, ...judged, remark: OF_THE_BRIDGE.includes(name) ? 'of the bridge' : '' };
+  return { name, revision, ...judged, remark: OF_THE_BRIDGE.includes(name) ? 'it is about the transport, and passes thanks to the bridge' : '' };
 }
 
 async function main(suite, inspect) {

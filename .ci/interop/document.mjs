@@ -88,7 +88,7 @@ function versions() {
 }
 
 const [section] = process.argv.slice(2);
-const made = { interop: () => `${versions()}\n\n${interop()}`, conformance }[section]();
+const made = { interop: () => `## Versions\n\n${versions()}\n\n${interop()}`, conformance }[section]();
 console.log(made);
 const [begin, end] = [`<!-- ${section} -->`, `<!-- end of ${section} -->`];
 const text = readFileSync(file, 'utf8');
