@@ -97,7 +97,8 @@ if (from < 0 || to < from) throw new Error(`docs/interop.md lacks the markers of
 const wanted = `${text.slice(0, from)}${begin}\n${made}\n${text.slice(to)}`;
 const bad = results.filter(({ verdict }) => verdict === 'FAILED');
 for (const { ours, peer, what, column } of bad) console.log(`FAILED ${ours ? CLIENT : ''}${peer}, ${what}, ${column}`);
-console.log(`${results.length - bad.length} passed, ${bad.length} failed`);
+const good = results.filter(({ verdict }) => verdict === 'ok').length;
+console.log(`${good} ok, ${bad.length} failed, ${results.length - good - bad.length} differ or do not apply`);
 if (bad.length > 0) {
   process.exitCode = 1;
 } else if (wanted !== text && process.env.BLESS === '1') {
