@@ -24,6 +24,8 @@ step_test() {
 step_small() {
     for way in small words; do
         RUSTFLAGS="${RUSTFLAGS:-} --cfg mcp_proto_$way" say cargo test --quiet -p mcp-proto --lib --test server --test arguments
+        # JSON against serde_json: these ways read and write it otherwise.
+        RUSTFLAGS="${RUSTFLAGS:-} --cfg mcp_proto_$way" say cargo test --quiet -p mcp-proto-proptests --test json --test bridge --test writer
     done
 }
 

@@ -1,4 +1,6 @@
 //! Property, model and dialogue tests of `mcp-proto`: see `tests/`.
 
+pub mod differences;
+pub mod explore;
 pub mod schema;
 pub mod written;
