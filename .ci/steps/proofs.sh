@@ -4,7 +4,7 @@
 # Breaks the rooms that .cargo/mutants.toml names in every small way, and asks their own tests whether they see it.
 step_mutants() {
     local target tree code=0
-    need cargo-mutants
+    cargo_tool cargo-mutants 27.1.0
     target=$(target_directory)/mutants
     tree=$target/rooms
     rm -rf "$tree" "$target/mutants.out"
@@ -19,4 +19,37 @@ step_mutants() {
     wc -l "$target"/mutants.out/{caught,timeout,unviable,missed}.txt
     # 3: some were seen because their tests did not end in time. That is as good.
     ((code == 0 || code == 3))
+}
+
+# The rooms whose tests an interpreter gets through in a minute or two, but for the tests that go through very much: those stay
+# with `cargo test`.
+miri_rooms=(client:: divide:: frame:: inflight:: json::decimal json::encode json::path json::pieces json::scan json::swar json::text)
+miri_skips=(
+    a_hundred_thousand a_request_costs_about a_run_ends_at brackets_are_remembered depth_is_bounded every_byte_alone
+    ids_and_deadlines more_slots_and_text no_harm order_is_that_of random_strings the_seed_decides values_look_as walking_does_not_recurse
+)
+
+# The tests of the core in an interpreter that sees undefined behaviour and leaks, of dependencies too. It has no clock but its
+# own, so tests do not depend on this machine's.
+step_miri() {
+    toolchain "$nightly" miri rust-src
+    say cargo "+$nightly" miri test --quiet -p mcp-proto --lib -- "${miri_rooms[@]}" "${miri_skips[@]/#/--skip=}"
+}
+
+# How much of the core its tests reach, and that it does not become less. Tests of examples and of time do not count.
+step_coverage() {
+    need python3
+    toolchain "$nightly" llvm-tools
+    cargo_tool cargo-llvm-cov 0.9.1
+    local file name core=() cover
+    for file in tests/*.rs tests/*/main.rs; do
+        name=${file#tests/} name=${name%/main.rs} name=${name%.rs}
+        [[ " examples bridge loop_example documents memory " == *" $name "* ]] || core+=(--test "$name")
+    done
+    cover=(cargo "+$nightly" llvm-cov)
+    say "${cover[@]}" clean --workspace --profraw-only
+    say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto --lib "${core[@]}"
+    say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto-proptests
+    say "${cover[@]}" report --branch --json --summary-only --output-path "$(target_directory)/coverage.json"
+    say .ci/coverage "$(target_directory)/coverage.json" ${BLESS:+--write}
 }
