@@ -1,4 +1,7 @@
 //! Property, model and dialogue tests of `mcp-proto`: see `tests/`.
 
+#[cfg(feature = "arbitrary")]
+pub mod fuzz;
+#[cfg(feature = "schemas")]
 pub mod schema;
 pub mod written;

@@ -1,0 +1,20 @@
+//! What the fuzz targets of `fuzz/` do with an input, without a fuzzer: so what they have found stays a test.
+//!
+//! The invariants stand in the first lines of `fuzz/fuzz_targets/*.rs`; here they are checked, by panics.
+
+pub mod line;
+pub mod moves;
+pub mod scan;
+
+use arbitrary::{Arbitrary, Unstructured};
+
+/// What a target does with the bytes of an input.
+pub type Check = fn(&[u8]);
+
+/// Every target with its name.
+pub const TARGETS: [(&str, Check); 2] = [("scan", scan::check), ("line", line::check)];
+
+/// The input that these bytes spell; `None` if they are too few.
+fn input<'b, I: Arbitrary<'b>>(bytes: &'b [u8]) -> Option<I> {
+    I::arbitrary_take_rest(Unstructured::new(bytes)).ok()
+}
