@@ -1,5 +1,6 @@
 //! Property, model and dialogue tests of `mcp-proto`: see `tests/`.
 
+pub mod differences;
 #[cfg(feature = "arbitrary")]
 pub mod fuzz;
 #[cfg(feature = "schemas")]
