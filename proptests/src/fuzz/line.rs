@@ -66,7 +66,7 @@ fn limits(input: &Input<'_>) -> (Limits, usize) {
     let (id, depth) = (8 + usize::from(input.id_limit % 60), 1 + input.depth % 20);
     // `Server::new` refuses less.
     let rx = id + 1 + 16 + usize::from(input.spare);
-    (Limits::DEFAULT.with_id(id).with_depth(depth), rx)
+    (Limits::DEFAULT.with_id(id).with_depth(depth).with_invalid_in_a_row(u8::MAX), rx)
 }
 
 /// The lines, from all of the input at once.
@@ -132,7 +132,9 @@ fn seen(input: &Input<'_>, grown: bool, mut reads: Moves, mut writes: Moves) -> 
     let server = Server::new(&info, buffer, Buffer::grown(4096)).expect("buffers that are large enough");
     let mut server = server.observe(&mut observer);
     let (mut rest, mut now) = (input.bytes, Millis::ZERO);
-    for _ in 0..20 * (input.bytes.len() + 20) {
+    for polls in 0.. {
+        let moved = input.bytes.len() - rest.len() + output.len();
+        assert!(polls <= 3 * moved + 20, "{polls} polls to move {moved} bytes");
         let io = match server.poll(now) {
             Action::Closed => {
                 drop(server);
@@ -161,7 +163,7 @@ fn seen(input: &Input<'_>, grown: bool, mut reads: Moves, mut writes: Moves) -> 
             now = deadline.expect("it waits for nothing");
         }
     }
-    panic!("it does not come to its end");
+    unreachable!("it comes to its end or says that it does not");
 }
 
 fn shown(text: &[u8]) -> String {

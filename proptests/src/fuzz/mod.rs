@@ -5,6 +5,7 @@
 pub mod line;
 pub mod moves;
 pub mod scan;
+pub mod seeds;
 
 use arbitrary::{Arbitrary, Unstructured};
 
