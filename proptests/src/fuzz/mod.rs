@@ -2,8 +2,10 @@
 //!
 //! The invariants stand in the first lines of `fuzz/fuzz_targets/*.rs`; here they are checked, by panics.
 
+pub mod dialogue;
 pub mod line;
 pub mod moves;
+mod mutate;
 pub mod scan;
 pub mod seeds;
 
@@ -13,7 +15,8 @@ use arbitrary::{Arbitrary, Unstructured};
 pub type Check = fn(&[u8]);
 
 /// Every target with its name.
-pub const TARGETS: [(&str, Check); 2] = [("scan", scan::check), ("line", line::check)];
+pub const TARGETS: [(&str, Check); 3] =
+    [("scan", scan::check), ("line", line::check), ("dialogue", dialogue::check)];
 
 /// The input that these bytes spell; `None` if they are too few.
 fn input<'b, I: Arbitrary<'b>>(bytes: &'b [u8]) -> Option<I> {
