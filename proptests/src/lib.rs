@@ -3,6 +3,7 @@
 pub mod differences;
 #[cfg(feature = "arbitrary")]
 pub mod fuzz;
+pub mod model;
 #[cfg(feature = "schemas")]
 pub mod schema;
 pub mod written;

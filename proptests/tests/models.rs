@@ -1,0 +1,36 @@
+//! Random operations against the models of whole machines. `PROPTEST_CASES` makes it more of them.
+
+use mcp_proto_proptests::model::{Way, same, server, strategy};
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+fn cases(count: u32) -> Config {
+    let default = Config::default();
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    Config { cases: if asked { default.cases } else { count }, failure_persistence: None, ..default }
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn a_server_keeps_to_its_model(
+        setup in strategy::server(false),
+        way in strategy::way(),
+        operations in strategy::operations(60, false),
+    ) {
+        server::run(setup, way, &operations).map_err(|failure| TestCaseError::fail(failure.to_string()))?;
+    }
+
+    #[test]
+    fn how_bytes_move_is_invisible_to_a_server(
+        setup in strategy::server(true),
+        way in strategy::way(),
+        operations in strategy::operations(60, true),
+    ) {
+        let first = server::run(setup, Way::WHOLE, &operations);
+        let second = server::run(setup, way, &operations);
+        let fail = |failure: mcp_proto_proptests::model::Failure| TestCaseError::fail(failure.to_string());
+        same(&first.map_err(fail)?, &second.map_err(fail)?).map_err(TestCaseError::fail)?;
+    }
+}
