@@ -8,6 +8,7 @@ pub mod moves;
 mod mutate;
 pub mod scan;
 pub mod seeds;
+pub mod server;
 
 use arbitrary::{Arbitrary, Unstructured};
 
@@ -15,8 +16,12 @@ use arbitrary::{Arbitrary, Unstructured};
 pub type Check = fn(&[u8]);
 
 /// Every target with its name.
-pub const TARGETS: [(&str, Check); 3] =
-    [("scan", scan::check), ("line", line::check), ("dialogue", dialogue::check)];
+pub const TARGETS: [(&str, Check); 4] = [
+    ("scan", scan::check),
+    ("line", line::check),
+    ("server", server::check),
+    ("dialogue", dialogue::check),
+];
 
 /// The input that these bytes spell; `None` if they are too few.
 fn input<'b, I: Arbitrary<'b>>(bytes: &'b [u8]) -> Option<I> {

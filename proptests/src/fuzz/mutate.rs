@@ -6,7 +6,7 @@ use mcp_proto_dialogues::{Dialogue, Step};
 
 /// One change of what a peer says. Numbers of lines and of values go round.
 #[derive(Debug, Clone, Copy, Arbitrary)]
-pub enum Mutation {
+pub(super) enum Mutation {
     /// Two lines change places.
     Swap(u8, u8),
     /// A line comes again, behind another one.
@@ -33,7 +33,7 @@ pub enum Mutation {
 
 /// A change of a value, or of a member.
 #[derive(Debug, Clone, Copy, Arbitrary)]
-pub enum Change {
+pub(super) enum Change {
     /// It is left out.
     Leave,
     /// It comes twice.
@@ -65,7 +65,7 @@ const NAMES: [&str; 14] = [
 const REVISIONS: [&str; 6] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2030-01-01"];
 
 /// Changes a dialogue; `all` is where other lines come from.
-pub fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogue]) {
+pub(super) fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogue]) {
     let lines: Vec<usize> = (0..dialogue.steps.len()).filter(|at| is_line(&dialogue.steps[*at].1)).collect();
     let Some(last) = lines.len().checked_sub(1) else { return };
     let at = |line: u8| lines[usize::from(line) % (last + 1)];
@@ -116,12 +116,14 @@ pub fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogue]) {
 
 /// The same one as long as there is none whose name is nearer: so an input that is kept stays what it was.
 #[must_use]
-pub fn chosen(all: &[Dialogue], number: u16) -> &Dialogue {
-    let hash = |dialogue: &Dialogue| {
-        let text = dialogue.title.bytes().chain(dialogue.file.bytes());
-        text.fold(7u16, |hash, byte| hash.wrapping_mul(31).wrapping_add(u16::from(byte)))
-    };
-    all.iter().min_by_key(|dialogue| hash(dialogue).wrapping_sub(number)).expect("there are dialogues")
+pub(super) fn chosen(all: &[Dialogue], number: u16) -> &Dialogue {
+    all.iter().min_by_key(|dialogue| number_of(dialogue).wrapping_sub(number)).expect("there are dialogues")
+}
+
+/// The number of a dialogue, from its name.
+pub(super) fn number_of(dialogue: &Dialogue) -> u16 {
+    let text = dialogue.title.bytes().chain(dialogue.file.bytes());
+    text.fold(7u16, |hash, byte| hash.wrapping_mul(31).wrapping_add(u16::from(byte)))
 }
 
 fn is_line(step: &Step) -> bool {

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use mcp_proto_dialogues::{Dialogue, Step};
 
-/// Inputs for each target that takes bytes of a peer as they are.
+use super::mutate::number_of;
+
+/// Inputs for each target.
 #[must_use]
 pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     let dialogues = mcp_proto_dialogues::all();
@@ -14,7 +16,31 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         let said = said(dialogue);
         [&[200, 24, 7, 0, 3, 7, 2, 9], &said[..said.len().min(4000)]].concat()
     });
-    vec![("scan", scan), ("line", line.collect())]
+    let whole = dialogues.iter().map(|dialogue| {
+        let [low, high] = number_of(dialogue).to_le_bytes();
+        [&[low, high, 3, 5, 1, 0, 1], &noise(u32::from(high) << 8 | u32::from(low), 60)[..]].concat()
+    });
+    let operations = || (1..200).map(|seed| noise(seed, 20 + 6 * seed as usize)).collect();
+    vec![
+        ("scan", scan),
+        ("line", line.collect()),
+        ("server", operations()),
+        ("client", operations()),
+        ("pair", operations()),
+        ("dialogue", whole.collect()),
+    ]
+}
+
+/// Bytes that look random: whatever operations they spell.
+fn noise(seed: u32, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9) | 1;
+    let bytes = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        (state >> 8) as u8
+    });
+    bytes.take(length).collect()
 }
 
 /// What its peer says in all.
