@@ -1,6 +1,6 @@
 //! Random operations against the models of whole machines. `PROPTEST_CASES` makes it more of them.
 
-use mcp_proto_proptests::model::{Way, same, server, strategy};
+use mcp_proto_proptests::model::{Failure, Way, client, same, server, strategy};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
@@ -8,6 +8,10 @@ fn cases(count: u32) -> Config {
     let default = Config::default();
     let asked = std::env::var_os("PROPTEST_CASES").is_some();
     Config { cases: if asked { default.cases } else { count }, failure_persistence: None, ..default }
+}
+
+fn fail(failure: Failure) -> TestCaseError {
+    TestCaseError::fail(failure.to_string())
 }
 
 proptest! {
@@ -19,7 +23,7 @@ proptest! {
         way in strategy::way(),
         operations in strategy::operations(60, false),
     ) {
-        server::run(setup, way, &operations).map_err(|failure| TestCaseError::fail(failure.to_string()))?;
+        server::run(setup, way, &operations).map_err(fail)?;
     }
 
     #[test]
@@ -30,7 +34,26 @@ proptest! {
     ) {
         let first = server::run(setup, Way::WHOLE, &operations);
         let second = server::run(setup, way, &operations);
-        let fail = |failure: mcp_proto_proptests::model::Failure| TestCaseError::fail(failure.to_string());
+        same(&first.map_err(fail)?, &second.map_err(fail)?).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn a_client_keeps_to_its_model(
+        setup in client::strategy::client(false),
+        way in strategy::way(),
+        operations in client::strategy::operations(60, false),
+    ) {
+        client::run(setup, way, &operations).map_err(fail)?;
+    }
+
+    #[test]
+    fn how_bytes_move_is_invisible_to_a_client(
+        setup in client::strategy::client(true),
+        way in strategy::way(),
+        operations in client::strategy::operations(60, true),
+    ) {
+        let first = client::run(setup, Way::WHOLE, &operations);
+        let second = client::run(setup, way, &operations);
         same(&first.map_err(fail)?, &second.map_err(fail)?).map_err(TestCaseError::fail)?;
     }
 }

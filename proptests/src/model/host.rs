@@ -15,7 +15,7 @@ pub(crate) struct Notes {
     pub(crate) owed: Owed,
     pub(crate) events: Vec<String>,
     /// Deferred requests with their numbers, subscriptions, and questions: all that there ever were.
-    pub(crate) later: Vec<(Ticket, u64)>,
+    pub(crate) later: Vec<(Ticket, Option<u64>)>,
     pub(crate) listening: Vec<Ticket>,
     pub(crate) asked: Vec<Ticket>,
 }
@@ -39,8 +39,8 @@ pub(crate) fn change(what: Changed) -> Change<'static> {
 }
 
 /// What it says to a request: nobody else says that.
-fn words(n: u64) -> String {
-    format!("answer of {n}.")
+fn words(n: Option<u64>) -> String {
+    n.map_or("answer".into(), |n| format!("answer of {n}."))
 }
 
 fn not_now(what: &str, told: Result<(), NotNow>, notes: &mut Notes) {
@@ -52,14 +52,9 @@ fn not_now(what: &str, told: Result<(), NotNow>, notes: &mut Notes) {
 /// Deals with one request: `$answer` says something, `$needs` that input is needed, where that can be said.
 macro_rules! deal {
     ($request:ident: $Type:ident, $name:expr, $time:expr, $notes:ident, |$token:ident, $text:ident| $answer:expr, $needs:expr, $lacks:expr) => {{
-        let n = $request
-            .meta()
-            .get("n")
-            .and_then(Json::integer)
-            .and_then(|n| u64::try_from(n).ok())
-            .unwrap_or(u64::MAX);
+        let n = $request.meta().get("n").and_then(Json::integer).and_then(|n| u64::try_from(n).ok());
         let (name, time): (String, Option<Millis>) = ($name, $time);
-        $notes.events.push(format!("! {} {name} {n} in {}", stringify!($request), $request.revision()));
+        $notes.events.push(format!("! {} {name} {n:?} in {}", stringify!($request), $request.revision()));
         $notes.owed.heard(n)?;
         let answer = |$token: mcp_proto::server::$Type<'_>, $notes: &mut Notes| {
             let $text = words(n);
@@ -164,7 +159,7 @@ fn shown(event: &Event<'_>) -> String {
 /// Does something with a deferred request.
 pub(crate) fn later(
     mut reply: Reply<'_>,
-    (ticket, n): (Ticket, u64),
+    (ticket, n): (Ticket, Option<u64>),
     what: Behaviour,
     notes: &mut Notes,
 ) -> Result<(), NotNow> {

@@ -4,6 +4,7 @@
 //! driver moves the bytes in one of many [`Way`]s, the model looks at everything that is said and heard, and the first
 //! thing that may not be is a [`Failure`] with the dialogue up to there. Property tests and fuzzers share all of it.
 
+pub mod client;
 mod host;
 mod mover;
 pub mod operation;
@@ -70,4 +71,9 @@ pub fn same(first: &Summary, second: &Summary) -> Result<(), String> {
         None if first.len() == second.len() => Ok(()),
         None => Err(format!("{} lines and events, then {}", first.len(), second.len())),
     }
+}
+
+/// Counted back from the last one, round and round.
+fn back<T: Clone>(from: &[T], nth: u8) -> Option<T> {
+    from.iter().rev().nth(usize::from(nth) % from.len().max(1)).cloned()
 }

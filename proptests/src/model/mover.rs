@@ -74,6 +74,15 @@ impl Mover {
         *self = Mover { now: self.now, output, ..Mover::new(self.way, self.rx, self.tx) };
     }
 
+    /// The next line of the output that was not looked at, if it is whole.
+    pub(crate) fn line(&self, seen: &mut usize) -> Result<Option<String>, String> {
+        let new = self.output.get(*seen..).unwrap_or_default();
+        let Some(length) = new.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
+        *seen += length + 1;
+        let line = std::str::from_utf8(&new[..length]).map_err(|error| format!("no UTF-8: {error}"))?;
+        Ok(Some(line.into()))
+    }
+
     /// Moves some bytes. `false`: there are none that could be moved now.
     pub(crate) fn io(&mut self, io: Io<'_>) -> Result<bool, String> {
         self.deadline = io.deadline();

@@ -20,8 +20,9 @@ struct Account {
     must: usize,
     may: usize,
     answers: usize,
-    /// So many of them are the host's to give later.
+    /// So many of them are the host's to give later; so many were cancelled, perhaps when something was on its way.
     open: usize,
+    cancelled: usize,
     /// It is the id of a subscription, which is answered when it ends; a member of a batch, which waits for the others.
     listens: bool,
     batched: bool,
@@ -46,9 +47,9 @@ pub(crate) struct Owed {
     ending: Vec<Ticket>,
     /// So many subscriptions were cancelled.
     unlistened: usize,
-    /// By the number of the request: its id, and whether it is a member of a batch.
-    requests: BTreeMap<u64, (String, bool)>,
-    handed_out: BTreeMap<u64, ()>,
+    /// By the number of the request: its id, and whether it is a member of a batch. Bytes by chance may use one twice.
+    requests: BTreeMap<u64, Vec<(String, bool)>>,
+    handed_out: BTreeMap<u64, usize>,
     /// Requests of the server's own.
     asked: Vec<Ticket>,
     pub(crate) asked_ids: Vec<String>,
@@ -71,14 +72,14 @@ fn readable(id: &Value) -> Option<String> {
     (id.is_string() || text.parse::<i64>().is_ok()).then_some(text)
 }
 
-fn check(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+pub(crate) fn check(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(why()) }
 }
 
 impl Owed {
     /// The client has sent a line.
     pub(crate) fn sent(&mut self, line: &[u8], rx: usize) {
-        if line.iter().all(u8::is_ascii_whitespace) {
+        if line.iter().all(|byte| b" \t\r".contains(byte)) {
             return;
         }
         let too_long = line.len() + 1 > rx;
@@ -120,7 +121,7 @@ impl Owed {
                 account.listens |= value["method"] == "subscriptions/listen";
                 let meta = value.pointer("/params/_meta");
                 if let Some(n) = meta.and_then(|meta| meta["n"].as_u64()) {
-                    self.requests.insert(n, (name.clone(), batched));
+                    self.requests.entry(n).or_default().push((name.clone(), batched));
                 }
                 if let Some(token) = meta.and_then(|meta| meta.get("progressToken")) {
                     self.tokens.insert(token.to_string(), name);
@@ -142,22 +143,29 @@ impl Owed {
         }
     }
 
-    /// The host was handed the request with this number.
-    pub(crate) fn heard(&mut self, n: u64) -> Result<(), String> {
-        check(self.requests.contains_key(&n), || format!("nobody has sent request {n}"))?;
-        check(self.handed_out.insert(n, ()).is_none(), || format!("request {n} was handed out before"))
+    /// The host was handed the request with this number, or one without a number.
+    pub(crate) fn heard(&mut self, n: Option<u64>) -> Result<(), String> {
+        let Some(n) = n else { return Ok(()) };
+        let heard = self.handed_out.entry(n).or_default();
+        *heard += 1;
+        let sent = self.requests.get(&n).map_or(0, Vec::len);
+        check(*heard <= sent, || format!("request {n} was sent {sent} times, and handed out once more"))
     }
 
-    pub(crate) fn said(&mut self, n: u64, text: String) {
-        if let Some((id, batched)) = self.requests.get(&n) {
-            self.accounts.entry(id.clone()).or_default().said.push((text, !batched));
+    /// The one request with this number.
+    fn request(&self, n: Option<u64>) -> Option<(String, bool)> {
+        let requests = n.and_then(|n| self.requests.get(&n))?;
+        requests.first().filter(|_| requests.len() == 1).cloned()
+    }
+
+    pub(crate) fn said(&mut self, n: Option<u64>, text: String) {
+        if let Some((id, batched)) = self.request(n) {
+            self.accounts.entry(id).or_default().said.push((text, !batched));
         }
     }
 
-    pub(crate) fn deferred(&mut self, ticket: Ticket, n: u64) -> Result<(), String> {
-        let Some((id, batched)) = self.requests.get(&n).cloned() else {
-            return Err(format!("no request {n}"));
-        };
+    pub(crate) fn deferred(&mut self, ticket: Ticket, n: Option<u64>) -> Result<(), String> {
+        let (id, batched) = self.request(n).unwrap_or_default();
         self.accounts.entry(id.clone()).or_default().open += 1;
         check(self.open.insert(ticket, Open { id, batched }).is_none(), || {
             format!("{ticket:?} was used twice")
@@ -183,6 +191,7 @@ impl Owed {
         let account = self.accounts.entry(open.id).or_default();
         account.open = account.open.saturating_sub(1);
         if !owed {
+            account.cancelled += 1;
             let count = if open.batched || account.must == 0 { &mut account.may } else { &mut account.must };
             *count = count.saturating_sub(1);
         }
@@ -282,7 +291,9 @@ impl Owed {
     fn says(&mut self, value: &Value) -> Result<(), String> {
         let (method, params) = (value["method"].as_str().unwrap_or_default(), &value["params"]);
         let awaited = |id: &str| {
-            self.accounts.get(id).is_some_and(|account| account.answers < account.must + account.may)
+            let account = self.accounts.get(id);
+            let due = account.map_or(0, |account| account.must + account.may + account.cancelled);
+            account.is_some_and(|account| account.answers < due)
         };
         if let Some(id) = value.get("id") {
             let id = id.to_string();
@@ -338,10 +349,12 @@ impl Owed {
     /// Everything that could be read was read, and everything that was written has gone: only what the host keeps is open.
     pub(crate) fn at_rest(&self, deferred: Option<usize>) -> Result<(), String> {
         let in_batch = self.open.values().any(|open| open.batched);
+        // Whose answer the host keeps must be known.
+        let known = self.open.values().all(|open| !open.id.is_empty());
         let (mut fewest, mut most) = (0, 0);
         for (id, account) in &self.accounts {
-            let Account { must, may, answers, open, listens: may_listen, batched, said } = account;
-            if *batched && in_batch {
+            let Account { must, may, answers, open, listens: may_listen, batched, said, .. } = account;
+            if !known || *batched && in_batch {
                 continue;
             }
             if *may_listen {
@@ -358,7 +371,7 @@ impl Owed {
         }
         let due = self.listening.len() + self.unlistened;
         let fits = (fewest..=most).contains(&due);
-        check(fits, || {
+        check(fits || !known, || {
             format!("{due} subscriptions are open or cancelled, {fewest} to {most} have no answer")
         })?;
         let Some(deferred) = deferred else { return Ok(()) };

@@ -11,7 +11,7 @@ use super::host::{FORM, Notes, PAGE, change, deal, later};
 use super::mover::{Mover, buffer};
 use super::operation::{Message, Operation, Question};
 use super::text::Speaker;
-use super::{Failure, Summary, Way};
+use super::{Failure, Summary, Way, back};
 
 /// A server as it is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -373,12 +373,9 @@ impl World<'_, '_> {
 
     /// Looks at the lines that were written since.
     fn look(&mut self) -> Result<(), String> {
-        while let Some(length) = self.mover.output[self.read..].iter().position(|byte| *byte == b'\n') {
-            let line = &self.mover.output[self.read..self.read + length];
-            let line = std::str::from_utf8(line).map_err(|error| format!("no UTF-8: {error}"))?;
+        while let Some(line) = self.mover.line(&mut self.read)? {
             self.dialogue.push(format!("< {line}"));
-            self.notes.owed.written(line)?;
-            self.read += length + 1;
+            self.notes.owed.written(&line)?;
         }
         self.speaker.asked.clone_from(&self.notes.owed.asked_ids);
         Ok(())
@@ -427,7 +424,7 @@ fn damaged(whole: Vec<u8>, at: u16, byte: Option<u8>) -> Vec<u8> {
         Some(line.pointer("/params/_meta/n").cloned())
     };
     let mut line = whole.clone();
-    if let (Some(byte), Some(place)) = (byte, line.get_mut(at)) {
+    if let (Some(byte), Some(place)) = (byte.filter(|byte| *byte != b'\n'), line.get_mut(at)) {
         *place = byte;
         if number(&line).is_none_or(|n| Some(n) == number(&whole)) {
             return line;
@@ -435,8 +432,4 @@ fn damaged(whole: Vec<u8>, at: u16, byte: Option<u8>) -> Vec<u8> {
     }
     line.truncate(at);
     line
-}
-
-fn back<T: Copy>(from: &[T], nth: u8) -> Option<T> {
-    from.iter().rev().nth(usize::from(nth) % from.len().max(1)).copied()
 }

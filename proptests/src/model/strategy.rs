@@ -9,7 +9,7 @@ use super::operation::{Behaviour, Changed, Id, Message, Operation, Question, Rea
 use super::server::Setup;
 
 /// One of these.
-fn one_of<T: Clone + std::fmt::Debug + 'static>(values: &[T]) -> BoxedStrategy<T> {
+pub(crate) fn one_of<T: Clone + std::fmt::Debug + 'static>(values: &[T]) -> BoxedStrategy<T> {
     proptest::sample::select(values.to_vec()).boxed()
 }
 
@@ -88,7 +88,7 @@ fn id() -> impl Strategy<Value = Id> {
     ]
 }
 
-fn filler() -> impl Strategy<Value = u16> {
+pub(crate) fn filler() -> impl Strategy<Value = u16> {
     prop_oneof![6 => Just(0u16), 1 => 0..2000u16]
 }
 

@@ -1,5 +1,6 @@
 //! Operations as the text that goes over the wire.
 
+use super::back;
 use super::operation::{Behaviour, Id, Message, Reaction, Request, What};
 
 const REVISIONS: [&str; 6] =
@@ -37,10 +38,6 @@ pub(crate) struct Speaker {
     pub(crate) asked: Vec<String>,
 }
 
-fn back<T>(from: &[T], nth: u8) -> Option<&T> {
-    from.iter().rev().nth(usize::from(nth) % from.len().max(1))
-}
-
 pub(crate) fn note(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
 }
@@ -50,12 +47,12 @@ impl Speaker {
         match message {
             Message::Request(request) => self.request(request),
             Message::Cancel(nth) => {
-                let id = back(&self.ids, *nth).map_or("null", |id| id);
+                let id = back(&self.ids, *nth).unwrap_or("null".into());
                 note("notifications/cancelled", &format!(r#"{{"requestId":{id},"reason":"why"}}"#))
             }
             Message::Answer(nth, reaction) => self.answer(*nth, *reaction),
             Message::Progress(nth) => {
-                let token = back(&self.asked, *nth).map_or("7", |id| id);
+                let token = back(&self.asked, *nth).unwrap_or("7".into());
                 note("notifications/progress", &format!(r#"{{"progressToken":{token},"progress":1}}"#))
             }
             Message::Initialized => r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into(),
@@ -80,7 +77,7 @@ impl Speaker {
     }
 
     fn answer(&self, nth: u8, reaction: Reaction) -> String {
-        let id = back(&self.asked, nth).map_or("7", |id| id);
+        let id = back(&self.asked, nth).unwrap_or("7".into());
         match reaction {
             Reaction::Result(bytes) => {
                 let filler = "x".repeat(usize::from(bytes % 2000));
