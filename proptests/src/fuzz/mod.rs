@@ -2,6 +2,7 @@
 //!
 //! The invariants stand in the first lines of `fuzz/fuzz_targets/*.rs`; here they are checked, by panics.
 
+pub mod client;
 pub mod dialogue;
 pub mod line;
 pub mod moves;
@@ -16,10 +17,11 @@ use arbitrary::{Arbitrary, Unstructured};
 pub type Check = fn(&[u8]);
 
 /// Every target with its name.
-pub const TARGETS: [(&str, Check); 4] = [
+pub const TARGETS: [(&str, Check); 5] = [
     ("scan", scan::check),
     ("line", line::check),
     ("server", server::check),
+    ("client", client::check),
     ("dialogue", dialogue::check),
 ];
 

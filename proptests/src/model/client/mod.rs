@@ -1,6 +1,7 @@
 //! A client, its host and its server: runs operations, and holds what happens against the model.
 
 pub mod operation;
+#[cfg(feature = "proptest")]
 pub mod strategy;
 mod text;
 mod tickets;
