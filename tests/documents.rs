@@ -112,11 +112,7 @@ fn every_test_that_the_rules_name_exists() {
     let document = text("ARCHITECTURE.md");
     let rules =
         document.split("## Rules that are tests").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
-    let mut files = Vec::new();
-    for folder in ["src", "tests", "proptests/tests"] {
-        rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
-    }
-    let sources: String = files.iter().map(|path| read_to_string(path).unwrap()).collect();
+    let sources = code(&["src", "tests", "proptests/tests"]);
     let words = rules.split('`').skip(1).step_by(2);
     let mut tests = 0;
     for word in words.filter(|word| {
@@ -131,12 +127,32 @@ fn every_test_that_the_rules_name_exists() {
     assert!(tests > 50, "{tests}");
 }
 
-/// The cells of the rows of a table in docs/compatibility.md.
-fn compatibility(table: &str) -> Vec<Vec<String>> {
-    let document = text("docs/compatibility.md");
-    let (_, rest) = document.split_once(&format!("<!-- {table} -->\n")).unwrap();
+/// The cells of the rows of a table between two comments in a document.
+fn table(document: &str, name: &str) -> Vec<Vec<String>> {
+    let document = text(document);
+    let (_, rest) = document.split_once(&format!("<!-- {name} -->\n")).unwrap();
     let rows = rest.split_once("<!-- end -->").unwrap().0.lines().skip(2);
     rows.map(|row| row.split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
+}
+
+/// All Rust code in these folders.
+fn code(folders: &[&str]) -> String {
+    let mut files = Vec::new();
+    for folder in folders {
+        rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
+    }
+    files.iter().map(|path| read_to_string(path).unwrap()).collect()
+}
+
+/// All code that holds tests.
+fn tests() -> String {
+    code(&["src", "tests", "proptests/tests", "adapters"])
+}
+
+/// Whether a test of that name is in the code.
+fn is_test(code: &str, name: &str) -> bool {
+    let header = format!("fn {name}(");
+    code.match_indices(&header).any(|(at, _)| code[..at].trim_end().ends_with("#[test]"))
 }
 
 /// The words in backticks.
@@ -146,27 +162,16 @@ fn quoted(cell: &str) -> Vec<&str> {
 
 #[test]
 fn every_row_about_compatibility_names_switches_and_tests_that_exist() {
-    let read = |folders: &[&str]| -> String {
-        let mut files = Vec::new();
-        for folder in folders {
-            rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
-        }
-        files.iter().map(|path| read_to_string(path).unwrap()).collect()
-    };
-    let (library, everything) = (read(&["src"]), read(&["src", "tests", "proptests/tests", "adapters"]));
-    let is_test = |name: &str| {
-        let header = format!("fn {name}(");
-        everything.match_indices(&header).any(|(at, _)| everything[..at].trim_end().ends_with("#[test]"))
-    };
+    let (library, everything) = (code(&["src"]), tests());
     let tested = |row: &[String]| {
         let cell = &row[row.len() - 2];
         assert!(!quoted(cell).is_empty(), "{row:?} is shown by nothing");
         assert!(!row.iter().any(|cell| cell.contains("to come")), "{row:?} is not decided");
         for name in quoted(cell) {
-            assert!(is_test(name), "{}: {name} does not exist", row[1]);
+            assert!(is_test(&everything, name), "{}: {name} does not exist", row[1]);
         }
     };
-    let sheets = compatibility("crib sheets");
+    let sheets = table("docs/compatibility.md", "crib sheets");
     let numbers: Vec<String> = (1..=38).map(|number| format!("D{number}")).collect();
     assert_eq!(sheets.iter().map(|row| row[1].clone()).collect::<Vec<_>>(), numbers);
     for row in &sheets {
@@ -176,12 +181,26 @@ fn every_row_about_compatibility_names_switches_and_tests_that_exist() {
             assert!(library.contains(&format!("pub const fn {switch}(mut self")), "{}: {switch}", row[1]);
         }
     }
-    let traps = compatibility("traps");
+    let traps = table("docs/compatibility.md", "traps");
     let numbers: Vec<String> =
         (1..=59).filter(|number| ![39, 57, 58].contains(number)).map(|number| number.to_string()).collect();
     assert_eq!(traps.iter().map(|row| row[1].clone()).collect::<Vec<_>>(), numbers);
     for row in &traps {
         assert_eq!(row.len(), 6, "{row:?}");
         tested(row);
+    }
+}
+
+#[test]
+fn every_known_attack_has_tests_that_exist() {
+    let attacks = table("SECURITY.md", "attacks");
+    let tests = tests();
+    assert!(attacks.len() > 20, "{}", attacks.len());
+    for row in attacks {
+        assert_eq!(row.len(), 5, "{row:?}");
+        assert!(!quoted(&row[3]).is_empty(), "{row:?} is shown by nothing");
+        for name in quoted(&row[3]) {
+            assert!(is_test(&tests, name), "{}: {name} does not exist", row[1]);
+        }
     }
 }

@@ -172,6 +172,20 @@ fn the_seed_decides_where_ids_fall() {
     assert!(buckets.iter().all(|count| (60..=140).contains(count)), "{buckets:?}");
 }
 
+/// Who knows the seed can choose ids that all fall into one chain, and does nothing to a server with another one.
+#[test]
+fn ids_that_collide_under_one_seed_are_spread_by_another() {
+    let chain = |seed, id: u32| {
+        let mut hasher = hash::Hasher::new(seed);
+        hasher.add(format!("{id}").as_bytes());
+        (u64::from(hasher.finish()) * 64) >> 32
+    };
+    let chosen: Vec<u32> = (0..).filter(|id| chain(1, *id) == 5).take(640).collect();
+    let mut chains = [0; 64];
+    chosen.iter().for_each(|id| chains[chain(2, *id) as usize] += 1);
+    assert!(chains.iter().all(|length| *length < 30), "{chains:?}");
+}
+
 /// Taking, finding, timing and releasing, with ever more requests in flight.
 #[test]
 fn a_request_costs_about_the_same_however_many_are_in_flight() {
@@ -194,8 +208,10 @@ fn a_request_costs_about_the_same_however_many_are_in_flight() {
         }
         start.elapsed().as_secs_f64()
     };
+    // The best of several, because the machine has other things to do.
+    let best = |count| (0..3).map(|_| time(count)).fold(f64::INFINITY, f64::min);
     time(100);
-    // 64 times the requests; to look at each of the others would be 4096 times the work.
-    let (few, many) = (time(500), time(32_000));
-    assert!(many < few * 1000.0, "{few} {many}");
+    // 32 times the requests; to look at each of the others would be 1024 times the work.
+    let (few, many) = (best(500), best(16_000));
+    assert!(many < few * 300.0, "{few} {many}");
 }

@@ -1,48 +1,22 @@
 //! What a client may ask of a server beside calls, and what it answers when it is asked: in both eras, over sockets.
 #![cfg(unix)]
 
+#[path = "../../handles/fixtures/offers.rs"]
+mod offers;
+
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_proto::client::{Connect, InputRequest, Listed, Reference};
-use mcp_proto::input::{CreateMessage, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
-use mcp_proto::server::{
-    Argument, Call, Change, Completion, Event, Logging, Prompt, Prompts, Resource, Resources, ServerInfo,
-    Subscriptions, Template, Tool, Tools,
-};
+use mcp_proto::input::{Input, ListRoots};
+use mcp_proto::server::{Call, Change, Event};
 use mcp_proto::{ClientCapabilities, Level, Revision};
 use mcp_proto_std::{
     CallError, CallOptions, ClientHandle, Connector, InputAnswer, Notice, Question, Serve, ServerHandle,
 };
-
-static TOOLS: Tools = Tools::new(&[
-    Tool::new("touch", "{}"),
-    Tool::new("form", "{}"),
-    Tool::new("page", "{}"),
-    Tool::new("roots", "{}"),
-    Tool::new("sample", "{}"),
-])
-.list_changed();
-static RESOURCES: Resources =
-    Resources::new(&[Resource::new("a:log", "log"), Resource::new("a:other", "other")])
-        .templates(&[Template::new("a:{n}", "n")])
-        .subscribe();
-static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[Argument::new("file")])]);
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[
-    &TOOLS,
-    &RESOURCES,
-    &PROMPTS,
-    &Completion,
-    &Subscriptions,
-    &Logging,
-]);
-
-static FIELDS: [Field; 1] = [Field::text("name").required()];
-static FORM: Form = Form::new("Who are you?", &FIELDS);
-static PAGE: OpenUrl = OpenUrl::new("Sign in", "https://example.com/", "e1");
-static SAMPLE: CreateMessage = CreateMessage::new(&[SampleMessage::user("Hi?")], 10);
+use offers::{FORM, INFO, PAGE, SAMPLE};
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     match event {
@@ -58,17 +32,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
             "roots" => asks(call, server, &ListRoots),
             _ => asks(call, server, &SAMPLE),
         },
-        Event::ReadResource(read) => read.text("contents"),
-        Event::GetPrompt(prompt) => {
-            let file = prompt.argument("file").map(|file| file.to_string()).unwrap_or_default();
-            prompt.messages(|messages| messages.user().text(format_args!("Review {file}")));
-        }
-        Event::Complete(complete) => {
-            let typed = complete.value().to_string();
-            let context = complete.context("other").map(|other| other.to_string()).unwrap_or_default();
-            complete.values([format!("{typed}-{context}")]);
-        }
-        _ => {}
+        other => offers::answer(other),
     }
 }
 

@@ -1,6 +1,9 @@
 //! A client with the protocol written by hand, at the other end of a socket.
 #![allow(dead_code, reason = "no test needs all of it")]
 
+#[path = "../../../handles/fixtures/lines.rs"]
+mod lines;
+
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
@@ -8,6 +11,8 @@ use std::time::Duration;
 
 use mcp_proto::server::{Event, ServerInfo};
 use mcp_proto_std::{Serve, ServerHandle};
+
+pub(crate) use lines::*;
 
 pub(crate) struct Peer {
     pub(crate) stream: UnixStream,
@@ -49,25 +54,4 @@ impl Peer {
         self.lines.read_line(&mut line).unwrap();
         line
     }
-}
-
-pub(crate) fn initialize(revision: &str, capabilities: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
-    ) + "\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
-}
-
-pub(crate) fn call(id: u32, tool: &str, arguments: &str) -> String {
-    let token = format!(r#""_meta":{{"progressToken":{id}}}"#);
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{{token},"name":"{tool}","arguments":{arguments}}}}}"#
-    ) + "\n"
-}
-
-/// A call of the stateless era.
-pub(crate) fn stateless_call(id: u32, tool: &str, arguments: &str) -> String {
-    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{{meta},"name":"{tool}","arguments":{arguments}}}}}"#
-    ) + "\n"
 }

@@ -1,6 +1,9 @@
 //! A client with the protocol written by hand, at the other end of a stream; and streams that are hard to deal with.
 #![allow(dead_code, reason = "each test uses what it needs")]
 
+#[path = "../../../handles/fixtures/lines.rs"]
+mod lines;
+
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,6 +17,8 @@ use tokio::io::{
 };
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+
+pub(crate) use lines::*;
 
 /// Longer than anything here takes. Where the clock is paused, it costs nothing.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
@@ -67,25 +72,6 @@ impl Peer {
         timeout(SOON, server).await.unwrap().unwrap().unwrap();
     }
 }
-
-pub(crate) fn initialize(revision: &str, capabilities: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
-    ) + "\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
-}
-
-pub(crate) fn call(id: u32, tool: &str, arguments: &str) -> String {
-    let token = format!(r#""_meta":{{"progressToken":{id}}}"#);
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{{token},"name":"{tool}","arguments":{arguments}}}}}"#
-    ) + "\n"
-}
-
-pub(crate) fn cancel(id: u32) -> String {
-    format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#) + "\n"
-}
-
-pub(crate) const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n";
 
 /// A stream that moves one byte at a time, and is not ready before each of them.
 pub(crate) struct Drops<S> {
