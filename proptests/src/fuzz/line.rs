@@ -149,14 +149,14 @@ fn seen(input: &Input<'_>, grown: bool, mut reads: Moves, mut writes: Moves) -> 
         };
         let deadline = io.deadline();
         let (out, mut room) = io.split();
-        if room.is_ready() && (out.bytes().is_empty() || writes.next() % 2 == 1) {
+        if room.is_ready() && (out.bytes().is_empty() || writes.length() % 2 == 1) {
             let space = room.space();
-            let n = space.len().min(reads.next()).min(rest.len());
+            let n = space.len().min(reads.length()).min(rest.len());
             space[..n].copy_from_slice(&rest[..n]);
             rest = &rest[n..];
             if n == 0 { room.eof() } else { room.filled(n) }
         } else if !out.bytes().is_empty() {
-            let n = out.bytes().len().min(writes.next());
+            let n = out.bytes().len().min(writes.length());
             output.extend_from_slice(&out.bytes()[..n]);
             out.sent(n);
         } else {

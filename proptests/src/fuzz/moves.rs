@@ -14,7 +14,7 @@ impl Moves {
 
     /// The next length, at least 1.
     #[must_use]
-    pub fn next(&mut self) -> usize {
+    pub fn length(&mut self) -> usize {
         let Moves(word) = *self;
         // The kind stays; the rest goes through all its values, one after the other, and looks random.
         let (kind, turn) = (word & 3, word >> 2);
@@ -33,7 +33,7 @@ impl Moves {
     pub fn pieces<'t>(mut self, text: &'t [u8]) -> impl Iterator<Item = &'t [u8]> + use<'t> {
         let mut rest = text;
         std::iter::from_fn(move || {
-            let (piece, tail) = rest.split_at(self.next().min(rest.len()));
+            let (piece, tail) = rest.split_at(self.length().min(rest.len()));
             rest = tail;
             (!piece.is_empty()).then_some(piece)
         })
