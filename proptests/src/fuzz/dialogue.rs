@@ -32,7 +32,10 @@ pub fn check(bytes: &[u8]) {
     }
     let plain = Way { grown: input.grown, ..Way::PLAIN };
     let [read, write] = [input.read, input.write].map(|most| if most == 0 { usize::MAX } else { usize::from(most) });
-    let cut = Way { read, write, reads_first: input.reads_first, ahead: input.ahead, ..plain };
+    // A host that ends the connection does so whether everything was read or not.
+    let ends = |(_, step): &(usize, Step)| matches!(step, Step::Host(command) if command == "shutdown");
+    let ahead = input.ahead && !dialogue.steps.iter().any(ends);
+    let cut = Way { read, write, reads_first: input.reads_first, ahead, ..plain };
     let [first, second] = [plain, cut].map(|way| match play(&dialogue, way) {
         Ok(played) => played,
         Err(why) => panic!("{}\n{why}", shown(&dialogue)),
