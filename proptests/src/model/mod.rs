@@ -9,6 +9,7 @@ mod host;
 mod mover;
 pub mod operation;
 mod owed;
+pub mod pair;
 pub mod server;
 #[cfg(feature = "proptest")]
 pub mod strategy;

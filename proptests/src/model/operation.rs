@@ -38,6 +38,17 @@ pub enum Operation {
     Reset,
 }
 
+impl Operation {
+    /// Whether it is the host that does something.
+    pub(crate) fn is_of_host(&self) -> bool {
+        use Operation::{Ask, Changed, EndSubscription, Later, Log, Shutdown, TakeBack};
+        matches!(
+            self,
+            Later(..) | Ask(..) | TakeBack(_) | EndSubscription(_) | Log(_) | Changed(_) | Shutdown(_)
+        )
+    }
+}
+
 /// What a client sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]

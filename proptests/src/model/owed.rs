@@ -152,10 +152,11 @@ impl Owed {
         check(*heard <= sent, || format!("request {n} was sent {sent} times, and handed out once more"))
     }
 
-    /// The one request with this number.
+    /// The request with this number; it may have come more than once, but not under several ids.
     fn request(&self, n: Option<u64>) -> Option<(String, bool)> {
         let requests = n.and_then(|n| self.requests.get(&n))?;
-        requests.first().filter(|_| requests.len() == 1).cloned()
+        let first = requests.first()?;
+        requests.iter().all(|other| other == first).then(|| first.clone())
     }
 
     pub(crate) fn said(&mut self, n: Option<u64>, text: String) {

@@ -80,9 +80,17 @@ static SAMPLE: CreateMessage<'static> = CreateMessage::new(&[SampleMessage::user
 /// # Errors
 /// Something happened that may not be.
 pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, Failure> {
-    let mut longest = 0;
     let rx =
         setup.rx.map_or_else(|| usize::from(way.spare) + longest_line(operations), |rx| rx.max(400).into());
+    with(setup, way, rx, |mut world| {
+        let outcome = operations.iter().try_for_each(|operation| world.step(operation));
+        let outcome = outcome.and_then(|()| world.finish());
+        world.summary(outcome)
+    })
+}
+
+/// A server that has this much room to read to.
+pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<'_>) -> T) -> T {
     let mut limits = Limits::DEFAULT.with_depth(20).with_deferred(Millis(5_000));
     limits.asked = Millis(700);
     let info = ServerInfo::new("s", "1")
@@ -114,7 +122,7 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
     if !slots.is_empty() {
         server = server.in_flight(&mut slots, &mut text).expect("there is enough text");
     }
-    let mut world = World {
+    run(World {
         server,
         // On the heap an answer is begun as long as less than this is unsent.
         mover: Mover::new(way, rx, if setup.grown { tx + 64 * 1024 } else { tx }),
@@ -126,18 +134,8 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
         dialogue: vec![format!("{setup:?}")],
         polls: 0,
         work: 0,
-        longest: &mut longest,
-    };
-    let outcome =
-        operations.iter().try_for_each(|operation| world.step(operation)).and_then(|()| world.finish());
-    let World { mover, notes, polls, mut dialogue, .. } = world;
-    match outcome {
-        Ok(()) => Ok(Summary { output: mover.output, events: notes.events, longest, polls }),
-        Err(why) => {
-            dialogue.push(format!("in {way:?}"));
-            Err(Failure { why, dialogue })
-        }
-    }
+        longest: 0,
+    })
 }
 
 /// What holds every line.
@@ -155,23 +153,23 @@ fn longest_line(operations: &[Operation]) -> usize {
     operations.iter().map(&mut line).max().unwrap_or(0).max(400) + 200
 }
 
-struct World<'b, 'l> {
-    server: Server<'b>,
-    mover: Mover,
-    rx: usize,
+pub(super) struct World<'b> {
+    pub(super) server: Server<'b>,
+    pub(super) mover: Mover,
+    pub(super) rx: usize,
     speaker: Speaker,
-    notes: Notes,
+    pub(super) notes: Notes,
     /// So much of the output was looked at.
     read: usize,
-    closed: bool,
-    dialogue: Vec<String>,
+    pub(super) closed: bool,
+    pub(super) dialogue: Vec<String>,
     polls: usize,
     /// What may take a poll: bytes and operations.
-    work: usize,
-    longest: &'l mut usize,
+    pub(super) work: usize,
+    longest: usize,
 }
 
-impl World<'_, '_> {
+impl World<'_> {
     fn send(&mut self, mut line: Vec<u8>) {
         line.retain(|byte| *byte != b'\n');
         self.dialogue.push(format!("> {}", String::from_utf8_lossy(&line)));
@@ -180,7 +178,7 @@ impl World<'_, '_> {
         }
         self.notes.owed.sent(&line, self.rx);
         line.push(b'\n');
-        *self.longest = (*self.longest).max(line.len());
+        self.longest = self.longest.max(line.len());
         self.work += line.len();
         self.mover.pending.extend_from_slice(&line);
     }
@@ -227,7 +225,7 @@ impl World<'_, '_> {
         })
     }
 
-    fn host(&mut self, operation: &Operation) -> Result<(), String> {
+    pub(super) fn host(&mut self, operation: &Operation) -> Result<(), String> {
         let World { server, notes, mover, .. } = self;
         let outcome = match operation {
             Operation::Later(nth, behaviour) => {
@@ -330,7 +328,7 @@ impl World<'_, '_> {
     }
 
     /// Goes on until nothing more can be done at this time, and looks at what has come of it.
-    fn settle(&mut self) -> Result<(), String> {
+    pub(super) fn settle(&mut self) -> Result<(), String> {
         // A poll moves a byte, or says that something has happened: a few times at most for what came in, and for what
         // is in flight.
         let mut left = 4 * self.work + 100;
@@ -392,6 +390,17 @@ impl World<'_, '_> {
             return Err("the last line is not whole".into());
         }
         self.notes.owed.over(clean)
+    }
+
+    fn summary(self, outcome: Result<(), String>) -> Result<Summary, Failure> {
+        let World { mover, notes, polls, longest, mut dialogue, .. } = self;
+        match outcome {
+            Ok(()) => Ok(Summary { output: mover.output, events: notes.events, longest, polls }),
+            Err(why) => {
+                dialogue.push(format!("in {:?}", mover.way));
+                Err(Failure { why, dialogue })
+            }
+        }
     }
 
     /// The client closes its side, and time passes until it is over.

@@ -4,9 +4,9 @@ use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
 
-use super::Way;
 use super::operation::{Behaviour, Changed, Id, Message, Operation, Question, Reaction, Request, What};
 use super::server::Setup;
+use super::{Way, client, pair};
 
 /// One of these.
 pub(crate) fn one_of<T: Clone + std::fmt::Debug + 'static>(values: &[T]) -> BoxedStrategy<T> {
@@ -31,9 +31,9 @@ pub fn way() -> impl Strategy<Value = Way> {
         })
 }
 
-/// A server. `holds`: its receive buffer holds every line.
-pub fn server(holds: bool) -> impl Strategy<Value = Setup> {
-    let rx = if holds { Just(None).boxed() } else { weighted(0.6, 400..1500u16).boxed() };
+/// A server.
+pub fn server() -> impl Strategy<Value = Setup> {
+    let rx = weighted(0.6, 400..1500u16);
     let flags =
         (any::<bool>(), any::<bool>(), any::<bool>(), weighted(0.1, Just(())), any::<bool>(), any::<bool>());
     (rx, one_of(&[0, 1, 500, 3000]), one_of(&[0, 1, 500]), 0..6u8, flags).prop_map(
@@ -52,7 +52,7 @@ pub fn server(holds: bool) -> impl Strategy<Value = Setup> {
     )
 }
 
-fn behaviour() -> impl Strategy<Value = Behaviour> {
+pub(crate) fn behaviour() -> impl Strategy<Value = Behaviour> {
     prop_oneof![
         3 => Just(Behaviour::Answer),
         4 => one_of(&[0u8, 0, 1, 5, 50]).prop_map(Behaviour::Defer),
@@ -121,7 +121,8 @@ fn message() -> impl Strategy<Value = Message> {
     ]
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+/// What the host does.
+fn host() -> impl Strategy<Value = Operation> {
     let question = one_of(&[
         Question::Ping,
         Question::Roots,
@@ -132,16 +133,24 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]);
     let changed = one_of(&[Changed::Tools, Changed::Resources, Changed::Prompts, Changed::Resource]);
     prop_oneof![
-        30 => message().prop_map(Operation::Send),
-        4 => vec(message(), 0..5).prop_map(Operation::Batch),
-        3 => (message(), any::<u16>(), any::<Option<u8>>()).prop_map(|(what, at, byte)| Operation::Damaged(what, at, byte)),
-        1 => vec(any::<u8>(), 0..20).prop_map(Operation::Bytes),
         8 => (0..4u8, behaviour()).prop_map(|(nth, what)| Operation::Later(nth, what)),
-        4 => (question, any::<Option<u8>>(), one_of(&[0u8, 0, 10, 100])).prop_map(|(what, during, time)| Operation::Ask(what, during, time)),
+        4 => (question, any::<Option<u8>>(), one_of(&[0u8, 0, 10, 100]))
+            .prop_map(|(what, during, time)| Operation::Ask(what, during, time)),
         1 => (0..3u8).prop_map(Operation::TakeBack),
         1 => (0..3u8).prop_map(Operation::EndSubscription),
         1 => (0..8u8).prop_map(Operation::Log),
         3 => changed.prop_map(Operation::Changed),
+    ]
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        30 => message().prop_map(Operation::Send),
+        4 => vec(message(), 0..5).prop_map(Operation::Batch),
+        3 => (message(), any::<u16>(), any::<Option<u8>>())
+            .prop_map(|(what, at, byte)| Operation::Damaged(what, at, byte)),
+        1 => vec(any::<u8>(), 0..20).prop_map(Operation::Bytes),
+        18 => host(),
         5 => one_of(&[1u16, 20, 60, 100, 1000, 5000]).prop_map(Operation::Time),
         3 => any::<bool>().prop_map(Operation::Block),
     ]
@@ -177,4 +186,41 @@ pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operat
             [hello.unwrap_or_default(), operations, before.clone(), vec![end], after, before].concat()
         });
     vec(connection, 1..4).prop_map(|connections| connections.join(&Operation::Reset))
+}
+
+/// A client and a server.
+pub fn pair() -> impl Strategy<Value = pair::Setup> {
+    (client::strategy::client(), server()).prop_map(|(client, server)| pair::Setup {
+        client: client::Setup { slots: client.slots.max(1), ..client },
+        server,
+    })
+}
+
+/// What happens to a client and a server that are joined: over an honest wire, without time or with it, or over one that
+/// is not honest.
+pub fn joined(count: usize) -> impl Strategy<Value = Vec<pair::Operation>> {
+    prop_oneof![joined_by(count, 0, 0), joined_by(count, 4, 0), joined_by(count, 2, 8)]
+}
+
+/// So often does time pass, and are lines tampered with.
+fn joined_by(count: usize, waits: u32, tampers: u32) -> impl Strategy<Value = Vec<pair::Operation>> {
+    use pair::{Operation, Towards, Trick};
+    let towards = || one_of(&[Towards::Server, Towards::Client]);
+    let trick = one_of(&[Trick::Drop, Trick::Twice, Trick::Swap, Trick::Cut]);
+    let operation = prop_oneof![
+        20 => client::strategy::host().prop_map(Operation::Client),
+        12 => host().prop_map(Operation::Server),
+        10 => (towards(), any::<u8>()).prop_map(|(towards, count)| Operation::Arrive(towards, count)),
+        6 => Just(Operation::Deliver),
+        waits => one_of(&[1u16, 100, 700, 1000]).prop_map(Operation::Time),
+        tampers => (towards(), any::<u8>(), trick)
+            .prop_map(|(towards, nth, trick)| Operation::Tamper(towards, nth, trick)),
+    ];
+    let ends = [
+        Operation::Client(client::operation::Operation::Shutdown),
+        Operation::Server(super::operation::Operation::Shutdown(None)),
+    ];
+    // Most of them connect first.
+    (weighted(0.9, Just(Operation::Deliver)), vec(operation, 0..count), weighted(0.2, one_of(&ends)))
+        .prop_map(|(first, moved, end)| first.into_iter().chain(moved).chain(end).collect())
 }

@@ -24,7 +24,7 @@ pub(crate) const BEHAVIOURS: [(&str, Behaviour); 12] = [
     ("unbalanced", Behaviour::Unbalanced),
 ];
 
-fn name(behaviour: Behaviour) -> &'static str {
+pub(crate) fn name(behaviour: Behaviour) -> &'static str {
     let same = |known: &Behaviour| std::mem::discriminant(known) == std::mem::discriminant(&behaviour);
     BEHAVIOURS.iter().find(|(_, known)| same(known)).map_or("answer", |(name, _)| name)
 }

@@ -1,20 +1,22 @@
 //! A client, its host and its server: runs operations, and holds what happens against the model.
 
+mod host;
 pub mod operation;
 #[cfg(feature = "proptest")]
 pub mod strategy;
 mod text;
 mod tickets;
 
-use mcp_proto::client::{
-    Asked, AskedReply, ClientInfo, Connect, Event, Filter, Options, Reference, Slot, Timeouts,
+use mcp_proto::client::{ClientInfo, Connect, Filter, Options, Reference, Slot, Timeouts};
+use mcp_proto::{
+    Action, Client, ClientCapabilities, Level, Millis, NotNow, Pings, Revision, Revisions, State,
 };
-use mcp_proto::{Action, Client, ClientCapabilities, Level, Millis, NotNow, Pings, State, Ticket};
 
-use self::operation::{Call, Message, Operation, Reaction, Wait};
+use self::host::{Notes, deal, later};
+use self::operation::{Call, Message, Operation, Wait};
 use self::text::{Read, Speaker};
-use self::tickets::Tickets;
 use super::mover::{Mover, buffer};
+use super::text::name;
 use super::{Failure, Summary, Way, back};
 
 /// A client as it is set up, and its server.
@@ -35,6 +37,8 @@ pub struct Setup {
     pub connect: u8,
     /// The revision of the server's handshake.
     pub revision: u8,
+    /// It speaks no other one, beside the stateless era.
+    pub only: bool,
     /// What the server can do, as bits: tools, resources, subscriptions to them, prompts, completions, logging.
     pub can: u8,
     /// What the client has declared, as bits.
@@ -82,17 +86,6 @@ impl Setup {
     }
 }
 
-/// What the host keeps.
-#[derive(Debug, Default)]
-struct Notes {
-    tickets: Tickets,
-    events: Vec<String>,
-    /// All requests that there ever were, and whether they are calls of tools; those that need input; and what was deferred.
-    begun: Vec<(Ticket, bool)>,
-    needs: Vec<(Ticket, bool)>,
-    deferred: Vec<Ticket>,
-}
-
 /// Runs the operations, in this way, and ends the connection.
 ///
 /// # Errors
@@ -101,10 +94,24 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
     // No message of a server's is longer, but for what comes by chance.
     let longest = operations.iter().map(length).max().unwrap_or(0).max(4096);
     let rx = setup.rx.map_or(usize::from(way.spare) + longest, |rx| rx.max(400).into());
+    with(setup, way, rx, |mut world| {
+        let outcome = operations.iter().try_for_each(|operation| world.step(operation));
+        let outcome = outcome.and_then(|()| world.finish());
+        world.summary(outcome)
+    })
+}
+
+/// A client that has this much room to read to.
+pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<'_>) -> T) -> T {
     let connect =
         [Connect::Stateless, Connect::Handshake, Connect::Automatic][usize::from(setup.connect) % 3];
     let info = ClientInfo::new("c", "1").connect(connect).timeouts(TIMES).depth(20);
     let info = info.capabilities(setup.declared()).pages(4).rounds(4);
+    let revision = REVISIONS[usize::from(setup.revision) % REVISIONS.len()];
+    let info = match Revision::parse(revision).filter(|_| setup.only) {
+        Some(only) => info.revisions(Revisions::only(only).with(Revision::V2026_07_28)),
+        None => info,
+    };
     let tx = 900 + usize::from(setup.tx);
     let (mut lent_rx, mut lent_tx) = (vec![0; rx], vec![0; tx]);
     let slots = usize::from(setup.slots % 8);
@@ -114,34 +121,20 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
     if setup.pings {
         client = client.keep_alive(Pings { interval: Millis(400), timeout: Millis(100), close: false });
     }
-    let speaker = Speaker {
-        capabilities: setup.can(),
-        revision: REVISIONS[usize::from(setup.revision) % REVISIONS.len()],
-        ..Speaker::default()
-    };
-    let mut world = World {
+    let speaker = Speaker { capabilities: setup.can(), revision, ..Speaker::default() };
+    run(World {
         client,
         mover: Mover::new(way, rx, if setup.grown { tx + 64 * 1024 } else { tx }),
         speaker,
         notes: Notes::default(),
-        numbers: 0,
+        calls: Vec::new(),
         seen: 0,
         closed: false,
         dialogue: vec![format!("{setup:?}")],
         polls: 0,
         work: 0,
         longest: 0,
-    };
-    let outcome =
-        operations.iter().try_for_each(|operation| world.step(operation)).and_then(|()| world.finish());
-    let World { mover, notes, polls, longest, mut dialogue, .. } = world;
-    match outcome {
-        Ok(()) => Ok(Summary { output: mover.output, events: notes.events, longest, polls }),
-        Err(why) => {
-            dialogue.push(format!("in {way:?}"));
-            Err(Failure { why, dialogue })
-        }
-    }
+    })
 }
 
 fn length(operation: &Operation) -> usize {
@@ -152,19 +145,19 @@ fn length(operation: &Operation) -> usize {
     }
 }
 
-struct World<'b> {
-    client: Client<'b>,
-    mover: Mover,
+pub(super) struct World<'b> {
+    pub(super) client: Client<'b>,
+    pub(super) mover: Mover,
     speaker: Speaker,
-    notes: Notes,
-    /// So many requests were begun.
-    numbers: u64,
+    pub(super) notes: Notes,
+    /// What was begun, by its number.
+    pub(super) calls: Vec<Call>,
     /// So much of the output was looked at.
     seen: usize,
-    closed: bool,
-    dialogue: Vec<String>,
+    pub(super) closed: bool,
+    pub(super) dialogue: Vec<String>,
     polls: usize,
-    work: usize,
+    pub(super) work: usize,
     longest: usize,
 }
 
@@ -238,7 +231,7 @@ impl World<'_> {
         Ok(())
     }
 
-    fn host(&mut self, operation: &Operation) -> Result<Result<(), NotNow>, String> {
+    pub(super) fn host(&mut self, operation: &Operation) -> Result<Result<(), NotNow>, String> {
         let World { client, notes, mover, .. } = self;
         match operation {
             Operation::Begin(call, wait) => return self.begin(*call, *wait),
@@ -254,7 +247,9 @@ impl World<'_> {
             Operation::Resume(nth) => {
                 let Some((ticket, tool)) = back(&notes.needs, *nth) else { return Ok(Ok(())) };
                 return Ok(match tool {
-                    true => client.resume_call_json(ticket, "t", "{}", |answers| answers.roots("r", |_| {})),
+                    true => {
+                        client.resume_call_json(ticket, "answer", "{}", |answers| answers.roots("r", |_| {}))
+                    }
                     false => client.resume(ticket, |_| {}, |answers| answers.roots("r", |_| {})),
                 });
             }
@@ -304,7 +299,7 @@ impl World<'_> {
     }
 
     fn begin(&mut self, call: Call, wait: Wait) -> Result<Result<(), NotNow>, String> {
-        let n = self.numbers;
+        let n = self.calls.len() as u64;
         let meta = format!(r#"{{"n":{n}}}"#);
         let mut options = Options::DEFAULT.meta(&meta);
         if wait.time > 0 {
@@ -315,9 +310,9 @@ impl World<'_> {
         }
         let client = &mut self.client;
         let begun = match call {
-            Call::Tool(bytes) => {
+            Call::Tool(what, bytes) => {
                 let filler = "x".repeat(usize::from(bytes % 1200));
-                client.call_with("t", options, |out| out.field_string("x", &filler))
+                client.call_with(name(what), options, |out| out.field_string("x", &filler))
             }
             Call::List(which) => match which % 4 {
                 0 => client.list_tools(options),
@@ -325,9 +320,11 @@ impl World<'_> {
                 2 => client.list_templates(options),
                 _ => client.list_prompts(options),
             },
-            Call::Read => client.read_resource("m:log", options),
-            Call::Prompt => client.get_prompt("p", &[("a", "b")], options),
-            Call::Complete => client.complete(Reference::Prompt("p"), "a", "b", &[], options),
+            Call::Read(what) => client.read_resource(&format!("m:{}", name(what)), options),
+            Call::Prompt(what) => client.get_prompt(name(what), &[("a", "b")], options),
+            Call::Complete(what) => {
+                client.complete(Reference::Prompt("answer"), "free", name(what), &[], options)
+            }
             Call::Subscribe(true) => client.subscribe("m:log", options),
             Call::Subscribe(false) => client.unsubscribe("m:log", options),
             Call::Listen => client.listen(Filter::NOTHING.tools().uris(&["m:log"]), options),
@@ -337,8 +334,8 @@ impl World<'_> {
         };
         Ok(match begun {
             Ok(ticket) => {
-                self.numbers += 1;
-                self.notes.begun.push((ticket, matches!(call, Call::Tool(_))));
+                self.calls.push(call);
+                self.notes.begun.push((ticket, matches!(call, Call::Tool(..))));
                 self.notes.tickets.begun(ticket, n, call == Call::Listen)?;
                 Ok(())
             }
@@ -347,7 +344,7 @@ impl World<'_> {
     }
 
     /// Goes on until nothing more can be done at this time, and looks at what has come of it.
-    fn settle(&mut self) -> Result<(), String> {
+    pub(super) fn settle(&mut self) -> Result<(), String> {
         let mut left = 4 * self.work + 100;
         loop {
             self.polls += 1;
@@ -403,6 +400,17 @@ impl World<'_> {
         self.notes.tickets.over()
     }
 
+    fn summary(self, outcome: Result<(), String>) -> Result<Summary, Failure> {
+        let World { mover, notes, polls, longest, mut dialogue, .. } = self;
+        match outcome {
+            Ok(()) => Ok(Summary { output: mover.output, events: notes.events, longest, polls }),
+            Err(why) => {
+                dialogue.push(format!("in {:?}", mover.way));
+                Err(Failure { why, dialogue })
+            }
+        }
+    }
+
     /// The server says nothing more, time passes, and then it closes its side.
     fn finish(&mut self) -> Result<(), String> {
         self.dialogue.push("* the end".into());
@@ -418,66 +426,4 @@ impl World<'_> {
         self.settle()?;
         if self.closed { Ok(()) } else { Err(format!("it does not end: {:?}", self.client.state())) }
     }
-}
-
-/// Deals with an event.
-fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
-    notes.tickets.event(&event)?;
-    match event {
-        Event::Asked(asked) => {
-            let value: serde_json::Value = serde_json::from_str(asked.raw().raw()).unwrap_or_default();
-            notes.events.push(format!("! asked {}", asked.raw()));
-            return react(asked, &value, notes);
-        }
-        Event::Connected(connected) => {
-            notes.tickets.server = Some((connected.capabilities(), connected.revision()));
-            notes.events.push(format!("! connected {}", connected.revision()));
-        }
-        Event::InputRequired(it) => {
-            let tool = notes.begun.iter().any(|begun| *begun == (it.ticket(), true));
-            notes.needs.push((it.ticket(), tool));
-            notes.events.push(format!("! {it:?}"));
-        }
-        other => notes.events.push(format!("! {other:?}")),
-    }
-    Ok(())
-}
-
-/// What the question says is done with it.
-fn react(mut asked: Asked<'_>, value: &serde_json::Value, notes: &mut Notes) -> Result<(), String> {
-    let id = value["k"].to_string();
-    match value["how"].as_str().unwrap_or_default() {
-        "Answer" => asked.roots(|roots| roots.add("file:///a", "a")),
-        "Large" => asked.error(1, "x".repeat(5000)),
-        "Drop" => drop(asked),
-        "Progress" => {
-            let told = asked.progress(1, None, "a");
-            notes.events.push(format!("! progress: {told:?}"));
-            asked.decline();
-        }
-        "Defer" => match asked.defer(Some(Millis(700))) {
-            Ok(ticket) => {
-                notes.deferred.push(ticket);
-                notes.tickets.deferred(ticket, id)?;
-            }
-            Err(asked) => asked.cancel(),
-        },
-        _ => asked.decline(),
-    }
-    Ok(())
-}
-
-/// Whether it was answered.
-fn later(mut reply: AskedReply<'_>, reaction: Reaction) -> bool {
-    match reaction {
-        Reaction::Answer => reply.roots(|_| {}),
-        Reaction::Decline => reply.decline(),
-        Reaction::Large => reply.error(1, "x".repeat(5000)),
-        Reaction::Drop => return false,
-        Reaction::Progress | Reaction::Defer => {
-            let _ = reply.progress(1, None, "later");
-            return false;
-        }
-    }
-    true
 }

@@ -1,5 +1,7 @@
 //! What can happen to a client: what its server sends, what its host does, and what becomes of the connection.
 
+use crate::model::operation::Behaviour;
+
 /// One thing that happens. Numbers of requests and tickets count back from the last one, and go round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
@@ -38,6 +40,14 @@ pub enum Operation {
     Reconnect,
     /// A new connection, and nothing of the old one.
     Reset,
+}
+
+impl Operation {
+    /// Whether it is the host that does something.
+    pub(crate) fn is_of_host(&self) -> bool {
+        use Operation::{Begin, Cancel, Later, Notify, Resume, RootsChanged, Shutdown};
+        matches!(self, Begin(..) | Cancel(_) | Resume(_) | Later(..) | Notify(_) | RootsChanged | Shutdown)
+    }
 }
 
 /// What a server sends.
@@ -118,20 +128,20 @@ pub enum Reaction {
     Defer,
 }
 
-/// What a host asks for.
+/// What a host asks for; and what a server that is there does then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Call {
     /// `tools/call`, with so many bytes of filler.
-    Tool(u16),
+    Tool(Behaviour, u16),
     /// A list, by its number.
     List(u8),
     /// `resources/read`
-    Read,
+    Read(Behaviour),
     /// `prompts/get`
-    Prompt,
+    Prompt(Behaviour),
     /// `completion/complete`
-    Complete,
+    Complete(Behaviour),
     /// `resources/subscribe`, or the opposite.
     Subscribe(bool),
     /// `subscriptions/listen`

@@ -6,11 +6,11 @@ use proptest::prelude::*;
 
 use super::Setup;
 use super::operation::{Answer, Call, Message, Operation, Question, Reaction, Wait};
-use crate::model::strategy::{filler, one_of};
+use crate::model::strategy::{behaviour, filler, one_of};
 
-/// A client. `holds`: its receive buffer holds every line.
-pub fn client(holds: bool) -> impl Strategy<Value = Setup> {
-    let rx = if holds { Just(None).boxed() } else { weighted(0.6, 400..1500u16).boxed() };
+/// A client.
+pub fn client() -> impl Strategy<Value = Setup> {
+    let rx = weighted(0.6, 400..1500u16);
     (
         rx,
         one_of(&[0, 1, 500, 3000]),
@@ -21,19 +21,22 @@ pub fn client(holds: bool) -> impl Strategy<Value = Setup> {
         0..4u8,
         any::<u8>(),
         0..8u8,
-        weighted(0.2, Just(())),
+        (weighted(0.2, Just(())), any::<bool>()),
     )
-        .prop_map(|(rx, tx, grown, slots, text, connect, revision, can, declared, pings)| Setup {
-            rx,
-            tx,
-            grown,
-            slots,
-            text,
-            connect,
-            revision,
-            can,
-            declared,
-            pings: pings.is_some(),
+        .prop_map(|(rx, tx, grown, slots, text, connect, revision, can, declared, (pings, only))| {
+            Setup {
+                rx,
+                tx,
+                grown,
+                slots,
+                text,
+                connect,
+                revision,
+                can,
+                declared,
+                pings: pings.is_some(),
+                only,
+            }
         })
 }
 
@@ -75,29 +78,36 @@ fn message() -> impl Strategy<Value = Message> {
 
 fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
-        4 => filler().prop_map(Call::Tool),
+        4 => (behaviour(), filler()).prop_map(|(what, filler)| Call::Tool(what, filler)),
         4 => (0..4u8).prop_map(Call::List),
-        4 => one_of(&[
-            Call::Read, Call::Prompt, Call::Complete, Call::Subscribe(true), Call::Subscribe(false), Call::Listen,
-            Call::Listen, Call::Level, Call::Ping, Call::Own,
+        3 => behaviour().prop_flat_map(|what| one_of(&[Call::Read(what), Call::Prompt(what), Call::Complete(what)])),
+        3 => one_of(&[
+            Call::Subscribe(true), Call::Subscribe(false), Call::Listen, Call::Listen, Call::Level, Call::Ping, Call::Own,
         ]),
     ]
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+/// What the host does.
+pub(crate) fn host() -> impl Strategy<Value = Operation> {
     let wait =
         (one_of(&[0u8, 0, 10, 60]), any::<bool>()).prop_map(|(time, progress)| Wait { time, progress });
     prop_oneof![
-        24 => message().prop_map(Operation::Send),
-        3 => vec(message(), 0..5).prop_map(Operation::Batch),
-        2 => (message(), any::<u16>()).prop_map(|(message, at)| Operation::Cut(message, at)),
-        1 => vec(any::<u8>(), 0..20).prop_map(Operation::Bytes),
         16 => (call(), wait).prop_map(|(call, wait)| Operation::Begin(call, wait)),
         3 => (0..5u8).prop_map(Operation::Cancel),
         3 => (0..2u8).prop_map(Operation::Resume),
         4 => (0..3u8, reaction()).prop_map(|(nth, reaction)| Operation::Later(nth, reaction)),
         1 => filler().prop_map(Operation::Notify),
         1 => Just(Operation::RootsChanged),
+    ]
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        24 => message().prop_map(Operation::Send),
+        3 => vec(message(), 0..5).prop_map(Operation::Batch),
+        2 => (message(), any::<u16>()).prop_map(|(message, at)| Operation::Cut(message, at)),
+        1 => vec(any::<u8>(), 0..20).prop_map(Operation::Bytes),
+        28 => host(),
         4 => one_of(&[1u16, 100, 300, 700, 1000, 5000]).prop_map(Operation::Time),
         3 => any::<bool>().prop_map(Operation::Block),
     ]
