@@ -21,5 +21,9 @@ fn main() {
     let words: BTreeSet<String> = fuzz::seeds::words();
     let escaped = words.iter().map(|word| word.replace('\\', "\\\\").replace('"', "\\\""));
     let lines: String = escaped.map(|word| format!("\"{word}\"\n")).collect();
-    fs::write("dictionary.txt", format!("# The words of the protocol: `fuzz/run --seeds` writes them.\n{lines}")).unwrap();
+    fs::write(
+        "dictionary.txt",
+        format!("# The words of the protocol: `fuzz/run --seeds` writes them.\n{lines}"),
+    )
+    .unwrap();
 }

@@ -284,7 +284,9 @@ fn ask(call: Call<'_>) {
         (None, None, Some("page")) => {
             call.needs_urls(&[OpenUrl::new("Log in", "https://example.com/", "e1")])
         }
-        (None, None, Some(name)) if INPUTS.iter().all(|(known, _)| *known != name) => call.fail("what is that?"),
+        (None, None, Some(name)) if INPUTS.iter().all(|(known, _)| *known != name) => {
+            call.fail("what is that?")
+        }
         (None, None, Some(name)) => call.needs_input(&[("k", input(name))], text("state").as_deref()),
         (None, None, None) => call.needs_input(&[], text("state").as_deref()),
     }

@@ -31,7 +31,8 @@ pub fn check(bytes: &[u8]) {
         mutate(&mut dialogue, *mutation, all);
     }
     let plain = Way { grown: input.grown, ..Way::PLAIN };
-    let [read, write] = [input.read, input.write].map(|most| if most == 0 { usize::MAX } else { usize::from(most) });
+    let [read, write] =
+        [input.read, input.write].map(|most| if most == 0 { usize::MAX } else { usize::from(most) });
     // A host that ends the connection does so whether everything was read or not.
     let ends = |(_, step): &(usize, Step)| matches!(step, Step::Host(command) if command == "shutdown");
     let ahead = input.ahead && !dialogue.steps.iter().any(ends);
@@ -58,7 +59,12 @@ struct Tally {
 /// Whether what was written is whole messages, and each request got one answer at most.
 fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
-    let peer: Vec<u8> = dialogue.steps.iter().flat_map(|(_, step)| if let Step::In(bytes) = step { &bytes[..] } else { &[] }).copied().collect();
+    let peer: Vec<u8> = dialogue
+        .steps
+        .iter()
+        .flat_map(|(_, step)| if let Step::In(bytes) = step { &bytes[..] } else { &[] })
+        .copied()
+        .collect();
     for line in peer.split(|byte| *byte == b'\n') {
         for id in ids(line) {
             tallies.entry(id).or_default().may += 1;

@@ -7,6 +7,7 @@ pub mod dialogue;
 pub mod line;
 pub mod moves;
 mod mutate;
+pub mod pair;
 pub mod scan;
 pub mod seeds;
 pub mod server;
@@ -17,11 +18,12 @@ use arbitrary::{Arbitrary, Unstructured};
 pub type Check = fn(&[u8]);
 
 /// Every target with its name.
-pub const TARGETS: [(&str, Check); 5] = [
+pub const TARGETS: [(&str, Check); 6] = [
     ("scan", scan::check),
     ("line", line::check),
     ("server", server::check),
     ("client", client::check),
+    ("pair", pair::check),
     ("dialogue", dialogue::check),
 ];
 

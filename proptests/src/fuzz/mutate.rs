@@ -55,14 +55,45 @@ pub(super) enum Change {
 }
 
 const VALUES: [&str; 20] = [
-    "null", "true", "0", "-0", "-1", "1", "7", "1.5", "1e3", "9007199254740993", "18446744073709551616", "\"\"", "\"1\"",
-    "\"7\"", "[]", "{}", "\"\\ud83d\\ude00\"", "\"2026-07-28\"", "\"tools/call\"", "\"notifications/cancelled\"",
+    "null",
+    "true",
+    "0",
+    "-0",
+    "-1",
+    "1",
+    "7",
+    "1.5",
+    "1e3",
+    "9007199254740993",
+    "18446744073709551616",
+    "\"\"",
+    "\"1\"",
+    "\"7\"",
+    "[]",
+    "{}",
+    "\"\\ud83d\\ude00\"",
+    "\"2026-07-28\"",
+    "\"tools/call\"",
+    "\"notifications/cancelled\"",
 ];
 const NAMES: [&str; 14] = [
-    "id", "method", "params", "result", "error", "jsonrpc", "_meta", "name", "arguments", "requestId", "progressToken",
-    "cursor", "", "resultType",
+    "id",
+    "method",
+    "params",
+    "result",
+    "error",
+    "jsonrpc",
+    "_meta",
+    "name",
+    "arguments",
+    "requestId",
+    "progressToken",
+    "cursor",
+    "",
+    "resultType",
 ];
-const REVISIONS: [&str; 6] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2030-01-01"];
+const REVISIONS: [&str; 6] =
+    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2030-01-01"];
 
 /// Changes a dialogue; `all` is where other lines come from.
 pub(super) fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogue]) {
@@ -156,7 +187,11 @@ fn edit(line: &mut Vec<u8>, change: impl FnOnce(&mut Node)) {
 fn change_value(line: &mut Vec<u8>, number: usize, change: Change) {
     edit(line, |node| {
         let count = node.count();
-        let copy = if let Change::Copy(from) = change { node.find(&mut (usize::from(from) % count)).cloned() } else { None };
+        let copy = if let Change::Copy(from) = change {
+            node.find(&mut (usize::from(from) % count)).cloned()
+        } else {
+            None
+        };
         let mut number = number % count;
         if number == 0 {
             node.replace(change, copy);
@@ -179,9 +214,9 @@ impl Node {
     fn of(json: Json<'_>) -> Node {
         match json.kind() {
             Kind::Array => Node::Array(json.elements().map(Node::of).collect()),
-            Kind::Object => {
-                Node::Object(json.members().map(|(name, value)| (name.to_string(), Node::of(value))).collect())
-            }
+            Kind::Object => Node::Object(
+                json.members().map(|(name, value)| (name.to_string(), Node::of(value))).collect(),
+            ),
             _ => Node::Leaf(json.raw().to_owned()),
         }
     }
@@ -284,7 +319,10 @@ impl Node {
             Change::Escape => match old {
                 Node::Leaf(text) if text.starts_with('"') && !text.contains('\\') => {
                     let units = text[1..text.len() - 1].encode_utf16();
-                    Node::Leaf(format!("\"{}\"", units.map(|unit| format!("\\u{unit:04x}")).collect::<String>()))
+                    Node::Leaf(format!(
+                        "\"{}\"",
+                        units.map(|unit| format!("\\u{unit:04x}")).collect::<String>()
+                    ))
                 }
                 old => old,
             },

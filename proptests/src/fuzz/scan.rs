@@ -78,7 +78,8 @@ fn against_serde_json(text: &[u8], ours: &Result<Envelope, ScanError>) {
     };
     assert_eq!(envelope.shape, shape, "{}", shown(text));
     for (span, (_, name)) in spans(envelope).into_iter().zip(MEMBERS) {
-        let found: Option<Value> = span.map(|span| serde_json::from_slice(&text[span.range()]).expect("a value"));
+        let found: Option<Value> =
+            span.map(|span| serde_json::from_slice(&text[span.range()]).expect("a value"));
         assert_eq!(found.as_ref(), value.get(name), "{name} in {}", shown(text));
     }
     same(Json::parse(text).expect("it was valid"), value);

@@ -22,7 +22,8 @@ pub fn check(bytes: &[u8]) {
     operations.truncate(OPERATIONS);
     let cut = run(setup, way, &operations).unwrap_or_else(|failure| panic!("{failure}"));
     // The length of a receive buffer is part of what is said, and so is when a peer does not read.
-    let reads = !operations.iter().any(|operation| matches!(operation, Operation::Block(_) | Operation::Broken));
+    let reads =
+        !operations.iter().any(|operation| matches!(operation, Operation::Block(_) | Operation::Broken));
     if setup.rx.is_none() && reads {
         let whole = run(setup, Way::WHOLE, &operations).unwrap_or_else(|failure| panic!("{failure}"));
         same(&whole, &cut).unwrap_or_else(|why| panic!("{setup:?} {way:?} {operations:#?}\n{why}"));
