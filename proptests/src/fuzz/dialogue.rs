@@ -33,9 +33,8 @@ pub fn check(bytes: &[u8]) {
     let plain = Way { grown: input.grown, ..Way::PLAIN };
     let [read, write] =
         [input.read, input.write].map(|most| if most == 0 { usize::MAX } else { usize::from(most) });
-    // A host that ends the connection does so whether everything was read or not.
-    let ends = |(_, step): &(usize, Step)| matches!(step, Step::Host(command) if command == "shutdown");
-    let ahead = input.ahead && !dialogue.steps.iter().any(ends);
+    // What a host does is done whether everything was read or not: then its peer has to wait for it.
+    let ahead = input.ahead && !dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Host(_)));
     let cut = Way { read, write, reads_first: input.reads_first, ahead, ..plain };
     let [first, second] = [plain, cut].map(|way| match play(&dialogue, way) {
         Ok(played) => played,

@@ -21,9 +21,12 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         [&[low, high, 3, 5, 1, 0, 1], &noise(u32::from(high) << 8 | u32::from(low), 60)[..]].concat()
     });
     let operations = || (1..200).map(|seed| noise(seed, 20 + 6 * seed as usize)).collect();
+    // Too long, and of two ids the last one counts.
+    let twice = format!("{{\"id\":1,\"x\":\"{}\",\"id\":23,\"method\":\"ping\"}}\n{{}}\n", "x".repeat(400));
+    let twice = [&[0, 24, 7, 0, 3, 7, 2, 9], twice.as_bytes()].concat();
     vec![
         ("scan", scan),
-        ("line", line.collect()),
+        ("line", line.chain([twice]).collect()),
         ("server", operations()),
         ("client", operations()),
         ("pair", operations()),
