@@ -12,6 +12,8 @@ pub enum Operation {
     Damaged(Message, u16, Option<u8>),
     /// It sends any bytes, and a line break.
     Bytes(Vec<u8>),
+    /// It sends so many lines that are no messages.
+    Noise(u8),
     /// The host does something with a deferred request.
     Later(u8, Behaviour),
     /// The host asks the client, perhaps for the sake of a deferred request, and waits for so many milliseconds.

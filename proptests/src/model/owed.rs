@@ -26,6 +26,8 @@ struct Account {
     /// It is the id of a subscription, which is answered when it ends; a member of a batch, which waits for the others.
     listens: bool,
     batched: bool,
+    /// It was a line by itself, too.
+    alone: bool,
     /// What the host has answered and was not seen yet; in a batch there may be too little room for it.
     said: Vec<(String, bool)>,
 }
@@ -50,6 +52,8 @@ pub(crate) struct Owed {
     /// By the number of the request: its id, and whether it is a member of a batch. Bytes by chance may use one twice.
     requests: BTreeMap<u64, Vec<(String, bool)>>,
     handed_out: BTreeMap<u64, usize>,
+    /// The ids in each batch.
+    batches: Vec<Vec<String>>,
     /// Requests of the server's own.
     asked: Vec<Ticket>,
     pub(crate) asked_ids: Vec<String>,
@@ -85,7 +89,8 @@ impl Owed {
         let too_long = line.len() + 1 > rx;
         match serde_json::from_slice::<Value>(line) {
             Ok(Value::Array(members)) if !members.is_empty() => {
-                // Whether batches are taken depends on the session: each member may be answered, or none.
+                // Whether batches are taken depends on the session: each member is answered, or none.
+                self.batches.push(members.iter().filter_map(|member| readable(member.get("id")?)).collect());
                 for member in &members {
                     self.sent_message(member, true, false);
                 }
@@ -118,6 +123,7 @@ impl Owed {
                 let account = self.accounts.entry(name.clone()).or_default();
                 *(if batched { &mut account.may } else { &mut account.must }) += 1;
                 account.batched |= batched;
+                account.alone |= !batched;
                 account.listens |= value["method"] == "subscriptions/listen";
                 let meta = value.pointer("/params/_meta");
                 if let Some(n) = meta.and_then(|meta| meta["n"].as_u64()) {
@@ -131,6 +137,7 @@ impl Owed {
             Some(name) if !responds => self.accounts.entry(name).or_default().may += 1,
             _ => {}
         }
+        // An error without an id may be the echo of one, and proves nothing.
         let responds = responds && !is_method && id.and_then(readable).is_some();
         if whole
             && (responds
@@ -146,6 +153,9 @@ impl Owed {
     /// The host was handed the request with this number, or one without a number.
     pub(crate) fn heard(&mut self, n: Option<u64>) -> Result<(), String> {
         let Some(n) = n else { return Ok(()) };
+        let open = self.request(Some(n)).and_then(|(id, _)| self.accounts.get(&id));
+        let twice = open.is_some_and(|account| account.open > 0);
+        check(!twice, || format!("the id of request {n} is in flight"))?;
         let heard = self.handed_out.entry(n).or_default();
         *heard += 1;
         let sent = self.requests.get(&n).map_or(0, Vec::len);
@@ -219,6 +229,7 @@ impl Owed {
                 // What was in flight is never answered; answers that are on their way may still come.
                 self.open.clear();
                 self.listening.clear();
+                self.batches.clear();
                 for account in self.accounts.values_mut() {
                     let due = account.must.saturating_sub(account.answers);
                     (account.must, account.may, account.open) = (account.must - due, account.may + due, 0);
@@ -270,6 +281,10 @@ impl Owed {
         let id = id.to_string();
         let account = self.accounts.entry(id.clone()).or_default();
         account.answers += 1;
+        let apart = !batched && account.batched && !account.alone;
+        // What cannot be read may have any id.
+        let apart = apart && (!is_error || self.strays == 0);
+        check(!apart, || format!("{id} was asked in a batch, and is answered by itself"))?;
         if let Some(at) = account.said.iter().position(|(said, _)| line.contains(said)) {
             account.said.remove(at);
         } else if !is_error && line.contains("answer of ") {
@@ -369,6 +384,15 @@ impl Owed {
             check(said.iter().all(|(_, surely)| !surely), || {
                 format!("{id} was answered with {said:?}, and nothing came")
             })?;
+        }
+        let is_clear =
+            |account: &&Account| account.batched && !account.alone && account.may == 1 && !account.listens;
+        for batch in self.batches.iter().filter(|_| known && !in_batch && self.strays == 0) {
+            let members: Vec<_> =
+                batch.iter().filter_map(|id| self.accounts.get(id)).filter(is_clear).collect();
+            let answered = members.iter().filter(|account| account.answers == 1).count();
+            let whole = answered == 0 || answered == members.len();
+            check(whole, || format!("of the batch {batch:?} only {answered} are answered"))?;
         }
         let due = self.listening.len() + self.unlistened;
         let fits = (fewest..=most).contains(&due);

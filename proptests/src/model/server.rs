@@ -191,11 +191,15 @@ impl World<'_> {
             |message: &Message| matches!(message, Message::Request(request) if request.is_initialize());
         let settles = match operation {
             Operation::Send(message) => is_new(message) || message.is_about_asked(),
-            Operation::Damaged(..) | Operation::Bytes(_) => false,
+            Operation::Damaged(..) | Operation::Bytes(_) | Operation::Noise(_) => false,
             _ => true,
         };
         if settles || self.server.state() == State::Draining {
             self.settle()?;
+        }
+        if let Operation::Noise(count) = operation {
+            (0..*count).for_each(|_| self.send(b"nonsense".to_vec()));
+            return Ok(());
         }
         match self.line(operation) {
             Some(line) => self.send(line),
@@ -317,7 +321,11 @@ impl World<'_> {
                 self.notes.events.push("* reset".into());
                 return Ok(());
             }
-            Operation::Send(_) | Operation::Batch(_) | Operation::Damaged(..) | Operation::Bytes(_) => {
+            Operation::Send(_)
+            | Operation::Batch(_)
+            | Operation::Damaged(..)
+            | Operation::Bytes(_)
+            | Operation::Noise(_) => {
                 return Ok(());
             }
         };

@@ -150,6 +150,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => (message(), any::<u16>(), any::<Option<u8>>())
             .prop_map(|(what, at, byte)| Operation::Damaged(what, at, byte)),
         1 => vec(any::<u8>(), 0..20).prop_map(Operation::Bytes),
+        1 => one_of(&[3u8, 12]).prop_map(Operation::Noise),
         18 => host(),
         5 => one_of(&[1u16, 20, 60, 100, 1000, 5000]).prop_map(Operation::Time),
         3 => any::<bool>().prop_map(Operation::Block),

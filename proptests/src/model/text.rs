@@ -109,10 +109,10 @@ impl Speaker {
             Id::None(which) => ["null", "1.5", "{}", "1e3", "true"][usize::from(which) % 5].into(),
         };
         self.ids.push(id.clone());
-        let (method, params) = params(request.what, n, request.filler % 16 == 0);
+        let (method, params) = params(request.what, n, request.filler.is_multiple_of(16));
         let mut meta = format!("\"n\":{n}");
         if request.progress {
-            meta += &if n % 2 == 0 {
+            meta += &if n.is_multiple_of(2) {
                 format!(",\"progressToken\":\"t{n}\"")
             } else {
                 format!(",\"progressToken\":{n}")
@@ -120,7 +120,7 @@ impl Speaker {
         }
         if request.stateless {
             meta += r#","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#;
-            meta += if n % 3 == 0 { r#","io.modelcontextprotocol/logLevel":"info""# } else { "" };
+            meta += if n.is_multiple_of(3) { r#","io.modelcontextprotocol/logLevel":"info""# } else { "" };
         }
         let filler = "x".repeat(request.filler.into());
         let params = format!(r#"{{{params}"x":"{filler}","_meta":{{{meta}}}}}"#);
@@ -189,7 +189,7 @@ fn params(what: What, n: usize, valid: bool) -> (&'static str, String) {
             "subscriptions/listen",
             format!(
                 r#""notifications":{{"toolsListChanged":true,"promptsListChanged":{},"resourceSubscriptions":["m:log","m:{n}"]}},"#,
-                n % 2 == 0
+                n.is_multiple_of(2)
             ),
         ),
         What::Unknown => ("no/such", String::new()),

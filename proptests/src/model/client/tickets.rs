@@ -139,7 +139,7 @@ impl Tickets {
                 let n = self.end(end.ticket())?;
                 self.ends.push((n, format!("{:?}", end.outcome())));
                 if let Outcome::Result(result) = end.outcome() {
-                    is_of(n, &result.raw().to_string())?;
+                    is_of(n, result.raw())?;
                 }
                 Ok(())
             }
