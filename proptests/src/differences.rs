@@ -22,6 +22,12 @@ pub enum Difference {
     BufferedFraction,
     /// A number without a type of its own (`serde_json::Value`) is a `u64`, an `i64` or an `f64` here. There it keeps its text.
     NumberText,
+    /// To a type with `derive(ToolArguments)`, `1.0` is an integer, as it is to JSON Schema.
+    WholeFraction,
+    /// The member that tells the variants of such a type apart may stand anywhere here. There it has to come first.
+    TagAnywhere,
+    /// A text with escapes can be borrowed here, where it is decoded in place.
+    BorrowedEscape,
     /// No text at all is an empty object here, because a call may leave its arguments out.
     NoText,
     /// What a type passes over is as deep as it likes there. Here the whole message is looked at first.
@@ -32,7 +38,7 @@ pub enum Difference {
 
 impl Difference {
     /// Each of them.
-    pub const ALL: [Difference; 10] = [
+    pub const ALL: [Difference; 13] = [
         Difference::DeepestLevel,
         Difference::PrivateName,
         Difference::MinusZero,
@@ -40,6 +46,9 @@ impl Difference {
         Difference::EscapedNumberName,
         Difference::BufferedFraction,
         Difference::NumberText,
+        Difference::WholeFraction,
+        Difference::TagAnywhere,
+        Difference::BorrowedEscape,
         Difference::NoText,
         Difference::DeepIgnored,
         Difference::LoneSurrogateIgnored,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use mcp_proto::ToolArguments;
 use mcp_proto::json::{DEPTH_LIMIT, Envelope, Json, ScanError, Scanner, decode_in_place};
 use mcp_proto_proptests::differences::{Difference, deepest};
 use serde::Deserialize;
@@ -36,6 +37,19 @@ fn assert_both<T: DeserializeOwned + Debug>(text: &str, ours: &str, theirs: &str
 #[allow(dead_code)]
 struct Point {
     x: i32,
+}
+
+#[derive(Debug, ToolArguments)]
+#[allow(dead_code)]
+struct Level {
+    level: u8,
+}
+
+#[derive(Debug, ToolArguments)]
+#[serde(tag = "kind")]
+#[allow(dead_code)]
+enum Draw {
+    At { x: u8 },
 }
 
 #[derive(Debug, Deserialize)]
@@ -93,6 +107,19 @@ fn show(difference: Difference) {
                 "Array [Number(1.5), Number(1e+20)]",
                 "Array [Number(1.50), Number(100000000000000000000)]",
             );
+        }
+        Difference::WholeFraction => {
+            assert_both::<Level>(r#"{"level":1.0}"#, "Level { level: 1 }", "refused");
+            assert_both::<Point>(r#"{"x":1.0}"#, "refused", "refused");
+        }
+        Difference::TagAnywhere => {
+            assert_both::<Draw>(r#"{"x":1,"kind":"At"}"#, "At { x: 1 }", "refused");
+            assert_both::<Draw>(r#"{"kind":"At","x":1}"#, "At { x: 1 }", "At { x: 1 }");
+        }
+        Difference::BorrowedEscape => {
+            let mut text = *br#""a\n""#;
+            assert!(serde_json::from_slice::<&str>(&text).is_err());
+            assert_eq!(decode_in_place::<&str>(&mut text).unwrap(), "a\n");
         }
         Difference::NoText => assert_both::<BTreeMap<u8, u8>>("", "{}", "refused"),
         Difference::DeepIgnored => {

@@ -83,12 +83,12 @@ pub(crate) fn message(
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
             Received::Fault(Fault::ErrorWithoutId { code })
         }
-        Class::Invalid { why: Invalid::Batch, .. } if let Some(batching) = core.batching() => {
-            batching.begin(core, line, stream)
-        }
         Class::Invalid { id, why, answerable } => {
             let fault = match why {
-                Invalid::Batch => Fault::Batch,
+                Invalid::Batch => match core.batching() {
+                    Some(batching) => return batching.begin(core, line, stream),
+                    None => Fault::Batch,
+                },
                 Invalid::NotAnObject => Fault::NotAnObject,
                 Invalid::Version => Fault::WrongJsonRpcVersion,
                 Invalid::Id => Fault::InvalidId,
