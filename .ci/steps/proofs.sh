@@ -42,5 +42,6 @@ step_fuzz() {
     need tar xz
     toolchain "$nightly"
     cargo_tool cargo-fuzz 0.13.2
+    (cd fuzz && say cargo fmt --check)
     nightly=$nightly say fuzz/run --note=no 15s
 }
