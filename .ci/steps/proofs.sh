@@ -60,3 +60,13 @@ step_coverage() {
     say "${cover[@]}" report --branch --json --summary-only --output-path "$(target_directory)/coverage.json"
     say .ci/coverage "$(target_directory)/coverage.json" ${BLESS:+--write}
 }
+
+# Every fuzz target for some seconds, from the inputs that are kept: a target that does not build, or finds something at
+# once, is seen with every change. The hours of fuzzing are in docs/fuzzing.md.
+step_fuzz() {
+    need tar xz
+    toolchain "$nightly"
+    cargo_tool cargo-fuzz 0.13.2
+    (cd fuzz && say cargo fmt --check)
+    nightly=$nightly say fuzz/run --note=no 15s
+}

@@ -2,6 +2,9 @@
 
 pub mod differences;
 pub mod explore;
+#[cfg(feature = "arbitrary")]
+pub mod fuzz;
 pub mod model;
+#[cfg(feature = "schemas")]
 pub mod schema;
 pub mod written;

@@ -66,7 +66,8 @@ pub(crate) fn message(
             let fault = Fault::IdTooLong { limit: core.id_limit() };
             return Received::Fault(core.refuse(None, stream, fault));
         }
-        Class::Invalid { .. } => {}
+        // An error without an id may be the echo of our own.
+        Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
         _ => core.invalid_in_a_row = 0,
     }
     match class {

@@ -11,6 +11,7 @@ pub mod operation;
 mod owed;
 pub mod pair;
 pub mod server;
+#[cfg(feature = "proptest")]
 pub mod strategy;
 mod text;
 

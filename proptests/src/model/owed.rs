@@ -137,9 +137,8 @@ impl Owed {
             Some(name) if !responds => self.accounts.entry(name).or_default().may += 1,
             _ => {}
         }
-        // An error may be one of a line that the client could not read.
-        let is_error = value.get("result").is_none() && value.get("error").is_some_and(Value::is_object);
-        let responds = responds && !is_method && (is_error || id.and_then(readable).is_some());
+        // An error without an id may be the echo of one, and proves nothing.
+        let responds = responds && !is_method && id.and_then(readable).is_some();
         if whole
             && (responds
                 || is_method

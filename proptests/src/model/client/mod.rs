@@ -2,6 +2,7 @@
 
 mod host;
 pub mod operation;
+#[cfg(feature = "proptest")]
 pub mod strategy;
 mod text;
 mod tickets;
