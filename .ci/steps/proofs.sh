@@ -33,7 +33,7 @@ step_mutants() {
 miri_rooms=(client:: divide:: frame:: inflight:: json::decimal json::encode json::path json::pieces json::scan json::swar json::text)
 miri_skips=(
     a_hundred_thousand a_request_costs_about a_run_ends_at brackets_are_remembered depth_is_bounded every_byte_alone
-    ids_and_deadlines more_slots_and_text no_harm order_is_that_of random_strings the_seed_decides values_look_as walking_does_not_recurse
+    ids_and_deadlines ids_that_collide more_slots_and_text no_harm order_is_that_of random_strings the_seed_decides values_look_as walking_does_not_recurse
 )
 
 # The tests of the core in an interpreter that sees undefined behaviour and leaks, of dependencies too. It has no clock but its
