@@ -17,5 +17,6 @@ pub fn scan(text: &[u8]) -> usize {
     scanner.feed(text);
     let envelope = scanner.finish().expect("valid");
     let [id, method, params] = [envelope.id, envelope.method, envelope.params].map(|it| it.expect("a request").range());
-    id.len() + method.len() + params.len()
+    // The quotes of the method are no part of it.
+    id.len() + method.len().saturating_sub(2) + params.len()
 }
