@@ -54,6 +54,9 @@ def goals(numbers):
     it.faster("… of dense structure", "scan", "dense", JSON, "ns", 1.5, beside="serde_json")
     it.faster("64 KiB of text written as a string", "write", "text", ["serde_json"], "ns", 3, beside="serde_json")
     it.faster("64 KiB of a program written as a string", "write", "code", ["serde_json"], "ns", 3, beside="serde_json")
+    whole = "mcp-proto, a whole call"
+    it.faster("… of text, as the answer to a call, and all else that is done for it", "write", "text", ["serde_json"], "ns", 3, whole, "serde_json")
+    it.faster("… of a program", "write", "code", ["serde_json"], "ns", 3, whole, "serde_json")
     it.faster("round trip in memory, both sides, 16 B", "pair", WINDOW_1, ["rmcp"], "ns", 40, beside="rmcp")
     it.at_most("allocations of it", "0", 0, get("pair", WINDOW_1, "mcp-proto", "allocations"), "")
     for who, name in [("std", "server on stdin and stdout, threads"), ("loop", "the same, one loop")]:

@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use mcp_proto::json;
+use mcp_proto::{Buffer, Server, json};
 use simd_json::prelude::Writable;
-use workloads::inputs;
+use workloads::{inputs, machine};
 
 use crate::race::{Contestant, Effort, race};
 
@@ -14,6 +14,9 @@ use crate::race::{Contestant, Effort, race};
 /// Somebody writes something else.
 pub fn measure(effort: Effort) {
     let large = 1 << 16;
+    let mut server = Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
+    machine::feed(&mut server, machine::OPEN, usize::MAX);
+    let call = [inputs::call(7, ""), b"\n".to_vec()].concat();
     for (case, text) in [
         ("text 16 B", inputs::prose(16)),
         ("text 1 KiB", inputs::prose(1 << 10)),
@@ -31,6 +34,10 @@ pub fn measure(effort: Effort) {
         assert_eq!([ours(), sonic(), simd()], [serde(), serde(), serde()]);
         let contestants = vec![
             Contestant::new("mcp-proto", || drop(black_box(ours()))),
+            Contestant::new("mcp-proto, a whole call", || {
+                let said = machine::feed_with(&mut server, &call, usize::MAX, &mut |call| call.text(black_box(text)));
+                assert!(said > text.len());
+            }),
             Contestant::new("serde_json", || drop(black_box(serde()))),
             Contestant::new("sonic-rs", || drop(black_box(sonic()))),
             Contestant::new("simd-json", || drop(black_box(simd()))),

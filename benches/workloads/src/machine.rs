@@ -33,11 +33,19 @@ pub fn echo(mut call: Call<'_>) {
     }
 }
 
-/// Feeds a server in pieces of at most `piece` bytes, and counts the bytes that it says.
+/// Feeds an echo server in pieces of at most `piece` bytes, and counts the bytes that it says.
 ///
 /// # Panics
 /// Something else than a call comes in, or the server ends.
-pub fn feed(server: &mut Server<'_>, mut input: &[u8], piece: usize) -> usize {
+pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
+    feed_with(server, input, piece, &mut echo)
+}
+
+/// The same with calls that are answered like that.
+///
+/// # Panics
+/// Something else than a call comes in, or the server ends.
+pub fn feed_with(server: &mut Server<'_>, mut input: &[u8], piece: usize, answer: &mut dyn FnMut(Call<'_>)) -> usize {
     let mut said = 0;
     loop {
         match server.poll(Millis(0)) {
@@ -46,7 +54,7 @@ pub fn feed(server: &mut Server<'_>, mut input: &[u8], piece: usize) -> usize {
                 None => return said,
             },
             Action::Event => match server.event() {
-                Some(Event::Call(call)) => echo(call),
+                Some(Event::Call(call)) => answer(call),
                 Some(Event::Connected(_) | Event::Ready) => {}
                 other => panic!("{other:?}"),
             },
