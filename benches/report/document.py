@@ -83,11 +83,11 @@ def instructions(numbers):
 
 
 def sizes(numbers):
-    units = [("size", "packages", ""), ("size", "release", "kB"), ("size", "small", "kB"), ("build", "clean build", "s")]
+    units = [("size", "packages", ""), ("size", "release", "kB"), ("size", "small", "kB"), ("build", "clean build", "s"), ("build", "clean build", "CPU s")]
     units += [("start", "to the answer", "ms"), ("start", "worked", "ms"), ("stdio", "16 B, window 64", "peak KiB"), ("stdio", "1 MiB, window 1", "peak KiB")]
     who = numbers.everyone("size")
     rows = [[name(one), *(short(numbers.get(part, case, one, unit)) for part, case, unit in units)] for one in who]
-    head = ["server", "packages", "release, kB", "small, kB", "clean build, s", "start to answer, ms", "of which CPU, ms", "peak after 16 B, KiB", "after 1 MiB, KiB"]
+    head = ["server", "packages", "release, kB", "small, kB", "clean build, s", "its CPU, s", "start to answer, ms", "of which CPU, ms", "peak after 16 B, KiB", "after 1 MiB, KiB"]
     return table(head, rows)
 
 
@@ -147,8 +147,7 @@ def flash_chart(footprint):
         rows.append((label.replace("`", ""), is_now, 0))
     rooms = footprint.split("| room | bytes |")[1].split("\n\n")[0]
     for label, size in re.findall(r"^\| (.*?) \| ([\d,]+) \|$", rooms, re.M):
-        label = label.replace("`", "")
-        rows.append((label if len(label) < 44 else label[:42].rstrip(" ,:") + " …", size, 2))
+        rows.append((re.split("[:,]", label.replace("`", ""))[0], size, 2))
     values = [(label, int(size.replace(",", "")), f"{size} B", color) for label, size, color in rows]
     return charts.bars("Flash of a server on a Cortex-M0: images, and where that of blinky goes", values)
 

@@ -10,12 +10,15 @@ use crate::race::{Contestant, Effort, race};
 /// # Panics
 /// The server does not answer.
 pub fn measure(effort: Effort) {
-    for (case, length) in [("1 KiB", 1 << 10), ("16 KiB", 1 << 14), ("256 KiB", 1 << 18), ("4 MiB", 1 << 22)] {
+    for (case, length) in [("1 KiB", 1 << 10), ("16 KiB", 1 << 14), ("256 KiB", 1 << 18), ("4 MiB", 1 << 22)]
+    {
         let mut line = inputs::call(7, &inputs::prose(length));
         line.push(b'\n');
-        let mut server = Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
+        let mut server =
+            Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
         machine::feed(&mut server, machine::OPEN, usize::MAX);
-        let contestant = Contestant::new("mcp-proto", || assert!(machine::feed(&mut server, &line, 1) > length));
+        let contestant =
+            Contestant::new("mcp-proto", || assert!(machine::feed(&mut server, &line, 1) > length));
         race("feed", case, effort, line.len() as f64, vec![contestant]);
     }
 }

@@ -25,7 +25,8 @@ pub fn runtime() -> Runtime {
 async fn call(peer: &Peer<RoleClient>, text: &str) {
     let mut arguments = JsonObject::new();
     arguments.insert("text".into(), text.into());
-    let result = peer.call_tool(CallToolRequestParams::new("echo").with_arguments(arguments)).await.expect("a result");
+    let result =
+        peer.call_tool(CallToolRequestParams::new("echo").with_arguments(arguments)).await.expect("a result");
     let said = result.content.first().and_then(|it| it.as_text()).map(|it| it.text.as_str());
     assert_eq!(said, Some(text));
 }

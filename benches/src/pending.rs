@@ -68,6 +68,7 @@ pub fn measure(effort: Effort, pending: usize) {
             }
         });
     };
-    let contestants = vec![Contestant::new("mcp-proto", || ours.exchange(100)), Contestant::new("rmcp", exchange)];
+    let contestants =
+        vec![Contestant::new("mcp-proto", || ours.exchange(100)), Contestant::new("rmcp", exchange)];
     race("pending", &case, effort, 100.0, contestants);
 }

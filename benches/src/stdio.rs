@@ -126,9 +126,14 @@ impl Server {
             self.read();
             let mut from = 0;
             while let Some(end) = self.said[looked..].iter().position(|byte| *byte == b'\n') {
-                let answer: Answer<'_> = serde_json::from_slice(&self.said[from..looked + end]).expect("an answer");
+                let answer: Answer<'_> =
+                    serde_json::from_slice(&self.said[from..looked + end]).expect("an answer");
                 assert!(open.remove(&answer.id), "{}: id {}", self.who, answer.id);
-                assert!(answer.result.content[0].text == numbered(answer.id, text), "{}: another text", self.who);
+                assert!(
+                    answer.result.content[0].text == numbered(answer.id, text),
+                    "{}: another text",
+                    self.who
+                );
                 (from, looked) = (looked + end + 1, looked + end + 1);
                 done += 1;
             }

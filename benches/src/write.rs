@@ -14,7 +14,8 @@ use crate::race::{Contestant, Effort, race};
 /// Somebody writes something else.
 pub fn measure(effort: Effort) {
     let large = 1 << 16;
-    let mut server = Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
+    let mut server =
+        Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
     machine::feed(&mut server, machine::OPEN, usize::MAX);
     let call = [inputs::call(7, ""), b"\n".to_vec()].concat();
     for (case, text) in [
@@ -35,7 +36,9 @@ pub fn measure(effort: Effort) {
         let contestants = vec![
             Contestant::new("mcp-proto", || drop(black_box(ours()))),
             Contestant::new("mcp-proto, a whole call", || {
-                let said = machine::feed_with(&mut server, &call, usize::MAX, &mut |call| call.text(black_box(text)));
+                let said = machine::feed_with(&mut server, &call, usize::MAX, &mut |call| {
+                    call.text(black_box(text))
+                });
                 assert!(said > text.len());
             }),
             Contestant::new("serde_json", || drop(black_box(serde()))),

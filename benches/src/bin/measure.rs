@@ -23,7 +23,9 @@ fn main() {
     let mut effort = Effort { rounds: 11, turn: Duration::from_millis(20) };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let number = |arguments: &mut std::iter::Skip<std::env::Args>| arguments.next().and_then(|it| it.parse().ok()).expect("a number");
+        let number = |arguments: &mut std::iter::Skip<std::env::Args>| {
+            arguments.next().and_then(|it| it.parse().ok()).expect("a number")
+        };
         match argument.as_str() {
             "--rounds" => effort.rounds = number(&mut arguments),
             "--turn" => effort.turn = Duration::from_millis(number(&mut arguments) as u64),

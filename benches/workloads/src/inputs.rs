@@ -1,19 +1,23 @@
 //! The texts that are scanned and written.
 
 /// One paragraph of prose, without anything that has to be escaped.
-const PROSE: &str = "The quick brown fox jumps over the lazy dog, and nobody has ever asked the dog what it thinks of that. ";
+const PROSE: &str =
+    "The quick brown fox jumps over the lazy dog, and nobody has ever asked the dog what it thinks of that. ";
 /// One line of a program: what tools send most.
-const CODE: &str = "    if let Some(\"name\") = line.get(at..) { println!(\"{name}\\t{at}\"); } // a tab and a quote\n";
+const CODE: &str =
+    "    if let Some(\"name\") = line.get(at..) { println!(\"{name}\\t{at}\"); } // a tab and a quote\n";
 /// What the note of the small call has, so that it is 200 bytes long.
 const NOTE: usize = 10;
-const UMLAUTS: &str = "Zwölf große Boxkämpfer jagen Viktor quer über den Sylter Deich; Съешь же ещё этих мягких булок. ";
+const UMLAUTS: &str =
+    "Zwölf große Boxkämpfer jagen Viktor quer über den Sylter Deich; Съешь же ещё этих мягких булок. ";
 
 /// A call of the tool `echo`, as one line without its end.
 #[must_use]
 pub fn call(id: usize, text: &str) -> Vec<u8> {
-    let mut line =
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":""#)
-            .into_bytes();
+    let mut line = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":""#
+    )
+    .into_bytes();
     escape(&mut line, text);
     line.extend_from_slice(br#""}}}"#);
     line
@@ -83,14 +87,20 @@ pub fn small_call() -> Vec<u8> {
 /// A request whose parameters are all structure: small objects with short names, numbers and flags.
 #[must_use]
 pub fn dense(length: usize) -> Vec<u8> {
-    let mut line = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"plot","arguments":{"points":["#.to_vec();
+    let mut line =
+        br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"plot","arguments":{"points":["#
+            .to_vec();
     let mut index = 0_u32;
     while line.len() < length {
         if index > 0 {
             line.push(b',');
         }
         let (x, y) = (index.wrapping_mul(2_654_435_761) % 10_000, f64::from(index) * 0.37);
-        let point = format!(r#"{{"x":{x},"y":{y:.2},"on":{},"tags":["a","b{}"],"at":null}}"#, index % 3 == 0, index % 10);
+        let point = format!(
+            r#"{{"x":{x},"y":{y:.2},"on":{},"tags":["a","b{}"],"at":null}}"#,
+            index % 3 == 0,
+            index % 10
+        );
         line.extend_from_slice(point.as_bytes());
         index += 1;
     }

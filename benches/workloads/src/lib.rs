@@ -16,7 +16,8 @@ pub fn scan(text: &[u8]) -> usize {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(text);
     let envelope = scanner.finish().expect("valid");
-    let [id, method, params] = [envelope.id, envelope.method, envelope.params].map(|it| it.expect("a request").range());
+    let [id, method, params] =
+        [envelope.id, envelope.method, envelope.params].map(|it| it.expect("a request").range());
     // The quotes of the method are no part of it.
     id.len() + method.len().saturating_sub(2) + params.len()
 }

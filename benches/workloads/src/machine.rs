@@ -45,7 +45,12 @@ pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
 ///
 /// # Panics
 /// Something else than a call comes in, or the server ends.
-pub fn feed_with(server: &mut Server<'_>, mut input: &[u8], piece: usize, answer: &mut dyn FnMut(Call<'_>)) -> usize {
+pub fn feed_with(
+    server: &mut Server<'_>,
+    mut input: &[u8],
+    piece: usize,
+    answer: &mut dyn FnMut(Call<'_>),
+) -> usize {
     let mut said = 0;
     loop {
         match server.poll(Millis(0)) {

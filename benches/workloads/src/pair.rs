@@ -2,7 +2,7 @@
 
 use mcp_proto::client::{self, ClientInfo, Connect, Options};
 use mcp_proto::server::{self, ServerInfo};
-use mcp_proto::{Action, Buffer, Client, Machine, Millis, Server, Ticket};
+use mcp_proto::{Action, Buffer, Client, Millis, Receive, Server, Ticket, Transmit};
 
 use crate::machine::{INFO, echo};
 
@@ -68,7 +68,9 @@ impl Pair {
     pub fn hold(&mut self, count: usize) {
         let wanted = self.held.len() + count;
         while self.held.len() < wanted {
-            self.client.call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40))).expect("room for a call");
+            self.client
+                .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
+                .expect("room for a call");
             self.run("");
         }
     }
@@ -79,7 +81,9 @@ impl Pair {
     /// There is no room for them.
     pub fn ask(&mut self, count: usize) {
         for _ in 0..count {
-            self.client.call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40))).expect("room for a call");
+            self.client
+                .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
+                .expect("room for a call");
             if let Action::Io(io) = self.client.poll(Millis(0)) {
                 let out = io.split().0;
                 let n = out.bytes().len();
@@ -100,7 +104,9 @@ impl Pair {
             at = (at + 7919) % self.held.len();
             let ticket = self.held.swap_remove(at);
             self.server.reply(ticket).expect("it is held").text("");
-            self.client.call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40))).expect("room for a call");
+            self.client
+                .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
+                .expect("room for a call");
             self.run("");
         }
     }
@@ -114,31 +120,37 @@ impl Pair {
     /// Goes on until nothing moves.
     fn run(&mut self, text: &str) {
         loop {
-            let (mut moved, Pair { client, server, held, finished }) = (false, &mut *self);
-            while let Action::Event = client.poll(Millis(0)) {
-                match client.event() {
-                    Some(client::Event::Finished(end)) => {
-                        let result = end.tool_result().expect("a result");
-                        assert!(result.text().is_some_and(|it| it == text), "the same text");
-                        *finished += 1;
-                    }
-                    Some(client::Event::Connected(_)) => {}
-                    other => panic!("{other:?}"),
+            let from_client = loop {
+                match self.client.poll(Millis(0)) {
+                    Action::Io(io) => break io,
+                    Action::Event => match self.client.event() {
+                        Some(client::Event::Finished(end)) => {
+                            let result = end.tool_result().expect("a result");
+                            assert!(result.text().is_some_and(|it| it == text), "the same text");
+                            self.finished += 1;
+                        }
+                        Some(client::Event::Connected(_)) => {}
+                        other => panic!("{other:?}"),
+                    },
+                    Action::Closed => panic!("the client has ended"),
                 }
-            }
-            moved |= copy(client, server);
-            while let Action::Event = server.poll(Millis(0)) {
-                match server.event() {
-                    Some(server::Event::Call(call)) if call.name() == "hold" => {
-                        held.push(call.defer(Some(Millis(1 << 40))).expect("a slot"));
-                    }
-                    Some(server::Event::Call(call)) => echo(call),
-                    Some(server::Event::Connected(_) | server::Event::Ready) => {}
-                    other => panic!("{other:?}"),
+            };
+            let from_server = loop {
+                match self.server.poll(Millis(0)) {
+                    Action::Io(io) => break io,
+                    Action::Event => match self.server.event() {
+                        Some(server::Event::Call(call)) if call.name() == "hold" => {
+                            self.held.push(call.defer(Some(Millis(1 << 40))).expect("a slot"));
+                        }
+                        Some(server::Event::Call(call)) => echo(call),
+                        Some(server::Event::Connected(_) | server::Event::Ready) => {}
+                        other => panic!("{other:?}"),
+                    },
+                    Action::Closed => panic!("the server has ended"),
                 }
-            }
-            moved |= copy(server, client);
-            if !moved {
+            };
+            let ((up, into_client), (down, into_server)) = (from_client.split(), from_server.split());
+            if !(copy(up, into_server) | copy(down, into_client)) {
                 return;
             }
         }
@@ -146,9 +158,7 @@ impl Pair {
 }
 
 /// What one has to say, as far as the other has room.
-fn copy<'a>(from: &'a mut dyn Machine, to: &'a mut dyn Machine) -> bool {
-    let (Action::Io(from), Action::Io(to)) = (from.poll(Millis(0)), to.poll(Millis(0))) else { return false };
-    let (out, mut into) = (from.split().0, to.split().1);
+fn copy(out: Transmit<'_>, mut into: Receive<'_>) -> bool {
     let bytes = out.bytes();
     if bytes.is_empty() || !into.is_ready() {
         return false;
