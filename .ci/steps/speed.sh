@@ -7,5 +7,6 @@ step_speed() {
     command -v valgrind >/dev/null ||
         { say apt-get update --quiet && say apt-get install --quiet --yes --no-install-recommends valgrind libc6-dbg; } ||
         not_run "valgrind cannot be installed"
+    (cd benches && say cargo fmt --all --check)
     say benches/guard
 }
