@@ -4,9 +4,10 @@ import math
 import re
 
 import charts
-from goals import PEERS, RMCP, goals
+from goals import PEERS, goals
 from numbers_of import short
 
+RMCP = ["rmcp", "rmcp, pipes"]
 NAMES = {
     "std": "`mcp-proto-std`",
     "tokio": "`mcp-proto-tokio`",

@@ -6,7 +6,7 @@ from numbers_of import Numbers, short
 
 JSON = ["serde_json slice", "serde_json str"]
 PEERS = [*JSON, "sonic-rs", "simd-json"]
-RMCP = ["rmcp", "rmcp, pipes"]
+PIPES = {"rmcp": "rmcp, pipes"}
 WINDOW_1, WINDOW_64, LARGE, HUGE = "16 B, window 1", "16 B, window 64", "64 KiB, window 1", "1 MiB, window 1"
 
 
@@ -28,6 +28,10 @@ class Goals:
         goal = f"{times:g} × as fast as {beside}" if times > 1 else f"as fast as {beside}"
         text = f"{reached:.2f} × ({short(mine)} {unit}, {short(theirs)} {unit})" if reached < 10 else (
             f"{reached:.0f} × ({short(mine)} {unit}, {short(theirs)} {unit})")
+        # The goals were set beside what its documentation shows; it has something better where both streams are pipes.
+        better = self.numbers.get(part, case, PIPES.get(peers[0], ""), unit)
+        if not math.isnan(better):
+            text += f"; with its `stdio_pipes` {better / mine:.2g} × ({short(better)} {unit})"
         self.add(what, goal, text, reached / times)
 
     def at_most(self, what, goal, limit, value, unit):
@@ -60,13 +64,13 @@ def goals(numbers):
     it.faster("round trip in memory, both sides, 16 B", "pair", WINDOW_1, ["rmcp"], "ns", 40, beside="rmcp")
     it.at_most("allocations of it", "0", 0, get("pair", WINDOW_1, "mcp-proto", "allocations"), "")
     for who, name in [("std", "server on stdin and stdout, threads"), ("loop", "the same, one loop")]:
-        it.faster(f"{name}: 16 B, window 64", "stdio", WINDOW_64, RMCP, "µs", 80, who, "rmcp")
+        it.faster(f"{name}: 16 B, window 64", "stdio", WINDOW_64, ["rmcp"], "µs", 80, who, "rmcp")
         it.faster(f"{name}: 16 B, window 64", "stdio", WINDOW_64, ["hand"], "µs", 1, who, "the loop by hand")
         it.faster(f"{name}: 16 B, window 1", "stdio", WINDOW_1, ["hand"], "µs", 1 / 1.15, who, "the loop by hand, and 15 %")
         for case, size in [(LARGE, "64 KiB"), (HUGE, "1 MiB")]:
-            it.faster(f"{name}: {size}", "stdio", case, RMCP, "µs", 4, who, "rmcp")
+            it.faster(f"{name}: {size}", "stdio", case, ["rmcp"], "µs", 4, who, "rmcp")
             it.faster(f"{name}: {size}", "stdio", case, ["hand"], "µs", 2, who, "the loop by hand")
-    it.faster("server over tokio: 16 B, window 64", "stdio", WINDOW_64, RMCP, "µs", 20, "tokio", "rmcp")
+    it.faster("server over tokio: 16 B, window 64", "stdio", WINDOW_64, ["rmcp"], "µs", 20, "tokio", "rmcp")
     many = "100000 pending"
     it.at_most("memory of a pending request: client", "64 B", 64, get("pending", many, "mcp-proto", "bytes of the client"), "B")
     it.at_most("… server", "64 B and the id", 64 + 8, get("pending", many, "mcp-proto", "bytes of the server"), "B")
