@@ -51,7 +51,7 @@ def short(value):
     """Three digits that matter, with thousands apart."""
     if math.isnan(value):
         return "–"
-    if value == 0:
-        return "0"
+    if value == round(value):
+        return f"{value:,.0f}"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     return f"{value:,.{digits}f}"
