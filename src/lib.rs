@@ -7,6 +7,7 @@
     not(test),
     deny(
         clippy::indexing_slicing,
+        clippy::string_slice,
         clippy::unwrap_used,
         clippy::expect_used,
         clippy::panic,

@@ -14,4 +14,4 @@ installed() {
     echo "$folder"
 }
 python_packages() { python3 -m venv "$1" && "$1/bin/pip" install --quiet --requirement "$2"; }
-node_packages() { cp "$here/package.json" "$2" "$1" && (cd "$1" && npm ci --ignore-scripts --no-audit --no-fund); }
+node_packages() { cp "$here/package.json" "$2" "$1" && (cd "$1" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error); }

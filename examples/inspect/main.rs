@@ -20,8 +20,8 @@ use std::process::{Command, ExitCode};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use mcp_proto::Era;
-use mcp_proto::client::{Listed, Reference};
+use mcp_proto::client::{Listed, Reference, Timeouts};
+use mcp_proto::{Era, Millis, Revisions};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, PeerError, Subscription};
 
 use options::{Arguments, USAGE};
@@ -46,8 +46,11 @@ fn main() -> ExitCode {
 fn inspect(arguments: &Arguments) -> Result<(), String> {
     let (shown, all_shown) = channel::<()>();
     let (declared, host) = host::of(arguments);
+    let patience = Millis(u64::try_from(arguments.timeout.as_millis()).unwrap_or(u64::MAX));
     let mut connector = Connector::new("inspect", env!("CARGO_PKG_VERSION"))
         .connect(arguments.connect)
+        .revisions(arguments.revisions.unwrap_or(Revisions::ALL))
+        .timeouts(Timeouts { initialize: patience.max(Timeouts::DEFAULT.initialize), ..Timeouts::DEFAULT })
         .longest_line(64 << 20)
         .on_asked(declared, host)
         .on_notice(move |notice| {
@@ -96,7 +99,12 @@ fn visit(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
         let proposed = client.complete(reference, argument, value, &[]).map_err(failed(name))?;
         println!("{argument} may be: {}", proposed.values().join(", "));
     }
-    if let Some((tool, given)) = &arguments.call {
+    if let Some(tool) = &arguments.schema {
+        let listed = client.list_tools().map_err(failed("listing the tools"))?;
+        let found = listed.iter().find(|listed| listed.name == *tool).ok_or(format!("there is no {tool}"))?;
+        println!("{tool} takes {}", found.view().input_schema());
+    }
+    for (tool, given) in &arguments.calls {
         let call = client.begin_json(tool, given, options).map_err(failed(tool))?;
         let result = call.wait_with(|step| show::progress(&step)).map_err(failed(tool))?;
         content::result(&result.view());

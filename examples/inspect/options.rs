@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use mcp_proto::Level;
 use mcp_proto::client::Connect;
 use mcp_proto::json::{Json, Kind};
+use mcp_proto::{Level, Revision, Revisions};
 
 pub(crate) const USAGE: &str = "\
 usage: inspect [OPTION...] [--] COMMAND...
 
-  --call TOOL              call this tool
+  --call TOOL              call this tool (may be repeated)
   --prompt NAME            get this prompt
-  --args JSON              with these arguments: an object (none if not given)
+  --args JSON              with these arguments, for the last --call or --prompt: an object (none if not given)
+  --schema TOOL            show what this tool takes, as JSON Schema
   --read URI               read this resource
   --complete REF ARG TEXT  what may ARG be that begins with TEXT? REF is a prompt or a URI template
   --subscribe URI          hear when this resource changes (may be repeated)
@@ -25,13 +26,15 @@ usage: inspect [OPTION...] [--] COMMAND...
 
   --era WHICH              auto asks the server which era it is of, which is what happens if this is not given;
                            legacy shakes hands, modern does not
-  --timeout SECONDS        how long to wait for an answer (60)
+  --revision DATE          speak only this revision, such as 2025-06-18
+  --timeout SECONDS        how long to wait for an answer (60); a server that starts gets 30 at least
   --trace                  show every message";
 
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
-    pub(crate) call: Option<(String, String)>,
+    pub(crate) calls: Vec<(String, String)>,
     pub(crate) prompt: Option<(String, Vec<(String, String)>)>,
+    pub(crate) schema: Option<String>,
     pub(crate) read: Option<String>,
     pub(crate) complete: Option<[String; 3]>,
     pub(crate) subscribe: Vec<String>,
@@ -41,6 +44,7 @@ pub(crate) struct Arguments {
     pub(crate) roots: Vec<String>,
     pub(crate) sample: Option<String>,
     pub(crate) connect: Connect,
+    pub(crate) revisions: Option<Revisions>,
     pub(crate) timeout: Duration,
     pub(crate) trace: bool,
     pub(crate) command: Vec<String>,
@@ -48,15 +52,18 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-        let (mut tool, mut prompt, mut json) = (None, None, None);
+        let mut asked = Vec::new();
         let mut listen = None;
         let mut arguments = Arguments { timeout: Duration::from_secs(60), ..Arguments::default() };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
-                "--call" => tool = Some(value()?),
-                "--prompt" => prompt = Some(value()?),
-                "--args" => json = Some(value()?),
+                "--call" | "--prompt" => asked.push((word.clone(), value()?, String::from("{}"))),
+                "--args" => match asked.last_mut() {
+                    Some((_, _, json)) => *json = value()?,
+                    None => return Err("--args comes after the --call or --prompt that it is for".into()),
+                },
+                "--schema" => arguments.schema = Some(value()?),
                 "--read" => arguments.read = Some(value()?),
                 "--complete" => arguments.complete = Some([value()?, value()?, value()?]),
                 "--subscribe" => arguments.subscribe.push(value()?),
@@ -78,6 +85,11 @@ impl Arguments {
                         other => return Err(format!("{other} is no era: auto, legacy or modern")),
                     }
                 }
+                "--revision" => {
+                    let date = value()?;
+                    let revision = Revision::parse(&date).ok_or(format!("{date} is no revision"))?;
+                    arguments.revisions = Some(Revisions::only(revision));
+                }
                 "--timeout" => arguments.timeout = seconds(&value()?)?,
                 "--help" | "-h" => return Err("inspect: a client for any server".into()),
                 "--" => arguments.command.extend(words.by_ref()),
@@ -91,12 +103,12 @@ impl Arguments {
         if arguments.command.is_empty() {
             return Err("which server? Its command is missing".into());
         }
-        if json.is_some() && tool.is_none() && prompt.is_none() {
-            return Err("--args needs --call or --prompt".into());
+        for (option, name, json) in asked {
+            match option.as_str() {
+                "--call" => arguments.calls.push((name, json)),
+                _ => arguments.prompt = Some((name, texts(&json)?)),
+            }
         }
-        let json = json.unwrap_or("{}".into());
-        arguments.prompt = prompt.map(|name| Ok::<_, String>((name, texts(&json)?))).transpose()?;
-        arguments.call = tool.map(|tool| (tool, json));
         let default = if arguments.subscribe.is_empty() { 0 } else { 5 };
         arguments.listen = listen.unwrap_or(Duration::from_secs(default));
         Ok(arguments)

@@ -66,7 +66,8 @@ pub(crate) fn message(
             let fault = Fault::IdTooLong { limit: core.id_limit() };
             return Received::Fault(core.refuse(None, stream, fault));
         }
-        Class::Invalid { .. } => {}
+        // An error without an id may be the echo of our own.
+        Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
         _ => core.invalid_in_a_row = 0,
     }
     match class {
@@ -82,12 +83,12 @@ pub(crate) fn message(
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
             Received::Fault(Fault::ErrorWithoutId { code })
         }
-        Class::Invalid { why: Invalid::Batch, .. } if let Some(batching) = core.batching() => {
-            batching.begin(core, line, stream)
-        }
         Class::Invalid { id, why, answerable } => {
             let fault = match why {
-                Invalid::Batch => Fault::Batch,
+                Invalid::Batch => match core.batching() {
+                    Some(batching) => return batching.begin(core, line, stream),
+                    None => Fault::Batch,
+                },
                 Invalid::NotAnObject => Fault::NotAnObject,
                 Invalid::Version => Fault::WrongJsonRpcVersion,
                 Invalid::Id => Fault::InvalidId,

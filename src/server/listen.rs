@@ -73,6 +73,7 @@ impl core::fmt::Debug for Listening<'_> {
 const ENDS: Changes = Changes::NOTICES;
 /// Its request was answered; only the cancellation is left to be sent.
 const ANSWERED: Changes = Changes::LISTENED;
+const ENDS_AND_ANSWERED: Changes = Changes::TO_FEATURES;
 
 /// Every subscription in flight from a slot on.
 fn next_listener(core: &Core<'_>, slot: u32) -> Option<(Ticket, Changes, Changes)> {
@@ -205,7 +206,8 @@ fn write_ends(core: &mut Core<'_>) -> Option<()> {
         if !flags.any(ANSWERED) {
             let about = About::unsubscribed(stream);
             send_as(core, ticket, about, &mut |out, id| write_ended(out, id, info, revision))?;
-            set_pending(core, ticket, Changes::add, ANSWERED);
+            // Nothing may follow it, whatever changes until there is room for the rest.
+            core.in_flight.get_mut(ticket)?.set_listens(Changes::NONE, ENDS_AND_ANSWERED);
         }
         if !core.output.uses_frames() {
             send(core, ticket, &mut |out, id| {

@@ -6,6 +6,7 @@
 use crate::buffer::{Buffer, copy, shift};
 use crate::inflight::{InFlight, Ticket};
 use crate::json::{Str, text_of};
+use crate::server::change::Changes;
 use crate::server::incoming::Incoming;
 
 /// Who watches.
@@ -24,7 +25,11 @@ impl Owner {
     pub(crate) fn lives(self, in_flight: &InFlight<'_, Incoming>) -> bool {
         match self {
             Owner::Session => true,
-            Owner::Listener(ticket) => in_flight.get(ticket).is_some(),
+            // What is answered hears nothing more.
+            Owner::Listener(ticket) => in_flight
+                .get(ticket)
+                .and_then(Incoming::listens)
+                .is_some_and(|[_, flags]| !flags.any(Changes::LISTENED)),
         }
     }
 }

@@ -440,6 +440,11 @@ fn errors_without_an_id_end_after_eight_in_a_row_and_begin_again_after_a_message
     session().check(&format!(
         "{told}> {{\"id\":1,\"method\":\"ping\"}}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion\n{muted}"
     ));
+    // An error without an id may be the echo of our own: a console that says something to each line would go on for ever.
+    let bad = format!("{bad}< error - -32700 …\n! fault NotJson\n");
+    let echo =
+        "> {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"\"}}\n! fault ErrorWithoutId\n";
+    session().check(&format!("{}{muted}", format!("{bad}{echo}").repeat(8)));
     // An id that is too long is no way around it.
     let id = "9".repeat(65);
     let long = format!("> call {id} ping\n");

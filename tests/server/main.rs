@@ -17,7 +17,6 @@ mod limits;
 mod open_batches;
 mod output;
 mod prompts;
-mod random;
 mod resources;
 mod round;
 mod stateless;

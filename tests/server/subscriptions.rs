@@ -1,6 +1,7 @@
 //! Who hears of changes: the session, and each subscription of the stateless era by itself.
 
 use crate::common::demo::{BARE, TOOLS};
+use crate::common::library::EVERYTHING;
 use crate::common::{Setup, hello};
 use mcp_proto::server::{Feature, Logging, Resource, Resources, ServerInfo, Subscriptions, Tools};
 use mcp_proto::{Revision, Revisions};
@@ -184,6 +185,17 @@ fn the_server_ends_a_subscription_with_its_answer() {
             tools("2"),
             told("1"),
             told("2"),
+            ended("1"),
+        ));
+    }
+    // What changes after its answer it does not hear, even if the rest still waits for room.
+    for tx in [1100, 4096] {
+        let setup = Setup::new(EVERYTHING).tx(tx).reply_room(1100).watches(60);
+        let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;
+        setup.check(&format!(
+            "{}{}! listening [Tools] [\"lib:log\"]\n* block\n* end 0\n* changed\n* updated lib:log\n* unblock\n{}",
+            listen("1", filter),
+            acknowledged("1", filter),
             ended("1"),
         ));
     }

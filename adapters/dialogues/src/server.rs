@@ -256,7 +256,7 @@ fn answer(mut call: Call<'_>) -> Option<Ticket> {
         }
         "ask" => ask(call),
         "large" => {
-            let text = "x".repeat(number(&call, "bytes").unwrap_or(0) as usize);
+            let text = "x".repeat(number(&call, "bytes").unwrap_or(0).clamp(0, 1_000_000) as usize);
             call.text(text);
         }
         "mixed" => call.content(|result| {
@@ -283,6 +283,9 @@ fn ask(call: Call<'_>) {
         (None, None, Some("everything")) => call.needs_capability(ClientCapabilities::SAMPLING),
         (None, None, Some("page")) => {
             call.needs_urls(&[OpenUrl::new("Log in", "https://example.com/", "e1")])
+        }
+        (None, None, Some(name)) if INPUTS.iter().all(|(known, _)| *known != name) => {
+            call.fail("what is that?")
         }
         (None, None, Some(name)) => call.needs_input(&[("k", input(name))], text("state").as_deref()),
         (None, None, None) => call.needs_input(&[], text("state").as_deref()),

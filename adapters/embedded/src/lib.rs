@@ -81,6 +81,7 @@
     not(test),
     deny(
         clippy::indexing_slicing,
+        clippy::string_slice,
         clippy::unwrap_used,
         clippy::expect_used,
         clippy::panic,

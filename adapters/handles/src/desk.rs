@@ -112,9 +112,15 @@ impl Desk {
     /// The duty to answer a request later. If as many run as there may be, or no slot is free, it is refused (-32603).
     #[must_use]
     pub fn accept(self: &Arc<Self>, request: impl Defer, time: Option<Duration>) -> Option<Responder> {
-        let busy = format_args!("Too many requests at once (at most {})", self.limit);
+        let refuse = |request| {
+            Token::error(
+                request,
+                INTERNAL_ERROR,
+                format_args!("Too many requests at once (at most {})", self.limit),
+            );
+        };
         let Some(place) = self.place() else {
-            request.error(INTERNAL_ERROR, busy);
+            refuse(request);
             return None;
         };
         let client = (request.revision(), request.client());
@@ -125,7 +131,7 @@ impl Desk {
                 Some(Responder::new(Arc::clone(self), ticket, client, task, place))
             }
             Err(request) => {
-                request.error(INTERNAL_ERROR, busy);
+                refuse(request);
                 None
             }
         }

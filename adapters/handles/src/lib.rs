@@ -9,6 +9,19 @@
 //!   [`Future`], which a runtime awaits and a thread [blocks on](block_on).
 //!
 //! Deadlines are the machine's, so nobody here needs a timer; whoever owns the machine is woken by a [`Wake`].
+// A task that panics takes its connection with it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::string_slice,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
 
 mod again;
 mod answering;

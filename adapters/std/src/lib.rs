@@ -1,6 +1,6 @@
 //! [`mcp_proto`] over threads, pipes and sockets of the standard library: no async runtime.
 //!
-//! - [`serve`] and [`Serve`]: a server on stdin and stdout, on any two streams, or for all who
+//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, on any two streams, or for all who
 //!   [connect](Serve::listen) to a TCP or Unix socket. What takes long runs on [worker threads](ServerHandle::run), which
 //!   report progress, hear that they are cancelled, and may [ask](Responder::ask) the client. [`Stop`] ends servers.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams, which any number of
@@ -20,6 +20,19 @@
 //!     })
 //! }
 //! ```
+// A task that panics takes its connection with it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::string_slice,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
 
 mod begin;
 mod child;

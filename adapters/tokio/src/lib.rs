@@ -1,6 +1,6 @@
 //! [`mcp_proto`] over tokio: servers and clients on any two streams.
 //!
-//! - [`serve`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. What takes long runs in
+//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. What takes long runs in
 //!   [tasks](ServerHandle::run), which report progress, hear that they are cancelled, and may [ask](Responder::ask) the client.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams, which any number of
 //!   tasks may use at once. A future that is dropped is a request that is cancelled.
@@ -22,6 +22,19 @@
 //! ```
 //!
 //! The runtime needs its timer, and its I/O driver for sockets and child processes.
+// A task that panics takes its connection with it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::string_slice,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
 
 mod blocking;
 mod child;

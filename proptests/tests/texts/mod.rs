@@ -110,6 +110,50 @@ pub(crate) fn message() -> Text {
     (space(), object(value()), space()).prop_map(|(left, value, right)| left + &value + &right).boxed()
 }
 
+/// A text that is about as deep as it may be, with brackets of both kinds.
+fn deep() -> Text {
+    (120u32..135, any::<[u64; 2]>(), scalar(), any::<bool>())
+        .prop_map(|(levels, kinds, inner, filled)| {
+            let is_object = |level: u32| kinds[level as usize % 2] >> (level / 2 % 64) & 1 == 1;
+            let open = |level| if is_object(level) { "{\"]\":" } else { "[" };
+            let close = |level| if is_object(level) { "}" } else { "]" };
+            let filler = if filled || is_object(levels - 1) { inner } else { String::new() };
+            let (before, behind): (String, String) =
+                ((0..levels).map(open).collect(), (0..levels).rev().map(close).collect());
+            before + &filler + &behind
+        })
+        .boxed()
+}
+
+/// A string in its quotes, with halves of surrogate pairs that may or may not fit, and escapes that there are not.
+pub(crate) fn odd_string() -> Text {
+    let odd = prop::sample::select(vec![
+        "\\ud83d", "\\uDE00", "\\udbff", "\\uDFFF", "\\uD7FF", "\\uE000", "\\u0000", "\\u007f", "\\u0080",
+        "\\u07FF", "\\u0800", "\\uFFFF", "\\u12", "\\x41", "\\", "\u{7f}", "\u{1f}", "\u{0}", "é", "😀",
+        "\u{fffd}",
+    ]);
+    let part = prop_oneof![4 => odd.prop_map(str::to_owned), 1 => spelled()];
+    prop::collection::vec(part, 0..6).prop_map(|parts| format!("\"{}\"", parts.concat())).boxed()
+}
+
+/// A number: mostly one beside the bounds of a type, in one of the ways to write it.
+pub(crate) fn any_number() -> Text {
+    let bounds =
+        [8, 16, 32, 53, 63, 64, 127].map(|bits| 1u128 << bits).into_iter().chain([0, u128::MAX, 10, 1000]);
+    let digits = (prop::sample::select(bounds.collect::<Vec<_>>()), -2i128..=2)
+        .prop_map(|(bound, by)| bound.saturating_add_signed(by).to_string());
+    let digits = prop_oneof![4 => digits, 1 => "[1-9][0-9]{0,45}"];
+    let rest = prop_oneof![
+        4 => Just(String::new()),
+        1 => "\\.0{1,3}",
+        1 => "\\.[0-9]{1,25}",
+        1 => "[eE][+-]?[0-9]{1,2}",
+        1 => "\\.[0-9]{1,5}[eE][+-]?[0-9]{1,3}",
+        1 => "e-?99999999999999999999",
+    ];
+    ("-?", digits, rest).prop_map(|(sign, digits, rest)| sign + &digits + &rest).boxed()
+}
+
 /// A JSON text in which a few bytes were changed, or none.
 pub(crate) fn damaged() -> BoxedStrategy<Vec<u8>> {
     let byte = prop_oneof![
@@ -118,7 +162,10 @@ pub(crate) fn damaged() -> BoxedStrategy<Vec<u8>> {
         1 => prop::sample::select(vec![0xC2, 0xE0, 0xED, 0xF0, 0xF4, 0x80, 0x9F, 0xA0, 0xBF, 0xFF]),
     ];
     let change = (any::<prop::sample::Index>(), 0u8..4, byte);
-    (prop_oneof![json(), message()], prop::collection::vec(change, 0..4))
+    (
+        prop_oneof![10 => json(), 10 => message(), 2 => deep(), 1 => odd_string(), 1 => any_number()],
+        prop::collection::vec(change, 0..4),
+    )
         .prop_map(|(text, changes)| {
             let mut text = text.into_bytes();
             for (place, what, byte) in changes {

@@ -54,7 +54,9 @@ impl Scanner {
             if matches!(inside, Inside::Plain) {
                 rest = self.plain(rest);
                 // What usually is escaped needs no state: its second byte is here.
-                if FAST && let [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', tail @ ..] = rest {
+                if FAST
+                    && let [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', tail @ ..] = rest
+                {
                     self.name_length = NO_NAME;
                     rest = tail;
                     continue;

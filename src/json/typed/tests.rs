@@ -256,3 +256,44 @@ fn text_that_nobody_scanned_is_refused_or_read_but_does_no_harm() {
         let _ = decode_in_place::<Option<Vec<(u8, f32)>>>(&mut text);
     }
 }
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct Name(String);
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+enum Side {
+    Left,
+    Right,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Nothing;
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Pair(u8, u8);
+
+#[track_caller]
+fn as_serde_json_reads<T: for<'a> Deserialize<'a> + PartialEq + core::fmt::Debug>(text: &str) {
+    assert_eq!(decoded::<T>(text), Ok(serde_json::from_str(text).unwrap()), "{text}");
+}
+
+#[test]
+fn the_keys_of_a_map_have_types_too() {
+    as_serde_json_reads::<BTreeMap<Name, u8>>(r#"{"a":1,"b":2}"#);
+    as_serde_json_reads::<BTreeMap<Side, u8>>(r#"{"Left":1,"Right":2}"#);
+    as_serde_json_reads::<BTreeMap<bool, u8>>(r#"{"true":1,"false":2}"#);
+    as_serde_json_reads::<BTreeMap<Option<u8>, u8>>(r#"{"1":2}"#);
+    as_serde_json_reads::<BTreeMap<i128, u8>>(r#"{"-170141183460469231731687303715884105728":1}"#);
+    as_serde_json_reads::<BTreeMap<u128, u8>>(r#"{"340282366920938463463374607431768211455":1}"#);
+    assert!(decoded::<BTreeMap<bool, u8>>(r#"{"yes":1}"#).is_err());
+    assert!(decoded::<BTreeMap<Side, u8>>(r#"{"left":1}"#).is_err());
+    assert!(decoded::<BTreeMap<u128, u8>>(r#"{"-1":1}"#).is_err());
+}
+
+#[test]
+fn structs_without_named_fields() {
+    as_serde_json_reads::<Nothing>("null");
+    as_serde_json_reads::<Pair>("[1,2]");
+    assert!(decoded::<Nothing>("0").is_err());
+    assert!(decoded::<Pair>("[1]").is_err());
+}

@@ -1,0 +1,132 @@
+// Runs the client scenarios of the official conformance suite against the example `inspect`; `conformance` calls this.
+//
+//     node conformance_client.mjs SUITE INSPECT
+//
+// The suite starts a server on HTTP for each scenario, and then this file again with its address: `inspect` visits it
+// through stdio_bridge.mjs, and does what the scenario wants to see. With the name of a scenario in the environment, as
+// in `SCENARIO=tools_call`, only that one is run, and all its checks are printed.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { REVISIONS, checksOf, judge, report, runSuite, scenariosOf, table } from './conformance_suite.mjs';
+
+const ALL = ['2025-06-18', ...REVISIONS];
+const RICH = 'json_schema_2020_12_tool';
+
+// What `inspect` does in a scenario: its options. One that needs to have seen something is a function of `visit`.
+const SCENARIOS = {
+  initialize: [],
+  tools_call: ['--call', 'add_numbers', '--args', '{"a":2,"b":40}'],
+  'elicitation-sep1034-client-defaults': ['--call', 'test_client_elicitation_defaults'],
+  'request-metadata': ['--roots', '.', '--sample', 'canned'],
+  'sep-2322-client-request-state': [
+    '--answer', 'confirmed=true', '--call', 'test_mrtr_echo_state', '--call', 'test_mrtr_unrelated',
+    '--call', 'test_mrtr_no_state', '--call', 'test_mrtr_no_result_type',
+  ],
+  'json-schema-ref-no-deref': [],
+  'json-schema-2020-12-preservation': (visit) => {
+    const schema = visit('--schema', RICH).match(new RegExp(`^${RICH} takes (.*)$`, 'm'))[1];
+    visit('--call', 'json_schema_echo', '--args', `{"schema":${schema}}`);
+  },
+  'sse-retry': ['--call', 'test_reconnection'],
+  'http-standard-headers': [
+    '--call', 'test_headers', '--read', 'file:///path/to/file%20name.txt', '--prompt', 'test_prompt',
+  ],
+};
+
+// What passes thanks to the bridge. They are run, as the bridge must be right for the others to mean something.
+const OF_THE_BRIDGE = ['sse-retry', 'http-standard-headers'];
+
+// What does not pass, with the result it has instead. A line that is not true any more is an error.
+const EXCEPTIONS = {
+  'request-metadata': {
+    result: 'warned',
+    reason: 'a server refuses 2026-07-28, naming 2026-07-28 as what it speaks: the suite wants to be asked the same ' +
+      'again, but a revision that was refused is not tried twice, and the host hears of the error',
+  },
+};
+
+// What is not run, and why.
+const NOT_APPLICABLE = [
+  [/^auth\//, 'authorization is of HTTP'],
+  [/^http-custom-headers$/, 'x-mcp-header asks for HTTP headers; on stdin and stdout it is ignored'],
+  [/^http-invalid-tool-headers$/, 'x-mcp-header asks for HTTP headers; on stdin and stdout it is ignored'],
+];
+
+// ---- What the suite starts: the scenario is in the environment, the address is the last argument ------------------
+
+function client(inspect, url) {
+  const bridge = [process.execPath, join(import.meta.dirname, 'stdio_bridge.mjs'), url];
+  const visit = (...options) => {
+    const revision = process.env.MCP_CONFORMANCE_PROTOCOL_VERSION;
+    const args = ['--revision', revision, '--timeout', '20', ...options, '--', ...bridge];
+    const ran = spawnSync(inspect, args, { encoding: 'utf8' });
+    process.stdout.write(ran.stdout);
+    process.stderr.write(ran.stderr);
+    if (ran.status !== 0) process.exit(1);
+    return ran.stdout;
+  };
+  const what = SCENARIOS[process.env.MCP_CONFORMANCE_SCENARIO];
+  if (typeof what === 'function') what(visit);
+  else visit(...what);
+}
+
+// ---- What starts the suite ----------------------------------------------------------------------------------------
+
+async function runScenario(suite, inspect, work, revision, name) {
+  const remark = NOT_APPLICABLE.find(([names]) => names.test(name))?.[1];
+  if (remark) return { name, revision, result: 'not run', details: 'not applicable', remark };
+  const folder = join(work, revision, name);
+  const command = [process.execPath, import.meta.filename, '--visit', inspect].join(' ');
+  const ran = await runSuite(suite, [
+    'client', '--command', command, '--scenario', name, '--spec-version', revision, '-o', folder,
+  ]);
+  const checks = checksOf(folder).get(name);
+  const judged = checks ? judge(checks) : { result: 'did not run', details: ran.stderr.slice(-2000) };
+  if (process.env.SCENARIO !== undefined) console.log(ran.stderr);
+  // A client that has failed has not passed, whatever the checks say.
+  if (judged.result === 'passed' && /Client (exited|timed out)/.test(ran.stderr)) {
+    Object.assign(judged, { result: 'failed', details: ran.stderr.slice(-2000) });
+  }
+  report(`${name}, ${revision}`, checks, process.env.SCENARIO !== undefined);
+  const exception = EXCEPTIONS[name];
+  if (exception) {
+    const result = judged.result === exception.result ? 'as expected' : `${judged.result}, not ${exception.result}`;
+    return { name, revision, ...judged, result, remark: exception.reason };
+  }
+  return { name, revision, ...judged, remark: OF_THE_BRIDGE.includes(name) ? 'it is about the transport, and passes thanks to the bridge' : '' };
+}
+
+async function main(suite, inspect) {
+  const work = mkdtempSync(join(tmpdir(), 'conformance-'));
+  process.on('exit', () => rmSync(work, { recursive: true }));
+  const jobs = [];
+  for (const revision of ALL) {
+    for (const name of await scenariosOf(suite, 'client', revision)) {
+      if (process.env.SCENARIO === undefined || process.env.SCENARIO === name) jobs.push([revision, name]);
+    }
+  }
+  // Two at a time: most of the time goes into starting programs.
+  const rows = [];
+  let next = 0;
+  const workOff = async () => {
+    for (let at; (at = next) < jobs.length;) {
+      next += 1;
+      rows[at] = await runScenario(suite, inspect, work, ...jobs[at]);
+    }
+  };
+  await Promise.all([workOff(), workOff()]);
+  if (rows.length > 0) table('client', rows);
+  const bad = rows.filter(({ result }) => !['passed', 'as expected', 'not run'].includes(result));
+  for (const { name, revision, result, details } of bad) console.log(`FAILED ${name}, ${revision}: ${result} (${details})`);
+  const count = (wanted) => rows.filter(({ result }) => result === wanted).length;
+  console.log(`${count('passed')} of ${rows.length} client scenarios passed, ${count('not run')} are not applicable`);
+  process.exitCode = Number(bad.length > 0 || rows.length === 0);
+}
+
+const [first, ...rest] = process.argv.slice(2);
+if (first === '--visit') client(...rest);
+else await main(first, ...rest);

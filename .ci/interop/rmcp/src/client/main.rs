@@ -1,0 +1,117 @@
+//! Drives every feature of the example everything_server with the client of rmcp.
+//!
+//!     rmcp_client SERVER [ARGUMENT...]
+//!
+//! Each group of features runs once for each revision that rmcp can talk, in the way that revision has it. A line that
+//! starts with RESULT sums up a group in one era; what went wrong in it is said in lines that start with FAILED.
+
+// What 2026-07-28 has no more is marked as deprecated, and is what the older revisions are tested with.
+#![allow(deprecated)]
+
+mod checks;
+mod host;
+mod world;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use world::World;
+
+const PEER: &str = "rmcp client 3.9.0";
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const FINDS: &str = "finds the era";
+
+/// The groups, and the revision that has them first.
+const GROUPS: [(&str, &str); 20] = [
+    (FINDS, "2026-07-28"),
+    ("ping", "2024-11-05"),
+    ("side by side", "2024-11-05"),
+    ("tools", "2024-11-05"),
+    ("content", "2024-11-05"),
+    ("structured content", "2024-11-05"),
+    ("progress", "2024-11-05"),
+    ("cancel", "2024-11-05"),
+    ("logging", "2024-11-05"),
+    ("resources", "2024-11-05"),
+    ("templates", "2024-11-05"),
+    ("list changes", "2024-11-05"),
+    ("subscriptions", "2024-11-05"),
+    ("prompts", "2024-11-05"),
+    ("completion", "2024-11-05"),
+    ("sampling", "2024-11-05"),
+    ("roots", "2024-11-05"),
+    ("elicitation", "2025-06-18"),
+    ("url elicitation", "2025-11-25"),
+    ("rounds", "2026-07-28"),
+];
+
+fn has(version: &str, (group, since): (&str, &str)) -> bool {
+    version >= since && (group, version) != ("ping", "2026-07-28")
+}
+
+type Failures = Vec<(&'static str, String)>;
+
+/// Runs each group that the revision has. Finding the era takes a connection of its own.
+async fn run(command: &[String], version: &'static str, failures: &mut Failures) {
+    println!("{PEER}, features | {version}");
+    for asks in [true, false] {
+        let groups = GROUPS.into_iter().filter(|group| has(version, *group) && (group.0 == FINDS) == asks);
+        let groups: Vec<_> = groups.map(|(group, _)| group).collect();
+        if !groups.is_empty() {
+            connect(command, version, asks, &groups, failures).await;
+        }
+    }
+}
+
+/// One connection. A group that failed does not stop the others.
+async fn connect(
+    command: &[String],
+    version: &'static str,
+    asks: bool,
+    groups: &[&'static str],
+    failures: &mut Failures,
+) {
+    let world = match World::open(command, version, asks).await {
+        Ok(world) => world,
+        Err(why) => return failures.push(("connection", format!("{version}: {why}"))),
+    };
+    for group in groups {
+        match timeout(PATIENCE, world.check(group)).await {
+            Ok(Ok(())) => println!("  ok  {group}"),
+            Ok(Err(why)) => failures.push((group, format!("{version}: {why}"))),
+            Err(_) => failures.push((group, format!("{version}: nothing happened for {PATIENCE:?}"))),
+        }
+    }
+    match timeout(PATIENCE, world.client.cancel()).await {
+        Ok(Ok(_)) => {}
+        other => failures.push(("connection", format!("{version}: it does not end: {other:?}"))),
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let handshake: &[&'static str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+    let mut code = ExitCode::SUCCESS;
+    for (era, versions) in [("handshake", handshake), ("stateless", &["2026-07-28"])] {
+        let mut failures = Vec::new();
+        for version in versions {
+            run(&command, version, &mut failures).await;
+        }
+        let last = versions[versions.len() - 1];
+        let groups = GROUPS.iter().filter(|group| has(last, **group)).map(|(group, _)| *group);
+        for group in groups.chain(["connection"]) {
+            let of_group: Vec<_> = failures.iter().filter(|(name, _)| *name == group).collect();
+            of_group.iter().for_each(|(_, why)| println!("FAILED {group}, {why}"));
+            let failed = !of_group.is_empty();
+            println!("RESULT {PEER}, {group} | {era} | {}", if failed { "FAILED" } else { "ok" });
+            if failed {
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    code
+}

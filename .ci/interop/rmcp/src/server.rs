@@ -1,0 +1,314 @@
+//! A server made with rmcp, with something of everything that it has: for a client that is to be tried.
+//!
+//!     rmcp_server
+//!
+//! It speaks every revision that rmcp does, in the way that revision has it.
+
+// What 2026-07-28 has no more is marked as deprecated, and is what the older revisions are tested with.
+#![allow(deprecated)]
+
+use std::time::Duration;
+
+use rmcp::model::*;
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{Peer, RoleServer, ServerHandler, ServiceExt};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+const TICKS: &str = "clock://ticks";
+const PNG: &str = "iVBORw0KGgo=";
+
+/// What lives as long as the process, to wake who listens. What happens before somebody does is kept: rmcp may start
+/// `listen` only after the next request.
+#[derive(Default)]
+struct Server {
+    ticked: Notify,
+    changed: Notify,
+}
+
+fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|it| it >= ProtocolVersion::V_2026_07_28)
+}
+
+fn made<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("what is written here is right")
+}
+
+fn invalid(error: impl std::fmt::Display) -> ErrorData {
+    ErrorData::invalid_params(error.to_string(), None)
+}
+
+fn said(text: impl Into<String>) -> Result<CallToolResponse, ErrorData> {
+    Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
+}
+
+/// What a tool asks the client, in the form of an input request.
+fn question(tool: &str) -> Option<Value> {
+    let name = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
+    Some(match tool {
+        "ask_form" => json!({
+            "method": "elicitation/create",
+            "params": {"mode": "form", "message": "Who are you?", "requestedSchema": name},
+        }),
+        "ask_page" => json!({
+            "method": "elicitation/create",
+            "params": {"mode": "url", "message": "Look", "url": "https://example.com/", "elicitationId": "look"},
+        }),
+        "ask_model" => json!({
+            "method": "sampling/createMessage",
+            "params": {"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}], "maxTokens": 9},
+        }),
+        "ask_roots" => json!({"method": "roots/list"}),
+        _ => return None,
+    })
+}
+
+/// Asks: by a request of its own up to 2025-11-25, and later with a result that is not the last one.
+async fn ask(
+    tool: &str,
+    question: Value,
+    request: &CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    if is_stateless(context) {
+        return match request.input_responses.as_ref().and_then(|answers| answers.get("answer")) {
+            Some(answer) if request.request_state.as_deref() == Some("a \"state\"") => {
+                said(answer.to_string())
+            }
+            Some(_) => Err(invalid("the state is not the one that was sent")),
+            None => {
+                let requests = [("answer".to_owned(), made(question))].into();
+                Ok(InputRequiredResult::new(Some(requests), Some("a \"state\"".into())).into())
+            }
+        };
+    }
+    let (peer, params) = (&context.peer, question["params"].clone());
+    let answer = match tool {
+        "ask_model" => peer.create_message(made(params)).await.map(|answer| json!(answer)),
+        "ask_roots" => peer.list_roots().await.map(|answer| json!(answer)),
+        _ => peer.create_elicitation(made(params)).await.map(|answer| json!(answer)),
+    };
+    said(answer.map_err(invalid)?.to_string())
+}
+
+/// Takes its time, reports progress, and can be cancelled.
+async fn slow(
+    steps: u32,
+    pause: Duration,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    for step in 0..=steps {
+        if let Some(token) = context.meta.get_progress_token() {
+            let step = ProgressNotificationParam::new(token, step.into()).with_total(steps.into());
+            context.peer.notify_progress(step).await.map_err(invalid)?;
+        }
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = context.ct.cancelled() => {
+                eprintln!("rmcp_server: slow was cancelled");
+                return said("");
+            }
+        }
+    }
+    said("done")
+}
+
+async fn log(peer: &Peer<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    let message = LoggingMessageNotificationParam::new(LoggingLevel::Warning, json!("it is warm"));
+    peer.notify_logging_message(message).await.map_err(invalid)?;
+    said("logged")
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = made(json!({
+            "tools": {"listChanged": true}, "resources": {"subscribe": true, "listChanged": true}, "prompts": {},
+            "completions": {}, "logging": {},
+        }));
+        let mut info = ServerConfig::new(capabilities);
+        info.server_info = Implementation::new("rmcp_server", "1");
+        info.protocol_version = ProtocolVersion::V_2026_07_28;
+        info
+    }
+
+    /// In two pages.
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let second = request.and_then(|request| request.cursor).is_some_and(|cursor| cursor == "page 2");
+        let names: &[&str] = match second {
+            false => &["echo", "add", "slow", "log", "fail", "show", "tick", "more_tools"],
+            true => &["ping", "ask_form", "ask_page", "ask_model", "ask_roots"],
+        };
+        let tools = names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
+        let mut page = ListToolsResult::with_all_items(made(tools.collect()));
+        page.next_cursor = (!second).then(|| "page 2".into());
+        Ok(page)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let given = |name: &str| request.arguments.as_ref().and_then(|all| all.get(name)).cloned();
+        let number = |name: &str| given(name).and_then(|it| it.as_i64()).ok_or(invalid(format!("{name}?")));
+        match &*request.name {
+            "echo" => said(given("message").as_ref().and_then(Value::as_str).unwrap_or_default()),
+            "add" => Ok(CallToolResult::structured(json!({"sum": number("a")? + number("b")?})).into()),
+            "slow" => {
+                let pause = Duration::from_millis(number("pause")?.unsigned_abs());
+                slow(number("steps")? as u32, pause, &context).await
+            }
+            "log" => log(&context.peer).await,
+            "fail" => Ok(CallToolResult::error(vec![ContentBlock::text("it is broken")]).into()),
+            "show" => Ok(CallToolResult::success(made(json!([
+                {"type": "image", "data": PNG, "mimeType": "image/png"},
+                {"type": "resource", "resource": {"uri": "test://text", "text": "embedded"}},
+            ])))
+            .into()),
+            "tick" => {
+                if is_stateless(&context) {
+                    self.ticked.notify_one();
+                } else {
+                    let changed = ResourceUpdatedNotificationParam::new(TICKS);
+                    context.peer.notify_resource_updated(changed).await.map_err(invalid)?;
+                }
+                said("ticked")
+            }
+            "more_tools" => {
+                if is_stateless(&context) {
+                    self.changed.notify_one();
+                } else {
+                    context.peer.notify_tool_list_changed().await.map_err(invalid)?;
+                }
+                said("clients are told")
+            }
+            "ping" => {
+                let ping = ServerRequest::PingRequest(PingRequest::default());
+                context.peer.send_request(ping).await.map_err(invalid)?;
+                said("the client is there")
+            }
+            tool => match question(tool) {
+                Some(question) => ask(tool, question, &request, &context).await,
+                None => Err(invalid(format!("Unknown tool: {tool}"))),
+            },
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let of = |uri| json!({"uri": uri, "name": uri});
+        Ok(ListResourcesResult::with_all_items(made(json!([
+            of("test://text"),
+            of("test://bytes"),
+            of(TICKS)
+        ]))))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let template = json!({"uriTemplate": "note://{name}", "name": "notes"});
+        Ok(ListResourceTemplatesResult::with_all_items(made(json!([template]))))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = &request.uri;
+        let part = match uri.strip_prefix("note://") {
+            Some(name) => json!({"uri": uri, "mimeType": "text/plain", "text": format!("the note {name}")}),
+            None if uri == "test://text" => {
+                json!({"uri": uri, "mimeType": "text/plain", "text": "some text"})
+            }
+            None if uri == "test://bytes" => json!({"uri": uri, "mimeType": "image/png", "blob": PNG}),
+            None => {
+                return Err(ErrorData::resource_not_found(
+                    "there is no such resource",
+                    Some(json!({"uri": uri})),
+                ));
+            }
+        };
+        Ok(ReadResourceResult::new(vec![made(part)]).into())
+    }
+
+    async fn subscribe(
+        &self,
+        _: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.supported_by(&self.get_info().capabilities))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        loop {
+            tokio::select! {
+                () = self.ticked.notified() => {
+                    context.sink().notify_resource_updated(TICKS).await.map_err(invalid)?;
+                }
+                () = self.changed.notified() => {
+                    context.sink().notify_tool_list_changed().await.map_err(invalid)?;
+                }
+                () = context.cancelled() => return Ok(()),
+            }
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompt = json!({"name": "greet", "arguments": [{"name": "who", "required": true}]});
+        Ok(ListPromptsResult::with_all_items(made(json!([prompt]))))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let who = request.arguments.as_ref().and_then(|all| json!(all)["who"].as_str().map(String::from));
+        let text = format!("Greet {}.", who.ok_or(invalid("`who` is missing"))?);
+        Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let names = ["Ada", "Adele", "Grace"];
+        let values: Vec<_> = names.into_iter().filter(|it| it.starts_with(&request.argument.value)).collect();
+        Ok(made(json!({"completion": {"values": values}})))
+    }
+
+    async fn set_level(
+        &self,
+        _: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    Server::default().serve(rmcp::transport::stdio()).await?.waiting().await?;
+    Ok(())
+}

@@ -1,0 +1,210 @@
+# shellcheck shell=bash
+# What our client does with each server, and what the inspector does with ours. Sourced by `run`, with the programs and
+# folders that are used here set. A visit prints what went wrong, and a line that starts with RESULT.
+
+# One visit: `visit WHO WHAT COLUMN EXIT WORD PROGRAM...`. EXIT is ok or fails; WORD must be in the output.
+visit() {
+    local who=$1 what=$2 column=$3 wanted=$4 word=$5 output code=0 verdict=ok
+    shift 5
+    output=$(timeout "$PATIENCE" "$@" 2>&1) || code=$?
+    if [[ $wanted == fails ]]; then
+        if ((code == 0 || code == 124)); then verdict=FAILED; fi
+    elif ((code != 0)); then
+        verdict=FAILED
+    fi
+    if [[ $output != *"$word"* ]]; then verdict=FAILED; fi
+    if [[ $verdict == FAILED ]]; then
+        printf 'FAILED %s\n  exit code %d, wanted: %s, with %s; output:\n%s\n' \
+            "$*" "$code" "$wanted" "$word" "$(tail -n 20 <<<"$output")"
+    fi
+    echo "RESULT $who, $what | $column | $verdict"
+}
+
+# Our client with a server, in an era or a revision: `ask SERVER WHAT COLUMN EXIT WORD ARGUMENT...`.
+ask() {
+    local which=--era
+    if [[ $3 == 20* ]]; then which=--revision; fi
+    visit "our client, $1" "$2" "$3" "$4" "$5" "$inspect" $which "$3" --timeout "$PATIENCE" "${@:6}"
+}
+
+visit_everything() {
+    local era command=(node "$modules/@modelcontextprotocol/server-everything/dist/index.js")
+    everything() { ask server-everything "$1" "$era" "${@:2}" -- "${command[@]}"; }
+    for era in legacy auto; do
+        everything "list" ok get-sum
+        everything "a tool" ok 'Echo: päivää 👋' --call echo --args '{"message":"päivää 👋"}'
+        everything "arguments" ok 'is 42' --call get-sum --args '{"a":2,"b":40}'
+        everything "no such tool" fails '' --call no-such-tool
+        everything "prompts" ok 'weather in Oulu, FI' --prompt args-prompt --args '{"city":"Oulu","state":"FI"}'
+        everything "completion" ok 'Engineering' --complete completable-prompt department E
+        everything "resources" ok 'text/markdown' --read demo://resource/static/document/features.md
+        everything "templates" ok 'Resource 7' --read demo://resource/dynamic/text/7
+        everything "bytes" ok 'bytes]' --read demo://resource/dynamic/blob/7
+        everything "image" ok 'image/png,' --call get-tiny-image
+        everything "structured content" ok 'structured: {' --call get-structured-content --args '{"location":"New York"}'
+        everything "progress" ok 'progress 3 of 3' \
+            --call trigger-long-running-operation --args '{"duration":0.3,"steps":3}'
+        everything "logging" ok 'server: ' --log-level debug --call toggle-simulated-logging
+        everything "subscriptions" ok 'heard: demo://resource/dynamic/text/7 has changed' \
+            --subscribe demo://resource/dynamic/text/7 --call toggle-subscriber-updates --listen 6
+        everything "elicitation" ok 'Name: Ada' --answer name=Ada --answer integer=7 --call trigger-elicitation-request
+        everything "elicitation, declined" ok 'declined' --call trigger-elicitation-request
+        everything "url elicitation" ok 'accept' --answer open=yes \
+            --call trigger-url-elicitation --args '{"url":"https://example.com/"}'
+        everything "url elicitation, as an error" fails '"url":"https://modelcontextprotocol.io"' \
+            --call trigger-url-elicitation --args '{"url":"https://example.com/","errorPath":true}'
+        everything "sampling" ok 'canned answer' --sample 'canned answer' \
+            --call trigger-sampling-request --args '{"prompt":"hi"}'
+        everything "roots" ok "file://$here" --roots "$here" --call get-roots-list
+    done
+    era=modern everything "another era is refused" fails '-32601'
+}
+
+visit_other_servers() {
+    local era folder=$scratch/files address server page='a small page'
+    local files=(node "$modules/@modelcontextprotocol/server-filesystem/dist/index.js")
+    local memory=(env MEMORY_FILE_PATH="$scratch/memory.json" node "$modules/@modelcontextprotocol/server-memory/dist/index.js")
+    local thinking=(node "$modules/@modelcontextprotocol/server-sequential-thinking/dist/index.js")
+    local time=("$servers/bin/mcp-server-time" --local-timezone UTC)
+    local fetch=("$servers/bin/mcp-server-fetch" --ignore-robots-txt --allow-private-ips)
+    mkdir -p "$folder"
+    echo 'päivää' >"$folder/a.txt"
+    git init --quiet --initial-branch=main "$scratch/repository"
+    echo "<html><body><p>$page</p></body></html>" >"$folder/page.html"
+    exec {server}< <(cd "$folder" && exec python3 -u -c '
+import functools, http.server
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+print(server.server_port, flush=True)
+server.serve_forever()' 2>/dev/null)
+    local pid=$!
+    read -r -u "$server" address
+    for era in legacy auto; do
+        # What a server of another kind has kept is not there twice.
+        rm -f "$folder/b.txt" "$scratch/memory.json"
+        ask server-filesystem "list" $era ok read_text_file -- "${files[@]}" "$folder"
+        ask server-filesystem "reads" $era ok 'päivää' \
+            --call read_text_file --args "{\"path\":\"$folder/a.txt\"}" -- "${files[@]}" "$folder"
+        ask server-filesystem "writes, then reads" $era ok 'b\n' \
+            --call write_file --args "{\"path\":\"$folder/b.txt\",\"content\":\"b\\n\"}" \
+            --call read_text_file --args "{\"path\":\"$folder/b.txt\"}" -- "${files[@]}" "$folder"
+        ask server-filesystem "refuses what is outside" $era fails 'Access denied' \
+            --call read_text_file --args '{"path":"/etc/passwd"}' -- "${files[@]}" "$folder"
+        ask server-filesystem "roots" $era ok 'from MCP roots: 1 valid' --roots "$folder" --listen 2 -- "${files[@]}"
+        ask server-memory "list" $era ok create_entities -- "${memory[@]}"
+        ask server-memory "remembers" $era ok '"observations":["likes engines"]' --call create_entities \
+            --args '{"entities":[{"name":"Ada","entityType":"person","observations":["likes engines"]}]}' \
+            --call search_nodes --args '{"query":"engines"}' -- "${memory[@]}"
+        ask server-sequential-thinking "two thoughts" $era ok '"thoughtHistoryLength":2' \
+            --call sequentialthinking \
+            --args '{"thought":"first","nextThoughtNeeded":true,"thoughtNumber":1,"totalThoughts":2}' \
+            --call sequentialthinking \
+            --args '{"thought":"second","nextThoughtNeeded":false,"thoughtNumber":2,"totalThoughts":2}' \
+            -- "${thinking[@]}"
+    done
+    ask server-filesystem "another era is refused" modern fails '-32601' -- "${files[@]}" "$folder"
+    ask server-memory "another era is refused" modern fails '-32601' -- "${memory[@]}"
+    ask server-sequential-thinking "another era is refused" modern fails '-32601' -- "${thinking[@]}"
+    for era in legacy auto modern; do
+        ask mcp-server-time "list" $era ok convert_time -- "${time[@]}"
+        ask mcp-server-time "converts" $era ok 'T21:00:00+09:00' --call convert_time \
+            --args '{"source_timezone":"UTC","time":"12:00","target_timezone":"Asia/Tokyo"}' -- "${time[@]}"
+        ask mcp-server-time "refuses no time zone" $era fails 'Nowhere' --call get_current_time \
+            --args '{"timezone":"Nowhere"}' -- "${time[@]}"
+        ask mcp-server-git "list" $era ok git_status -- "$servers/bin/mcp-server-git"
+        ask mcp-server-git "status" $era ok 'On branch main' --call git_status \
+            --args "{\"repo_path\":\"$scratch/repository\"}" -- "$servers/bin/mcp-server-git"
+        ask mcp-server-fetch "tools" $era ok "$page" --call fetch \
+            --args "{\"url\":\"http://127.0.0.1:$address/page.html\"}" -- "${fetch[@]}"
+        ask mcp-server-fetch "prompts" $era ok "$page" --prompt fetch \
+            --args "{\"url\":\"http://127.0.0.1:$address/page.html\"}" -- "${fetch[@]}"
+    done
+    exec {server}<&-
+    kill "$pid"
+}
+
+visit_ours() {
+    local era
+    ours() { ask "our server" "$1" "$era" "${@:2}" -- "$everything"; }
+    for era in legacy auto modern; do
+        ask "our server" "list" $era ok host_info -- "$server"
+        ask "our server" "a tool" $era ok 42 --call add --args '{"a":2,"b":40}' -- "$server"
+        ours "prompts" ok "arg1='a', arg2='b'" --prompt test_prompt_with_arguments --args '{"arg1":"a","arg2":"b"}'
+        ours "completion" ok 'paris, park, party' --complete test_prompt_with_arguments arg1 par
+        ours "resources" ok 'the content of the static text resource' --read test://static-text
+        ours "templates" ok 'Data for ID: 7' --read test://template/7/data
+        ours "content" ok 'image/png,' --call show_content
+        ours "progress" ok 'progress 2 of 2' --call test_tool_with_progress
+        ours "cancel" fails 'slow was cancelled' --timeout 2 --call slow --args '{"seconds":60,"steps":1}'
+        ours "logging" ok 'server: info' --log-level info --call test_logging_tool
+        ours "subscriptions" ok 'heard: clock://ticks has changed' --subscribe clock://ticks --call tick --listen 0.5
+        ours "list changes" ok 'heard: the list of prompts has changed' --listen 0.5 --call test_trigger_prompt_change
+        ours "elicitation" ok '"username":"ada"' --answer username=ada --answer email=a@b.c \
+            --call test_elicitation --args '{"message":"Who?"}'
+        ours "elicitation, declined" ok 'action=decline' --call test_elicitation --args '{"message":"Who?"}'
+        ours "url elicitation" ok 'action=accept' --answer open=yes --call ask_page
+        ours "sampling" ok 'LLM response: canned' --sample canned --call ask_model
+        ours "roots" ok "file://$here" --roots "$here" --call ask_roots
+    done
+    era=modern
+    ours "two rounds" ok 'blue' --answer name=Ada --answer color=blue --call test_input_required_result_multi_round
+    ours "three questions" ok 'canned, "Ada", in 1 roots' --answer name=Ada --sample canned \
+        --roots "$here" --call test_input_required_result_multiple_inputs
+    ours "a prompt that asks" ok 'the prompt says' --answer context=c --prompt test_input_required_result_prompt
+    ask "no server" "a program that only ends" auto fails '' -- false
+    ask "no server" "a program that does not exist" auto fails '' -- ./no-such-program
+}
+
+visit_rmcp() {
+    local version
+    rmcp() { ask "rmcp" "$1" "$version" "${@:2}" -- "$rmcp/rmcp_server"; }
+    for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28; do
+        rmcp "lists, in two pages" ok ask_roots
+        rmcp "a tool" ok 'päivää 👋' --call echo --args '{"message":"päivää 👋"}'
+        rmcp "content" ok 'image/png, 8 bytes' --call show
+        rmcp "structured content" ok 'structured: {"sum":42}' --call add --args '{"a":2,"b":40}'
+        rmcp "isError" fails 'it is broken' --call fail
+        rmcp "no such tool" fails '-32602' --call no_such_tool
+        rmcp "progress" ok 'progress 3 of 3' --call slow --args '{"steps":3,"pause":10}'
+        rmcp "cancel" fails 'slow was cancelled' --timeout 2 --call slow --args '{"steps":1,"pause":60000}'
+        rmcp "logging" ok 'it is warm' --log-level info --call log
+        rmcp "resources" ok 'some text' --read test://text
+        rmcp "bytes" ok 'test://bytes, 8 bytes' --read test://bytes
+        rmcp "templates" ok 'the note todo' --read note://todo
+        rmcp "subscriptions" ok "heard: clock://ticks has changed" --subscribe clock://ticks --call tick --listen 0.5
+        rmcp "prompts" ok 'Greet Ada.' --prompt greet --args '{"who":"Ada"}'
+        rmcp "completion" ok 'Ada, Adele' --complete greet who Ad
+        rmcp "sampling" ok '"text":"canned"' --sample canned --call ask_model
+        rmcp "roots" ok "file://$here" --roots "$here" --call ask_roots
+        rmcp "list changes" ok 'the list of tools has changed' --call more_tools --listen 0.5
+        if [[ $version < 2026-07-28 ]]; then rmcp "ping" ok 'the client is there' --call ping; fi
+        if [[ $version < 2025-06-18 ]]; then continue; fi
+        rmcp "elicitation" ok '"name":"Ada"' --answer name=Ada --call ask_form
+        if [[ $version < 2025-11-25 ]]; then continue; fi
+        rmcp "url elicitation" ok '"action":"accept"' --answer open=yes --call ask_page
+    done
+    version=auto rmcp "lists, in two pages" ok ask_roots
+}
+
+visit_with_inspector() {
+    local era who
+    who="inspector $(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).version' "$modules/@modelcontextprotocol/inspector/package.json")"
+    inspector() {
+        visit "$who" "$1" "$era" "$2" "$3" env HOME="$scratch" "$new_node" \
+            "$modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js" --cli "$everything" --quiet --format json \
+            --connect-timeout "${PATIENCE}000" --protocol-era "$era" "${@:4}"
+    }
+    for era in legacy auto modern; do
+        inspector "tools" ok '"name":"echo"' --method tools/list --strict
+        inspector "content" ok '"text":"päivää 👋"' \
+            --method tools/call --tool-name echo --tool-args-json '{"message":"päivää 👋"}'
+        inspector "structured content" ok '"structuredContent":{"sum":42}' \
+            --method tools/call --tool-name add --tool-args-json '{"a":2,"b":40}'
+        inspector "content" fails 'intentionally returns an error' --method tools/call --tool-name test_error_handling
+        inspector "resources" ok 'the content of the static text resource' \
+            --method resources/read --uri test://static-text
+        inspector "templates" ok 'note://{name}' --method resources/templates/list
+        inspector "prompts" ok "arg1='a', arg2='b'" --method prompts/get --prompt-name test_prompt_with_arguments \
+            --prompt-args arg1=a arg2=b
+    done
+    era=legacy inspector "logging" ok '{"result":{}}' --method logging/setLevel --log-level debug
+}

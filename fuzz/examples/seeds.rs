@@ -1,0 +1,29 @@
+//! Writes where fuzzing begins, from the dialogues of `adapters/dialogues`: `corpus/TARGET/…`, and the dictionary of what
+//! is said in them. `fuzz/run --seeds` calls it, in the folder `fuzz`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use mcp_proto_proptests::fuzz;
+
+fn main() {
+    for (target, seeds) in fuzz::seeds::all() {
+        let folder = format!("corpus/{target}");
+        fs::create_dir_all(&folder).unwrap();
+        for seed in &seeds {
+            let mut hasher = DefaultHasher::new();
+            seed.hash(&mut hasher);
+            fs::write(format!("{folder}/seed-{:016x}", hasher.finish()), seed).unwrap();
+        }
+        println!("{target}: {} seeds", seeds.len());
+    }
+    let words: BTreeSet<String> = fuzz::seeds::words();
+    let escaped = words.iter().map(|word| word.replace('\\', "\\\\").replace('"', "\\\""));
+    let lines: String = escaped.map(|word| format!("\"{word}\"\n")).collect();
+    fs::write(
+        "dictionary.txt",
+        format!("# The words of the protocol: `fuzz/run --seeds` writes them.\n{lines}"),
+    )
+    .unwrap();
+}

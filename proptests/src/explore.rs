@@ -1,0 +1,103 @@
+//! Every state that a machine can come to by a few steps in any order: a search, breadth first, which any world with a
+//! machine in it plugs into.
+//!
+//! A machine cannot be copied, so a state is the path to it, and is made again whenever it is needed. Two states are the same
+//! if their keys are; a key that is too coarse makes the search smaller, and never wrong. As the shortest paths
+//! come first, a check that fails shows the shortest dialogue that leads there.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+
+/// A machine, its host and its peer.
+pub trait World {
+    /// Does a step and checks what comes of it. `false`: nobody can do it here.
+    fn step(&mut self, step: &'static str) -> bool;
+
+    /// What tells this state from others: with times as distances, and without what only grows.
+    fn key(&self) -> String;
+
+    /// What was said, heard and done so far, line by line.
+    fn dialogue(&self) -> &str;
+}
+
+/// What is tried, and checked, in every state.
+pub type Check<W> = fn(&mut W);
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explored {
+    /// How many states there are.
+    pub states: usize,
+    /// How many steps the furthest one is away.
+    pub depth: usize,
+}
+
+/// Shows how it came to this when a check fails.
+struct Shown<W: World>(W);
+
+impl<W: World> Drop for Shown<W> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("The shortest way there:\n{}", self.0.dialogue());
+        }
+    }
+}
+
+/// Goes to every state that can be reached from the first one, and does each of the `checks` in each, in a world of its own.
+///
+/// # Panics
+/// If a check does, or there are more than `most` states.
+pub fn explore<W: World>(
+    begin: impl Fn() -> W,
+    steps: &[&'static str],
+    checks: &[Check<W>],
+    most: usize,
+) -> Explored {
+    let at = |path: &[&'static str]| {
+        let mut world = Shown(begin());
+        for step in path {
+            assert!(world.0.step(step), "a path leads to the same place twice");
+        }
+        world
+    };
+    let (mut seen, mut waiting) = (HashSet::new(), VecDeque::new());
+    let mut explored = Explored { states: 0, depth: 0 };
+    let mut useful = BTreeSet::new();
+    seen.insert(at(&[]).0.key());
+    waiting.push_back(Vec::new());
+    while let Some(path) = waiting.pop_front() {
+        explored = Explored { states: explored.states + 1, depth: path.len() };
+        assert!(
+            explored.states <= most,
+            "more than {most} states: the key tells too much, as here\n{}",
+            at(&path).0.dialogue()
+        );
+        for check in checks {
+            check(&mut at(&path).0);
+        }
+        for step in steps {
+            let mut world = at(&path);
+            if !world.0.step(step) {
+                continue;
+            }
+            useful.insert(step);
+            if seen.insert(world.0.key()) {
+                waiting.push_back([&path[..], &[*step]].concat());
+            }
+        }
+    }
+    let useless: Vec<_> = steps.iter().filter(|step| !useful.contains(step)).collect();
+    assert!(useless.is_empty(), "nobody can ever do {useless:?}");
+    explored
+}
+
+/// The diagram of states with this name in ARCHITECTURE.md: from where to where.
+#[must_use]
+pub fn diagram(name: &str) -> BTreeSet<(String, String)> {
+    let text = include_str!("../../ARCHITECTURE.md");
+    let (_, text) = text.split_once(&format!("<!-- {name} -->")).expect("the diagram is there");
+    let (text, _) = text.split_once("<!-- end -->").expect("it ends");
+    let arrows = text.lines().filter_map(|line| line.trim().split_once(" --> "));
+    let named =
+        arrows.filter_map(|(from, rest)| Some((from.to_owned(), rest.split_once(": ")?.0.to_owned())));
+    named.collect()
+}

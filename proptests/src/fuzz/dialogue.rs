@@ -1,0 +1,147 @@
+//! The target `dialogue`.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use arbitrary::Arbitrary;
+use mcp_proto::json::{Json, Kind, Member, Scanner};
+use mcp_proto_dialogues::direct::{Way, play};
+use mcp_proto_dialogues::{Dialogue, Step};
+
+use super::mutate::{Mutation, chosen, mutate};
+
+#[derive(Debug, Arbitrary)]
+struct Input {
+    dialogue: u16,
+    read: u8,
+    write: u8,
+    reads_first: bool,
+    ahead: bool,
+    grown: bool,
+    mutations: Vec<Mutation>,
+}
+
+/// Checks the invariants for one input.
+pub fn check(bytes: &[u8]) {
+    static ALL: OnceLock<Vec<Dialogue>> = OnceLock::new();
+    let Some(input) = super::input::<Input>(bytes) else { return };
+    let all = ALL.get_or_init(mcp_proto_dialogues::all);
+    let mut dialogue = chosen(all, input.dialogue).clone();
+    for mutation in input.mutations.iter().take(12) {
+        mutate(&mut dialogue, *mutation, all);
+    }
+    let plain = Way { grown: input.grown, ..Way::PLAIN };
+    let [read, write] =
+        [input.read, input.write].map(|most| if most == 0 { usize::MAX } else { usize::from(most) });
+    // What a host does is done whether everything was read or not: then its peer has to wait for it.
+    let ahead = input.ahead && !dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Host(_)));
+    let cut = Way { read, write, reads_first: input.reads_first, ahead, ..plain };
+    let [first, second] = [plain, cut].map(|way| match play(&dialogue, way) {
+        Ok(played) => played,
+        Err(why) => panic!("{}\n{why}", shown(&dialogue)),
+    });
+    let said = said(&first.0);
+    assert!(first.0 == second.0, "{}{cut:?}\n{said}\nor\n{}", shown(&dialogue), self::said(&second.0));
+    assert!(first.1 == second.1, "{}{cut:?}\n{:#?}\nor\n{:#?}", shown(&dialogue), first.1, second.1);
+    if let Err(why) = tally(&dialogue, &first.0) {
+        panic!("{}\n{said}\n{why}", shown(&dialogue));
+    }
+}
+
+/// How many answers each id may have, and has.
+#[derive(Debug, Default)]
+struct Tally {
+    may: usize,
+    has: usize,
+}
+
+/// Whether what was written is whole messages, and each request got one answer at most.
+fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    let peer: Vec<u8> = dialogue
+        .steps
+        .iter()
+        .flat_map(|(_, step)| if let Step::In(bytes) = step { &bytes[..] } else { &[] })
+        .copied()
+        .collect();
+    for line in peer.split(|byte| *byte == b'\n') {
+        for id in ids(line) {
+            tallies.entry(id).or_default().may += 1;
+        }
+    }
+    let mut lines: Vec<&[u8]> = written.split(|byte| *byte == b'\n').collect();
+    let gone = dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Gone));
+    let rest = lines.pop().unwrap_or_default();
+    if !rest.is_empty() && !gone {
+        return Err("half a line".into());
+    }
+    for line in lines {
+        let json = Json::parse(line).map_err(|error| format!("no JSON is written: {error}"))?;
+        let members: Vec<Json<'_>> =
+            if json.kind() == Kind::Array { json.elements().collect() } else { vec![json] };
+        if members.is_empty() {
+            return Err("an empty batch is written".into());
+        }
+        for message in members {
+            let Some(id) = answered(message)? else { continue };
+            let tally = tallies.entry(id.clone()).or_default();
+            tally.has += 1;
+            if tally.has > tally.may {
+                return Err(format!("{} answers to {} requests with the id {id}", tally.has, tally.may));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The ids in a line that may be answered: as far as it can be read.
+fn ids(line: &[u8]) -> Vec<String> {
+    if let Ok(json) = Json::parse(line)
+        && json.kind() == Kind::Array
+    {
+        return json.elements().filter_map(|message| message.get("id")).map(decoded).collect();
+    }
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+    let mut scanner = Scanner::new(128);
+    scanner.feed(line);
+    let id = scanner.member(Member::Id).and_then(|id| line.get(id.start..id.end?));
+    id.and_then(|id| Json::parse(id).ok()).map(decoded).into_iter().collect()
+}
+
+fn decoded(id: Json<'_>) -> String {
+    id.string().map_or_else(|| id.raw().to_owned(), |text| format!("{:?}", text.to_string()))
+}
+
+/// The id that a message answers, if it is a response; and whether it is well formed.
+fn answered(message: Json<'_>) -> Result<Option<String>, String> {
+    let has = |name: &str| message.get(name).is_some();
+    let odd = || Err(format!("no message of the protocol: {message}"));
+    if !message.get("jsonrpc").and_then(|version| version.string()).is_some_and(|version| version == "2.0") {
+        return odd();
+    }
+    match (has("method"), has("result"), has("error")) {
+        (true, false, false) => Ok(None),
+        (false, true, false) if !has("id") => odd(),
+        (false, true, false) | (false, false, true) => {
+            Ok(message.get("id").filter(|id| !id.is_null()).map(decoded))
+        }
+        _ => odd(),
+    }
+}
+
+fn shown(dialogue: &Dialogue) -> String {
+    let mut text = format!("{}\n", dialogue.name());
+    for (_, step) in &dialogue.steps {
+        text += &match step {
+            Step::In(bytes) => format!("> {}\n", String::from_utf8_lossy(bytes).trim_end()),
+            Step::Host(command) => format!("* {command}\n"),
+            Step::Event(_) | Step::Out(_) => continue,
+            other => format!("~ {other:?}\n"),
+        };
+    }
+    text
+}
+
+fn said(written: &[u8]) -> String {
+    String::from_utf8_lossy(written).lines().map(|line| format!("< {line}\n")).collect()
+}

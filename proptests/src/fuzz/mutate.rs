@@ -1,0 +1,356 @@
+//! Dialogues, changed at the level of lines and of members.
+
+use arbitrary::Arbitrary;
+use mcp_proto::json::{Json, Kind};
+use mcp_proto_dialogues::{Dialogue, Step};
+
+/// One change of what a peer says. Numbers of lines and of values go round.
+#[derive(Debug, Clone, Copy, Arbitrary)]
+pub(super) enum Mutation {
+    /// Two lines change places.
+    Swap(u8, u8),
+    /// A line comes again, behind another one.
+    Again(u8, u8),
+    /// A line is left out.
+    Leave(u8),
+    /// A line of another dialogue comes before this one.
+    Foreign(u8, u16, u8),
+    /// Two lines become a batch.
+    Batch(u8),
+    /// A value in a line is changed.
+    Value(u8, u8, Change),
+    /// One revision becomes another one, everywhere.
+    Revision(u8, u8),
+    /// Ids are of another kind, everywhere.
+    Ids(u8),
+    /// A line ends too early.
+    Cut(u8, u16),
+    /// A byte of a line is another one.
+    Byte(u8, u16, u8),
+    /// Time passes behind a line, in milliseconds.
+    Time(u8, u16),
+}
+
+/// A change of a value, or of a member.
+#[derive(Debug, Clone, Copy, Arbitrary)]
+pub(super) enum Change {
+    /// It is left out.
+    Leave,
+    /// It comes twice.
+    Twice,
+    /// It changes places with the next one.
+    Swap,
+    /// It is one of [`VALUES`].
+    Other(u8),
+    /// It is a copy of another one in the line.
+    Copy(u8),
+    /// It stands in an array of its own.
+    Wrap,
+    /// It is nested so deeply.
+    Deep(u8),
+    /// Its name is one of [`NAMES`].
+    Rename(u8),
+    /// Its text is spelled with escapes.
+    Escape,
+}
+
+const VALUES: [&str; 20] = [
+    "null",
+    "true",
+    "0",
+    "-0",
+    "-1",
+    "1",
+    "7",
+    "1.5",
+    "1e3",
+    "9007199254740993",
+    "18446744073709551616",
+    "\"\"",
+    "\"1\"",
+    "\"7\"",
+    "[]",
+    "{}",
+    "\"\\ud83d\\ude00\"",
+    "\"2026-07-28\"",
+    "\"tools/call\"",
+    "\"notifications/cancelled\"",
+];
+const NAMES: [&str; 14] = [
+    "id",
+    "method",
+    "params",
+    "result",
+    "error",
+    "jsonrpc",
+    "_meta",
+    "name",
+    "arguments",
+    "requestId",
+    "progressToken",
+    "cursor",
+    "",
+    "resultType",
+];
+const REVISIONS: [&str; 6] =
+    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2030-01-01"];
+
+/// Changes a dialogue; `all` is where other lines come from.
+pub(super) fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogue]) {
+    let lines: Vec<usize> = (0..dialogue.steps.len()).filter(|at| is_line(&dialogue.steps[*at].1)).collect();
+    let Some(last) = lines.len().checked_sub(1) else { return };
+    let at = |line: u8| lines[usize::from(line) % (last + 1)];
+    let steps = &mut dialogue.steps;
+    match mutation {
+        Mutation::Swap(one, other) => steps.swap(at(one), at(other)),
+        Mutation::Again(line, behind) => steps.insert(at(behind) + 1, steps[at(line)].clone()),
+        Mutation::Leave(line) => drop(steps.remove(at(line))),
+        Mutation::Foreign(before, other, line) => {
+            let other: Vec<_> = chosen(all, other).steps.iter().filter(|(_, step)| is_line(step)).collect();
+            if !other.is_empty() {
+                steps.insert(at(before), other[usize::from(line) % other.len()].clone());
+            }
+        }
+        Mutation::Batch(first) => {
+            let (first, second) = (at(first), at(first.wrapping_add(1)));
+            let second = bytes(&mut steps[second].1).trim_ascii_end().to_vec();
+            let line = bytes(&mut steps[first].1);
+            *line = [b"[", line.trim_ascii_end(), b",", &second, b"]\n"].concat();
+        }
+        Mutation::Value(line, value, change) => {
+            change_value(bytes(&mut steps[at(line)].1), usize::from(value), change);
+        }
+        Mutation::Revision(from, to) => {
+            let [from, to] = [from, to].map(|revision| REVISIONS[usize::from(revision) % REVISIONS.len()]);
+            for line in lines {
+                replace(bytes(&mut steps[line].1), from, to);
+            }
+        }
+        Mutation::Ids(kind) => {
+            for line in lines {
+                edit(bytes(&mut steps[line].1), |node| node.change_ids(kind));
+            }
+        }
+        Mutation::Cut(line, length) => {
+            let line = bytes(&mut steps[at(line)].1);
+            line.truncate(usize::from(length) % (line.len() + 1));
+            line.push(b'\n');
+        }
+        Mutation::Byte(line, place, byte) => {
+            let line = bytes(&mut steps[at(line)].1);
+            let place = usize::from(place) % line.len().max(1);
+            line.iter_mut().skip(place).take(1).for_each(|it| *it = byte);
+        }
+        Mutation::Time(line, time) => steps.insert(at(line) + 1, (0, Step::Time(u64::from(time)))),
+    }
+}
+
+/// The same one as long as there is none whose name is nearer: so an input that is kept stays what it was.
+#[must_use]
+pub(super) fn chosen(all: &[Dialogue], number: u16) -> &Dialogue {
+    all.iter().min_by_key(|dialogue| number_of(dialogue).wrapping_sub(number)).expect("there are dialogues")
+}
+
+/// The number of a dialogue, from its name.
+pub(super) fn number_of(dialogue: &Dialogue) -> u16 {
+    let text = dialogue.title.bytes().chain(dialogue.file.bytes());
+    text.fold(7u16, |hash, byte| hash.wrapping_mul(31).wrapping_add(u16::from(byte)))
+}
+
+fn is_line(step: &Step) -> bool {
+    matches!(step, Step::In(_))
+}
+
+fn bytes(step: &mut Step) -> &mut Vec<u8> {
+    let Step::In(bytes) = step else { unreachable!("only lines are counted") };
+    bytes
+}
+
+fn replace(line: &mut Vec<u8>, from: &str, to: &str) {
+    if let Ok(text) = str::from_utf8(line) {
+        *line = text.replace(from, to).into_bytes();
+    }
+}
+
+/// Changes the value that a line is.
+fn edit(line: &mut Vec<u8>, change: impl FnOnce(&mut Node)) {
+    let ended = line.ends_with(b"\n");
+    let Ok(json) = Json::parse(line) else { return };
+    let mut node = Node::of(json);
+    change(&mut node);
+    let mut text = String::new();
+    node.write(&mut text);
+    text.extend(ended.then_some('\n'));
+    *line = text.into_bytes();
+}
+
+fn change_value(line: &mut Vec<u8>, number: usize, change: Change) {
+    edit(line, |node| {
+        let count = node.count();
+        let copy = if let Change::Copy(from) = change {
+            node.find(&mut (usize::from(from) % count)).cloned()
+        } else {
+            None
+        };
+        let mut number = number % count;
+        if number == 0 {
+            node.replace(change, copy);
+        } else {
+            number -= 1;
+            node.change_part(&mut number, change, copy.as_ref());
+        }
+    });
+}
+
+/// A value with the order and the duplicates that it was written with.
+#[derive(Debug, Clone)]
+enum Node {
+    Leaf(String),
+    Array(Vec<Node>),
+    Object(Vec<(String, Node)>),
+}
+
+impl Node {
+    fn of(json: Json<'_>) -> Node {
+        match json.kind() {
+            Kind::Array => Node::Array(json.elements().map(Node::of).collect()),
+            Kind::Object => Node::Object(
+                json.members().map(|(name, value)| (name.to_string(), Node::of(value))).collect(),
+            ),
+            _ => Node::Leaf(json.raw().to_owned()),
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Node::Leaf(text) => out.push_str(text),
+            Node::Array(items) => {
+                out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Node::Object(members) => {
+                out.push('{');
+                for (at, (name, value)) in members.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    out.push_str(&serde_json::to_string(name).expect("a string"));
+                    out.push(':');
+                    value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    fn parts(&self) -> Vec<&Node> {
+        match self {
+            Node::Leaf(_) => Vec::new(),
+            Node::Array(items) => items.iter().collect(),
+            Node::Object(members) => members.iter().map(|(_, value)| value).collect(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        1 + self.parts().into_iter().map(Node::count).sum::<usize>()
+    }
+
+    /// The value with this number, itself first.
+    fn find(&self, number: &mut usize) -> Option<&Node> {
+        if *number == 0 {
+            return Some(self);
+        }
+        *number -= 1;
+        self.parts().into_iter().find_map(|part| part.find(number))
+    }
+
+    /// Changes the part with this number, counted like in `find` but without itself. `true`: that is done.
+    fn change_part(&mut self, number: &mut usize, change: Change, copy: Option<&Node>) -> bool {
+        for at in 0..self.parts().len() {
+            if *number == 0 {
+                self.change_at(at, change, copy);
+                return true;
+            }
+            *number -= 1;
+            let part = match self {
+                Node::Leaf(_) => return false,
+                Node::Array(items) => &mut items[at],
+                Node::Object(members) => &mut members[at].1,
+            };
+            if part.change_part(number, change, copy) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn change_at(&mut self, at: usize, change: Change, copy: Option<&Node>) {
+        match (self, change) {
+            (Node::Array(items), Change::Leave) => drop(items.remove(at)),
+            (Node::Object(members), Change::Leave) => drop(members.remove(at)),
+            (Node::Array(items), Change::Twice) => items.push(items[at].clone()),
+            (Node::Object(members), Change::Twice) => members.push(members[at].clone()),
+            (Node::Array(items), Change::Swap) => {
+                let next = (at + 1) % items.len();
+                items.swap(at, next);
+            }
+            (Node::Object(members), Change::Swap) => {
+                let next = (at + 1) % members.len();
+                members.swap(at, next);
+            }
+            (Node::Object(members), Change::Rename(name)) => {
+                NAMES[usize::from(name) % NAMES.len()].clone_into(&mut members[at].0);
+            }
+            (Node::Array(items), change) => items[at].replace(change, copy.cloned()),
+            (Node::Object(members), change) => members[at].1.replace(change, copy.cloned()),
+            (Node::Leaf(_), _) => {}
+        }
+    }
+
+    fn replace(&mut self, change: Change, copy: Option<Node>) {
+        let old = std::mem::replace(self, Node::Array(Vec::new()));
+        *self = match change {
+            Change::Other(value) => Node::Leaf(VALUES[usize::from(value) % VALUES.len()].to_owned()),
+            Change::Copy(_) => copy.unwrap_or(old),
+            Change::Wrap => Node::Array(vec![old]),
+            Change::Deep(levels) => (0..levels % 140).fold(old, |inner, _| Node::Array(vec![inner])),
+            Change::Escape => match old {
+                Node::Leaf(text) if text.starts_with('"') && !text.contains('\\') => {
+                    let units = text[1..text.len() - 1].encode_utf16();
+                    Node::Leaf(format!(
+                        "\"{}\"",
+                        units.map(|unit| format!("\\u{unit:04x}")).collect::<String>()
+                    ))
+                }
+                old => old,
+            },
+            Change::Leave | Change::Twice | Change::Swap | Change::Rename(_) => old,
+        };
+    }
+
+    fn change_ids(&mut self, kind: u8) {
+        match self {
+            Node::Leaf(_) => {}
+            Node::Array(items) => items.iter_mut().for_each(|item| item.change_ids(kind)),
+            Node::Object(members) => {
+                for (name, value) in members {
+                    match value {
+                        Node::Leaf(text) if matches!(&**name, "id" | "requestId" | "progressToken") => {
+                            let plain = text.trim_matches('"').to_owned();
+                            *text = match kind % 5 {
+                                0 => format!("\"{plain}\""),
+                                1 => plain,
+                                2 => format!("\"{plain}{}\"", "x".repeat(40)),
+                                3 => format!("-{plain}"),
+                                _ => format!("\"\\u0069{plain}\\n\""),
+                            };
+                        }
+                        value => value.change_ids(kind),
+                    }
+                }
+            }
+        }
+    }
+}

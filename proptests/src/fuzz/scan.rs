@@ -1,0 +1,137 @@
+//! The target `scan`.
+
+use arbitrary::Arbitrary;
+use mcp_proto::json::{
+    DEPTH_LIMIT, Envelope, Json, Kind, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span,
+};
+use serde_json::Value;
+
+use super::moves::Moves;
+use crate::differences::Difference;
+
+#[derive(Debug, Arbitrary)]
+struct Input<'b> {
+    limit: u8,
+    moves: Moves,
+    text: &'b [u8],
+}
+
+/// Checks the invariants for one input.
+pub fn check(bytes: &[u8]) {
+    let Some(Input { limit, moves, text }) = super::input(bytes) else { return };
+    let seen = cut_in_all_ways(DEPTH_LIMIT, moves, text);
+    against_serde_json(text, &seen.result);
+    let bounded = cut_in_all_ways(limit % DEPTH_LIMIT, moves, text);
+    bounds_change_nothing_else(limit % DEPTH_LIMIT, &seen, &bounded);
+}
+
+const MEMBERS: [(Member, &str); 6] = [
+    (Member::Jsonrpc, "jsonrpc"),
+    (Member::Id, "id"),
+    (Member::Method, "method"),
+    (Member::Params, "params"),
+    (Member::Result, "result"),
+    (Member::Error, "error"),
+];
+
+/// Everything that a scanner says of a text.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    result: Result<Envelope, ScanError>,
+    members: [Option<OpenSpan>; 6],
+    position: usize,
+}
+
+fn scan<'t>(limit: u8, pieces: impl Iterator<Item = &'t [u8]>) -> Seen {
+    let mut scanner = Scanner::new(limit);
+    pieces.for_each(|piece| scanner.feed(piece));
+    let result = scanner.finish();
+    Seen { result, members: MEMBERS.map(|(member, _)| scanner.member(member)), position: scanner.position() }
+}
+
+fn cut_in_all_ways(limit: u8, moves: Moves, text: &[u8]) -> Seen {
+    let whole = scan(limit, Moves::WHOLE.pieces(text));
+    for moves in [Moves::SINGLE, moves] {
+        assert_eq!(scan(limit, moves.pieces(text)), whole, "cut differently: {}", shown(text));
+    }
+    if let Err(error) = whole.result {
+        assert!(error.at <= text.len(), "{error:?} behind the end");
+        assert_ne!(error.kind, ScanErrorKind::GivenUp, "of a line only");
+        let is_end = matches!(error.kind, ScanErrorKind::Empty | ScanErrorKind::Incomplete);
+        assert_eq!(is_end, error.at == text.len(), "{error:?} of {}", shown(text));
+    }
+    whole
+}
+
+fn against_serde_json(text: &[u8], ours: &Result<Envelope, ScanError>) {
+    let theirs = serde_json::from_slice::<Value>(text);
+    let differ = Difference::of_text(text);
+    let (Ok(envelope), Ok(value), None) = (ours, &theirs, differ) else {
+        let is_fine = ours.is_ok() == theirs.is_ok() || (ours.is_ok() && differ.is_some());
+        assert!(is_fine, "{}\nours: {ours:?}\ntheirs: {theirs:?}", shown(text));
+        return;
+    };
+    let shape = match value {
+        Value::Object(_) => Shape::Object,
+        Value::Array(_) => Shape::Array,
+        _ => Shape::Other,
+    };
+    assert_eq!(envelope.shape, shape, "{}", shown(text));
+    for (span, (_, name)) in spans(envelope).into_iter().zip(MEMBERS) {
+        let found: Option<Value> =
+            span.map(|span| serde_json::from_slice(&text[span.range()]).expect("a value"));
+        assert_eq!(found.as_ref(), value.get(name), "{name} in {}", shown(text));
+    }
+    same(Json::parse(text).expect("it was valid"), value);
+}
+
+fn spans(envelope: &Envelope) -> [Option<Span>; 6] {
+    let Envelope { jsonrpc, id, method, params, result, error, .. } = *envelope;
+    [jsonrpc, id, method, params, result, error]
+}
+
+/// The view says the same, all the way down.
+fn same(json: Json<'_>, value: &Value) {
+    match value {
+        Value::Null => assert!(json.is_null()),
+        Value::Bool(value) => assert_eq!(json.boolean(), Some(*value)),
+        Value::Number(_) => {
+            assert_eq!(json.number(), Some(json.raw()));
+            assert_eq!(&serde_json::from_str::<Value>(json.raw()).expect("a number"), value);
+        }
+        Value::String(text) => {
+            let string = json.string().expect("a string");
+            assert!(string == text.as_str());
+            assert_eq!(string.to_string(), *text);
+            assert_eq!(string.len(), text.len());
+        }
+        Value::Array(items) => {
+            assert_eq!(json.kind(), Kind::Array);
+            assert_eq!(json.elements().count(), items.len());
+            json.elements().zip(items).for_each(|(json, value)| same(json, value));
+        }
+        Value::Object(map) => {
+            assert_eq!(json.kind(), Kind::Object);
+            map.iter().for_each(|(name, value)| same(json.get(name).expect("a member"), value));
+            assert!(json.members().all(|(name, _)| map.contains_key(&name.to_string())));
+        }
+    }
+}
+
+/// A lower limit of nesting hides no member and no error before the place where it is passed.
+fn bounds_change_nothing_else(limit: u8, whole: &Seen, bounded: &Seen) {
+    match (whole.result, bounded.result) {
+        (whole, bounded) if whole == bounded => {}
+        (_, Err(ScanError { kind: ScanErrorKind::TooDeep, .. })) => {}
+        // Behind the bracket that was one too many, brackets are only counted.
+        (Err(_), Err(_)) if bounded.position >= usize::from(limit) => {}
+        (whole, bounded) => panic!("{limit} levels: {whole:?} becomes {bounded:?}"),
+    }
+    if whole.result.is_ok() && limit > 0 {
+        assert_eq!(whole.members, bounded.members, "{limit} levels");
+    }
+}
+
+fn shown(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}

@@ -1,0 +1,80 @@
+//! Where fuzzing begins: what is said in the dialogues of `adapters/dialogues`, as inputs of the targets.
+
+use std::collections::BTreeSet;
+
+use mcp_proto_dialogues::{Dialogue, Step};
+
+use super::mutate::number_of;
+
+/// Inputs for each target.
+#[must_use]
+pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
+    let dialogues = mcp_proto_dialogues::all();
+    // A limit and two bytes about moves; then the text. See the inputs of the targets.
+    let scan = lines(&dialogues).into_iter().map(|line| [&[64, 3, 7], &line[..]].concat()).collect();
+    let line = dialogues.iter().filter(|dialogue| dialogue.is_server()).map(|dialogue| {
+        let said = said(dialogue);
+        [&[200, 24, 7, 0, 3, 7, 2, 9], &said[..said.len().min(4000)]].concat()
+    });
+    let whole = dialogues.iter().map(|dialogue| {
+        let [low, high] = number_of(dialogue).to_le_bytes();
+        [&[low, high, 3, 5, 1, 0, 1], &noise(u32::from(high) << 8 | u32::from(low), 60)[..]].concat()
+    });
+    let operations = || (1..200).map(|seed| noise(seed, 20 + 6 * seed as usize)).collect();
+    // Too long, and of two ids the last one counts.
+    let twice = format!("{{\"id\":1,\"x\":\"{}\",\"id\":23,\"method\":\"ping\"}}\n{{}}\n", "x".repeat(400));
+    let twice = [&[0, 24, 7, 0, 3, 7, 2, 9], twice.as_bytes()].concat();
+    vec![
+        ("scan", scan),
+        ("line", line.chain([twice]).collect()),
+        ("server", operations()),
+        ("client", operations()),
+        ("pair", operations()),
+        ("dialogue", whole.collect()),
+    ]
+}
+
+/// Bytes that look random: whatever operations they spell.
+fn noise(seed: u32, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9) | 1;
+    let bytes = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        (state >> 8) as u8
+    });
+    bytes.take(length).collect()
+}
+
+/// What its peer says in all.
+fn said(dialogue: &Dialogue) -> Vec<u8> {
+    let parts = dialogue.steps.iter().filter_map(|(_, step)| match step {
+        Step::In(bytes) => Some(&bytes[..]),
+        _ => None,
+    });
+    parts.collect::<Vec<_>>().concat()
+}
+
+/// Every line that is not too long, once.
+fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
+    let all = dialogues.iter().flat_map(|dialogue| {
+        said(dialogue).split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()
+    });
+    all.filter(|line| line.len() < 2000).collect()
+}
+
+/// Every string in them that is not long, in its quotes: what is worth to be put anywhere.
+#[must_use]
+pub fn words() -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    for line in lines(&mcp_proto_dialogues::all()) {
+        let Ok(line) = String::from_utf8(line) else { continue };
+        let strings = line.split('"').skip(1).step_by(2);
+        let is_word = |word: &&str| {
+            let is_plain = word.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+            (1..50).contains(&word.len()) && is_plain
+        };
+        words.extend(strings.filter(is_word).map(|word| format!("\"{word}\"")));
+    }
+    words
+}

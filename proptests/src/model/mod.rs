@@ -1,0 +1,80 @@
+//! Models of whole machines, and what drives the machines against them.
+//!
+//! A run is a list of operations: what the peer sends, what the host does, how time passes, how the connection fails. The
+//! driver moves the bytes in one of many [`Way`]s, the model looks at everything that is said and heard, and the first
+//! thing that may not be is a [`Failure`] with the dialogue up to there. Property tests and fuzzers share all of it.
+
+pub mod client;
+mod host;
+mod mover;
+pub mod operation;
+mod owed;
+pub mod pair;
+pub mod server;
+#[cfg(feature = "proptest")]
+pub mod strategy;
+mod text;
+
+use std::fmt;
+
+pub use self::mover::Way;
+
+/// What a run has come to, for comparing it with another one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// All that the machine has written.
+    pub output: Vec<u8>,
+    /// All that the host has heard, and how its own calls went.
+    pub events: Vec<String>,
+    /// The longest line that the peer has sent.
+    pub longest: usize,
+    /// How often the machine was polled.
+    pub polls: usize,
+}
+
+/// Something happened that may not be. Printed, it is the dialogue up to there.
+pub struct Failure {
+    /// What is wrong.
+    pub why: String,
+    /// What was said, heard and done: `>` by the peer, `<` by the machine, `!` the host hears, `*` the host does.
+    pub dialogue: Vec<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.dialogue {
+            // What is long is filler.
+            let end = (0..=line.len().min(400)).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+            writeln!(f, "{}{}", &line[..end], if end < line.len() { "…" } else { "" })?;
+        }
+        write!(f, "{}", self.why)
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The first difference between two runs that should be the same.
+///
+/// # Errors
+/// There is one.
+pub fn same(first: &Summary, second: &Summary) -> Result<(), String> {
+    let lines = |summary: &Summary| -> Vec<String> {
+        let output = String::from_utf8_lossy(&summary.output).into_owned();
+        output.lines().map(|line| format!("< {line}")).chain(summary.events.iter().cloned()).collect()
+    };
+    let (first, second) = (lines(first), lines(second));
+    match first.iter().zip(&second).find(|(one, other)| one != other) {
+        Some((one, other)) => Err(format!("first\n  {one}\nthen\n  {other}")),
+        None if first.len() == second.len() => Ok(()),
+        None => Err(format!("{} lines and events, then {}", first.len(), second.len())),
+    }
+}
+
+/// Counted back from the last one, round and round.
+fn back<T: Clone>(from: &[T], nth: u8) -> Option<T> {
+    from.iter().rev().nth(usize::from(nth) % from.len().max(1)).cloned()
+}

@@ -1,0 +1,124 @@
+//! Moves the bytes of one machine, in pieces of any size, and sees that it neither spins nor takes more room than it has.
+
+use mcp_proto::{Buffer, Io, Millis};
+
+/// How bytes move. None of it may change what is said or heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
+pub struct Way {
+    /// The receive buffer is on the heap.
+    pub grown: bool,
+    /// The most bytes of one read, and of one write. 0: any number.
+    pub read: u8,
+    /// See there.
+    pub write: u8,
+    /// Reading comes first where both are possible.
+    pub reads_first: bool,
+    /// By so much the receive buffer is longer than it has to be.
+    pub spare: u16,
+}
+
+impl Way {
+    /// As fast as it goes.
+    pub const WHOLE: Way = Way { grown: false, read: 0, write: 0, reads_first: false, spare: 0 };
+}
+
+pub(crate) fn buffer(grown: bool, lent: &mut [u8]) -> Buffer<'_> {
+    if grown { Buffer::grown(lent.len()) } else { lent.into() }
+}
+
+/// The other end of a machine's connection.
+#[derive(Debug)]
+pub(crate) struct Mover {
+    pub(crate) way: Way,
+    /// How long the buffers are.
+    rx: usize,
+    tx: usize,
+    pub(crate) now: Millis,
+    /// What the peer has sent and the machine has not read.
+    pub(crate) pending: Vec<u8>,
+    /// The peer has closed its side; the machine knows.
+    pub(crate) ended: bool,
+    pub(crate) eof_told: bool,
+    /// The peer does not read, or is gone.
+    pub(crate) blocked: bool,
+    pub(crate) broken: bool,
+    pub(crate) output: Vec<u8>,
+    pub(crate) deadline: Option<Millis>,
+}
+
+fn at_most(limit: u8) -> usize {
+    if limit == 0 { usize::MAX } else { limit.into() }
+}
+
+impl Mover {
+    pub(crate) fn new(way: Way, rx: usize, tx: usize) -> Mover {
+        Mover {
+            way,
+            rx,
+            tx,
+            now: Millis::ZERO,
+            pending: Vec::new(),
+            ended: false,
+            eof_told: false,
+            blocked: false,
+            broken: false,
+            output: Vec::new(),
+            deadline: None,
+        }
+    }
+
+    /// A new connection, at the same time.
+    pub(crate) fn reset(&mut self) {
+        let output = std::mem::take(&mut self.output);
+        *self = Mover { now: self.now, output, ..Mover::new(self.way, self.rx, self.tx) };
+    }
+
+    /// The next line of the output that was not looked at, if it is whole.
+    pub(crate) fn line(&self, seen: &mut usize) -> Result<Option<String>, String> {
+        let new = self.output.get(*seen..).unwrap_or_default();
+        let Some(length) = new.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
+        *seen += length + 1;
+        let line = std::str::from_utf8(&new[..length]).map_err(|error| format!("no UTF-8: {error}"))?;
+        Ok(Some(line.into()))
+    }
+
+    /// Moves some bytes. `false`: there are none that could be moved now.
+    pub(crate) fn io(&mut self, io: Io<'_>) -> Result<bool, String> {
+        self.deadline = io.deadline();
+        if self.deadline.is_some_and(|at| at <= self.now) {
+            return Err("a deadline in the past makes hosts spin".into());
+        }
+        let (out, mut input) = io.split();
+        if out.bytes().len() > self.tx {
+            return Err(format!("{} bytes are unsent, more than the buffer has", out.bytes().len()));
+        }
+        let says_eof = self.ended && !self.eof_told && self.pending.is_empty();
+        let can_read = input.is_ready() && (!self.pending.is_empty() || says_eof);
+        let can_write = self.broken || !out.bytes().is_empty() && !self.blocked;
+        if can_write && !(can_read && self.way.reads_first) {
+            if self.broken {
+                out.broken();
+                return Ok(true);
+            }
+            let n = out.bytes().len().min(at_most(self.way.write));
+            self.output.extend_from_slice(&out.bytes()[..n]);
+            out.sent(n);
+        } else if can_read && says_eof {
+            self.eof_told = true;
+            input.eof();
+        } else if can_read {
+            let space = input.space();
+            let n = space.len().min(at_most(self.way.read)).min(self.pending.len());
+            if n == 0 || space.len() > self.rx {
+                return Err(format!("there is space for {} of {} bytes", space.len(), self.rx));
+            }
+            space[..n].copy_from_slice(&self.pending[..n]);
+            input.filled(n);
+            self.pending.drain(..n);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,202 @@
+//! Operations as the text that goes over the wire.
+
+use super::back;
+use super::operation::{Behaviour, Id, Message, Reaction, Request, What};
+
+const REVISIONS: [&str; 6] =
+    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "1999-01-01"];
+
+const LISTS: [&str; 4] = ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
+
+/// By these names the host knows what to do.
+pub(crate) const BEHAVIOURS: [(&str, Behaviour); 12] = [
+    ("answer", Behaviour::Answer),
+    ("error", Behaviour::Error),
+    ("drop", Behaviour::Drop),
+    ("defer", Behaviour::Defer(0)),
+    ("busy", Behaviour::Busy),
+    ("progress", Behaviour::Progress),
+    ("log", Behaviour::Log),
+    ("change", Behaviour::Change),
+    ("needs", Behaviour::Needs),
+    ("lacks", Behaviour::Lacks),
+    ("large", Behaviour::Large),
+    ("unbalanced", Behaviour::Unbalanced),
+];
+
+pub(crate) fn name(behaviour: Behaviour) -> &'static str {
+    let same = |known: &Behaviour| std::mem::discriminant(known) == std::mem::discriminant(&behaviour);
+    BEHAVIOURS.iter().find(|(_, known)| same(known)).map_or("answer", |(name, _)| name)
+}
+
+/// The client, as far as what it says depends on what was said before.
+#[derive(Debug, Default)]
+pub(crate) struct Speaker {
+    /// The ids of its requests, in order: as they were written.
+    pub(crate) ids: Vec<String>,
+    /// The ids of what the server has asked.
+    pub(crate) asked: Vec<String>,
+}
+
+pub(crate) fn note(method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
+}
+
+impl Speaker {
+    pub(crate) fn message(&mut self, message: &Message) -> String {
+        match message {
+            Message::Request(request) => self.request(request),
+            Message::Cancel(nth) => {
+                let id = back(&self.ids, *nth).unwrap_or("null".into());
+                note("notifications/cancelled", &format!(r#"{{"requestId":{id},"reason":"why"}}"#))
+            }
+            Message::Answer(nth, reaction) => self.answer(*nth, *reaction),
+            Message::Progress(nth) => {
+                let token = back(&self.asked, *nth).unwrap_or("7".into());
+                note("notifications/progress", &format!(r#"{{"progressToken":{token},"progress":1}}"#))
+            }
+            Message::Initialized => r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into(),
+            Message::RootsChanged => note("notifications/roots/list_changed", "{}"),
+            Message::Odd(which) => {
+                let odd = [
+                    "",
+                    " \t",
+                    "[]",
+                    "{}",
+                    "null",
+                    "nonsense",
+                    "\u{feff}{}",
+                    r#"{"jsonrpc":"2.0","method":"x"}"#,
+                    r#"{"jsonrpc":"2.0","error":{"code":1}}"#,
+                    r#"{"jsonrpc":"2.0","id":"none","result":{}}"#,
+                    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}"#,
+                ];
+                odd[usize::from(*which) % odd.len()].into()
+            }
+        }
+    }
+
+    fn answer(&self, nth: u8, reaction: Reaction) -> String {
+        let id = back(&self.asked, nth).unwrap_or("7".into());
+        match reaction {
+            Reaction::Result(bytes) => {
+                let filler = "x".repeat(usize::from(bytes % 2000));
+                format!(r#"{{"jsonrpc":"2.0","result":{{"roots":[],"x":"{filler}"}},"id":{id}}}"#)
+            }
+            Reaction::Error => {
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":1,"message":"no"}}}}"#)
+            }
+            Reaction::Malformed(true) => {
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}},"error":{{"code":1,"message":"no"}}}}"#)
+            }
+            Reaction::Malformed(false) => format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#),
+            Reaction::Text if id.starts_with('"') => {
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+            }
+            Reaction::Text => format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{}}}}"#),
+        }
+    }
+
+    fn request(&mut self, request: &Request) -> String {
+        let n = self.ids.len();
+        let id = match request.id {
+            Id::Text => format!("\"r{n}\""),
+            Id::Number => format!("{}", 1000 + n),
+            Id::Again(nth) => {
+                back(&self.ids, nth).map_or("0".into(), |id| id.replacen("\"r", "\"\\u0072", 1))
+            }
+            Id::Long => format!("\"{n}{}\"", "x".repeat(100)),
+            Id::None(which) => ["null", "1.5", "{}", "1e3", "true"][usize::from(which) % 5].into(),
+        };
+        self.ids.push(id.clone());
+        let (method, params) = params(request.what, n, request.filler.is_multiple_of(16));
+        let mut meta = format!("\"n\":{n}");
+        if request.progress {
+            meta += &if n.is_multiple_of(2) {
+                format!(",\"progressToken\":\"t{n}\"")
+            } else {
+                format!(",\"progressToken\":{n}")
+            };
+        }
+        if request.stateless {
+            meta += r#","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#;
+            meta += if n.is_multiple_of(3) { r#","io.modelcontextprotocol/logLevel":"info""# } else { "" };
+        }
+        let filler = "x".repeat(request.filler.into());
+        let params = format!(r#"{{{params}"x":"{filler}","_meta":{{{meta}}}}}"#);
+        match request.order % 3 {
+            0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#),
+            1 => format!(r#"{{"params":{params},"method":"{method}","id":{id},"jsonrpc":"2.0"}}"#),
+            _ => format!(r#" {{ "id" : {id} , "method":"{method}", "jsonrpc":"2.0" ,"params" : {params}}} "#),
+        }
+    }
+}
+
+/// The method, and the members of its parameters, with a comma behind each.
+fn params(what: What, n: usize, valid: bool) -> (&'static str, String) {
+    let arguments = |behaviour| match behaviour {
+        Behaviour::Defer(time) => format!(r#"{{"ms":{}}}"#, u16::from(time) * 10),
+        _ => "{}".into(),
+    };
+    match what {
+        What::Initialize(revision, can) => {
+            let revision = REVISIONS[usize::from(revision) % REVISIONS.len()];
+            let all = [
+                r#""roots":{"listChanged":true}"#,
+                r#""sampling":{}"#,
+                r#""elicitation":{"form":{}}"#,
+                r#""elicitation":{"form":{},"url":{}}"#,
+            ];
+            let can: Vec<&str> = all
+                .into_iter()
+                .enumerate()
+                .filter(|(at, _)| can >> at & 1 == 1)
+                .map(|(_, text)| text)
+                .collect();
+            let can = can.join(",");
+            (
+                "initialize",
+                format!(
+                    r#""protocolVersion":"{revision}","capabilities":{{{can}}},"clientInfo":{{"name":"c","version":"1"}},"#
+                ),
+            )
+        }
+        What::Discover => ("server/discover", String::new()),
+        What::Ping => ("ping", String::new()),
+        What::Call(behaviour) => {
+            ("tools/call", format!(r#""name":"{}","arguments":{},"#, name(behaviour), arguments(behaviour)))
+        }
+        What::Read(behaviour) => ("resources/read", format!(r#""uri":"m:{}","#, name(behaviour))),
+        What::Prompt(behaviour) => ("prompts/get", format!(r#""name":"{}","#, name(behaviour))),
+        What::Complete(behaviour) => (
+            "completion/complete",
+            format!(
+                r#""ref":{{"type":"ref/prompt","name":"answer"}},"argument":{{"name":"free","value":"{}"}},"#,
+                name(behaviour)
+            ),
+        ),
+        What::List(which) => (
+            LISTS[usize::from(which) % LISTS.len()],
+            if valid { String::new() } else { r#""cursor":"?","#.into() },
+        ),
+        What::Level(which) => (
+            "logging/setLevel",
+            format!(r#""level":"{}","#, ["debug", "info", "emergency", "loud"][usize::from(which) % 4]),
+        ),
+        What::Subscribe(true) => ("resources/subscribe", r#""uri":"m:log","#.into()),
+        What::Subscribe(false) => ("resources/unsubscribe", r#""uri":"m:log","#.into()),
+        What::Listen => (
+            "subscriptions/listen",
+            format!(
+                r#""notifications":{{"toolsListChanged":true,"promptsListChanged":{},"resourceSubscriptions":["m:log","m:{n}"]}},"#,
+                n.is_multiple_of(2)
+            ),
+        ),
+        What::Unknown => ("no/such", String::new()),
+        What::Deep(depth) => {
+            // As deep as `serde_json` can follow.
+            let depth = usize::from(depth) % 100;
+            ("ping", format!(r#""y":{}{},"#, "[".repeat(depth), "]".repeat(depth)))
+        }
+    }
+}

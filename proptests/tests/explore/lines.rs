@@ -1,0 +1,98 @@
+//! The bytes between a machine and its peer, and what was said as a dialogue.
+
+use mcp_proto::{Action, Machine, Millis};
+use serde_json::Value;
+
+/// What both sides of the connection have of it.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    pub(crate) now: u64,
+    /// What the peer has sent and the machine has not read.
+    incoming: Vec<u8>,
+    /// What the machine has written and the peer has not looked at: the beginning of a line.
+    begun: Vec<u8>,
+    /// The peer says nothing more; the machine knows that.
+    pub(crate) ended: bool,
+    told_end: bool,
+    /// The peer does not read; it has gone.
+    pub(crate) blocked: bool,
+    pub(crate) broken: bool,
+    pub(crate) closed: bool,
+    pub(crate) deadline: Option<u64>,
+    pub(crate) unsent: bool,
+    pub(crate) dialogue: String,
+}
+
+/// What a machine wants after it has moved all the bytes that it could.
+pub(crate) enum Wants {
+    /// To tell its host something.
+    Event,
+    /// Nothing, at this time.
+    Rest,
+}
+
+impl Lines {
+    pub(crate) fn note(&mut self, mark: char, text: &str) {
+        self.dialogue.push_str(&format!("{mark} {text}\n"));
+    }
+
+    /// The peer says a line.
+    pub(crate) fn say(&mut self, line: &str) {
+        let shown = if line.len() > 300 { &line[..60] } else { line };
+        self.note('>', shown);
+        self.incoming.extend_from_slice(line.as_bytes());
+        self.incoming.push(b'\n');
+    }
+
+    /// Moves bytes until the machine wants something else: what it has written, line by line.
+    pub(crate) fn settle(&mut self, machine: &mut dyn Machine) -> (Wants, Vec<Value>) {
+        let mut written = Vec::new();
+        for _ in 0..1_000 {
+            let io = match machine.poll(Millis(self.now)) {
+                Action::Event => return (Wants::Event, written),
+                Action::Closed => {
+                    self.closed = true;
+                    self.deadline = None;
+                    return (Wants::Rest, written);
+                }
+                Action::Io(io) => io,
+            };
+            self.deadline = io.deadline().map(|at| at.0);
+            assert!(self.deadline.is_none_or(|at| at > self.now), "a deadline in the past makes hosts spin");
+            let (out, mut input) = io.split();
+            let length = out.bytes().len();
+            self.unsent = length > 0;
+            let says_end = self.ended && !self.told_end && self.incoming.is_empty();
+            if self.broken {
+                out.broken();
+            } else if length > 0 && !self.blocked {
+                self.begun.extend_from_slice(out.bytes());
+                out.sent(length);
+                self.unsent = false;
+            } else if input.is_ready() && says_end {
+                self.told_end = true;
+                input.eof();
+            } else if input.is_ready() && !self.incoming.is_empty() {
+                let space = input.space();
+                let length = space.len().min(self.incoming.len());
+                space[..length].copy_from_slice(&self.incoming[..length]);
+                self.incoming.drain(..length);
+                input.filled(length);
+            } else {
+                return (Wants::Rest, written);
+            }
+            while let Some(at) = self.begun.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.begun.drain(..=at).collect();
+                self.note('<', String::from_utf8_lossy(&line).trim_end());
+                written.push(serde_json::from_slice(&line).expect("a line is JSON"));
+            }
+        }
+        panic!("it does not come to rest");
+    }
+
+    /// Another connection.
+    pub(crate) fn begin_again(&mut self) {
+        let (now, dialogue) = (self.now, std::mem::take(&mut self.dialogue));
+        *self = Lines { now, dialogue, ..Lines::default() };
+    }
+}

@@ -1,0 +1,31 @@
+//! Every state that a server and a client can come to with a few requests in flight: nothing is lost in any of them, and
+//! none is a dead end.
+
+mod client;
+mod lines;
+mod server;
+
+use std::collections::BTreeSet;
+
+use mcp_proto_proptests::explore::diagram;
+
+/// Changes of state, as they were seen.
+type Changes = BTreeSet<(String, String)>;
+
+/// Whether one poll may come from one state to the other: by one step of the diagram, or by two.
+fn is_a_way(diagram: &Changes, from: &str, to: &str) -> bool {
+    let direct = |from: &str, to: &str| diagram.contains(&(from.to_owned(), to.to_owned()));
+    direct(from, to) || diagram.iter().any(|(first, middle)| first == from && direct(middle, to))
+}
+
+/// Each step of the diagram that goes to another state was seen, and nothing else was.
+fn assert_all_seen(name: &str, seen: &Changes) {
+    let diagram = diagram(name);
+    let inner = diagram.iter().filter(|(from, to)| from != to && from != "[*]" && to != "[*]");
+    let missing: Vec<_> =
+        inner.filter(|step| !seen.contains(step)).map(|(from, to)| [from.as_str(), to]).collect();
+    assert!(missing.is_empty(), "steps that were never seen: {missing:?}");
+    for (from, to) in seen {
+        assert!(is_a_way(&diagram, from, to), "{from} to {to} is no step of the table");
+    }
+}

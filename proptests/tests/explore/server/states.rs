@@ -1,0 +1,196 @@
+//! What is tried in each state of a server, and how many there are.
+
+use mcp_proto_proptests::explore::{Check, Explored, explore};
+
+use super::*;
+use crate::assert_all_seen;
+
+/// A ping is answered: with a result where there will be more to say.
+fn answers_a_ping(scene: &mut Scene) {
+    if scene.lines.ended || scene.lines.closed || scene.lines.broken {
+        return;
+    }
+    if scene.lines.blocked {
+        assert!(scene.step("reads again"));
+    }
+    if scene.lines.closed {
+        return;
+    }
+    assert!(scene.step("> ping"));
+    let last = scene.lines.dialogue.lines().rev().find(|line| line.starts_with('<')).unwrap_or_default();
+    let result = last.contains(r#""id":"p","result":"#);
+    assert!(result || scene.server.state() == State::Draining, "{last}");
+}
+
+/// The client goes: the server comes to its end, and nothing is owed.
+fn ends(scene: &mut Scene) {
+    if !scene.lines.ended && !scene.lines.closed {
+        assert!(scene.step("eof"));
+    }
+    for _ in 0..8 {
+        if scene.lines.closed {
+            break;
+        }
+        assert!(scene.step("time"), "it waits for nothing, and does not end");
+    }
+    assert!(scene.lines.closed, "it does not end");
+    if !scene.lines.blocked && !scene.lines.broken {
+        for (id, count) in &scene.counts {
+            assert_eq!(count.sent, count.answered + count.excused, "{id}: {count:?}");
+        }
+    }
+    // And it can begin anew.
+    assert!(scene.step("reset"));
+    assert!(scene.step("> ping"));
+    assert_eq!(scene.counts["\"p\""].answered, 1);
+}
+
+/// The host ends it.
+fn shuts_down(scene: &mut Scene) {
+    if scene.lines.closed {
+        return;
+    }
+    assert!(scene.step("shut down"));
+    for _ in 0..8 {
+        if scene.lines.closed {
+            return;
+        }
+        assert!(scene.step("time"), "it waits for nothing, and does not end");
+    }
+    panic!("it does not end");
+}
+
+const CHECKS: [Check<Scene>; 3] = [answers_a_ping, ends, shuts_down];
+
+/// How many states there are, and how far away the last one is.
+#[track_caller]
+fn run(
+    info: &'static ServerInfo<'static>,
+    slots: usize,
+    steps: &[&'static str],
+    changes: &Rc<RefCell<Changes>>,
+    expected: [usize; 2],
+) {
+    let Explored { states, depth } = explore(|| Scene::new(info, slots, changes), steps, &CHECKS, 5_000);
+    println!(
+        "{states} states of a server, at most {depth} steps away, with {slots} slots and {} steps",
+        steps.len()
+    );
+    assert_eq!(
+        [states, depth],
+        expected,
+        "it is another machine: look at what has become possible, or impossible"
+    );
+}
+
+#[test]
+fn every_state_of_a_session() {
+    let changes = Rc::default();
+    let steps = [
+        "> initialize",
+        "> initialized",
+        "> ping",
+        "> later 1",
+        "> later 2",
+        "> quick 1",
+        "> cancel 1",
+        "> shutdown",
+        "> exit",
+        "> unknown",
+        "> result",
+        "> error",
+        "> progress",
+        "> result for nobody",
+        "> noise",
+        "> too long",
+        "> given up",
+        "answer",
+        "forget",
+        "ask",
+        "take back",
+        "changed",
+        "shut down",
+        "time",
+        "eof",
+        "gone",
+        "reset",
+    ];
+    run(&REFUSES, 2, &steps, &changes, [392, 15]);
+    let steps = [
+        "> initialize",
+        "> initialized",
+        "> later 1",
+        "> cancel 1",
+        "> result",
+        "ask",
+        "answer",
+        "time",
+        "shut down",
+        "eof",
+        "gone",
+        "reset",
+    ];
+    run(&RESTARTS, 2, &steps, &changes, [74, 13]);
+    assert_all_seen("server states", &changes.borrow());
+}
+
+#[test]
+fn every_state_in_both_eras() {
+    let steps = [
+        "> initialize",
+        "> initialized",
+        "> later 2",
+        "> stateless later 1",
+        "> stateless quick 2",
+        "> listen 3",
+        "> cancel 1",
+        "> cancel 3",
+        "answer",
+        "end",
+        "ask",
+        "changed",
+        "time",
+        "shut down",
+        "eof",
+        "gone",
+        "reset",
+    ];
+    run(&REFUSES, 2, &steps, &Rc::default(), [261, 15]);
+}
+
+#[test]
+fn every_state_while_nothing_can_be_written() {
+    let steps = [
+        "> initialize",
+        "> initialized",
+        "> later 1",
+        "> cancel 1",
+        "> result",
+        "answer",
+        "ask",
+        "take back",
+        "changed",
+        "time",
+        "shut down",
+        "eof",
+        "stops reading",
+        "reads again",
+    ];
+    run(&REFUSES, 1, &steps, &Rc::default(), [910, 9]);
+    let steps = [
+        "> stateless later 1",
+        "> cancel 1",
+        "> listen 3",
+        "> cancel 3",
+        "> noise",
+        "answer",
+        "end",
+        "changed",
+        "time",
+        "shut down",
+        "eof",
+        "stops reading",
+        "reads again",
+    ];
+    run(&REFUSES, 1, &steps, &Rc::default(), [1004, 8]);
+}

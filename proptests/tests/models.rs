@@ -1,0 +1,72 @@
+//! Random operations against the models of whole machines. `PROPTEST_CASES` makes it more of them.
+
+use mcp_proto_proptests::model::{Failure, Way, client, pair, same, server, strategy};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed};
+
+fn cases(count: u32) -> Config {
+    let default = Config::default();
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    if asked {
+        return Config { failure_persistence: None, ..default };
+    }
+    // The same ones every time.
+    Config { cases: count, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..default }
+}
+
+fn fail(failure: Failure) -> TestCaseError {
+    TestCaseError::fail(failure.to_string())
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn a_server_keeps_to_its_model(
+        setup in strategy::server(),
+        way in strategy::way(),
+        operations in strategy::operations(60, false),
+    ) {
+        server::run(setup, way, &operations).map_err(fail)?;
+    }
+
+    #[test]
+    fn how_bytes_move_is_invisible_to_a_server(
+        setup in strategy::server(),
+        way in strategy::way(),
+        operations in strategy::operations(60, true),
+    ) {
+        let first = server::run(setup, Way::WHOLE, &operations);
+        let second = server::run(setup, way, &operations);
+        same(&first.map_err(fail)?, &second.map_err(fail)?).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn a_client_keeps_to_its_model(
+        setup in client::strategy::client(),
+        way in strategy::way(),
+        operations in client::strategy::operations(60, false),
+    ) {
+        client::run(setup, way, &operations).map_err(fail)?;
+    }
+
+    #[test]
+    fn how_bytes_move_is_invisible_to_a_client(
+        setup in client::strategy::client(),
+        way in strategy::way(),
+        operations in client::strategy::operations(60, true),
+    ) {
+        let first = client::run(setup, Way::WHOLE, &operations);
+        let second = client::run(setup, way, &operations);
+        same(&first.map_err(fail)?, &second.map_err(fail)?).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn every_call_ends_once_and_with_its_own_answer(
+        setup in strategy::pair(),
+        way in strategy::way(),
+        operations in strategy::joined(60),
+    ) {
+        pair::run(setup, way, &operations).map_err(fail)?;
+    }
+}

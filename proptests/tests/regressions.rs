@@ -1,0 +1,31 @@
+//! What fuzzing has found stays found: the inputs in `fuzz/regressions/TARGET/`, without a fuzzer.
+
+use std::fs;
+use std::path::Path;
+
+use mcp_proto_proptests::fuzz::{TARGETS, seeds};
+
+/// Each input was found by a target in a core that was wrong, or was broken on purpose: its name says how.
+#[test]
+fn what_was_found_stays_found() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/regressions");
+    for entry in fs::read_dir(folder).unwrap() {
+        let target = entry.unwrap().path();
+        let name = target.file_name().unwrap().to_str().unwrap();
+        let (_, check) = TARGETS.into_iter().find(|(known, _)| *known == name).expect("a folder is a target");
+        for input in fs::read_dir(&target).unwrap() {
+            let input = input.unwrap().path();
+            println!("{}", input.display());
+            check(&fs::read(input).unwrap());
+        }
+    }
+}
+
+/// Where fuzzing begins there is nothing to be found: so a target that is wrong itself is seen without a fuzzer.
+#[test]
+fn fuzzing_begins_with_what_is_right() {
+    for (target, seeds) in seeds::all() {
+        let Some((_, check)) = TARGETS.into_iter().find(|(known, _)| *known == target) else { continue };
+        seeds.iter().step_by(seeds.len() / 20).for_each(|seed| check(seed));
+    }
+}

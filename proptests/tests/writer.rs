@@ -1,0 +1,201 @@
+//! The writer, as hosts have it in their hands: what it writes is what `serde_json` reads, and whatever they do with it, a
+//! line is JSON or is not sent.
+
+use mcp_proto::client::{ClientInfo, Connect};
+use mcp_proto::json::{Decimal, Json, Writer};
+use mcp_proto::{Action, Buffer, Client, Millis, State};
+use proptest::prelude::*;
+use serde_json::{Map, Number, Value, json};
+
+static INFO: ClientInfo = ClientInfo::new("c", "1").connect(Connect::Handshake);
+
+/// Moves bytes until nothing more can be moved: what was written.
+fn settle(client: &mut Client<'_>, mut input: &[u8]) -> String {
+    let mut output = Vec::new();
+    loop {
+        match client.poll(Millis(0)) {
+            Action::Io(io) => {
+                let (out, mut receive) = io.split();
+                let length = out.bytes().len();
+                output.extend_from_slice(out.bytes());
+                out.sent(length);
+                let (now, rest) = input.split_at(input.len().min(receive.space().len()));
+                if length == 0 && now.is_empty() {
+                    return String::from_utf8(output).unwrap();
+                }
+                receive.space()[..now.len()].copy_from_slice(now);
+                receive.filled(now.len());
+                input = rest;
+            }
+            Action::Event => drop(client.event()),
+            Action::Closed => panic!("nobody closes it"),
+        }
+    }
+}
+
+/// What `body` writes as the parameters of a notification, if that is sent.
+fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> Option<String> {
+    let mut client = Client::new(&INFO, Buffer::grown(512), Buffer::grown(room)).unwrap();
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
+    settle(&mut client, &[answer.as_bytes(), b"\n"].concat());
+    assert_eq!(client.state(), State::Ready);
+    let sent = client.notify("x", body).is_ok();
+    let output = settle(&mut client, b"");
+    assert_eq!(output.is_empty(), !sent, "{output}");
+    assert_eq!(output.matches('\n').count(), usize::from(sent), "{output}");
+    sent.then_some(output)
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        ("-?[1-9][0-9]{0,16}", -300i16..300).prop_map(|(digits, power)| {
+            let text = Decimal::new(digits.parse().expect("digits"), power).to_string();
+            Value::Number(text.parse::<Number>().expect("a number"))
+        }),
+        any::<String>().prop_map(Value::from),
+        "[\"\\\\\u{0}-\u{1f}\u{7f}\u{2028}😀a]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(any::<String>(), inner, 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+/// Writes a value by hand, in one of the ways that there are.
+fn write(out: &mut Writer<'_>, value: &Value, way: u8) {
+    match value {
+        Value::Null => out.null(),
+        Value::Bool(value) => out.boolean(*value),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(value), _) => out.integer(value),
+            (_, Some(value)) => out.unsigned(value),
+            _ => out.decimal(Decimal::parse(number.as_str()).expect("a number")),
+        },
+        Value::String(text) => {
+            let json = value.to_string();
+            match way % 4 {
+                0 => out.string(text),
+                1 => out.display(&text.as_str()),
+                2 => out.text(Json::parse(json.as_bytes()).unwrap().string().unwrap()),
+                _ => out.display(&format_args!("{text}")),
+            }
+        }
+        Value::Array(_) | Value::Object(_) if way % 5 == 4 => {
+            let text = serde_json::to_string_pretty(value).unwrap();
+            match way % 2 {
+                0 => out.raw(&text).unwrap(),
+                _ => out.json(Json::parse(text.as_bytes()).unwrap()),
+            }
+        }
+        Value::Array(items) => {
+            out.begin_array();
+            items.iter().for_each(|item| write(out, item, way.wrapping_mul(7).wrapping_add(1)));
+            out.end_array();
+        }
+        Value::Object(members) => {
+            out.begin_object();
+            write_members(out, members, way);
+            out.end_object();
+        }
+    }
+}
+
+fn write_members(out: &mut Writer<'_>, members: &Map<String, Value>, way: u8) {
+    for (name, value) in members {
+        out.key(name);
+        write(out, value, way.wrapping_mul(5).wrapping_add(3));
+    }
+}
+
+/// Numbers by their value: theirs may have another exponent.
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => json!(Decimal::parse(number.as_str()).expect("a number").to_string()),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Anything that a host can do with a writer.
+#[derive(Debug, Clone)]
+enum Act {
+    BeginArray,
+    EndArray,
+    BeginObject,
+    EndObject,
+    Key(String),
+    Text(String),
+    Integer(i64),
+    Bytes(Vec<u8>),
+    Raw(&'static str),
+    Mark,
+    Rollback,
+    Field(i64),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        2 => Just(Act::BeginArray),
+        2 => Just(Act::EndArray),
+        2 => Just(Act::BeginObject),
+        2 => Just(Act::EndObject),
+        4 => "[a-c]".prop_map(Act::Key),
+        2 => any::<String>().prop_map(Act::Text),
+        3 => any::<i64>().prop_map(Act::Integer),
+        1 => prop::collection::vec(any::<u8>(), 0..9).prop_map(Act::Bytes),
+        1 => prop::sample::select(vec!["1", " [1,\n2] ", "{", "\"a\": 1", "]", ",", "1 2", ""]).prop_map(Act::Raw),
+        1 => Just(Act::Mark),
+        1 => Just(Act::Rollback),
+        3 => any::<i64>().prop_map(Act::Field),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+
+    #[test]
+    fn what_is_written_by_hand_is_what_serde_json_reads(value in value(), way: u8) {
+        let text = written(65_536, &|out| {
+            out.key("value");
+            write(out, &value, way);
+        });
+        let read: Value = serde_json::from_str(&text.unwrap()).unwrap();
+        prop_assert_eq!(plain(&read["params"]["value"]), plain(&value));
+    }
+
+    #[test]
+    fn whatever_is_done_a_line_is_json_or_is_not_sent(acts in prop::collection::vec(act(), 0..12), room in 320usize..420) {
+        let text = written(room, &|out| {
+            let mut mark = out.mark();
+            for act in &acts {
+                match act {
+                    Act::BeginArray => out.begin_array(),
+                    Act::EndArray => out.end_array(),
+                    Act::BeginObject => out.begin_object(),
+                    Act::EndObject => out.end_object(),
+                    Act::Key(key) => out.key(key),
+                    Act::Text(text) => out.string(&text.repeat(4)),
+                    Act::Integer(value) => out.integer(*value),
+                    Act::Bytes(bytes) => out.base64(bytes),
+                    Act::Raw(text) => drop(out.raw(text)),
+                    Act::Mark => mark = out.mark(),
+                    Act::Rollback => out.rollback(mark),
+                    Act::Field(value) => out.field_integer("n", *value),
+                }
+            }
+        });
+        if let Some(text) = text {
+            let read: Value = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(&read["method"], &json!("x"));
+            prop_assert!(read.as_object().unwrap().len() <= 3, "nobody leaves the parameters: {}", text);
+        }
+    }
+}
