@@ -112,6 +112,9 @@ def ratio_chart(numbers):
         verb = {"scan": "scan", "write": "write", "pair": "both roles"}[part]
         for case in cases:
             add(rows, numbers, f"{verb}: {case}", part, case, unit, "mcp-proto", peers)
+        if part == "write":
+            for case in ["text", "umlauts", "code"]:
+                add(rows, numbers, f"a whole call: {case}", part, case, unit, "mcp-proto, a whole call", peers)
     for who, verb in [("std", "server, threads"), ("loop", "server, one loop"), ("tokio", "server, tokio")]:
         for case in ["16 B, window 1", "16 B, window 64", "64 KiB, window 1"]:
             add(rows, numbers, f"{verb}: {case}", "stdio", case, "µs", who, RMCP)
