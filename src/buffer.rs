@@ -263,3 +263,6 @@ pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize)
         place.set(byte.get());
     }
 }
+
+#[cfg(test)]
+mod tests;

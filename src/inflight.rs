@@ -307,7 +307,8 @@ impl<'b, D: Data> InFlight<'b, D> {
         true
     }
 
-    /// Keeps what `body` writes as the text of a request. `false`: there is no room for it, and the text is as before.
+    /// Keeps what `body` writes as the text of a request. `false`: there is no room for it, and the
+    /// text is still as long as before.
     pub(crate) fn write_text(&mut self, ticket: Ticket, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
         if self.get(ticket).is_none() {
             return false;

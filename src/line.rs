@@ -369,8 +369,7 @@ impl<'b> Input<'b> {
     /// Called when no line waits, or one waits that cannot be dealt with yet.
     #[inline(never)]
     pub(crate) fn make_room(&mut self) {
-        let too_long_waits = self.line == Some(Kind::TooLong);
-        if self.framing.is_some() || self.eof || too_long_waits {
+        if self.framing.is_some() || self.eof {
             self.reserve();
             return;
         }
@@ -379,7 +378,7 @@ impl<'b> Input<'b> {
         // Each byte moves about once: far enough, or because its line cannot end otherwise. While one waits for room,
         // it is not worth it.
         let worth_it = self.start >= held || (full && self.line.is_none());
-        if !self.discards && self.start > 0 && worth_it {
+        if !self.discards && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
                 shift(bytes, self.start);
             }
@@ -396,7 +395,7 @@ impl<'b> Input<'b> {
     fn reserve(&mut self) {
         // Only when little is left: a buffer that has shrunk must not grow again with the first bytes of a line.
         let left = self.buffer.bytes().len().saturating_sub(self.end);
-        if left < READ_AHEAD / 4 && !self.buffer.is_lent() && self.is_open() {
+        if left < READ_AHEAD / 4 && self.is_open() {
             let ahead = self.end.saturating_add(READ_AHEAD).min(self.buffer.limit());
             let _ = self.buffer.room().ensure(ahead);
         }

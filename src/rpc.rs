@@ -317,6 +317,82 @@ mod tests {
     }
 
     #[test]
+    fn the_codes_are_those_of_the_specifications() {
+        use code::*;
+        let of_json_rpc = [PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR];
+        assert_eq!(of_json_rpc, [-32700, -32600, -32601, -32602, -32603]);
+        assert_eq!([USER_REJECTED, RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED], [-1, -32002, -32042]);
+        let of_2026 = [HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION];
+        assert_eq!(of_2026, [-32020, -32021, -32022]);
+    }
+
+    #[test]
+    fn every_member_can_be_looked_at() {
+        let text = br#"{"jsonrpc":"2.0","id":1.5,"method":2,"params":[3],"result":4,"error":"5"}"#;
+        let message = Message::parse(text).unwrap();
+        let members = [message.id(), message.method(), message.params(), message.result(), message.error()];
+        assert_eq!(
+            members.map(|member| member.map(Json::raw)),
+            [Some("1.5"), Some("2"), Some("[3]"), Some("4"), Some("\"5\"")]
+        );
+        let message = Message::parse(b"{}").unwrap();
+        let members = [message.id(), message.method(), message.params(), message.result(), message.error()];
+        assert!(members.iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn of_a_message_that_was_cut_only_an_id_that_is_all_there_counts() {
+        let cases = [
+            (r#"{"id":12,"method":"m"}"#, 9, true),
+            (r#"{"method":"m","id":12}"#, 22, true),
+            (r#"{"method":"m","id":12}"#, 21, false),
+            (r#"{"result":1,"id":"x" }"#, 21, true),
+            (r#"{"error":{},"id":"x" }"#, 20, false),
+            (r#"{"params":{},"id":12 }"#, 22, false),
+        ];
+        for (text, at, counts) in cases {
+            let mut envelope = Message::parse(text.as_bytes()).unwrap().envelope();
+            envelope.cut(at);
+            assert_eq!(envelope.id.is_some(), counts, "{text} at {at}");
+        }
+    }
+
+    #[test]
+    fn a_response_has_one_outcome() {
+        let cases = [
+            (r#"{"jsonrpc":"2.0","id":1,"result":7}"#, "result 7"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#, "error {\"code\":1}"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, "malformed"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":7,"error":{}}"#, "malformed"),
+        ];
+        for (text, expected) in cases {
+            let message = Message::parse(text.as_bytes()).unwrap();
+            let Class::Response { id, outcome } = classify(&message.envelope, text.as_bytes()) else {
+                panic!("{text}")
+            };
+            let found = match outcome {
+                Outcome::Result(result) => std::format!("result {}", result.raw()),
+                Outcome::Error(error) => std::format!("error {}", error.raw()),
+                Outcome::Malformed => std::string::String::from("malformed"),
+            };
+            assert_eq!((id.raw(), found.as_str()), ("1", expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_are_null_are_none() {
+        let cases = [("null", None), ("{}", Some("{}")), ("[]", Some("[]"))];
+        for (params, expected) in cases {
+            let text = std::format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#);
+            let message = Message::parse(text.as_bytes()).unwrap();
+            let Class::Notification { params, .. } = classify(&message.envelope, text.as_bytes()) else {
+                panic!("{text}")
+            };
+            assert_eq!(params.map(Json::raw), expected);
+        }
+    }
+
+    #[test]
     fn only_what_could_be_a_request_may_be_answered() {
         let cases: &[(&str, bool, Option<&str>)] = &[
             (r#"{"id":1,"method":"m"}"#, true, Some("1")),

@@ -346,7 +346,7 @@ impl Scanner {
                 self.state = if self.in_object() { State::Name } else { State::Value };
                 tail
             }
-            b'}' if self.depth > 0 && self.in_object() => self.close(tail),
+            b'}' if self.in_object() => self.close(tail),
             b']' if self.depth > 0 && !self.in_object() => self.close(tail),
             _ => self.space(byte, rest, tail),
         }
@@ -358,6 +358,7 @@ impl Scanner {
         ((depth >> 3) as usize, 1 << (depth & 7))
     }
 
+    /// Whether the innermost container is an object. Outside of all there is none.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn in_object(&self) -> bool {
         let (byte, bit) = Scanner::place_of(self.depth.wrapping_sub(1));

@@ -63,7 +63,7 @@ pub(super) fn short_plain_text(bytes: &[u8]) -> Option<(u64, usize)> {
 #[cfg_attr(not(target_os = "none"), inline(always))]
 fn run<const ASCII: bool>(bytes: &[u8]) -> usize {
     if !FAST {
-        let beyond = if ASCII { SPREAD << 7 } else { 0 };
+        let beyond = if ASCII { TOPS } else { 0 };
         return if WORDS { word_run(bytes, beyond) } else { slow_run::<ASCII>(bytes) };
     }
     let Some((first, tail)) = bytes.split_first_chunk::<8>() else { return slow_run::<ASCII>(bytes) };
@@ -129,6 +129,7 @@ pub(crate) fn find_by_words(byte: u8, bytes: &[u8]) -> usize {
 }
 
 const SPREAD: u32 = 0x0101_0101;
+const TOPS: u32 = 0x8080_8080;
 
 /// How many bytes come before the first whose high bit `stops` sets, or before the last ones, which are no whole word. Only
 /// the lowest bit set is to be trusted.
@@ -136,7 +137,7 @@ const SPREAD: u32 = 0x0101_0101;
 fn by_words(bytes: &[u8], stops: impl Fn(u32) -> u32) -> usize {
     let mut here = 0usize;
     for word in bytes.as_chunks::<4>().0 {
-        let hits = stops(u32::from_le_bytes(*word)) & SPREAD << 7;
+        let hits = stops(u32::from_le_bytes(*word)) & TOPS;
         if hits != 0 {
             return here.wrapping_add((hits.trailing_zeros() >> 3) as usize);
         }

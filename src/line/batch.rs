@@ -60,3 +60,6 @@ impl Input<'_> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,3 +61,6 @@ impl Framing for Frames {
         Some(Found { kind, length, whole: length })
     }
 }
+
+#[cfg(test)]
+mod tests;

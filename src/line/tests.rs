@@ -15,7 +15,7 @@ fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
                 Content::Broken(error) => std::format!("broken {:?}", error.kind),
                 Content::TooLong { id_fits: true, .. } => std::format!("too long, id {text}"),
                 Content::TooLong { id_fits: false, .. } => String::from("too long, and so is its id"),
-                Content::Truncated => String::from("truncated"),
+                Content::Truncated => std::format!("truncated{text}"),
             });
             line.release();
         }
@@ -49,6 +49,7 @@ fn a_line_is_a_line_however_it_comes_in() {
         ("\n \n\r\n\t\n{}\n\n", &["{}"]),
         ("\u{feff}{}\n", &["{}"]),
         ("{}\n\u{feff}[]\n", &["{}", "[]"]),
+        ("\u{feff}\u{feff}{}\n", &["broken Syntax"]),
         ("\u{feff}\n{}\n", &["{}"]),
         ("\u{feff}", &[]),
         ("\"\u{2028}\u{2029}\u{85}\"\n", &["\"\u{2028}\u{2029}\u{85}\""]),
@@ -72,6 +73,13 @@ fn a_line_is_a_line_however_it_comes_in() {
 #[test]
 fn invalid_utf8_breaks_one_line() {
     assert_eq!(lines(64, b"\"\xff\"\n{}\n", 2), ["broken Utf8", "{}"]);
+}
+
+#[test]
+fn the_input_may_end_in_a_byte_order_mark() {
+    for size in [1, 2, 3, 1000] {
+        assert_eq!(lines(64, b"{}\n\xEF\xBB", size), ["{}", "truncated"]);
+    }
 }
 
 #[test]
@@ -104,6 +112,27 @@ fn a_line_may_fill_the_buffer_and_not_be_longer() {
 }
 
 #[test]
+fn a_line_may_fill_the_buffer_wherever_it_began() {
+    let text = std::format!("\"{}\"", "x".repeat(37));
+    for size in [1, 3, 39, 40] {
+        assert_eq!(lines(40, std::format!("{{}}\n{text}\n[]\n").as_bytes(), size), ["{}", &text, "[]"]);
+    }
+}
+
+#[test]
+fn a_full_buffer_takes_nothing_and_is_whole_when_the_input_ends() {
+    let mut buffer = [0; 32];
+    let mut line = Input::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let text = std::format!("\"{}\"", "x".repeat(30));
+    read(&mut line, &text);
+    assert!(!line.is_ready() && line.space().is_empty());
+    line.eof();
+    line.make_room();
+    assert!(matches!(line.line().unwrap().content, Content::Message));
+    assert_eq!(line.bytes(), text.as_bytes());
+}
+
+#[test]
 fn the_id_of_a_line_that_is_too_long_is_kept_wherever_it_stands() {
     let filler = "x".repeat(500);
     let cases = [
@@ -122,7 +151,7 @@ fn the_id_of_a_line_that_is_too_long_is_kept_wherever_it_stands() {
     ];
     for (line, expected) in cases {
         let input = [line.as_str(), "\n[1]\n"].concat();
-        for rx in [25, 26, 30, 64, 100, 499] {
+        for rx in [Input::needed(8), 26, 30, 64, 100, 499] {
             for size in [1, 2, 5, 64, 10_000] {
                 assert_eq!(
                     lines(rx, input.as_bytes(), size),
@@ -139,6 +168,97 @@ fn the_input_may_end_in_a_line_that_is_too_long() {
     let whole = std::format!(r#"{{"params":"{}","id":3}}"#, "x".repeat(200));
     assert_eq!(lines(64, whole.as_bytes(), 9), ["too long, id 3"]);
     assert_eq!(lines(64, &whole.as_bytes()[..150], 9), ["truncated"]);
+}
+
+/// Puts `text` where a host reads to, and says so.
+fn read(input: &mut Input<'_>, text: &str) {
+    input.space()[..text.len()].copy_from_slice(text.as_bytes());
+    input.filled(text.len(), StreamId::NONE);
+}
+
+#[test]
+fn the_limit_of_ids_may_be_set_later() {
+    let mut buffer = [0; 40];
+    let mut line = Input::new(Buffer::from(&mut buffer[..]), 128, 3);
+    line.set_id_limit(5);
+    assert_eq!(line.limit(), 40);
+    for (id, fits) in [(12345, true), (123_456, false)] {
+        let text = std::format!("{{\"id\":{id},\"x\":\"{}\"}}\n", "x".repeat(60));
+        for piece in text.as_bytes().chunks(20) {
+            assert!(line.line().is_none());
+            line.make_room();
+            read(&mut line, std::str::from_utf8(piece).unwrap());
+        }
+        let Some(Content::TooLong { id_fits, limit }) = line.line().map(|line| line.content) else {
+            panic!("{text} was taken")
+        };
+        assert_eq!((id_fits, limit), (fits, 40));
+        line.release();
+    }
+}
+
+#[test]
+fn what_was_found_counts_from_the_start_of_the_line_and_may_be_exchanged() {
+    let mut buffer = [0; 40];
+    let mut line = Input::new(Buffer::from(&mut buffer[..]), 128, 8);
+    read(&mut line, "[]\n\n {\"id\":7}\n{\"id\":8}\n");
+    assert!(line.line().is_some());
+    line.release();
+    assert!(line.line().is_some());
+    let id = line.envelope().id.unwrap();
+    assert_eq!(&line.bytes()[id.range()], b"7");
+    line.bytes_mut()[id.start] = b'9';
+    assert_eq!(line.bytes(), b" {\"id\":9}");
+    let places = [1, 2, 3, 4, 5, 6].map(|start| Span { start, end: 7 });
+    line.set_places(places);
+    assert_eq!(line.places(), places);
+    line.release();
+    assert!(line.line().is_some());
+    assert_eq!(line.envelope().id, Some(Span { start: 6, end: 7 }));
+}
+
+#[test]
+fn a_reset_forgets_everything_and_the_end_too() {
+    let mut buffer = [0; 32];
+    let mut line = Input::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let long = "x".repeat(32);
+    for before in ["", "{\"a", "\u{feff}", "\u{feff}[1]\n[2", "!", long.as_str()] {
+        read(&mut line, before);
+        let _ = line.line();
+        line.make_room();
+        line.eof();
+        assert!(line.ended() && !line.is_ready() && line.space().is_empty());
+        line.reset();
+        assert!(!line.ended() && line.is_ready() && line.line().is_none() && line.bytes().is_empty());
+        read(&mut line, "\u{feff}[3]\n");
+        assert!(matches!(line.line().unwrap().content, Content::Message), "after {before:?}");
+        assert_eq!(line.bytes(), b"[3]");
+        line.release();
+    }
+}
+
+#[test]
+fn closed_input_has_nothing_and_takes_nothing() {
+    let mut buffer = [0; 32];
+    let mut line = Input::new(Buffer::from(&mut buffer[..]), 128, 8);
+    read(&mut line, "[1]\n[2]\n");
+    assert!(line.line().is_some());
+    line.close();
+    assert!(line.ended() && line.line().is_none());
+    line.filled(4, StreamId::NONE);
+    assert!(line.line().is_none(), "not even what still stands in the buffer");
+}
+
+#[test]
+fn letting_go_without_a_line_changes_nothing() {
+    let mut buffer = [0; 32];
+    let mut line = Input::new(Buffer::from(&mut buffer[..]), 128, 8);
+    read(&mut line, "\u{feff}[1,");
+    assert!(line.line().is_none());
+    line.release();
+    read(&mut line, "2]\n");
+    assert!(line.line().is_some());
+    assert_eq!(line.bytes(), b"[1,2]");
 }
 
 #[test]
@@ -184,6 +304,27 @@ fn a_grown_buffer_takes_lines_up_to_its_limit() {
     }
     assert!(matches!(line.line().unwrap().content, Content::Message));
     assert_eq!(line.bytes().len(), 19_002);
+}
+
+#[cfg(feature = "alloc")]
+#[test]
+fn a_grown_buffer_grows_when_little_is_left_to_read_to() {
+    let mut line = Input::new(Buffer::grown(20_000), 128, 8);
+    let room = |line: &mut Input<'_>, filled| {
+        line.filled(filled, StreamId::NONE);
+        line.make_room();
+        line.buffer.bytes().len()
+    };
+    let size = room(&mut line, 0);
+    assert!(size >= READ_AHEAD);
+    assert_eq!(room(&mut line, 10), size, "not with the first bytes of a line");
+    assert_eq!(room(&mut line, size - READ_AHEAD / 4 - 10), size);
+    assert!(room(&mut line, 1) > size);
+    let mut line = Input::new(Buffer::grown(20_000), 128, 8);
+    assert_eq!(room(&mut line, 0), size);
+    line.filled(size, StreamId::NONE);
+    line.eof();
+    assert_eq!(room(&mut line, 0), size, "nothing will be read any more");
 }
 
 #[test]

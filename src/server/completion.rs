@@ -24,7 +24,7 @@ const TAIL: usize = 56;
 
 /// The feature *completion*: clients may ask which values an argument of a prompt or a variable of a URI template can
 /// have. The machine answers for arguments with [`values`](crate::server::Argument::values); all others are
-/// [`Event::Complete`](crate::server::Event::Complete). What is asked about prompts and templates that are not in the
+/// [`Event::Complete`]. What is asked about prompts and templates that are not in the
 /// catalogues is refused.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Completion;

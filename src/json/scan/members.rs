@@ -105,7 +105,7 @@ impl Scanner {
                 [b'}', rest @ ..] => self.close(rest),
                 _ => return Err(after),
             };
-            if self.depth == 0 || !self.in_object() {
+            if !self.in_object() {
                 return Err(after);
             }
         }

@@ -49,6 +49,8 @@ fn values_of_every_kind_are_taken() {
         "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\"",
         "\"\u{7f}\u{80}\u{7ff}\u{800}\u{ffff}\u{10000}\u{10ffff}\"",
         "[1 , 2]",
+        "[{\"a\":[1]},{\"a\":[1]}]",
+        "[{\"a\":1},\"b\",{\"a\":1}, \"b\"]",
         "{\"a\" : 1 , \"b\" :2}",
         "[0,-1,0.5]",
         "[ true , false,null ]",
@@ -64,6 +66,10 @@ fn errors_say_what_and_where() {
         (b"", Empty, 0),
         (b"  \n", Empty, 3),
         (b"[", Incomplete, 1),
+        (b"[1", Incomplete, 2),
+        (b"[1 ", Incomplete, 3),
+        (b"[1,", Incomplete, 3),
+        (b"{\"a\":", Incomplete, 5),
         (b"[]]", Syntax, 2),
         (b"[}", Syntax, 1),
         (b"{]", Syntax, 1),
@@ -82,6 +88,13 @@ fn errors_say_what_and_where() {
         (b"1,2", Syntax, 1),
         (b"1 2", Syntax, 2),
         (b"01", Syntax, 1),
+        (b"-01", Syntax, 2),
+        (b"[-]", Syntax, 2),
+        (b"[-,1]", Syntax, 2),
+        (b"[1.]", Syntax, 3),
+        (b"[1e]", Syntax, 3),
+        (b"{\"a\":1e-}", Syntax, 8),
+        (b"[{\"a\":1},\"b\":1]", Syntax, 12),
         (b"-", Incomplete, 1),
         (b"-a", Syntax, 1),
         (b"+1", Syntax, 0),
@@ -128,6 +141,14 @@ fn errors_say_what_and_where() {
     for &(text, kind, at) in cases {
         assert_eq!(error(text), (kind, at), "{}", String::from_utf8_lossy(text));
     }
+}
+
+#[test]
+fn only_what_is_deep_or_was_given_up_has_members_that_count() {
+    use ScanErrorKind::{Control, Empty, GivenUp, Incomplete, Surrogate, Syntax, TooDeep, Utf8};
+    assert!([TooDeep, GivenUp].iter().all(|kind| kind.leaves_members()));
+    let others = [Empty, Syntax, Utf8, Surrogate, Control, Incomplete];
+    assert!(!others.iter().any(|kind| kind.leaves_members()));
 }
 
 #[test]
@@ -241,6 +262,7 @@ fn members_are_found_wherever_and_however_they_stand() {
         (" { \"id\" : -1.5e3 , \"x\":1}", Some("-1.5e3")),
         ("{\"x\":{\"id\":1},\"id\":\"a\\\"}\"}", Some("\"a\\\"}\"")),
         ("{\"id\":{\"id\":[1, 2]}}", Some("{\"id\":[1, 2]}")),
+        ("{\"id\":{\"a\":1,\"id\":\"x\"},\"b\":true}", Some("{\"a\":1,\"id\":\"x\"}")),
         ("{\"id\":1,\"id\":null}", Some("null")),
         ("{\"id\":1,\"\\u0069d\":2}", Some("2")),
         ("{\"\\u0069\\u0064\":2}", Some("2")),

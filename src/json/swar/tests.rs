@@ -1,6 +1,15 @@
 use super::*;
 use std::vec::Vec;
 
+/// What the functions here say about `bytes`: every way of finding the end of a run, the fast and the small ones.
+fn plain_runs(bytes: &[u8]) -> [usize; 4] {
+    [plain_run(bytes), long_run::<true>(bytes), word_run(bytes, TOPS), slow_run::<true>(bytes)]
+}
+
+fn text_runs(bytes: &[u8]) -> [usize; 4] {
+    [text_run(bytes), long_run::<false>(bytes), word_run(bytes, 0), slow_run::<false>(bytes)]
+}
+
 #[test]
 fn a_run_ends_at_the_first_byte_of_interest_wherever_it_stands() {
     for length in 0..200 {
@@ -10,10 +19,10 @@ fn a_run_ends_at_the_first_byte_of_interest_wherever_it_stands() {
             text.extend_from_slice(
                 b"\"\\\0tail of the text, longer than one block of bytes, so that all loops run",
             );
-            assert_eq!(plain_run(&text), length, "{stop:#x} at {length}");
+            assert_eq!(plain_runs(&text), [length; 4], "{stop:#x} at {length}");
             let beyond = if stop >= 0x80 { length + 1 } else { length };
-            assert_eq!(text_run(&text), beyond, "{stop:#x} at {length}");
-            assert_eq!(plain_run(&text[..length]), length);
+            assert_eq!(text_runs(&text), [beyond; 4], "{stop:#x} at {length}");
+            assert_eq!(plain_runs(&text[..length]), [length; 4]);
         }
     }
 }
@@ -22,12 +31,57 @@ fn a_run_ends_at_the_first_byte_of_interest_wherever_it_stands() {
 fn every_byte_alone_is_classified() {
     for byte in 0..=255u8 {
         let stop = byte < 0x20 || byte == b'"' || byte == b'\\';
+        assert_eq!(
+            (is_stop::<false>(byte), is_stop::<true>(byte)),
+            (stop, stop || byte >= 0x80),
+            "{byte:#x}"
+        );
         for lead in [0usize, 1, 7, 8, 63, 64, 65] {
             let mut text: Vec<u8> = std::vec![b'a'; lead];
             text.push(byte);
             text.extend(std::vec![b'z'; 20]);
-            assert_eq!(text_run(&text) == lead, stop, "{byte:#x}");
-            assert_eq!(plain_run(&text) == lead, stop || byte >= 0x80, "{byte:#x}");
+            let end = text.len();
+            assert_eq!(text_runs(&text), [if stop { lead } else { end }; 4], "{byte:#x}");
+            assert_eq!(plain_runs(&text), [if stop || byte >= 0x80 { lead } else { end }; 4], "{byte:#x}");
+        }
+        let mut block = [b'a'; BLOCK];
+        block[usize::from(byte) % BLOCK] = byte;
+        assert_eq!(block_has_stop::<false>(&block), stop, "{byte:#x}");
+        assert_eq!(block_has_stop::<true>(&block), stop || byte >= 0x80, "{byte:#x}");
+    }
+}
+
+/// A borrow from one byte of a word goes into the next.
+#[test]
+fn neighbours_do_not_confuse_each_other() {
+    let interesting = [0, 1, 0x1F, b' ', b'!', b'"', b'#', b'[', b'\\', b']', 0x7F, 0x80, 0xA2, 0xDC, 0xFF];
+    let pairs = interesting.iter().flat_map(|low| interesting.map(|high| (*low, high)));
+    for (low, high) in pairs {
+        for mut bytes in [*b"..aaaaaa", *b"aaa..a!a", *b"a  !  .."] {
+            let from = bytes.iter().position(|byte| *byte == b'.').unwrap();
+            bytes[from..from + 2].copy_from_slice(&[low, high]);
+            let end = |ends: fn(u8) -> bool| bytes.iter().position(|byte| ends(*byte)).unwrap_or(8);
+            let (text, plain) = (end(is_stop::<false>), end(is_stop::<true>));
+            let first = |stops: u64| (stops.trailing_zeros() >> 3) as usize;
+            let word = u64::from_le_bytes(bytes);
+            assert_eq!((first(stops::<false>(word)), first(stops::<true>(word))), (text, plain), "{bytes:?}");
+            assert_eq!((word_run(&bytes, 0), word_run(&bytes, TOPS)), (text, plain), "{bytes:?}");
+            let at = bytes.iter().position(|byte| *byte == high);
+            assert_eq!(find_by_words(high, &bytes), at.unwrap(), "{bytes:?}");
+        }
+    }
+}
+
+#[test]
+fn a_byte_is_found_where_it_stands_first() {
+    for length in 0..20 {
+        for at in 0..=length {
+            for wanted in [0, b'\n', b'\r', 0x80, 0xFF] {
+                let mut bytes = std::vec![wanted ^ 1; length];
+                bytes[at..].fill(wanted);
+                assert_eq!(find_by_words(wanted, &bytes), at, "{wanted:#x}");
+                assert_eq!(find_by_words(wanted ^ 2, &bytes), length, "{wanted:#x}");
+            }
         }
     }
 }
