@@ -98,7 +98,7 @@ pub fn dense(length: usize) -> Vec<u8> {
         let (x, y) = (index.wrapping_mul(2_654_435_761) % 10_000, f64::from(index) * 0.37);
         let point = format!(
             r#"{{"x":{x},"y":{y:.2},"on":{},"tags":["a","b{}"],"at":null}}"#,
-            index % 3 == 0,
+            index.is_multiple_of(3),
             index % 10
         );
         line.extend_from_slice(point.as_bytes());
