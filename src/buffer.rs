@@ -170,12 +170,7 @@ impl<'a> Room<'a> {
             #[cfg(feature = "alloc")]
             Room::Grown { bytes, limit } => {
                 if end > bytes.len() {
-                    if end > *limit {
-                        return None;
-                    }
-                    let wanted = end.saturating_mul(2).max(FLOOR).min(*limit);
-                    bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
-                    bytes.resize(wanted, 0);
+                    grow(bytes, end, *limit)?;
                 }
                 Some(bytes.as_mut_slice())
             }
@@ -202,6 +197,20 @@ impl<'a> Room<'a> {
             Room::Measure => None,
         }
     }
+}
+
+/// Seldom, and away from what happens for each piece of output.
+#[cfg(feature = "alloc")]
+#[cold]
+#[inline(never)]
+fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
+    if end > limit {
+        return None;
+    }
+    let wanted = end.saturating_mul(2).max(FLOOR).min(limit);
+    bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
+    bytes.resize(wanted, 0);
+    Some(())
 }
 
 /// Copies as much as both have. (`copy_from_slice` keeps a panic for lengths that differ, even where they cannot.)

@@ -78,7 +78,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn no_file_is_longer_than_500_lines() {
     let mut files = Vec::new();
-    for folder in ["src", "tests", "examples", "adapters", "macros", "proptests"] {
+    for folder in ["src", "tests", "examples", "adapters", "macros", "proptests", "benches"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         if folder.is_dir() {
             rust_files(&folder, &mut files);

@@ -66,13 +66,12 @@ fn run<const ASCII: bool>(bytes: &[u8]) -> usize {
         let beyond = if ASCII { TOPS } else { 0 };
         return if WORDS { word_run(bytes, beyond) } else { slow_run::<ASCII>(bytes) };
     }
-    if let Some((first, _)) = bytes.split_first_chunk::<8>() {
-        let hits = stops::<ASCII>(u64::from_le_bytes(*first));
-        if hits != 0 {
-            return (hits.trailing_zeros() >> 3) as usize;
-        }
+    let Some((first, tail)) = bytes.split_first_chunk::<8>() else { return slow_run::<ASCII>(bytes) };
+    let hits = stops::<ASCII>(u64::from_le_bytes(*first));
+    if hits != 0 {
+        return (hits.trailing_zeros() >> 3) as usize;
     }
-    long_run::<ASCII>(bytes)
+    long_run::<ASCII>(tail).wrapping_add(8)
 }
 
 #[inline(never)]

@@ -1,7 +1,7 @@
 //! The string part of the scanner: escapes, surrogate pairs, UTF-8.
 
 use super::{NO_NAME, ScanErrorKind, Scanner, State};
-use crate::json::swar::{RUNS, plain_run, text_run};
+use crate::json::swar::{FAST, RUNS, plain_run, text_run};
 use crate::json::walk::split;
 
 /// Where inside a string the scanner is.
@@ -53,6 +53,14 @@ impl Scanner {
         while let State::Text(inside) = self.state {
             if matches!(inside, Inside::Plain) {
                 rest = self.plain(rest);
+                // What usually is escaped needs no state: its second byte is here.
+                if FAST
+                    && let [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', tail @ ..] = rest
+                {
+                    self.name_length = NO_NAME;
+                    rest = tail;
+                    continue;
+                }
             }
             let [byte, tail @ ..] = rest else { break };
             if let Err(kind) = self.character(inside, *byte, tail) {

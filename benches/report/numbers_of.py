@@ -1,0 +1,57 @@
+"""What was measured, as it stands in docs/performance/numbers.json."""
+
+import json
+import math
+
+
+class Numbers:
+    """A number has a part, a case, somebody who did it, and a unit."""
+
+    def __init__(self, path):
+        self.path = path
+        self.stored = json.loads(path.read_text()) if path.exists() else {"facts": {}, "parts": {}}
+
+    def replace(self, part, records):
+        self.stored["parts"][part] = records
+
+    def fact(self, name, value):
+        self.stored["facts"][name] = value
+
+    def facts(self):
+        return self.stored["facts"]
+
+    def save(self):
+        lines = json.dumps(self.stored, ensure_ascii=False, indent=1, sort_keys=True)
+        self.path.write_text(lines + "\n")
+
+    def get(self, part, case, who, unit, kind="median"):
+        """Not a number, if it was not measured."""
+        for record in self.stored["parts"].get(part, []):
+            if (record.get("case"), record.get("who"), record.get("unit")) == (case, who, unit):
+                return record[kind]
+        return math.nan
+
+    def bytes(self, part, case):
+        for record in self.stored["parts"].get(part, []):
+            if record.get("case") == case and "bytes" in record:
+                return record["bytes"]
+        return math.nan
+
+    def everyone(self, part):
+        """Who took part, in the order of the run."""
+        records = self.stored["parts"].get(part, [])
+        return list(dict.fromkeys(record["who"] for record in records if "who" in record))
+
+    def cases(self, part):
+        records = self.stored["parts"].get(part, [])
+        return list(dict.fromkeys(record["case"] for record in records if "case" in record))
+
+
+def short(value):
+    """Three digits that matter, with thousands apart."""
+    if math.isnan(value):
+        return "–"
+    if value == round(value):
+        return f"{value:,.0f}"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{digits}f}"

@@ -1,0 +1,38 @@
+//! The echo server on rmcp, as its documentation writes it. `echo-rmcp pipes` takes the streams that it recommends where both
+//! are pipes.
+
+use rmcp::handler::server::{router::tool::ToolRouter, wrapper::Parameters};
+use rmcp::{ServerHandler, ServiceExt, schemars, tool, tool_handler, tool_router, transport};
+
+#[derive(Clone)]
+struct Echo {
+    tool_router: ToolRouter<Self>,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Said {
+    text: String,
+}
+
+#[tool_router(router = tool_router)]
+impl Echo {
+    #[tool(description = "Says the same again")]
+    async fn echo(&self, Parameters(Said { text }): Parameters<Said>) -> String {
+        text
+    }
+}
+
+#[tool_handler(router = self.tool_router)]
+impl ServerHandler for Echo {}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let echo = Echo { tool_router: Echo::tool_router() };
+    let service = if std::env::args().nth(1).as_deref() == Some("pipes") {
+        echo.serve(transport::stdio_pipes()).await?
+    } else {
+        echo.serve(transport::stdio()).await?
+    };
+    service.waiting().await?;
+    Ok(())
+}

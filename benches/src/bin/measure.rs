@@ -1,0 +1,44 @@
+//! `measure [--rounds N] [--turn MILLISECONDS] [--server NAME=COMMAND]... PART...`: prints numbers as lines of JSON. All of it,
+//! servers included, stays on one processor.
+
+use std::time::Duration;
+
+use mcp_proto_benches::race::Effort;
+use mcp_proto_benches::{feed, pair, pending, scan, start, stdio, write};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+
+/// The last processor that it may use: the first one has more of the interrupts.
+fn stay_on_one_processor() {
+    let may = sched_getaffinity(Pid::from_raw(0)).expect("processors");
+    let last = (0..CpuSet::count()).rev().find(|at| may.is_set(*at) == Ok(true)).expect("one");
+    let mut one = CpuSet::new();
+    one.set(last).expect("it is one");
+    sched_setaffinity(Pid::from_raw(0), &one).expect("it may be used");
+}
+
+fn main() {
+    stay_on_one_processor();
+    let mut servers = Vec::new();
+    let mut effort = Effort { rounds: 11, turn: Duration::from_millis(20) };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let number = |arguments: &mut std::iter::Skip<std::env::Args>| {
+            arguments.next().and_then(|it| it.parse().ok()).expect("a number")
+        };
+        match argument.as_str() {
+            "--rounds" => effort.rounds = number(&mut arguments),
+            "--turn" => effort.turn = Duration::from_millis(number(&mut arguments) as u64),
+            "--server" => servers.push(arguments.next().expect("NAME=COMMAND")),
+            "stdio" => stdio::measure(effort, &servers),
+            "start" => start::measure(effort, &servers),
+            "scan" => scan::measure(effort),
+            "write" => write::measure(effort),
+            "feed" => feed::measure(effort),
+            "pair" => pair::measure(effort),
+            // One process for each: what is left of the last one would count.
+            "pending" => pending::measure(effort, number(&mut arguments)),
+            other => panic!("no part {other}"),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! A line that comes byte by byte: each byte costs the same, however long the line is.
+
+use mcp_proto::{Buffer, Server};
+use workloads::{inputs, machine};
+
+use crate::race::{Contestant, Effort, race};
+
+/// The nanoseconds of a byte, in lines from 1 KiB to 4 MiB.
+///
+/// # Panics
+/// The server does not answer.
+pub fn measure(effort: Effort) {
+    for (case, length) in [("1 KiB", 1 << 10), ("16 KiB", 1 << 14), ("256 KiB", 1 << 18), ("4 MiB", 1 << 22)]
+    {
+        let mut line = inputs::call(7, &inputs::prose(length));
+        line.push(b'\n');
+        let mut server =
+            Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
+        machine::feed(&mut server, machine::OPEN, usize::MAX);
+        let contestant =
+            Contestant::new("mcp-proto", || assert!(machine::feed(&mut server, &line, 1) > length));
+        race("feed", case, effort, line.len() as f64, vec![contestant]);
+    }
+}

@@ -1,0 +1,87 @@
+//! A client and a server in one process: both sides of a call, without a kernel.
+
+use std::sync::Arc;
+
+use allocation_counter::measure as allocated;
+use rmcp::model::{CallToolRequestParams, JsonObject};
+use rmcp::{Peer, RoleClient};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
+use workloads::inputs;
+use workloads::pair::Pair;
+
+use crate::race::{Contestant, Effort, race, report};
+use crate::rmcp_echo::connected;
+
+/// One runtime on this thread, so that its clock tells all that is done.
+///
+/// # Panics
+/// It does not start.
+#[must_use]
+pub fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_time().build().expect("a runtime")
+}
+
+async fn call(peer: &Peer<RoleClient>, text: &str) {
+    let mut arguments = JsonObject::new();
+    arguments.insert("text".into(), text.into());
+    let result =
+        peer.call_tool(CallToolRequestParams::new("echo").with_arguments(arguments)).await.expect("a result");
+    let said = result.content.first().and_then(|it| it.as_text()).map(|it| it.text.as_str());
+    assert_eq!(said, Some(text));
+}
+
+/// So many calls, of which `window` are on their way at a time.
+///
+/// # Panics
+/// An answer is another.
+pub async fn echo(peer: &Peer<RoleClient>, text: &Arc<str>, count: usize, window: usize) {
+    if window == 1 {
+        for _ in 0..count {
+            call(peer, text).await;
+        }
+        return;
+    }
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..window {
+        let (peer, text) = (peer.clone(), Arc::clone(text));
+        calls.spawn(async move {
+            for _ in 0..count.div_ceil(window) {
+                call(&peer, &text).await;
+            }
+        });
+    }
+    while let Some(end) = calls.join_next().await {
+        end.expect("no panic");
+    }
+}
+
+/// Time and allocations of a call.
+///
+/// # Panics
+/// An answer is another.
+pub fn measure(effort: Effort) {
+    let runtime = runtime();
+    let rmcp = runtime.block_on(connected(Arc::new(Notify::new())));
+    let mut ours = Pair::new(8 << 20, 100);
+    for (case, length, window, count) in [
+        ("16 B, window 1", 16, 1, 64),
+        ("16 B, window 64", 16, 64, 128),
+        ("1 KiB, window 64", 1 << 10, 64, 128),
+        ("64 KiB, window 1", 1 << 16, 1, 4),
+        ("1 MiB, window 1", 1 << 20, 1, 1),
+    ] {
+        let text: Arc<str> = inputs::prose(length).into();
+        let contestants = vec![
+            Contestant::new("mcp-proto", || ours.echo(&text, count, window)),
+            Contestant::new("rmcp", || runtime.block_on(echo(&rmcp, &text, count, window))),
+        ];
+        race("pair", case, effort, count as f64, contestants);
+        let allocations = allocated(|| ours.echo(&text, count, window));
+        let theirs = allocated(|| runtime.block_on(echo(&rmcp, &text, count, window)));
+        for (who, it) in [("mcp-proto", allocations), ("rmcp", theirs)] {
+            report("pair", case, who, "allocations", vec![it.count_total as f64 / count as f64]);
+            report("pair", case, who, "bytes allocated", vec![it.bytes_total as f64 / count as f64]);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Many requests that wait for an answer: the memory of each, and what one more costs.
+
+use std::sync::Arc;
+
+use allocation_counter::measure as allocated;
+use rmcp::model::CallToolRequestParams;
+use rmcp::{Peer, RoleClient};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use workloads::pair::Pair;
+
+use crate::pair::runtime;
+use crate::race::{Contestant, Effort, race, report};
+use crate::rmcp_echo::connected;
+
+fn hold(calls: &mut JoinSet<()>, peer: &Peer<RoleClient>) {
+    let peer = peer.clone();
+    calls.spawn(async move {
+        peer.call_tool(CallToolRequestParams::new("hold")).await.expect("an answer");
+    });
+}
+
+/// Lets everything run that can.
+async fn settle() {
+    for _ in 0..64 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// With that many pending requests.
+pub fn measure(effort: Effort, pending: usize) {
+    let case = format!("{pending} pending");
+    let mut client = Pair::new(1 << 20, pending + 1);
+    let of_client = allocated(|| client.ask(pending)).bytes_current as f64 / pending as f64;
+    drop(client);
+    let mut ours = Pair::new(1 << 20, pending + 1);
+    ours.reserve(pending);
+    let of_both = allocated(|| ours.hold(pending)).bytes_current as f64 / pending as f64;
+    assert_eq!(ours.pending(), (pending, pending));
+    report("pending", &case, "mcp-proto", "bytes of the client", vec![of_client]);
+    report("pending", &case, "mcp-proto", "bytes of the server", vec![of_both - of_client]);
+    report("pending", &case, "mcp-proto", "bytes of both", vec![of_both]);
+
+    let (runtime, release, mut calls) = (runtime(), Arc::new(Notify::new()), JoinSet::new());
+    let rmcp = runtime.block_on(connected(Arc::clone(&release)));
+    let memory = allocated(|| {
+        runtime.block_on(async {
+            for at in 0..pending {
+                hold(&mut calls, &rmcp);
+                if at % 1000 == 999 {
+                    settle().await;
+                }
+            }
+            // Until all of them are where they wait.
+            for _ in 0..20 {
+                settle().await;
+            }
+        });
+    });
+    report("pending", &case, "rmcp", "bytes of both", vec![memory.bytes_current as f64 / pending as f64]);
+
+    let exchange = || {
+        runtime.block_on(async {
+            for _ in 0..100 {
+                release.notify_one();
+                hold(&mut calls, &rmcp);
+                calls.join_next().await.expect("one of them").expect("no panic");
+            }
+        });
+    };
+    let contestants =
+        vec![Contestant::new("mcp-proto", || ours.exchange(100)), Contestant::new("rmcp", exchange)];
+    race("pending", &case, effort, 100.0, contestants);
+}

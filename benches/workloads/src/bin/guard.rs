@@ -1,0 +1,50 @@
+//! One fixed workload, so many times: what the guard counts the instructions of.
+
+use std::hint::black_box;
+
+use mcp_proto::{Buffer, Server, json};
+use workloads::pair::Pair;
+use workloads::{inputs, machine, scan};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next().unwrap_or_default();
+    let count: usize = arguments.next().and_then(|it| it.parse().ok()).expect("guard WORKLOAD COUNT");
+    let repeat = |work: &mut dyn FnMut()| (0..count).for_each(|_| work());
+    let scans = |text: &[u8]| {
+        repeat(&mut || {
+            black_box(scan(black_box(text)));
+        });
+    };
+    let writes = |text: &str| repeat(&mut || drop(black_box(json::to_string(black_box(text)))));
+    match name.as_str() {
+        "scan-call" => scans(&inputs::small_call()),
+        "scan-text" => scans(&inputs::call(7, &inputs::prose(1 << 16))),
+        "scan-utf8" => scans(&inputs::call(7, &inputs::umlauts(1 << 16))),
+        "scan-escapes" => scans(&inputs::call(7, &inputs::full_of_escapes(1 << 16))),
+        "scan-dense" => scans(&inputs::dense(1 << 16)),
+        "write-text" => writes(&inputs::prose(1 << 16)),
+        "write-code" => writes(&inputs::code(1 << 16)),
+        "trip-16" => Pair::new(1 << 20, 100).echo(&inputs::prose(16), count, 1),
+        "trip-16-window-64" => Pair::new(1 << 20, 100).echo(&inputs::prose(16), count * 64, 64),
+        "trip-64k" => Pair::new(1 << 20, 100).echo(&inputs::prose(1 << 16), count, 1),
+        "feed-bytes" => {
+            let mut server =
+                Server::new(&machine::INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("one");
+            machine::feed(&mut server, machine::OPEN, usize::MAX);
+            let line = [inputs::call(7, &inputs::prose(1000)), b"\n".to_vec()].concat();
+            repeat(&mut || assert!(machine::feed(&mut server, &line, 1) > 1000));
+        }
+        name => {
+            let pending = name.strip_prefix("pending-").and_then(|it| it.parse().ok());
+            exchange(pending.expect("a workload that there is"), count);
+        }
+    }
+}
+
+fn exchange(pending: usize, count: usize) {
+    let mut pair = Pair::new(1 << 20, pending + 1);
+    pair.hold(pending);
+    pair.exchange(count);
+    assert_eq!(pair.pending(), (pending, pending));
+}

@@ -1,0 +1,109 @@
+//! The texts that are scanned and written.
+
+/// One paragraph of prose, without anything that has to be escaped.
+const PROSE: &str =
+    "The quick brown fox jumps over the lazy dog, and nobody has ever asked the dog what it thinks of that. ";
+/// One line of a program: what tools send most.
+const CODE: &str =
+    "    if let Some(\"name\") = line.get(at..) { println!(\"{name}\\t{at}\"); } // a tab and a quote\n";
+/// What the note of the small call has, so that it is 200 bytes long.
+const NOTE: usize = 10;
+const UMLAUTS: &str =
+    "Zwölf große Boxkämpfer jagen Viktor quer über den Sylter Deich; Съешь же ещё этих мягких булок. ";
+
+/// A call of the tool `echo`, as one line without its end.
+#[must_use]
+pub fn call(id: usize, text: &str) -> Vec<u8> {
+    let mut line = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":""#
+    )
+    .into_bytes();
+    escape(&mut line, text);
+    line.extend_from_slice(br#""}}}"#);
+    line
+}
+
+/// Appends a text as the inside of a JSON string.
+pub fn escape(line: &mut Vec<u8>, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => line.extend_from_slice(&[b'\\', byte]),
+            b'\n' => line.extend_from_slice(b"\\n"),
+            b'\t' => line.extend_from_slice(b"\\t"),
+            0..32 => line.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            _ => line.push(byte),
+        }
+    }
+}
+
+/// At least so many bytes of a text again and again, cut where it is whole.
+fn again(piece: &str, length: usize) -> String {
+    piece.repeat(length.div_ceil(piece.len()))
+}
+
+/// Prose of exactly that many bytes.
+#[must_use]
+pub fn prose(length: usize) -> String {
+    let mut text = again(PROSE, length);
+    text.truncate(length);
+    text
+}
+
+/// A source file: one byte of twelve has to be escaped.
+#[must_use]
+pub fn code(length: usize) -> String {
+    again(CODE, length)
+}
+
+/// Every fourth byte has to be escaped.
+#[must_use]
+pub fn full_of_escapes(length: usize) -> String {
+    again("a\"b\\c\nd\te \"f\" ", length)
+}
+
+/// Half of it is not ASCII.
+#[must_use]
+pub fn umlauts(length: usize) -> String {
+    again(UMLAUTS, length)
+}
+
+/// A request of exactly 200 bytes, with arguments of some kinds.
+///
+/// # Panics
+/// Never.
+#[must_use]
+pub fn small_call() -> Vec<u8> {
+    let line = format!(
+        concat!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"set_light","arguments":"#,
+            r#"{{"room":"kitchen","level":75,"on":true,"color":[255,180,90],"note":"{}"}},"_meta":{{"progressToken":"p7"}}}}}}"#
+        ),
+        prose(NOTE)
+    );
+    assert_eq!(line.len(), 200);
+    line.into_bytes()
+}
+
+/// A request whose parameters are all structure: small objects with short names, numbers and flags.
+#[must_use]
+pub fn dense(length: usize) -> Vec<u8> {
+    let mut line =
+        br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"plot","arguments":{"points":["#
+            .to_vec();
+    let mut index = 0_u32;
+    while line.len() < length {
+        if index > 0 {
+            line.push(b',');
+        }
+        let (x, y) = (index.wrapping_mul(2_654_435_761) % 10_000, f64::from(index) * 0.37);
+        let point = format!(
+            r#"{{"x":{x},"y":{y:.2},"on":{},"tags":["a","b{}"],"at":null}}"#,
+            index.is_multiple_of(3),
+            index % 10
+        );
+        line.extend_from_slice(point.as_bytes());
+        index += 1;
+    }
+    line.extend_from_slice(b"]}}}");
+    line
+}

@@ -1,0 +1,88 @@
+//! The echo server as every part of the measurement uses it.
+
+use mcp_proto::server::{Call, Event, Feature, ServerInfo, Tool, Tools};
+use mcp_proto::{Action, Io, Millis, Next, Server};
+use serde::Deserialize;
+
+const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
+static TOOLS: Tools<'static> = Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("hold", "{}")]);
+static FEATURES: [&dyn Feature; 1] = [&TOOLS];
+/// Its tools: `echo`, and `hold`, which is answered later.
+pub static INFO: ServerInfo<'static> = ServerInfo::new("echo", "1").features(&FEATURES);
+
+/// What a client says first.
+pub const OPEN: &[u8] = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+    r#""capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n",
+)
+.as_bytes();
+
+#[derive(Deserialize)]
+struct Echo<'a> {
+    text: &'a str,
+}
+
+/// Answers a call of `echo`.
+pub fn echo(mut call: Call<'_>) {
+    match call.arguments() {
+        Ok(Echo { text }) => call.text(text),
+        Err(error) => call.invalid(error),
+    }
+}
+
+/// Feeds an echo server in pieces of at most `piece` bytes, and counts the bytes that it says.
+///
+/// # Panics
+/// Something else than a call comes in, or the server ends.
+pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
+    feed_with(server, input, piece, &mut echo)
+}
+
+/// The same with calls that are answered like that.
+///
+/// # Panics
+/// Something else than a call comes in, or the server ends.
+pub fn feed_with(
+    server: &mut Server<'_>,
+    mut input: &[u8],
+    piece: usize,
+    answer: &mut dyn FnMut(Call<'_>),
+) -> usize {
+    let mut said = 0;
+    loop {
+        match server.poll(Millis(0)) {
+            Action::Io(io) => match step(io, &mut input, piece) {
+                Some(n) => said += n,
+                None => return said,
+            },
+            Action::Event => match server.event() {
+                Some(Event::Call(call)) => answer(call),
+                Some(Event::Connected(_) | Event::Ready) => {}
+                other => panic!("{other:?}"),
+            },
+            Action::Closed => panic!("the server has ended"),
+        }
+    }
+}
+
+fn step(io: Io<'_>, input: &mut &[u8], piece: usize) -> Option<usize> {
+    match io.next() {
+        Next::Write(out) => {
+            let n = out.bytes().len();
+            out.sent(n);
+            Some(n)
+        }
+        Next::Read(mut space) if !input.is_empty() => {
+            let room = space.space();
+            let n = room.len().min(input.len()).min(piece);
+            room[..n].copy_from_slice(&input[..n]);
+            space.filled(n);
+            *input = &input[n..];
+            Some(0)
+        }
+        _ => None,
+    }
+}

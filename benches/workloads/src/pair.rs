@@ -1,0 +1,172 @@
+//! A client and a server in one process, joined by nothing: the bytes of one are copied into the buffer of the other.
+
+use mcp_proto::client::{self, ClientInfo, Connect, Options};
+use mcp_proto::server::{self, ServerInfo};
+use mcp_proto::{Action, Buffer, Client, Millis, Receive, Server, Ticket, Transmit};
+
+use crate::machine::{INFO, echo};
+
+static CLIENT: ClientInfo<'static> = ClientInfo::new("bench", "1").connect(Connect::Handshake);
+
+/// Both machines.
+pub struct Pair {
+    client: Client<'static>,
+    server: Server<'static>,
+    /// Calls of `hold` which the server has not answered yet.
+    held: Vec<Ticket>,
+    finished: usize,
+}
+
+impl Pair {
+    /// Both machines, connected, with grown buffers for messages of that many bytes, and room for that many requests.
+    ///
+    /// # Panics
+    /// They do not connect.
+    #[must_use]
+    pub fn new(longest: usize, in_flight: usize) -> Pair {
+        let buffer = || Buffer::grown(longest);
+        let server: &'static ServerInfo<'static> = &INFO;
+        let server = Server::new(server, buffer(), buffer()).expect("a server");
+        let server = server.in_flight_grown(in_flight).expect("slots");
+        let client = Client::new(&CLIENT, buffer(), buffer()).expect("a client").in_flight_grown(in_flight);
+        let mut pair = Pair { client, server, held: Vec::new(), finished: 0 };
+        pair.run("");
+        assert!(pair.client.revision().is_some(), "they are connected");
+        pair
+    }
+
+    /// Calls `echo`, `window` calls at a time, until `count` answers are there; each is compared with the text.
+    ///
+    /// # Panics
+    /// An answer is another.
+    #[inline(never)]
+    pub fn echo(&mut self, text: &str, count: usize, window: usize) {
+        let (until, mut sent) = (self.finished + count, self.finished);
+        while self.finished < until {
+            while sent < until && sent - self.finished < window {
+                let arguments = |out: &mut mcp_proto::json::Writer<'_>| {
+                    out.begin_object();
+                    out.field_string("text", text);
+                    out.end_object();
+                };
+                self.client.call_with("echo", Options::DEFAULT, arguments).expect("room for a call");
+                sent += 1;
+            }
+            self.run(text);
+        }
+    }
+
+    /// Room for that many tickets, so that it is not counted later.
+    pub fn reserve(&mut self, count: usize) {
+        self.held.reserve_exact(count);
+    }
+
+    /// Makes `count` calls of `hold` pending, at the client and at the server.
+    ///
+    /// # Panics
+    /// There is no room for them.
+    pub fn hold(&mut self, count: usize) {
+        let wanted = self.held.len() + count;
+        while self.held.len() < wanted {
+            self.client
+                .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
+                .expect("room for a call");
+            self.run("");
+        }
+    }
+
+    /// The client asks `count` times, and nobody listens: what it keeps of each request is its own.
+    ///
+    /// # Panics
+    /// There is no room for them.
+    pub fn ask(&mut self, count: usize) {
+        for _ in 0..count {
+            self.client
+                .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
+                .expect("room for a call");
+            if let Action::Io(io) = self.client.poll(Millis(0)) {
+                let out = io.split().0;
+                let n = out.bytes().len();
+                out.sent(n);
+            }
+        }
+    }
+
+    /// Answers the one that has waited longest but one of many, and holds another instead: `count` times.
+    ///
+    /// # Panics
+    /// A ticket is not known.
+    #[inline(never)]
+    pub fn exchange(&mut self, count: usize) {
+        let mut at = 0;
+        for _ in 0..count {
+            // Not in order: a stride that is prime to most lengths.
+            at = (at + 7919) % self.held.len();
+            let ticket = self.held.swap_remove(at);
+            self.server.reply(ticket).expect("it is held").text("");
+            self.client
+                .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
+                .expect("room for a call");
+            self.run("");
+        }
+    }
+
+    /// How many requests wait for an answer: at the client, and at the server.
+    #[must_use]
+    pub fn pending(&self) -> (usize, usize) {
+        (self.client.pending(), self.server.deferred())
+    }
+
+    /// Goes on until nothing moves.
+    fn run(&mut self, text: &str) {
+        loop {
+            let from_client = loop {
+                match self.client.poll(Millis(0)) {
+                    Action::Io(io) => break io,
+                    Action::Event => match self.client.event() {
+                        Some(client::Event::Finished(end)) => {
+                            let result = end.tool_result().expect("a result");
+                            assert!(result.text().is_some_and(|it| it == text), "the same text");
+                            self.finished += 1;
+                        }
+                        Some(client::Event::Connected(_)) => {}
+                        other => panic!("{other:?}"),
+                    },
+                    Action::Closed => panic!("the client has ended"),
+                }
+            };
+            let from_server = loop {
+                match self.server.poll(Millis(0)) {
+                    Action::Io(io) => break io,
+                    Action::Event => match self.server.event() {
+                        Some(server::Event::Call(call)) if call.name() == "hold" => {
+                            self.held.push(call.defer(Some(Millis(1 << 40))).expect("a slot"));
+                        }
+                        Some(server::Event::Call(call)) => echo(call),
+                        Some(server::Event::Connected(_) | server::Event::Ready) => {}
+                        other => panic!("{other:?}"),
+                    },
+                    Action::Closed => panic!("the server has ended"),
+                }
+            };
+            let ((up, into_client), (down, into_server)) = (from_client.split(), from_server.split());
+            if !(copy(up, into_server) | copy(down, into_client)) {
+                return;
+            }
+        }
+    }
+}
+
+/// What one has to say, as far as the other has room.
+fn copy(out: Transmit<'_>, mut into: Receive<'_>) -> bool {
+    let bytes = out.bytes();
+    if bytes.is_empty() || !into.is_ready() {
+        return false;
+    }
+    let space = into.space();
+    let n = bytes.len().min(space.len());
+    space[..n].copy_from_slice(&bytes[..n]);
+    into.filled(n);
+    out.sent(n);
+    n > 0
+}
