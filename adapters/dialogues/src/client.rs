@@ -61,13 +61,9 @@ impl<'b> Host<'b> {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let Host { client, asked, deferred, calls, needed, .. } = self;
+        // Where a dialogue was changed by chance, it may never have been asked.
         let known = |name: &str| {
-            asked
-                .iter()
-                .rev()
-                .find(|it| it.1 == name)
-                .unwrap_or_else(|| panic!("{text}: {name} was never asked"))
-                .0
+            asked.iter().rev().find(|it| it.1 == name).map(|(ticket, _)| *ticket).ok_or(NotNow::Gone)
         };
         let ticket = match word {
             "call" => {
@@ -105,7 +101,7 @@ impl<'b> Host<'b> {
                 client.listen(filter, options)?
             }
             "resume" => {
-                let ticket = known(first);
+                let ticket = known(first)?;
                 let call = calls.iter().find(|call| call.0 == ticket);
                 let respond = |out: &mut InputAnswers<'_, '_>| {
                     needed.iter().for_each(|(key, kind)| respond(out, key, kind, last));
@@ -115,11 +111,11 @@ impl<'b> Host<'b> {
                     None => client.resume(ticket, |out| out.field_string("uri", first), respond),
                 };
             }
-            "cancel" => return client.cancel(known(first), last),
+            "cancel" => return client.cancel(known(first)?, last),
             "roots-changed" => return client.roots_changed(),
             "notify" => return client.notify(rest, |_| {}),
             "reply" => {
-                let reply = client.reply(deferred[0])?;
+                let reply = client.reply(*deferred.first().ok_or(NotNow::Gone)?)?;
                 match rest {
                     "decline" => reply.decline(),
                     _ => reply.accept(|out| out.field_string("name", "Ada")),

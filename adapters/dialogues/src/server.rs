@@ -162,18 +162,21 @@ impl<'b> Host<'b> {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let Host { server, kept, asked } = self;
-        let ticket =
-            |all: &[Ticket]| all[first.parse::<usize>().unwrap_or_else(|_| panic!("what is {text}?"))];
+        // Where a dialogue was changed by chance, there may be none of that number.
+        let ticket = |all: &[Ticket]| {
+            let number = first.parse::<usize>().unwrap_or_else(|_| panic!("what is {text}?"));
+            all.get(number).copied().ok_or(NotNow::Gone)
+        };
         match word {
-            "answer" => server.reply(ticket(kept))?.text(last),
-            "error" => server.reply(ticket(kept))?.error(7, last),
-            "forget" => drop(server.reply(ticket(kept))?),
+            "answer" => server.reply(ticket(kept)?)?.text(last),
+            "error" => server.reply(ticket(kept)?)?.error(7, last),
+            "forget" => drop(server.reply(ticket(kept)?)?),
             "progress" => {
                 let progress = Decimal::parse(last).expect("a number");
-                return server.reply(ticket(kept))?.progress(progress, None, "");
+                return server.reply(ticket(kept)?)?.progress(progress, None, "");
             }
-            "log-for" => return server.reply(ticket(kept))?.log(Level::Error, None, last),
-            "end" => return server.end_subscription(ticket(kept)),
+            "log-for" => return server.reply(ticket(kept)?)?.log(Level::Error, None, last),
+            "end" => return server.end_subscription(ticket(kept)?),
             "ask" => {
                 let mut ask = Ask::DEFAULT;
                 if let Some(time) = last.strip_suffix(" ms") {
@@ -187,7 +190,7 @@ impl<'b> Host<'b> {
                 };
                 asked.push(ticket);
             }
-            "take-back" => return server.cancel(ticket(asked), last),
+            "take-back" => return server.cancel(ticket(asked)?, last),
             "changed" => server.changed(match rest {
                 "tools" => Change::Tools,
                 "prompts" => Change::Prompts,
