@@ -3,6 +3,10 @@
 //!
 //! Finding a request costs O(1); taking and releasing a slot, and a deadline, O(log n). Ids that a peer chose are
 //! hashed with the host's seed, so that it cannot choose them to collide.
+#![allow(
+    clippy::as_conversions,
+    reason = "tables are cut to what 16 bits count, slots and the text in each; a seed and a time are kept as two halves"
+)]
 
 use crate::buffer::{Buffer, copy};
 use crate::divide::divide;

@@ -14,7 +14,8 @@
         clippy::unreachable,
         clippy::todo,
         clippy::unimplemented,
-        clippy::arithmetic_side_effects
+        clippy::arithmetic_side_effects,
+        clippy::as_conversions
     )
 )]
 #![cfg_attr(

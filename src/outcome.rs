@@ -1,4 +1,5 @@
 //! How a request of our own has ended, in either role.
+#![allow(clippy::as_conversions, reason = "constants, and `From` is not")]
 
 use crate::client::OpenUrl;
 use crate::json::{Json, Kind, Str, Text, prints};

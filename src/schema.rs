@@ -66,6 +66,7 @@
 //! }
 //! # assert!(Greet::INPUT_SCHEMA.contains(r#""name":{"type":"string","maxLength":8}"#));
 //! ```
+#![allow(clippy::as_conversions, reason = "constants, and `From` is not")]
 
 #[doc(hidden)]
 pub mod derived;

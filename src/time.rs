@@ -1,4 +1,5 @@
 //! Time is an input: milliseconds of any monotonic clock.
+#![allow(clippy::as_conversions, reason = "it gets wider, and `From` is not constant")]
 
 /// A point in time, or a span of it, in milliseconds.
 ///

@@ -1,4 +1,5 @@
 //! Requests of the client: what is remembered of each, and how it is written.
+#![allow(clippy::as_conversions, reason = "a count is not wider than 64 bits")]
 
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};

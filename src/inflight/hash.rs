@@ -2,6 +2,7 @@
 //!
 //! Published by J.-P. Aumasson and D. J. Bernstein with SipHash. Its point here: without the key, nobody can
 //! choose ids that all fall into one chain.
+#![allow(clippy::as_conversions, reason = "the two halves of a seed")]
 
 /// A hash that takes byte after byte.
 pub(super) struct Hasher {

@@ -1,4 +1,5 @@
 //! Ids that the peer chose: chains of slots, one for each value of a hash that the peer does not know.
+#![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count, slots and the text in each")]
 
 use super::hash::Hasher;
 use super::{Data, InFlight, NONE, Ticket};

@@ -3,6 +3,7 @@
 //!
 //! A tree whose nodes are the slots. Each one knows both of all that hang below it, itself included, so the first slot
 //! knows them of all.
+#![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count")]
 
 use super::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket};
 use crate::time::Millis;

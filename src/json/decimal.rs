@@ -1,4 +1,8 @@
 //! Decimal numbers without floating point: progress, priority, temperature.
+#![allow(
+    clippy::as_conversions,
+    reason = "a mantissa has twenty digits at most, and what is converted was compared or clamped before"
+)]
 
 use super::pieces::{Text, prints};
 use super::text::text_of;

@@ -1,4 +1,5 @@
 //! `Text`: what the texts of messages are made of, without the formatting machinery.
+#![allow(clippy::as_conversions, reason = "no integer that has digits here has more than 64 bits")]
 
 use super::decimal::Digits;
 use super::text::Str;

@@ -2,6 +2,7 @@
 //!
 //! The state between two pieces of text is a few words: a bit per open container, what is expected next, and whatever
 //! was begun when the piece ended. Inside a piece whole tokens are taken at once.
+#![allow(clippy::as_conversions, reason = "members and levels are few: they index tables of that size")]
 
 mod envelope;
 mod error;

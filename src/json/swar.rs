@@ -1,4 +1,8 @@
 //! Searches inside strings, many bytes at a time without `unsafe`: the scanner, the views and the writer share them.
+#![allow(
+    clippy::as_conversions,
+    reason = "bytes become the words that are searched, and counts of bits are small; some of it is constant"
+)]
 
 /// Whether to spend code on speed. On bare metal flash is what is short, and lines are; everywhere else the fast ways
 /// are worth their size. All ways give the same results; `--cfg mcp_proto_small` takes the small ones everywhere, and

@@ -1,4 +1,5 @@
 //! Any `Deserialize` type from JSON text, without a heap: each string is decoded where it stands.
+#![allow(clippy::as_conversions, reason = "a value is compared with the bounds of its type before")]
 
 mod access;
 #[cfg(feature = "derive")]

@@ -1,5 +1,5 @@
 //! Writing a tree of nodes as text, at compile time: once to measure it, and once more to keep it.
-
+#![allow(clippy::as_conversions, reason = "only the compiler runs this, and `From` is not constant")]
 // Only the compiler evaluates this. It refuses what would go wrong here.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 

@@ -1,6 +1,7 @@
 //! What becomes of requests of the server's own: their ids, their answers, their time, their end.
 //!
 //! It is reached through [`Asking`] alone, so that a server that asks nothing does not link it.
+#![allow(clippy::as_conversions, reason = "a count is not wider than 64 bits")]
 
 use crate::client::Progress;
 use crate::divide::divide;

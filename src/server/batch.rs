@@ -4,6 +4,10 @@
 //! buffer of their own until the last one is there, and leave as one message.
 //!
 //! Specification: 2025-03-26, *Base protocol*, *Batching*; JSON-RPC 2.0, *Batch*.
+#![allow(
+    clippy::as_conversions,
+    reason = "lines and answers are cut to what 32 bits count, which index memory everywhere"
+)]
 
 use crate::buffer::{Buffer, copy};
 use crate::divide::divide;
@@ -157,7 +161,8 @@ impl Batching for Members {
         let mut counts = if core.batches.open() { core.batch.counts() } else { Counts::START };
         let (limit, _) = divide(total(core, counts) as u64, core.small() as u32);
         let limit = limit as usize;
-        if answers > limit || !core.batch.set(counts) {
+        let fits = answers <= limit && u32::try_from(line.len()).is_ok();
+        if !fits || !core.batch.set(counts) {
             return Received::Fault(too_large(core, stream, limit));
         }
         core.invalid_in_a_row = 0;
@@ -266,7 +271,7 @@ fn too_large(core: &mut Core<'_>, stream: StreamId, limit: usize) -> Fault {
 /// How many bytes the answers to the batch in the line may have in all.
 fn total(core: &Core<'_>, counts: Counts) -> usize {
     let own = core.batch.buffer.limit().saturating_sub(counts.open_end as usize);
-    core.output.reply_room().saturating_sub(ARRAY).min(own)
+    core.output.reply_room().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
 }
 
 /// Writes an array of answers, unless there are none.

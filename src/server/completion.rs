@@ -1,6 +1,7 @@
 //! Completion: values for an argument that a person is typing.
 //!
 //! Specification: *Server features*, *Utilities*, *Completion*.
+#![allow(clippy::as_conversions, reason = "a count is not wider than 64 bits")]
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Kind, Str, Text, Writer};

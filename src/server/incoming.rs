@@ -1,4 +1,5 @@
 //! What is kept of a request in flight. There is one of these for each slot that a host lends, so it has no byte too many.
+#![allow(clippy::as_conversions, reason = "a level and a revision are numbered from zero, and there are few")]
 
 use crate::frame::StreamId;
 use crate::inflight::Data;

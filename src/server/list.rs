@@ -1,6 +1,7 @@
 //! Lists that the host gives: the requests for them, one page at a time.
 //!
 //! Specification: *Utilities*, *Pagination*, and the page of each feature.
+#![allow(clippy::as_conversions, reason = "32 bits index memory everywhere")]
 
 use crate::fault::Fault;
 use crate::json::{Text, Writer};

@@ -1,6 +1,7 @@
 //! Lists that are longer than a message: pages that fit, and the cursors between them.
 //!
 //! Specification: *Utilities*, *Pagination*.
+#![allow(clippy::as_conversions, reason = "32 bits index memory everywhere")]
 
 use crate::fault::{Fault, Misuse};
 use crate::json::{Json, Kind, Writer, magnitude};

@@ -2,6 +2,7 @@
 //! again with the answers.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*; 2025-11-25, *Elicitation*, *URL elicitation required error*.
+#![allow(clippy::as_conversions, reason = "a reference becomes one to its trait")]
 
 use crate::fault::Fault;
 use crate::json::{Json, Str, Writer};

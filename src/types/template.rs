@@ -2,6 +2,7 @@
 //!
 //! Specification: *Resources*, *Resource templates*; RFC 6570, of which this is level 1 (`{name}`) and the reserved
 //! expansion of level 2 (`{+name}`).
+#![allow(clippy::as_conversions, reason = "a digit is less than 16")]
 
 use core::fmt;
 

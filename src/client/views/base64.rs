@@ -1,4 +1,5 @@
 //! Bytes that came as base64, decoded into the caller's buffer.
+#![allow(clippy::as_conversions, reason = "the low byte is what is wanted")]
 
 use crate::json::{Str, Text, prints};
 

@@ -1,4 +1,8 @@
 //! Decimals in eight bytes, to remember which was the largest.
+#![allow(
+    clippy::as_conversions,
+    reason = "places are positive where they are shifted; a rank is kept as two halves"
+)]
 
 use super::Decimal;
 

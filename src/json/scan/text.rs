@@ -1,4 +1,5 @@
 //! The string part of the scanner: escapes, surrogate pairs, UTF-8.
+#![allow(clippy::as_conversions, reason = "it is ASCII where it is one byte")]
 
 use super::{NO_NAME, ScanErrorKind, Scanner, State};
 use crate::json::swar::{FAST, RUNS, plain_run, text_run};

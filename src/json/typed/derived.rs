@@ -1,5 +1,6 @@
 //! What derived types (`ToolArguments`) ask of the decoder beyond serde: to read numbers as JSON Schema does, and to
 //! look ahead for the member that tells objects apart.
+#![allow(clippy::as_conversions, reason = "a number of a variant is not wider than 64 bits")]
 
 use super::access::{Leave, Members, Name};
 use super::flaw::Flaw;
@@ -156,7 +157,8 @@ fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Optio
     let position = |of: fn(&u8) -> bool| number.iter().position(of).unwrap_or(number.len());
     let (mantissa, exponent) = split(number, position(|byte| matches!(byte, b'e' | b'E')));
     let (digits, _) = split(mantissa, position(|byte| *byte == b'.'));
-    let mut before_point = exponent_of(exponent).saturating_add(digits.len() as i32);
+    let mut before_point =
+        exponent_of(exponent).saturating_add(i32::try_from(digits.len()).unwrap_or(i32::MAX));
     let mut value = zero;
     for digit in mantissa.iter().filter(|byte| **byte != b'.').map(|byte| byte.wrapping_sub(b'0')) {
         if before_point > 0 && digit < 10 {

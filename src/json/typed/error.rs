@@ -1,4 +1,5 @@
 //! Why a text does not fit a type, and where: without a heap.
+#![allow(clippy::as_conversions, reason = "places in a room of less than 256 bytes")]
 
 use crate::json::decimal::digits;
 use crate::json::pieces::{Text, prints};
