@@ -4,14 +4,14 @@ use mcp_proto_proptests::model::{Failure, Way, client, pair, same, server, strat
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
+/// So many, the same ones every time; or as many as were asked for, by chance if that is more.
 fn cases(count: u32) -> Config {
-    let default = Config::default();
-    let asked = std::env::var_os("PROPTEST_CASES").is_some();
-    if asked {
-        return Config { failure_persistence: None, ..default };
+    let default = Config { failure_persistence: None, ..Config::default() };
+    let asked = std::env::var_os("PROPTEST_CASES").map_or(count, |_| default.cases);
+    if asked > count {
+        return default;
     }
-    // The same ones every time.
-    Config { cases: count, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..default }
+    Config { cases: asked, rng_seed: RngSeed::Fixed(1), ..default }
 }
 
 fn fail(failure: Failure) -> TestCaseError {
