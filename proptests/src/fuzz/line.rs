@@ -87,8 +87,9 @@ fn line(text: &[u8], ended: bool, limits: &Limits, rx: usize) -> Option<Line> {
     let verdict = match scanned {
         Err(ScanError { kind: ScanErrorKind::Empty, .. }) => return None,
         Ok(_) | Err(ScanError { kind: ScanErrorKind::TooDeep, .. }) if !fits => {
-            let id =
-                scanner.member(Member::Id).and_then(|id| text.get(id.start..id.end?)).unwrap_or_default();
+            // Of one that is nested too deeply the end is not known.
+            let id = scanner.member(Member::Id);
+            let id = id.and_then(|id| text.get(id.start..id.end.unwrap_or(text.len()))).unwrap_or_default();
             let kept = id.get(..limits.id + 1).unwrap_or(id);
             return Some(Line { bytes: kept.to_vec(), verdict: Verdict::TooLong });
         }
