@@ -7,7 +7,7 @@ mod server;
 
 use std::collections::BTreeSet;
 
-use mcp_proto_proptests::explore::diagram;
+use mcp_proto_proptests::explore::{Explored, diagram};
 
 /// Changes of state, as they were seen.
 type Changes = BTreeSet<(String, String)>;
@@ -28,4 +28,13 @@ fn assert_all_seen(name: &str, seen: &Changes) {
     for (from, to) in seen {
         assert!(is_a_way(&diagram, from, to), "{from} to {to} is no step of the table");
     }
+}
+
+/// There are as many states as ever, and the last one is as far away.
+#[track_caller]
+fn assert_counted(role: &str, explored: &Explored, slots: usize, steps: usize, expected: [usize; 2]) {
+    let Explored { states, depth } = *explored;
+    println!("{states} states of a {role}, at most {depth} steps away, with {slots} slots and {steps} steps");
+    let why = "it is another machine: look at what has become possible, or impossible";
+    assert_eq!([states, depth], expected, "{why}");
 }

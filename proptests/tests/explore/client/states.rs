@@ -1,9 +1,9 @@
 //! What is tried in each state of a client, and how many there are.
 
-use mcp_proto_proptests::explore::{Check, Explored, explore};
+use mcp_proto_proptests::explore::{Check, explore};
 
 use super::*;
-use crate::assert_all_seen;
+use crate::{assert_all_seen, assert_counted};
 
 pub(super) fn is_connecting(method: &str) -> bool {
     matches!(method, "initialize" | "server/discover")
@@ -73,16 +73,8 @@ fn run(
     changes: &Rc<RefCell<Changes>>,
     expected: [usize; 2],
 ) {
-    let Explored { states, depth } = explore(|| Scene::new(info, slots, changes), steps, &CHECKS, 5_000);
-    println!(
-        "{states} states of a client, at most {depth} steps away, with {slots} slots and {} steps",
-        steps.len()
-    );
-    assert_eq!(
-        [states, depth],
-        expected,
-        "it is another machine: look at what has become possible, or impossible"
-    );
+    let explored = explore(|| Scene::new(info, slots, changes), steps, &CHECKS, 5_000);
+    assert_counted("client", &explored, slots, steps.len(), expected);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What is tried in each state of a server, and how many there are.
 
-use mcp_proto_proptests::explore::{Check, Explored, explore};
+use mcp_proto_proptests::explore::{Check, explore};
 
 use super::*;
-use crate::assert_all_seen;
+use crate::{assert_all_seen, assert_counted};
 
 /// A ping is answered: with a result where there will be more to say.
 fn answers_a_ping(scene: &mut Scene) {
@@ -71,16 +71,8 @@ fn run(
     changes: &Rc<RefCell<Changes>>,
     expected: [usize; 2],
 ) {
-    let Explored { states, depth } = explore(|| Scene::new(info, slots, changes), steps, &CHECKS, 5_000);
-    println!(
-        "{states} states of a server, at most {depth} steps away, with {slots} slots and {} steps",
-        steps.len()
-    );
-    assert_eq!(
-        [states, depth],
-        expected,
-        "it is another machine: look at what has become possible, or impossible"
-    );
+    let explored = explore(|| Scene::new(info, slots, changes), steps, &CHECKS, 5_000);
+    assert_counted("server", &explored, slots, steps.len(), expected);
 }
 
 #[test]
