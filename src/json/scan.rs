@@ -9,11 +9,13 @@ mod error;
 mod members;
 mod number;
 mod text;
+mod tokens;
 
 pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
 
 use super::DEPTH_LIMIT;
+use super::swar::FAST;
 use super::walk::is_space;
 use number::Digits;
 use text::Inside;
@@ -138,7 +140,11 @@ impl Scanner {
         }
         self.position = self.position.wrapping_add(bytes.len());
         let mut rest = bytes;
-        while let [byte, tail @ ..] = rest {
+        loop {
+            if FAST && rest.len() >= tokens::WORTH_IT && matches!(self.state, State::Name | State::Value) {
+                rest = self.tokens(rest);
+            }
+            let [byte, tail @ ..] = rest else { return };
             rest = match self.state {
                 State::FirstName | State::Name => match byte {
                     b'"' => self.members(tail),

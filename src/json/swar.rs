@@ -24,13 +24,11 @@ const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 /// `ASCII`, everything past it. Only the lowest bit set is to be trusted: a borrow can set higher ones by mistake.
 #[cfg_attr(not(target_os = "none"), inline(always))]
 fn stops<const ASCII: bool>(word: u64) -> u64 {
-    let quote = word ^ (LOW.wrapping_mul(b'"' as u64));
-    let backslash = word ^ (LOW.wrapping_mul(b'\\' as u64));
-    let control = word.wrapping_sub(LOW.wrapping_mul(0x20)) & !word;
-    let quote = quote.wrapping_sub(LOW) & !quote;
-    let backslash = backslash.wrapping_sub(LOW) & !backslash;
-    let beyond = if ASCII { word } else { 0 };
-    (quote | backslash | control | beyond) & HIGH
+    // With this bit turned over, a quote comes right behind the control characters.
+    let quote_or_control = (word ^ LOW.wrapping_mul(0x02)).wrapping_sub(LOW.wrapping_mul(0x21));
+    let backslash = (word ^ LOW.wrapping_mul(b'\\' as u64)).wrapping_sub(LOW);
+    let found = quote_or_control | backslash;
+    (if ASCII { found | word } else { found & !word }) & HIGH
 }
 
 #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -61,6 +59,36 @@ pub(super) fn short_plain_text(bytes: &[u8]) -> Option<(u64, usize)> {
     }
     let kept = word & (1u64.wrapping_shl(length.wrapping_mul(8))).wrapping_sub(1);
     Some((kept, length as usize))
+}
+
+/// How many bytes at the start of a word are printable ASCII other than quote and backslash: 8 if all are.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(super) fn plain_bytes(word: u64) -> usize {
+    (stops::<true>(word).trailing_zeros() >> 3) as usize
+}
+
+/// How many bytes at the start of a word are digits.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(super) fn digits(word: u64) -> usize {
+    let value = word ^ LOW.wrapping_mul(b'0' as u64);
+    // Past 9 the high bit is set. A carry goes up only from a byte that is past it.
+    let others = (value.wrapping_add(LOW.wrapping_mul(0x7F - 9)) | value) & HIGH;
+    (others.trailing_zeros() >> 3) as usize
+}
+
+/// How many digits `bytes` begin with.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(super) fn digit_run(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    while let Some((first, tail)) = rest.split_first_chunk::<8>() {
+        let length = digits(u64::from_le_bytes(*first));
+        if length < 8 {
+            return bytes.len().wrapping_sub(rest.len()).wrapping_add(length);
+        }
+        rest = tail;
+    }
+    let last = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+    bytes.len().wrapping_sub(rest.len()).wrapping_add(last)
 }
 
 /// Most strings are short: the first words are looked at in place, the rest is a call.

@@ -32,7 +32,7 @@ pub enum Member {
 }
 
 impl Member {
-    const ALL: [Member; 6] =
+    pub(super) const ALL: [Member; 6] =
         [Member::Jsonrpc, Member::Id, Member::Method, Member::Params, Member::Result, Member::Error];
 
     const fn name(self) -> &'static [u8] {

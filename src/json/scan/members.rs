@@ -2,12 +2,12 @@
 //! not is left to the states, which know everything.
 
 use super::{Member, Scanner, State, skip_space};
-use crate::json::swar::{RUNS, plain_run, short_plain_text};
+use crate::json::swar::{WORDS, plain_run, short_plain_text};
 
 impl Scanner {
     /// Members from behind the opening quote of a name.
     pub(super) fn members<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
-        if !RUNS {
+        if !WORDS {
             self.name();
             return rest;
         }

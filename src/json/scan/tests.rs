@@ -307,3 +307,76 @@ fn a_member_is_visible_while_it_is_open() {
 fn it_is_small() {
     assert!(size_of::<Scanner>() <= 160);
 }
+
+type Said = ([Option<OpenSpan>; 6], usize, Result<Envelope, ScanError>, usize);
+
+/// All that a scanner says of a text in these pieces.
+fn said<'t>(limit: u8, pieces: impl Iterator<Item = &'t [u8]>) -> Said {
+    let mut scanner = Scanner::new(limit);
+    pieces.for_each(|piece| scanner.feed(piece));
+    let open = Member::ALL.map(|member| scanner.member(member));
+    (open, scanner.position(), scanner.finish(), scanner.position())
+}
+
+/// A piece of one byte is always left to the states, and a longer one to whole tokens first.
+#[track_caller]
+fn whole_is_bytewise(text: &[u8], limit: u8) {
+    let shown = String::from_utf8_lossy(text);
+    assert_eq!(said(limit, [text].into_iter()), said(limit, text.chunks(1)), "{shown}");
+}
+
+const OF_ALL: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":-12.5e+3,"method" : "tools/call","par\u0061ms":{"a":[],"b":{},"n":{"name":"12345678","#,
+    r#""a long name, é":["é\n\ud83d\ude00", 0, 12345678,123456789, true,false ,null],"i":10}}, "#,
+    r#""error":[ ],"result":[{"x":1.5,"y":-0},{"x":"0123456789abcdef"}],"r":"x"} "#
+);
+
+#[test]
+fn whole_tokens_are_what_the_states_say() {
+    let bytes = OF_ALL.as_bytes();
+    for at in 0..=bytes.len() {
+        let (before, behind) = bytes.split_at(at);
+        whole_is_bytewise(before, 128);
+        let whole = said(128, [bytes].into_iter());
+        assert_eq!(said(128, [before, behind].into_iter()), whole, "cut at {at}");
+        let [_, tail @ ..] = behind else { break };
+        whole_is_bytewise(&[before, tail].concat(), 128);
+        for byte in b"\"\\{}[],: 0e.-tx\n\x1F\x80" {
+            whole_is_bytewise(&[before, &[*byte], tail].concat(), 128);
+            whole_is_bytewise(&[before, &[*byte], behind].concat(), 3);
+        }
+    }
+}
+
+#[test]
+fn whole_tokens_know_how_deep_they_are() {
+    for depth in 0..130usize {
+        for pattern in [&["[", "]"][..], &["{\"a\":", "}"], &["[0,{\"name\":", "},true]"]] {
+            let text = [pattern[0].repeat(depth), OF_ALL.into(), pattern[1].repeat(depth)].concat();
+            for limit in [0, 1, 2, 5, 63, 64, 65, 66, 128] {
+                whole_is_bytewise(text.as_bytes(), limit);
+            }
+            whole_is_bytewise([&text[..], "]"].concat().as_bytes(), 128);
+            whole_is_bytewise(&text.as_bytes()[..text.len() - 1], 128);
+        }
+    }
+}
+
+#[test]
+fn whole_strings_and_numbers_of_every_length_end_where_they_end() {
+    for length in 0..80 {
+        for text in [
+            std::format!("[\"{}\",1]", "x".repeat(length)),
+            std::format!("{{\"{}\":\"{}\"}}", "n".repeat(length), "x".repeat(length)),
+            std::format!("[{}]", "1".repeat(length)),
+            std::format!("{{\"id\":-{}.{}e{}}}", "1".repeat(length), "0".repeat(length), "7".repeat(length)),
+        ] {
+            for end in 0..=text.len() {
+                whole_is_bytewise(&text.as_bytes()[..end], 128);
+                for odd in ["\\n", "é", "\x01", "\"", " "] {
+                    whole_is_bytewise([&text[..end], odd, &text[end..]].concat().as_bytes(), 128);
+                }
+            }
+        }
+    }
+}
