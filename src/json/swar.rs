@@ -67,6 +67,12 @@ pub(super) fn plain_bytes(word: u64) -> usize {
     (stops::<true>(word).trailing_zeros() >> 3) as usize
 }
 
+/// How many bytes at the start of a word are neither a quote, a backslash nor a control character: 8 if none is.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(super) fn text_bytes(word: u64) -> usize {
+    (stops::<false>(word).trailing_zeros() >> 3) as usize
+}
+
 /// How many bytes at the start of a word are digits.
 #[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn digits(word: u64) -> usize {

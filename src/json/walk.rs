@@ -1,6 +1,6 @@
 //! Walking over text that was scanned before: no checks, no recursion, and still no panic if it was not.
 
-use super::swar::text_run;
+use super::swar::{FAST, text_bytes, text_run};
 
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
@@ -29,6 +29,26 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
 /// How long a string's text is, given what follows its opening quote.
 #[inline]
 pub(super) fn text_length(bytes: &[u8]) -> usize {
+    // Most texts end in their first words, and have no escapes: no call for these.
+    if FAST {
+        let mut rest = bytes;
+        for _ in 0..2 {
+            let Some((word, tail)) = rest.split_first_chunk() else { break };
+            let length = text_bytes(u64::from_le_bytes(*word));
+            if rest.get(length) == Some(&b'"') {
+                return bytes.len().wrapping_sub(rest.len()).wrapping_add(length);
+            }
+            if length < 8 {
+                break;
+            }
+            rest = tail;
+        }
+    }
+    long_text_length(bytes)
+}
+
+#[cfg_attr(not(target_os = "none"), inline(never))]
+fn long_text_length(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     loop {
         rest = rest.get(text_run(rest)..).unwrap_or_default();
@@ -58,6 +78,11 @@ pub(super) fn value_length(bytes: &[u8]) -> usize {
 fn container_tail(bytes: &[u8]) -> &[u8] {
     let (mut rest, mut depth) = (bytes, 1usize);
     while let [byte, tail @ ..] = rest {
+        // Between two strings there is mostly one byte.
+        if FAST && let [b',' | b':', b'"', text @ ..] = rest {
+            rest = string_tail(text);
+            continue;
+        }
         rest = if *byte == b'"' { string_tail(tail) } else { tail };
         // A bracket and a brace differ in this bit.
         match byte | 0x20 {

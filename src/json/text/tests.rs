@@ -84,3 +84,25 @@ fn text_that_nobody_scanned_does_no_harm() {
         assert!(decode_in_place(&mut bytes) <= raw.len());
     }
 }
+
+#[test]
+fn texts_are_equal_as_they_are_decoded_whatever_their_lengths() {
+    for (raw, decoded) in [
+        ("", ""),
+        ("name", "name"),
+        (r"\u006eame", "name"),
+        (r"nam\u0065", "name"),
+        (r"a\\b", "a\\b"),
+        (r"a\tb", "a\tb"),
+        (r"\ud83d\ude00", "\u{1F600}"),
+        (r"\u20ac", "€"),
+        ("€", "€"),
+    ] {
+        let text = Str::trusted(raw.as_bytes());
+        assert!(text == decoded, "{raw}");
+        for other in ["name", "nam", "names", "", "a\\b", "a\tb", r"a\tb", r"a\\b", "n", "€", r"\u20ac", raw]
+        {
+            assert_eq!(text == other, decoded == other, "{raw} and {other}");
+        }
+    }
+}

@@ -114,3 +114,21 @@ fn text_that_nobody_scanned_does_no_harm() {
         let _ = (view.get("u"), view.integer(), view.unsigned(), view.string().map(Str::len), view.raw());
     }
 }
+
+#[test]
+fn members_of_every_length_are_stepped_over() {
+    for length in 0..40 {
+        for filler in ["x", "\\\"", "\\\\", "é", "]"] {
+            let text = filler.repeat(length);
+            let whole = std::format!(
+                r#"{{"{text}":"{text}","b":{{"{text}":["{text}",{{"}}{text}":"{text}"}}, "{text}"],"c":{{}}}} , "d":1}}"#
+            );
+            let view = json(&whole);
+            let values: Vec<&str> = view.members().map(|(_, value)| value.raw()).collect();
+            let inside =
+                std::format!(r#"{{"{text}":["{text}",{{"}}{text}":"{text}"}}, "{text}"],"c":{{}}}}"#);
+            assert_eq!(values, [&std::format!("\"{text}\"")[..], &inside, "1"]);
+            assert_eq!(view.get("d").unwrap().integer(), Some(1));
+        }
+    }
+}
