@@ -6,6 +6,7 @@
 
 mod envelope;
 mod error;
+mod escapes;
 mod members;
 mod number;
 mod text;

@@ -380,3 +380,42 @@ fn whole_strings_and_numbers_of_every_length_end_where_they_end() {
         }
     }
 }
+
+#[test]
+fn escapes_end_where_they_end_however_they_crowd() {
+    let pieces = [
+        "\\n",
+        "\\\"",
+        "\\u00e4",
+        "\\uD83D\\uDe00",
+        "é",
+        "\u{1F600}",
+        "plain",
+        "x",
+        " a longer run of text ",
+    ];
+    for first in pieces {
+        for second in pieces {
+            for third in pieces {
+                let text = std::format!("[\"{first}{second}{third}{first}\",\"{second}\"]");
+                for end in 1..=text.len() {
+                    let (before, behind) = text.as_bytes().split_at(end);
+                    whole_is_bytewise(before, 1);
+                    assert_eq!(
+                        said(1, [before, behind].into_iter()),
+                        said(1, text.as_bytes().chunks(1)),
+                        "{text}"
+                    );
+                }
+            }
+        }
+    }
+    for wrong in
+        ["\\x", "\\u00g0", "\\ud83d", "\\udc00", "\\ud83d\\u0041", "\\u12", "\\\n", "\\é", "\x1F", "\\u00 0"]
+    {
+        for before in 0..12 {
+            let text = std::format!("[\"\\n{}{wrong}{}\",1]", "x".repeat(before), "y".repeat(12));
+            whole_is_bytewise(text.as_bytes(), 1);
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The string part of the scanner: escapes, surrogate pairs, UTF-8.
 #![allow(clippy::as_conversions, reason = "it is ASCII where it is one byte")]
 
+use super::escapes::behind_characters;
 use super::{NO_NAME, ScanErrorKind, Scanner, State};
 use crate::json::swar::{FAST, RUNS, plain_run, text_run};
 use crate::json::walk::split;
@@ -53,15 +54,11 @@ impl Scanner {
         let mut rest = rest;
         while let State::Text(inside) = self.state {
             if matches!(inside, Inside::Plain) {
-                rest = self.plain(rest);
-                // What usually is escaped needs no state: its second byte is here.
-                if FAST
-                    && let [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', tail @ ..] = rest
-                {
-                    self.name_length = NO_NAME;
-                    rest = tail;
-                    continue;
-                }
+                rest = if FAST && self.name_length == NO_NAME {
+                    behind_characters(rest)
+                } else {
+                    self.plain(rest)
+                };
             }
             let [byte, tail @ ..] = rest else { break };
             if let Err(kind) = self.character(inside, *byte, tail) {

@@ -4,6 +4,7 @@
 //! wrong, too deep or just unusual, the pass stops before that token, and they take it, from there. So nothing is scanned
 //! twice but the token itself, and what is wrong is found by the states alone.
 
+use super::escapes::behind_characters;
 use super::{Inside, Member, NO_NAME, NOWHERE, Scanner, Shape, Span, State, skip_space};
 use crate::json::swar::{digit_run, digits, plain_bytes, plain_run};
 use crate::json::walk::{after_prefix, split};
@@ -60,11 +61,14 @@ impl Scanner {
                 match rest {
                     [b'"', text @ ..] => match behind_plain(text) {
                         [b'"', tail @ ..] => tail,
-                        stopped => {
-                            rest = stopped;
-                            (self.in_name, self.name_length) = (false, NO_NAME);
-                            break State::Text(Inside::Plain);
-                        }
+                        stopped => match behind_characters(stopped) {
+                            [b'"', tail @ ..] => tail,
+                            stopped => {
+                                rest = stopped;
+                                (self.in_name, self.name_length) = (false, NO_NAME);
+                                break State::Text(Inside::Plain);
+                            }
+                        },
                     },
                     [bracket @ (b'{' | b'['), tail @ ..] if depth < deepest => {
                         let object = *bracket == b'{';
