@@ -7,6 +7,7 @@
 mod envelope;
 mod error;
 mod escapes;
+mod inner;
 mod members;
 mod number;
 mod text;
@@ -18,6 +19,7 @@ pub use error::{ScanError, ScanErrorKind};
 use super::DEPTH_LIMIT;
 use super::swar::FAST;
 use super::walk::is_space;
+use inner::{Inner, Inners};
 use number::Digits;
 use text::Inside;
 
@@ -96,6 +98,7 @@ pub struct Scanner {
     objects: [u8; 16],
     /// Where each [`Member`]'s value stands: both `NOWHERE` if it was not seen, the end alone while it is open.
     members: [Span; 6],
+    inner: Inners,
 }
 
 const NOWHERE: usize = usize::MAX;
@@ -123,12 +126,22 @@ impl Scanner {
             deep_at: 0,
             objects: [0; 16],
             members: [Span { start: NOWHERE, end: NOWHERE }; 6],
+            inner: [const { Inner::UNKNOWN }; FAST as usize],
         }
     }
 
     /// Ready for the next text, with the same depth limit.
     pub fn reset(&mut self) {
-        *self = Scanner::new(self.limit);
+        if FAST {
+            // What is overwritten anyway, before it is read, stays: that is most of it.
+            (self.state, self.current, self.in_name) = (State::Value, None, false);
+            (self.shape, self.too_deep, self.seen) = (Shape::Other, false, 0);
+            (self.depth, self.position, self.deep_at) = (0, 0, 0);
+            self.members = [Span { start: NOWHERE, end: NOWHERE }; 6];
+            self.forget_inner();
+        } else {
+            *self = Scanner::new(self.limit);
+        }
     }
 
     /// Takes the next piece of the text. Once something is wrong, this does nothing any more.
@@ -330,6 +343,7 @@ impl Scanner {
             && let Some(slot) = self.members.get_mut(member as usize)
         {
             *slot = Span { start: here, end: NOWHERE };
+            self.forget_inner_of(member);
         }
     }
 

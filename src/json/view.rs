@@ -74,6 +74,11 @@ impl<'a> Json<'a> {
         Json { text: trimmed(text) }
     }
 
+    /// The same of text without white space around it.
+    pub(super) fn exact(text: &'a [u8]) -> Json<'a> {
+        Json { text }
+    }
+
     /// The text of the value.
     #[must_use]
     pub fn raw(self) -> &'a str {

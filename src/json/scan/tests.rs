@@ -305,7 +305,8 @@ fn a_member_is_visible_while_it_is_open() {
 
 #[test]
 fn it_is_small() {
-    assert!(size_of::<Scanner>() <= 160);
+    let inner = if FAST { 136 } else { 0 };
+    assert!(size_of::<Scanner>() <= 160 + inner);
 }
 
 type Said = ([Option<OpenSpan>; 6], usize, Result<Envelope, ScanError>, usize);
@@ -416,6 +417,82 @@ fn escapes_end_where_they_end_however_they_crowd() {
         for before in 0..12 {
             let text = std::format!("[\"\\n{}{wrong}{}\",1]", "x".repeat(before), "y".repeat(12));
             whole_is_bytewise(text.as_bytes(), 1);
+        }
+    }
+}
+
+#[test]
+fn the_members_of_params_and_result_are_known_if_they_were_passed_at_once() {
+    let known = |text: &str, of: Member| {
+        let mut scanner = Scanner::new(32);
+        scanner.feed(text.as_bytes());
+        assert!(scanner.finish().is_ok(), "{text}");
+        let found = scanner.inner(of)?.pick(text.as_bytes(), ["name", "arguments", ""]);
+        Some(found.map(|value| value.map(|value| String::from(value.raw()))))
+    };
+    let some = |text: &str| Some(String::from(text));
+    if !FAST {
+        assert_eq!(known(r#"{"params":{"name":1}}"#, Member::Params), None);
+        return;
+    }
+    for (text, of, expected) in [
+        (
+            r#"{"params":{"name":1,"arguments":{"name":2}},"id":7}"#,
+            Member::Params,
+            [some("1"), some("{\"name\":2}"), None],
+        ),
+        (
+            r#"{"result":{"" : [ ] , "name" :"a" },"id":7}"#,
+            Member::Result,
+            [some("\"a\""), None, some("[ ]")],
+        ),
+        (
+            r#"{"params":{"name":1,"name":{}},"params":7,"result":{"name":3}}"#,
+            Member::Result,
+            [some("3"), None, None],
+        ),
+        (
+            r#"{"params":{"name":1},"params":{"name":"1234567890"}}"#,
+            Member::Params,
+            [some("\"1234567890\""), None, None],
+        ),
+        (
+            r#"{"params":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"name":[1,2]}}"#,
+            Member::Params,
+            [some("[1,2]"), None, None],
+        ),
+        (
+            r#"{"params":{"name":"\n","arguments":"\u00e4"}}"#,
+            Member::Params,
+            [some(r#""\n""#), some(r#""\u00e4""#), None],
+        ),
+    ] {
+        assert_eq!(known(text, of), Some(expected), "{text}");
+    }
+    for (text, of) in [
+        (r#"{"params":{"name":1},"id":7}"#, Member::Result),
+        (r#"{"params":{"name":1},"params":7}"#, Member::Params),
+        (r#"{"params":{"name":1},"params":[{"name":1}]}"#, Member::Params),
+        (r#"{"params":{"name":1},"p\u0061rams":{"name":2}}"#, Member::Params),
+        (r#"{"params":{"n\u0061me":1}}"#, Member::Params),
+        (r#"{"params":{"name":1,"arguments":{"\n":1}}}"#, Member::Params),
+        (r#"{"params":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"name":[1,2]}}"#, Member::Params),
+        (r#"{"error":{"name":1},"id":7}"#, Member::Error),
+        (r#"[{"params":{"name":1}}]"#, Member::Params),
+    ] {
+        assert_eq!(known(text, of), None, "{text}");
+    }
+    let text = r#"{"id":1,"params":{"name":1,"arguments":{}}}"#;
+    let mut scanner = Scanner::new(32);
+    for cut in 0..=text.len() {
+        scanner.reset();
+        let (before, behind) = text.as_bytes().split_at(cut);
+        scanner.feed(before);
+        scanner.feed(behind);
+        if let Some(inner) = scanner.inner(Member::Params) {
+            let [name, arguments] =
+                inner.pick(text.as_bytes(), ["name", "arguments"]).map(|value| value.unwrap().raw());
+            assert_eq!((name, arguments), ("1", "{}"), "cut at {cut}");
         }
     }
 }

@@ -5,9 +5,10 @@
 //! twice but the token itself, and what is wrong is found by the states alone.
 
 use super::escapes::behind_characters;
+use super::inner::Place;
 use super::{Inside, Member, NO_NAME, NOWHERE, Scanner, Shape, Span, State, skip_space};
 use crate::json::swar::{digit_run, digits, plain_bytes, plain_run};
-use crate::json::walk::{after_prefix, split};
+use crate::json::walk::after_prefix;
 
 /// How deep the pass goes: the kinds of so many open containers are in one word.
 const DEEPEST: u32 = 64;
@@ -15,77 +16,191 @@ const DEEPEST: u32 = 64;
 /// Shorter pieces are left to the states: they are the rest of something, and not worth the beginning.
 pub(super) const WORTH_IT: usize = 8;
 
+/// Where whole tokens end.
+struct Stop<'t> {
+    rest: &'t [u8],
+    depth: u32,
+    /// A bit for each open container, the innermost the lowest: set for an object.
+    objects: u64,
+    /// What begins there, for the states to take; `None`: what was to be passed has ended.
+    state: Option<State>,
+}
+
 impl Scanner {
     /// Takes tokens as long as they are all there, from a name or from a value that has none, and returns what it did not
     /// take. The state is then that of a token that begins there.
-    #[inline(never)]
     pub(super) fn tokens<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
-        let mut depth = self.depth;
-        // A bit for each open container, the innermost the lowest: set for an object.
-        let mut objects = self.kinds();
+        let (depth, objects) = (self.depth, self.kinds());
         if depth > DEEPEST || matches!(self.state, State::Name) == (objects & 1 == 0) {
             return rest;
         }
-        let deepest = u32::from(self.limit).min(DEEPEST);
-        let mut rest = rest;
-        self.state = 'pass: loop {
-            if objects & 1 != 0 {
-                if let Some((word, tail)) = short_name(rest) {
-                    if depth == 1 {
-                        self.current = Member::of_word(word);
+        let from = Stop { rest, depth, objects, state: None };
+        let stop = match depth {
+            0 => self.message(from),
+            1 if objects != 0 => self.object::<1>(rest),
+            1 => self.nested(from, 0),
+            _ => {
+                let stop = self.nested(from, 1);
+                if stop.state.is_none() {
+                    self.member_ends(stop.rest);
+                }
+                stop
+            }
+        };
+        self.depth = stop.depth;
+        self.set_kinds(stop.objects);
+        self.state = stop.state.unwrap_or(State::After);
+        stop.rest
+    }
+
+    /// A whole text.
+    fn message<'t>(&mut self, from: Stop<'t>) -> Stop<'t> {
+        let rest = skip_space(from.rest);
+        self.shape = match rest {
+            [] => return Stop { state: Some(State::Value), ..from },
+            [b'{', ..] => Shape::Object,
+            [b'[', ..] => Shape::Array,
+            _ => Shape::Other,
+        };
+        let names = if let [b'{', tail @ ..] = rest { skip_space(tail) } else { &[] };
+        match names {
+            [b'"', ..] if self.limit > 0 => self.object::<1>(names),
+            _ => self.nested(Stop { rest, ..from }, 0),
+        }
+    }
+
+    /// The members of the message, or of its parameters or its result, from a name on to the end of the object. Where they
+    /// stand is noted; all that is nested deeper is passed at once.
+    #[inline(never)]
+    fn object<'t, const DEPTH: u32>(&mut self, rest: &'t [u8]) -> Stop<'t> {
+        let (mut rest, mut keeps) = (rest, true);
+        let state = 'members: loop {
+            rest = skip_space(rest);
+            let name = self.at(rest).wrapping_add(1);
+            let length = if let Some((word, length)) = short_name(rest) {
+                if DEPTH == 1 {
+                    self.current = Member::of_word(word);
+                }
+                // The quotes and the colon.
+                rest = rest.get(length.wrapping_add(3)..).unwrap_or_default();
+                length
+            } else {
+                let Some(length) = long_name(rest) else { break State::Name };
+                if DEPTH == 1 {
+                    self.current = rest.get(1..length.wrapping_add(1)).and_then(Member::of);
+                }
+                rest = skip_space(rest.get(length.wrapping_add(2)..).unwrap_or_default());
+                let [b':', tail @ ..] = rest else { break State::Colon };
+                rest = tail;
+                length
+            };
+            rest = skip_space(rest);
+            if rest.is_empty() {
+                break State::Value;
+            }
+            let start = self.at(rest);
+            if DEPTH == 1 {
+                self.member_starts(rest);
+            }
+            let short = rest.split_first_chunk().and_then(|(head, _)| short_value(head));
+            rest = if let Some(length) = short {
+                rest.get(length..).unwrap_or_default()
+            } else if let [b'"', text @ ..] = rest
+                && let [b'"', tail @ ..] = behind_plain(text)
+            {
+                tail
+            } else {
+                let stop = match rest {
+                    [b'{', tail @ ..] if DEPTH == 1 && tail.starts_with(b"\"") && self.begin_inner() => {
+                        self.object::<2>(tail)
                     }
-                    rest = tail;
+                    _ => self.nested(Stop { rest, depth: DEPTH, objects: 0, state: None }, DEPTH),
+                };
+                if stop.state.is_some() {
+                    // What is open around it.
+                    let around = 1u64.wrapping_shl(DEPTH).wrapping_sub(1);
+                    let objects = stop.objects | around.wrapping_shl(stop.depth.wrapping_sub(DEPTH));
+                    return Stop { objects, ..stop };
+                }
+                stop.rest
+            };
+            if DEPTH == 1 {
+                self.member_ends(rest);
+            } else if keeps {
+                let [name, start, end] = [name, start, self.at(rest)].map(|at| at as u32);
+                keeps = self.keep(Place { name, name_end: name.wrapping_add(length as u32), start, end });
+            }
+            loop {
+                match rest {
+                    [b',', tail @ ..] => {
+                        rest = tail;
+                        continue 'members;
+                    }
+                    [b'}', tail @ ..] => {
+                        if DEPTH == 2 && keeps {
+                            self.end_inner();
+                        }
+                        return Stop { rest: tail, depth: DEPTH.wrapping_sub(1), objects: 0, state: None };
+                    }
+                    [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] => rest = skip_space(tail),
+                    _ => break 'members State::After,
+                }
+            }
+        };
+        Stop { rest, depth: DEPTH, objects: 1u64.wrapping_shl(DEPTH).wrapping_sub(1), state: Some(state) }
+    }
+
+    /// All that is nested deeper than `outside`: one value, if nothing is yet.
+    #[inline(never)]
+    fn nested<'t>(&mut self, from: Stop<'t>, outside: u32) -> Stop<'t> {
+        let Stop { mut rest, mut depth, mut objects, .. } = from;
+        let deepest = u32::from(self.limit).min(DEEPEST);
+        let state = 'pass: loop {
+            if objects & 1 != 0 {
+                if let Some((_, length)) = short_name(rest) {
+                    // The quotes and the colon.
+                    rest = rest.get(length.wrapping_add(3)..).unwrap_or_default();
                 } else {
                     rest = skip_space(rest);
-                    let Some((name, tail)) = other_name(rest) else { break State::Name };
-                    if depth == 1 {
-                        self.current = Member::of(name);
-                    }
-                    rest = skip_space(tail);
-                    match rest {
-                        [b':', tail @ ..] => rest = tail,
-                        _ => break State::Colon,
-                    }
+                    let Some(length) = long_name(rest) else { break State::Name };
+                    rest = skip_space(rest.get(length.wrapping_add(2)..).unwrap_or_default());
+                    let [b':', tail @ ..] = rest else { break State::Colon };
+                    rest = tail;
                 }
             }
             if let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
                 rest = skip_space(tail);
-            }
-            if depth == 1 && !rest.is_empty() {
-                self.member_starts(rest);
             }
             let short = rest.split_first_chunk().and_then(|(head, _)| short_value(head));
             rest = if let Some(length) = short {
                 rest.get(length..).unwrap_or_default()
             } else {
                 match rest {
-                    [b'"', text @ ..] => match behind_plain(text) {
+                    [b'"', text @ ..] => match behind_text(text) {
                         [b'"', tail @ ..] => tail,
-                        stopped => match behind_characters(stopped) {
-                            [b'"', tail @ ..] => tail,
-                            stopped => {
-                                rest = stopped;
-                                (self.in_name, self.name_length) = (false, NO_NAME);
-                                break State::Text(Inside::Plain);
-                            }
-                        },
+                        stopped => {
+                            rest = stopped;
+                            (self.in_name, self.name_length) = (false, NO_NAME);
+                            break State::Text(Inside::Plain);
+                        }
                     },
                     [bracket @ (b'{' | b'['), tail @ ..] if depth < deepest => {
                         let object = *bracket == b'{';
-                        if depth == 0 {
-                            self.shape = if object { Shape::Object } else { Shape::Array };
-                        }
-                        depth = depth.wrapping_add(1);
-                        objects = objects << 1 | u64::from(object);
-                        rest = skip_space(tail);
-                        match rest {
-                            [b'"', ..] => continue,
-                            // It ends below.
-                            [b'}', ..] if object => rest,
-                            [b']', ..] if !object => rest,
-                            _ if object => break State::FirstName,
-                            [] => break State::FirstValue,
-                            _ => continue,
+                        let inside = skip_space(tail);
+                        match inside {
+                            [b'}', tail @ ..] if object => tail,
+                            [b']', tail @ ..] if !object => tail,
+                            _ => {
+                                rest = inside;
+                                depth = depth.wrapping_add(1);
+                                objects = objects << 1 | u64::from(object);
+                                match inside {
+                                    [b'"', ..] => continue,
+                                    _ if object => break State::FirstName,
+                                    [] => break State::FirstValue,
+                                    _ => continue,
+                                }
+                            }
                         }
                     }
                     _ => match scalar(rest) {
@@ -94,18 +209,17 @@ impl Scanner {
                     },
                 }
             };
-            // A value has ended, or a container ends that has none.
-            if depth == 1 {
-                self.member_ends(rest);
-            }
             loop {
+                if depth == outside {
+                    return Stop { rest, depth, objects, state: None };
+                }
                 match rest {
-                    [b',', tail @ ..] if depth > 0 => {
+                    [b',', tail @ ..] => {
                         rest = tail;
                         continue 'pass;
                     }
                     [b'}', tail @ ..] if objects & 1 != 0 => rest = tail,
-                    [b']', tail @ ..] if objects & 1 == 0 && depth > 0 => rest = tail,
+                    [b']', tail @ ..] if objects & 1 == 0 => rest = tail,
                     [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] => {
                         rest = skip_space(tail);
                         continue;
@@ -114,14 +228,9 @@ impl Scanner {
                 }
                 depth = depth.wrapping_sub(1);
                 objects >>= 1;
-                if depth == 1 {
-                    self.member_ends(rest);
-                }
             }
         };
-        self.depth = depth;
-        self.set_kinds(objects);
-        rest
+        Stop { rest, depth, objects, state: Some(state) }
     }
 
     /// The kinds of the open containers, the innermost in the lowest bit.
@@ -150,6 +259,7 @@ impl Scanner {
             && let Some(slot) = self.members.get_mut(member as usize)
         {
             *slot = Span { start, end: NOWHERE };
+            self.forget_inner_of(member);
         }
     }
 
@@ -164,9 +274,9 @@ impl Scanner {
     }
 }
 
-/// A name of eight bytes at most with a colon behind it, as nearly all are: the name as a word, and what follows the colon.
+/// A name of eight bytes at most with a colon behind it, as nearly all are, as a word and its length.
 #[inline(always)]
-fn short_name(rest: &[u8]) -> Option<(u64, &[u8])> {
+fn short_name(rest: &[u8]) -> Option<(u64, usize)> {
     let (head, _) = rest.split_first_chunk::<11>()?;
     let [b'"', text @ ..] = head else { return None };
     let word = u64::from_le_bytes(*text.first_chunk()?);
@@ -174,16 +284,18 @@ fn short_name(rest: &[u8]) -> Option<(u64, &[u8])> {
     if text.get(length) != Some(&b'"') || text.get(length.wrapping_add(1)) != Some(&b':') {
         return None;
     }
-    let kept = word & (1u64.wrapping_shl((length as u32).wrapping_mul(8))).wrapping_sub(1);
-    Some((if length < 8 { kept } else { 0 }, rest.get(length.wrapping_add(3)..)?))
+    // None of ours has eight bytes.
+    let kept =
+        if length < 8 { 1u64.wrapping_shl((length as u32).wrapping_mul(8)).wrapping_sub(1) } else { 0 };
+    Some((word & kept, length))
 }
 
-/// Any name without escapes, and what follows its closing quote.
+/// The length of any name without escapes.
 #[inline(never)]
-fn other_name(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+fn long_name(rest: &[u8]) -> Option<usize> {
     let [b'"', text @ ..] = rest else { return None };
-    let [b'"', tail @ ..] = behind_plain(text) else { return None };
-    Some((split(text, text.len().wrapping_sub(tail.len()).wrapping_sub(1)).0, tail))
+    let behind = behind_plain(text);
+    behind.starts_with(b"\"").then(|| text.len().wrapping_sub(behind.len()))
 }
 
 /// What follows the printable ASCII that a text begins with, up to a quote or a backslash. Most texts are short: the first
@@ -200,6 +312,15 @@ fn behind_plain(text: &[u8]) -> &[u8] {
         rest = tail;
     }
     rest.get(plain_run(rest)..).unwrap_or_default()
+}
+
+/// What follows the characters that a text begins with.
+#[inline(always)]
+fn behind_text(text: &[u8]) -> &[u8] {
+    match behind_plain(text) {
+        end @ [b'"', ..] => end,
+        stopped => behind_characters(stopped),
+    }
 }
 
 /// The length of a short value that needs no closer look: a string of eight bytes at most, a whole number, a literal.

@@ -1,0 +1,104 @@
+//! On hosts, where the members of `params` and of `result` stand: the scanner passes them anyway, and who looks for some of
+//! them need not walk over all.
+
+use super::{Member, Scanner};
+use crate::json::swar::FAST;
+use crate::json::view::Json;
+
+/// How many members are kept. Hardly any request or result of the protocol has more.
+const KEPT: usize = 8;
+
+/// The members of `params` or `result`, in the order of the text, if they were all passed at once and their names have no
+/// escapes.
+#[derive(Clone, Debug)]
+pub(crate) struct Inner {
+    /// Whose members these are; `None`: they are not known.
+    of: Option<Member>,
+    count: u8,
+    places: [Place; KEPT],
+}
+
+/// Offsets from the start of the text, which is shorter than 4 GiB.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) name: u32,
+    pub(super) name_end: u32,
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Place {
+    pub(super) const NOWHERE: Place = Place { name: 0, name_end: 0, start: 0, end: 0 };
+}
+
+/// One on hosts, elsewhere none: there flash and memory are short, and texts too.
+pub(super) type Inners = [Inner; FAST as usize];
+
+impl Inner {
+    pub(super) const UNKNOWN: Inner = Inner { of: None, count: 0, places: [Place::NOWHERE; KEPT] };
+
+    /// Several members in one pass; of duplicates the last. `text` is what was scanned.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the rooms above"))]
+    pub(crate) fn pick<'t, const N: usize>(&self, text: &'t [u8], keys: [&str; N]) -> [Option<Json<'t>>; N] {
+        let mut found = [None; N];
+        for place in self.places.iter().take(self.count.into()) {
+            let name = text.get(place.name as usize..place.name_end as usize).unwrap_or_default();
+            for (key, value) in keys.iter().zip(&mut found) {
+                if name == key.as_bytes() {
+                    *value = text.get(place.start as usize..place.end as usize).map(Json::exact);
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Scanner {
+    /// The members of `params` or `result`, as far as they are known; see [`Inner`].
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the rooms above"))]
+    pub(crate) fn inner(&self, of: Member) -> Option<&Inner> {
+        self.inner.first().filter(|inner| inner.of == Some(of))
+    }
+
+    /// A new text begins.
+    pub(super) fn forget_inner(&mut self) {
+        if let Some(inner) = self.inner.first_mut() {
+            inner.of = None;
+        }
+    }
+
+    /// A member of the message begins: what was known of another of that name does not count any more.
+    #[inline(always)]
+    pub(super) fn forget_inner_of(&mut self, member: Member) {
+        if let Some(inner) = self.inner.first_mut()
+            && inner.of == Some(member)
+        {
+            inner.of = None;
+        }
+    }
+
+    /// Whether the members of the object that begins now, the value of a member of the message, are worth keeping.
+    pub(super) fn begin_inner(&mut self) -> bool {
+        let Some(inner) = self.inner.first_mut() else { return false };
+        (inner.of, inner.count) = (None, 0);
+        matches!(self.current, Some(Member::Params | Member::Result))
+            && self.limit > 1
+            && u32::try_from(self.position).is_ok()
+    }
+
+    /// All of them were kept.
+    pub(super) fn end_inner(&mut self) {
+        if let Some(inner) = self.inner.first_mut() {
+            inner.of = self.current;
+        }
+    }
+
+    /// Whether there was room for this member, too.
+    pub(super) fn keep(&mut self, place: Place) -> bool {
+        let Some(inner) = self.inner.first_mut() else { return false };
+        let Some(free) = inner.places.get_mut(usize::from(inner.count)) else { return false };
+        *free = place;
+        inner.count = inner.count.wrapping_add(1);
+        true
+    }
+}
