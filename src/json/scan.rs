@@ -18,7 +18,7 @@ pub use error::{ScanError, ScanErrorKind};
 
 use super::DEPTH_LIMIT;
 use super::swar::FAST;
-use super::walk::is_space;
+use super::walk::{after_space as skip_space, is_space};
 use inner::{Inner, Inners};
 use number::Digits;
 use text::Inside;
@@ -485,15 +485,6 @@ impl Scanner {
         }
         rest
     }
-}
-
-/// What is left after white space.
-#[cfg_attr(not(target_os = "none"), inline(always))]
-fn skip_space(mut rest: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
-        rest = tail;
-    }
-    rest
 }
 
 /// Scans a whole text at once, with the largest depth limit.

@@ -381,3 +381,6 @@ fn some_digits(digits: &[u8]) -> Option<&[u8]> {
     let length = digit_run(digits);
     if length > 0 { digits.get(length..) } else { None }
 }
+
+#[cfg(test)]
+mod tests;

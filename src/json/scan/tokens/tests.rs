@@ -1,0 +1,191 @@
+use crate::json::swar::FAST;
+use crate::json::{Envelope, Member, OpenSpan, ScanError, Scanner};
+use std::string::String;
+
+type Said = ([Option<OpenSpan>; 6], usize, Result<Envelope, ScanError>, usize);
+
+/// All that a scanner says of a text in these pieces.
+fn said<'t>(limit: u8, pieces: impl Iterator<Item = &'t [u8]>) -> Said {
+    let mut scanner = Scanner::new(limit);
+    pieces.for_each(|piece| scanner.feed(piece));
+    let open = Member::ALL.map(|member| scanner.member(member));
+    (open, scanner.position(), scanner.finish(), scanner.position())
+}
+
+/// A piece of one byte is always left to the states, and a longer one to whole tokens first.
+#[track_caller]
+fn whole_is_bytewise(text: &[u8], limit: u8) {
+    let shown = String::from_utf8_lossy(text);
+    assert_eq!(said(limit, [text].into_iter()), said(limit, text.chunks(1)), "{shown}");
+}
+
+const OF_ALL: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":-12.5e+3,"method" : "tools/call","par\u0061ms":{"a":[],"b":{},"n":{"name":"12345678","#,
+    r#""a long name, é":["é\n\ud83d\ude00", 0, 12345678,123456789, true,false ,null],"i":10}}, "#,
+    r#""error":[ ],"result":[{"x":1.5,"y":-0},{"x":"0123456789abcdef"}],"r":"x"} "#
+);
+
+#[test]
+fn whole_tokens_are_what_the_states_say() {
+    let bytes = OF_ALL.as_bytes();
+    for at in 0..=bytes.len() {
+        let (before, behind) = bytes.split_at(at);
+        whole_is_bytewise(before, 128);
+        let whole = said(128, [bytes].into_iter());
+        assert_eq!(said(128, [before, behind].into_iter()), whole, "cut at {at}");
+        let [_, tail @ ..] = behind else { break };
+        whole_is_bytewise(&[before, tail].concat(), 128);
+        for byte in b"\"\\{}[],: 0e.-tx\n\x1F\x80" {
+            whole_is_bytewise(&[before, &[*byte], tail].concat(), 128);
+            whole_is_bytewise(&[before, &[*byte], behind].concat(), 3);
+        }
+    }
+}
+
+#[test]
+fn whole_tokens_know_how_deep_they_are() {
+    for depth in 0..130usize {
+        for pattern in [&["[", "]"][..], &["{\"a\":", "}"], &["[0,{\"name\":", "},true]"]] {
+            let text = [pattern[0].repeat(depth), OF_ALL.into(), pattern[1].repeat(depth)].concat();
+            for limit in [0, 1, 2, 5, 63, 64, 65, 66, 128] {
+                whole_is_bytewise(text.as_bytes(), limit);
+            }
+            whole_is_bytewise([&text[..], "]"].concat().as_bytes(), 128);
+            whole_is_bytewise(&text.as_bytes()[..text.len() - 1], 128);
+        }
+    }
+}
+
+#[test]
+fn whole_strings_and_numbers_of_every_length_end_where_they_end() {
+    for length in 0..80 {
+        for text in [
+            std::format!("[\"{}\",1]", "x".repeat(length)),
+            std::format!("{{\"{}\":\"{}\"}}", "n".repeat(length), "x".repeat(length)),
+            std::format!("[{}]", "1".repeat(length)),
+            std::format!("{{\"id\":-{}.{}e{}}}", "1".repeat(length), "0".repeat(length), "7".repeat(length)),
+        ] {
+            for end in 0..=text.len() {
+                whole_is_bytewise(&text.as_bytes()[..end], 128);
+                for odd in ["\\n", "é", "\x01", "\"", " "] {
+                    whole_is_bytewise([&text[..end], odd, &text[end..]].concat().as_bytes(), 128);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn escapes_end_where_they_end_however_they_crowd() {
+    let pieces = [
+        "\\n",
+        "\\\"",
+        "\\u00e4",
+        "\\uD83D\\uDe00",
+        "é",
+        "\u{1F600}",
+        "plain",
+        "x",
+        " a longer run of text ",
+    ];
+    for first in pieces {
+        for second in pieces {
+            for third in pieces {
+                let text = std::format!("[\"{first}{second}{third}{first}\",\"{second}\"]");
+                for end in 1..=text.len() {
+                    let (before, behind) = text.as_bytes().split_at(end);
+                    whole_is_bytewise(before, 1);
+                    assert_eq!(
+                        said(1, [before, behind].into_iter()),
+                        said(1, text.as_bytes().chunks(1)),
+                        "{text}"
+                    );
+                }
+            }
+        }
+    }
+    for wrong in
+        ["\\x", "\\u00g0", "\\ud83d", "\\udc00", "\\ud83d\\u0041", "\\u12", "\\\n", "\\é", "\x1F", "\\u00 0"]
+    {
+        for before in 0..12 {
+            let text = std::format!("[\"\\n{}{wrong}{}\",1]", "x".repeat(before), "y".repeat(12));
+            whole_is_bytewise(text.as_bytes(), 1);
+        }
+    }
+}
+
+#[test]
+fn the_members_of_params_and_result_are_known_if_they_were_passed_at_once() {
+    let known = |text: &str, of: Member| {
+        let mut scanner = Scanner::new(32);
+        scanner.feed(text.as_bytes());
+        assert!(scanner.finish().is_ok(), "{text}");
+        let found = scanner.inner(of)?.pick(text.as_bytes(), ["name", "arguments", ""]);
+        Some(found.map(|value| value.map(|value| String::from(value.raw()))))
+    };
+    let some = |text: &str| Some(String::from(text));
+    if !FAST {
+        assert_eq!(known(r#"{"params":{"name":1}}"#, Member::Params), None);
+        return;
+    }
+    for (text, of, expected) in [
+        (
+            r#"{"params":{"name":1,"arguments":{"name":2}},"id":7}"#,
+            Member::Params,
+            [some("1"), some("{\"name\":2}"), None],
+        ),
+        (
+            r#"{"result":{"" : [ ] , "name" :"a" },"id":7}"#,
+            Member::Result,
+            [some("\"a\""), None, some("[ ]")],
+        ),
+        (
+            r#"{"params":{"name":1,"name":{}},"params":7,"result":{"name":3}}"#,
+            Member::Result,
+            [some("3"), None, None],
+        ),
+        (
+            r#"{"params":{"name":1},"params":{"name":"1234567890"}}"#,
+            Member::Params,
+            [some("\"1234567890\""), None, None],
+        ),
+        (
+            r#"{"params":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"name":[1,2]}}"#,
+            Member::Params,
+            [some("[1,2]"), None, None],
+        ),
+        (
+            r#"{"params":{"name":"\n","arguments":"\u00e4"}}"#,
+            Member::Params,
+            [some(r#""\n""#), some(r#""\u00e4""#), None],
+        ),
+    ] {
+        assert_eq!(known(text, of), Some(expected), "{text}");
+    }
+    for (text, of) in [
+        (r#"{"params":{"name":1},"id":7}"#, Member::Result),
+        (r#"{"params":{"name":1},"params":7}"#, Member::Params),
+        (r#"{"params":{"name":1},"params":[{"name":1}]}"#, Member::Params),
+        (r#"{"params":{"name":1},"p\u0061rams":{"name":2}}"#, Member::Params),
+        (r#"{"params":{"n\u0061me":1}}"#, Member::Params),
+        (r#"{"params":{"name":1,"arguments":{"\n":1}}}"#, Member::Params),
+        (r#"{"params":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"name":[1,2]}}"#, Member::Params),
+        (r#"{"error":{"name":1},"id":7}"#, Member::Error),
+        (r#"[{"params":{"name":1}}]"#, Member::Params),
+    ] {
+        assert_eq!(known(text, of), None, "{text}");
+    }
+    let text = r#"{"id":1,"params":{"name":1,"arguments":{}}}"#;
+    let mut scanner = Scanner::new(32);
+    for cut in 0..=text.len() {
+        scanner.reset();
+        let (before, behind) = text.as_bytes().split_at(cut);
+        scanner.feed(before);
+        scanner.feed(behind);
+        if let Some(inner) = scanner.inner(Member::Params) {
+            let [name, arguments] =
+                inner.pick(text.as_bytes(), ["name", "arguments"]).map(|value| value.unwrap().raw());
+            assert_eq!((name, arguments), ("1", "{}"), "cut at {cut}");
+        }
+    }
+}
