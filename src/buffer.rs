@@ -187,6 +187,17 @@ impl<'a> Room<'a> {
         }
     }
 
+    /// What is there without growing.
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Room::Lent(bytes) => bytes,
+            #[cfg(feature = "alloc")]
+            Room::Grown { bytes, .. } => bytes,
+            Room::Measure => &mut [],
+        }
+    }
+
     /// At least `end` bytes, for as long as the token lives. `None`: there cannot be that many.
     pub(crate) fn into_grown(mut self, end: usize) -> Option<&'a mut [u8]> {
         self.ensure(end)?;

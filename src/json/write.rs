@@ -2,10 +2,12 @@
 
 mod base64;
 mod escape;
+mod fast;
 mod object;
+mod order;
 
 use super::DEPTH_LIMIT;
-use super::decimal::{Decimal, digits};
+use super::decimal::{Decimal, digit_bytes};
 use super::pieces::Text;
 use super::scan::{ScanError, Scanner, scan};
 use super::swar::{FAST, text_run};
@@ -15,6 +17,7 @@ use super::walk::{split, trimmed};
 use crate::buffer::copy;
 use crate::buffer::{Room, shift};
 use escape::{escape_into, escape_of, escaped_length, first_length};
+use order::Order;
 
 /// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
 /// the first thing that does not fit, nothing more is written and [`overflowed`](Writer::overflowed) says so.
@@ -33,6 +36,8 @@ pub struct Writer<'a> {
     /// The last byte written, zero at the start: it tells whether a comma is due.
     last: u8,
     overflowed: bool,
+    /// Whether what a host writes has to be looked at.
+    order: Order,
 }
 
 /// A place to roll back to.
@@ -50,7 +55,8 @@ pub(crate) struct Overflow;
 impl<'a> Writer<'a> {
     /// Writes from byte `start` of the room on, never past byte `limit`.
     pub(crate) fn new(room: Room<'a>, start: usize, limit: usize) -> Writer<'a> {
-        Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false }
+        let order = Order::UNKNOWN;
+        Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false, order }
     }
 
     /// Writes nothing and counts: afterwards [`len`](Writer::len) says how long it would be.
@@ -89,6 +95,7 @@ impl<'a> Writer<'a> {
             self.at = mark.at;
             self.last = mark.last;
             self.overflowed = mark.overflowed;
+            self.order.lose();
         }
     }
 
@@ -109,36 +116,61 @@ impl<'a> Writer<'a> {
     }
 
     /// Begins an object.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn begin_object(&mut self) {
         self.separate();
         self.push_byte(b'{');
+        self.order.begin(true);
     }
 
     /// Ends an object.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn end_object(&mut self) {
+        self.order.end(true, self.last);
         self.push_byte(b'}');
     }
 
     /// Begins an array.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn begin_array(&mut self) {
         self.separate();
         self.push_byte(b'[');
+        self.order.begin(false);
     }
 
     /// Ends an array.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn end_array(&mut self) {
+        self.order.end(false, self.last);
         self.push_byte(b']');
     }
 
     /// The name of a member, whose value comes next.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn key(&mut self, key: &str) {
-        self.string(key);
+        if !(FAST && self.put_string::<true>(key)) {
+            self.name(key);
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn name(&mut self, key: &str) {
+        self.order.name(self.last);
+        self.quote(key);
         self.push_byte(b':');
     }
 
     /// A string.
     pub fn string(&mut self, text: &str) {
-        self.separate();
+        if !(FAST && self.put_string::<false>(text)) {
+            self.order.value(self.last);
+            self.quote(text);
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn quote(&mut self, text: &str) {
+        self.comma();
         self.push_byte(b'"');
         self.escape(text.as_bytes());
         self.push_byte(b'"');
@@ -146,7 +178,20 @@ impl<'a> Writer<'a> {
 
     /// A string of a text that is made of pieces.
     pub fn display(&mut self, text: &dyn Text) {
-        self.separate();
+        self.order.value(self.last);
+        self.quote_pieces(text);
+    }
+
+    /// The name of a member, made of pieces.
+    #[cfg(feature = "serde")]
+    pub(super) fn key_display(&mut self, key: &dyn Text) {
+        self.order.name(self.last);
+        self.quote_pieces(key);
+        self.push_byte(b':');
+    }
+
+    fn quote_pieces(&mut self, text: &dyn Text) {
+        self.comma();
         self.push_byte(b'"');
         text.pieces(&mut |piece| self.escape(piece.as_bytes()));
         self.push_byte(b'"');
@@ -166,13 +211,13 @@ impl<'a> Writer<'a> {
         if value < 0 {
             self.push_byte(b'-');
         }
-        self.push(digits(value.unsigned_abs(), &mut [0; 20]).as_bytes());
+        self.push(digit_bytes(value.unsigned_abs(), &mut [0; 20]));
     }
 
     /// An integer that is not negative.
     pub fn unsigned(&mut self, value: u64) {
         self.separate();
-        self.push(digits(value, &mut [0; 20]).as_bytes());
+        self.push(digit_bytes(value, &mut [0; 20]));
     }
 
     /// A decimal number.
@@ -215,6 +260,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A member that is a string.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn field_string(&mut self, key: &str, value: &str) {
         self.key(key);
         self.string(value);
@@ -228,12 +274,14 @@ impl<'a> Writer<'a> {
     }
 
     /// A member that is an integer.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn field_integer(&mut self, key: &str, value: i64) {
         self.key(key);
         self.integer(value);
     }
 
     /// A member that is `true` or `false`.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn field_boolean(&mut self, key: &str, value: bool) {
         self.key(key);
         self.boolean(value);
@@ -245,15 +293,26 @@ impl<'a> Writer<'a> {
         self.json(value);
     }
 
-    /// Bytes as they are, without a comma before them.
+    /// The same behind a comma, if one is due: members of an object, as they are.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub(crate) fn members(&mut self, token: &str) {
+        self.comma();
+        self.token(token);
+    }
+
+    /// Bytes as they are, without a comma before them: constants, of which nothing is left but stores on hosts.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn token(&mut self, token: &str) {
-        self.push(token.as_bytes());
+        if !(FAST && self.put(token.as_bytes())) {
+            self.push(token.as_bytes());
+        }
     }
 
     /// The text of a value that was scanned. Between its tokens line breaks become spaces, so that a line stays a
     /// line; inside strings there are none.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
         self.separate();
+        self.took(bytes);
         let mut rest = bytes;
         while let Some(length) = find_break(rest) {
             let (run, tail) = split(rest, length);
@@ -305,9 +364,11 @@ impl<'a> Writer<'a> {
     pub(crate) fn members_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
         let mark = self.mark();
         let floor = core::mem::replace(&mut self.floor, self.at);
+        self.order = Order::MEMBERS;
         body(self);
+        let is_sure = core::mem::replace(&mut self.order, Order::UNKNOWN).is_members(self.last);
         self.floor = floor;
-        if self.overflowed || matches!(self.room, Room::Measure) {
+        if is_sure || self.overflowed || matches!(self.room, Room::Measure) {
             return Ok(());
         }
         let written = self.room.bytes().get(mark.at..self.at).unwrap_or_default();
@@ -339,9 +400,15 @@ impl<'a> Writer<'a> {
         let floor = core::mem::replace(&mut self.floor, self.at);
         let from = self.at;
         self.last = 0;
+        let around = core::mem::replace(&mut self.order, Order::VALUE);
         body(self);
+        let is_sure = core::mem::replace(&mut self.order, around).is_value(self.last);
         self.floor = floor;
-        if self.overflowed || matches!(self.room, Room::Measure) {
+        if matches!(self.last, b'}' | b']') {
+            // How deep it goes nobody has counted, for what is around it.
+            self.order.lose();
+        }
+        if is_sure || self.overflowed || matches!(self.room, Room::Measure) {
             return Ok(());
         }
         let checked = scan(self.room.bytes().get(from..self.at).unwrap_or_default());
@@ -375,6 +442,13 @@ impl<'a> Writer<'a> {
         if !FAST {
             return self.escape_run_by_run(text);
         }
+        if !self.put_plain(text) {
+            self.escape_fast(text);
+        }
+    }
+
+    #[inline(never)]
+    fn escape_fast(&mut self, text: &[u8]) {
         if matches!(self.room, Room::Measure) {
             self.advance(escaped_length(text));
             return;
@@ -424,14 +498,35 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A comma, if something stands before this that is not an opening.
+    /// A value begins here.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn separate(&mut self) {
-        if !matches!(self.last, 0 | b'{' | b'[' | b':' | b'\n') {
+        self.order.value(self.last);
+        self.comma();
+    }
+
+    /// A comma, if something stands before this that is not an opening.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn comma(&mut self) {
+        if self.comma_is_due() {
             self.push_byte(b',');
         }
     }
 
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn comma_is_due(&self) -> bool {
+        !matches!(self.last, 0 | b'{' | b'[' | b':' | b'\n')
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn push_byte(&mut self, byte: u8) {
+        if !(FAST && self.put_byte(byte)) {
+            self.push_byte_slowly(byte);
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn push_byte_slowly(&mut self, byte: u8) {
         let end = self.at.wrapping_add(1);
         let stored = !self.overflowed
             && end <= self.limit
@@ -450,6 +545,9 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, bytes: &[u8]) {
+        if FAST && self.put(bytes) {
+            return;
+        }
         let Some(last) = bytes.last() else { return };
         let end = self.at.wrapping_add(bytes.len());
         if self.overflowed || end > self.limit || !self.store(bytes, end) {
@@ -476,8 +574,10 @@ impl<'a> Writer<'a> {
 }
 
 /// Where the first line break is.
+#[inline]
 fn find_break(bytes: &[u8]) -> Option<usize> {
-    if FAST {
+    // Most are ids, and shorter than it takes to begin to search.
+    if FAST && bytes.len() > 16 {
         memchr::memchr2(b'\n', b'\r', bytes)
     } else {
         bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))
