@@ -6,7 +6,7 @@ use super::Writer;
 use crate::buffer::copy;
 
 /// The longest text that is copied before it is known whether something in it has to be escaped.
-const SHORT: usize = 64;
+const SHORT: usize = 24;
 
 impl Writer<'_> {
     /// The free room, if at least `wanted` bytes of it are there without growing.
@@ -124,15 +124,16 @@ fn copy_few(place: &mut [u8], bytes: &[u8]) {
 fn copy_plain(place: &mut [u8], text: &[u8]) -> bool {
     let Some(place) = place.get_mut(..text.len()) else { return false };
     let mut found = 0;
-    if let Some(last) = text.last_chunk::<8>() {
-        for (place, word) in place.as_chunks_mut::<8>().0.iter_mut().zip(text.as_chunks::<8>().0) {
-            *place = *word;
-            found |= escapes(u64::from_le_bytes(*word));
+    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        found = escapes(u64::from_le_bytes(*first)) | escapes(u64::from_le_bytes(*last));
+        if text.len() > 16
+            && let (Some(place), Some(middle)) = (place.get_mut(8..16), text.get(8..16))
+            && let (Some(place), Some(middle)) = (place.first_chunk_mut::<8>(), middle.first_chunk::<8>())
+        {
+            *place = *middle;
+            found |= escapes(u64::from_le_bytes(*middle));
         }
-        if let Some(place) = place.last_chunk_mut() {
-            *place = *last;
-        }
-        found |= escapes(u64::from_le_bytes(*last));
+        copy_ends::<8>(place, text);
     } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
         found = escapes(u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)));
         copy_ends::<4>(place, text);
