@@ -61,7 +61,11 @@ impl Order {
     pub(super) fn begin(&mut self, is_object: bool) {
         let Some(open) = self.open.first_mut() else { return };
         // More levels than bits: somebody has to look.
-        *open = if open.leading_zeros() == 0 || *open == UNSURE { UNSURE } else { *open << 1 | u64::from(is_object) };
+        *open = if open.leading_zeros() == 0 || *open == UNSURE {
+            UNSURE
+        } else {
+            *open << 1 | u64::from(is_object)
+        };
     }
 
     /// A container ends, behind `last`.
@@ -93,6 +97,7 @@ impl Order {
 
 impl Writer<'_> {
     /// Ends a container for each bracket.
+    #[cfg(feature = "serde")]
     pub(in crate::json) fn close(&mut self, brackets: &str) {
         for bracket in brackets.bytes() {
             self.order.end(bracket == b'}', self.last);
