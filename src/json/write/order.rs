@@ -112,3 +112,6 @@ impl Writer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
