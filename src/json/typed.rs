@@ -79,7 +79,12 @@ struct Decoder<'de> {
 
 impl<'de> Decoder<'de> {
     /// The next byte that is no white space.
+    #[cfg_attr(not(target_os = "none"), inline)]
     fn peek(&mut self) -> Option<u8> {
+        // Most texts have no white space.
+        if FAST && let Some(byte @ 0x21..) = self.rest.first() {
+            return Some(*byte);
+        }
         let space = self.rest.len().wrapping_sub(after_space(self.rest).len());
         if space > 0 {
             self.take(space);
@@ -114,6 +119,11 @@ impl<'de> Decoder<'de> {
             let text = text.get(1..length.wrapping_sub(1)).unwrap_or_default();
             return core::str::from_utf8(text).map_err(|_| Flaw::BROKEN);
         }
+        self.any_string()
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn any_string(&mut self) -> Result<&'de str, Flaw<'de>> {
         self.expect(b'"')?;
         let text = self.take(text_length(self.rest));
         if self.take(1) != b"\"" {

@@ -216,6 +216,9 @@ impl<'a> Writer<'a> {
 
     /// An integer that is not negative.
     pub fn unsigned(&mut self, value: u64) {
+        if FAST && self.put_unsigned(value) {
+            return;
+        }
         self.separate();
         self.push(digit_bytes(value, &mut [0; 20]));
     }
@@ -311,6 +314,9 @@ impl<'a> Writer<'a> {
     /// The text of a value that was scanned. Between its tokens line breaks become spaces, so that a line stays a
     /// line; inside strings there are none.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
+        if FAST && self.put_json(bytes) {
+            return self.took(bytes);
+        }
         self.separate();
         self.took(bytes);
         let mut rest = bytes;

@@ -40,6 +40,55 @@ impl Writer<'_> {
         true
     }
 
+    /// Writes a number. `false`: it is not written.
+    #[inline(always)]
+    pub(super) fn put_unsigned(&mut self, value: u64) -> bool {
+        let mut length = 1usize;
+        let mut bound = 10u64;
+        while value >= bound {
+            // Longer ones are rare.
+            if length == 8 {
+                return false;
+            }
+            (length, bound) = (length.wrapping_add(1), bound.wrapping_mul(10));
+        }
+        let comma = usize::from(self.comma_is_due());
+        let length = length.wrapping_add(comma);
+        let Some(place) = self.at_hand(length).and_then(|free| free.get_mut(..length)) else { return false };
+        if let Some(place) = place.first_mut() {
+            *place = b',';
+        }
+        let mut rest = value;
+        for place in place.iter_mut().skip(comma).rev() {
+            let [digit, ..] = (rest % 10).to_le_bytes();
+            (*place, rest) = (b'0' | digit, rest / 10);
+        }
+        self.order.value(self.last);
+        self.at = self.at.wrapping_add(length);
+        self.last = b'0';
+        true
+    }
+
+    /// Writes a short text of JSON, if there is nothing in it that could end a line. `false`: it is not written.
+    #[inline(always)]
+    pub(super) fn put_json(&mut self, json: &[u8]) -> bool {
+        let comma = usize::from(self.comma_is_due());
+        if json.len() > 8 || json.iter().any(|byte| *byte < b' ') {
+            return false;
+        }
+        let (Some(free), Some(last)) = (self.at_hand(json.len().wrapping_add(1)), json.last()) else {
+            return false;
+        };
+        if let Some(place) = free.first_mut() {
+            *place = b',';
+        }
+        copy_short(free.get_mut(comma..).unwrap_or_default(), json);
+        self.order.value(self.last);
+        self.at = self.at.wrapping_add(comma).wrapping_add(json.len());
+        self.last = *last;
+        true
+    }
+
     /// Writes a part of a string. `false`: it is not written.
     #[inline(always)]
     pub(super) fn put_plain(&mut self, text: &[u8]) -> bool {

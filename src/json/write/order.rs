@@ -36,8 +36,8 @@ impl Order {
     pub(super) fn value(&mut self, last: u8) {
         let Some(open) = self.open.first_mut() else { return };
         let fits = match last {
+            b':' | b'[' => true,
             0 => *open == ALONE,
-            b'[' | b':' => true,
             b'{' | b'\n' => false,
             // A comma comes before it, which is right in an array.
             _ => *open > MEMBERS && *open & 1 == 0,
