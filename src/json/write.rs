@@ -1,22 +1,22 @@
 //! The writer: JSON into lent room, with latched overflow, marks and automatic commas.
 
 mod base64;
+mod checked;
 mod escape;
 mod fast;
 mod object;
 mod order;
+mod strings;
 
-use super::DEPTH_LIMIT;
 use super::decimal::{Decimal, digit_bytes};
 use super::pieces::Text;
-use super::scan::{ScanError, Scanner, scan};
-use super::swar::{FAST, text_run};
+use super::scan::{ScanError, scan};
+use super::swar::FAST;
 use super::text::Str;
 use super::view::Json;
 use super::walk::{split, trimmed};
 use crate::buffer::copy;
 use crate::buffer::{Room, shift};
-use escape::{escape_into, escape_of, escaped_length, first_length};
 use order::Order;
 
 /// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
@@ -360,126 +360,6 @@ impl<'a> Writer<'a> {
     /// Whether this was the last byte written.
     pub(crate) fn ends_with(&self, byte: u8) -> bool {
         self.last == byte
-    }
-
-    /// Lets `body` write members of the object that is open, and checks them.
-    ///
-    /// # Errors
-    ///
-    /// What `body` wrote are not members: keys, each with one value.
-    pub(crate) fn members_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
-        let mark = self.mark();
-        let floor = core::mem::replace(&mut self.floor, self.at);
-        self.order = Order::MEMBERS;
-        body(self);
-        let is_sure = core::mem::replace(&mut self.order, Order::UNKNOWN).is_members(self.last);
-        self.floor = floor;
-        if is_sure || self.overflowed || matches!(self.room, Room::Measure) {
-            return Ok(());
-        }
-        let written = self.room.bytes().get(mark.at..self.at).unwrap_or_default();
-        let mut scanner = Scanner::new(DEPTH_LIMIT);
-        scanner.feed(b"{");
-        let members = match written {
-            [b',', members @ ..] if mark.last != b'{' => members,
-            members => members,
-        };
-        scanner.feed(members);
-        scanner.feed(b"}");
-        let checked = scanner.finish();
-        if checked.is_err() {
-            self.rollback(mark);
-        }
-        checked.map(|_| ())
-    }
-
-    /// Lets `body` write one value, and checks it. Nothing is left of one that is wrong. While it only counts, nothing
-    /// is checked; after an overflow neither, because nobody sends that.
-    ///
-    /// # Errors
-    ///
-    /// What `body` wrote is not exactly one JSON value.
-    pub(crate) fn value_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
-        let mark = self.mark();
-        self.separate();
-        // The comma is written: the value begins as if it were the first thing, and cannot roll back what is before.
-        let floor = core::mem::replace(&mut self.floor, self.at);
-        let from = self.at;
-        self.last = 0;
-        let around = core::mem::replace(&mut self.order, Order::VALUE);
-        body(self);
-        let is_sure = core::mem::replace(&mut self.order, around).is_value(self.last);
-        self.floor = floor;
-        if matches!(self.last, b'}' | b']') {
-            // How deep it goes nobody has counted, for what is around it.
-            self.order.lose();
-        }
-        if is_sure || self.overflowed || matches!(self.room, Room::Measure) {
-            return Ok(());
-        }
-        let checked = scan(self.room.bytes().get(from..self.at).unwrap_or_default());
-        if checked.is_err() {
-            self.rollback(mark);
-        }
-        checked.map(|_| ())
-    }
-
-    /// Copies what was written from `from` to `to` (both counted from the start) to the end, escaped for use inside a
-    /// string. While it only counts, it counts the most that can be.
-    pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
-        let (mut from, to) = (self.start.wrapping_add(from), self.start.wrapping_add(to).min(self.at));
-        if matches!(self.room, Room::Measure) {
-            // In JSON text only quotes, backslashes and tabs are escaped, with two bytes each.
-            self.advance(to.saturating_sub(from).saturating_mul(2));
-            return;
-        }
-        while from < to {
-            let source = self.room.bytes().get(from..to).unwrap_or_default();
-            let wanted = first_length(source).wrapping_add(source.len().saturating_sub(1));
-            let Some((before, free)) = self.reserve(wanted) else { return };
-            let (read, written) = escape_into(free, before.get(from..to).unwrap_or_default());
-            self.advance(written);
-            from = from.wrapping_add(read);
-        }
-    }
-
-    /// Text inside a string: runs without anything to escape are copied at once.
-    fn escape(&mut self, text: &[u8]) {
-        if !FAST {
-            return self.escape_run_by_run(text);
-        }
-        if !self.put_plain(text) {
-            self.escape_fast(text);
-        }
-    }
-
-    #[inline(never)]
-    fn escape_fast(&mut self, text: &[u8]) {
-        if matches!(self.room, Room::Measure) {
-            self.advance(escaped_length(text));
-            return;
-        }
-        let mut rest = text;
-        while !rest.is_empty() {
-            // Escaped, it is at least that long. Where more is needed, the next round finds out.
-            let wanted = first_length(rest).wrapping_add(rest.len().saturating_sub(1));
-            let Some((_, free)) = self.reserve(wanted) else { return };
-            let (read, written) = escape_into(free, rest);
-            self.advance(written);
-            rest = rest.get(read..).unwrap_or_default();
-        }
-    }
-
-    fn escape_run_by_run(&mut self, text: &[u8]) {
-        let mut rest = text;
-        loop {
-            let (run, tail) = split(rest, text_run(rest));
-            self.push(run);
-            let [byte, tail @ ..] = tail else { return };
-            let (escape, length) = escape_of(*byte);
-            self.push(split(&escape, length).0);
-            rest = tail;
-        }
     }
 
     /// What is written, and all the room after it if that is at least `wanted` bytes: else this is an overflow.
