@@ -122,30 +122,37 @@ fn has_stop(block: &[u8; BLOCK]) -> bool {
 /// what comes next is written over what is too much: that costs less than to find out how much it is.
 #[inline(always)]
 fn escape_word(place: &mut [u8; PLACE], to: usize, word: u64) -> usize {
-    let (mut to, mut word, mut left, mut stops) = (to, word, 8usize, escapes(word));
+    let (mut to, mut stops) = (to, escapes(word));
     put(place, to, word.to_le_bytes());
     while stops != 0 {
         // The bits of the bytes before the stop.
-        let run = stops.trailing_zeros() & 0x38;
-        (word, stops) = (word.wrapping_shr(run), stops.wrapping_shr(run));
-        let run = usize::try_from(run >> 3).unwrap_or_default();
-        to = to.wrapping_add(run);
-        let [byte, ..] = word.to_le_bytes();
-        to = to.wrapping_add(match LETTERS.get(usize::from(byte)) {
+        let before = stops.trailing_zeros() & 0x38;
+        stops &= stops.wrapping_sub(1);
+        let rest = word.wrapping_shr(before);
+        let here = to.wrapping_add(usize::try_from(before >> 3).unwrap_or_default());
+        let [byte, ..] = rest.to_le_bytes();
+        // How much longer it becomes: what follows is that much further on.
+        let more = match LETTERS.get(usize::from(byte)) {
             Some(letter @ 1..) => {
-                put(place, to, [b'\\', *letter]);
-                2
+                put(place, here, [b'\\', *letter]);
+                1
             }
             _ => {
-                put(place, to, escape_of(byte).0);
-                6
+                put_long(place, here, byte);
+                5
             }
-        });
-        (word, stops) = (word >> 8, stops >> 8);
-        left = left.wrapping_sub(run).wrapping_sub(1);
-        put(place, to, word.to_le_bytes());
+        };
+        put(place, here.wrapping_add(more).wrapping_add(1), (rest >> 8).to_le_bytes());
+        to = to.wrapping_add(more);
     }
-    to.wrapping_add(left)
+    to.wrapping_add(8)
+}
+
+/// Seldom, and away from what is done for each escape.
+#[cold]
+#[inline(never)]
+fn put_long(place: &mut [u8; PLACE], to: usize, byte: u8) {
+    put(place, to, escape_of(byte).0);
 }
 
 #[inline(always)]
