@@ -22,7 +22,7 @@ use order::Order;
 /// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
 /// the first thing that does not fit, nothing more is written and [`overflowed`](Writer::overflowed) says so.
 ///
-/// A value that a host writes is checked as a whole afterwards: an unbalanced `begin` or `end` spoils that value only.
+/// A value that a host writes is checked as a whole: an unbalanced `begin` or `end` spoils that value only.
 #[derive(Debug)]
 pub struct Writer<'a> {
     room: Room<'a>,
@@ -207,6 +207,9 @@ impl<'a> Writer<'a> {
 
     /// An integer.
     pub fn integer(&mut self, value: i64) {
+        if FAST && u64::try_from(value).is_ok_and(|value| self.put_unsigned(value)) {
+            return;
+        }
         self.separate();
         if value < 0 {
             self.push_byte(b'-');

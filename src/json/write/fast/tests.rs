@@ -45,6 +45,32 @@ fn strings_and_names_of_all_lengths_with_every_byte_at_every_place() {
 }
 
 #[test]
+fn numbers_of_all_lengths() {
+    for power in 0..19 {
+        let bound = 10u64.pow(power);
+        for value in [bound - 1, bound, bound + 1, bound * 9 - 1] {
+            check(&|out| out.unsigned(value), &std::format!("{value}"));
+            let value = value as i64;
+            let body = |out: &mut Writer<'_>| {
+                out.begin_array();
+                out.integer(value);
+                out.integer(-value);
+                out.json_bytes(std::format!("{value}").as_bytes());
+                out.end_array();
+            };
+            check(&body, &std::format!("[{value},{},{value}]", -value));
+        }
+    }
+}
+
+#[test]
+fn short_json_breaks_no_line() {
+    check(&|out| out.json_bytes(b"[1,\n2]"), "[1, 2]");
+    check(&|out| out.json_bytes(b"[\r]"), "[ ]");
+    check(&|out| out.json_bytes(b"{\t}"), "{\t}");
+}
+
+#[test]
 fn every_byte_that_has_to_be_escaped_is_found_and_no_other() {
     for filler in [0x00, 0x01, b'!', b'"', b'#', b'[', b'\\', b']', 0x7F, 0x80, 0xFF] {
         for at in 0..8 {
