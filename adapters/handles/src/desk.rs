@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -135,6 +136,16 @@ impl Desk {
                 None
             }
         }
+    }
+
+    /// Whether anybody has a part in this besides those who hold so many of it: who could send something at any time. If not,
+    /// whatever was sent before is there.
+    #[must_use]
+    pub fn is_known_to_others(self: &Arc<Self>, ours: usize) -> bool {
+        let known = Arc::strong_count(self) > ours;
+        // Whoever has just let go may have sent something before.
+        fence(Ordering::Acquire);
+        known
     }
 
     /// The right to run one more request.

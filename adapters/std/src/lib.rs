@@ -35,6 +35,8 @@
 )]
 
 mod begin;
+#[cfg(unix)]
+mod bell;
 mod child;
 mod client;
 mod connector;
@@ -42,7 +44,11 @@ mod door;
 mod listen;
 mod notices;
 mod offers;
+#[cfg(unix)]
+mod output;
 mod pending;
+#[cfg(unix)]
+mod polled;
 mod pool;
 mod pump;
 mod reconnect;
@@ -52,6 +58,7 @@ mod source;
 mod stop;
 mod stream;
 mod sync;
+mod threads;
 mod worker;
 
 pub use client::ClientHandle;
