@@ -297,6 +297,11 @@ impl Desk {
     /// Hands to the machine what has come, as far as it has room. It wants to be called again after every event, when it
     /// was woken, and at the time that comes back.
     pub fn deliver(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
+        let (is_idle, ends) = self.state.look(|state| (state.is_idle(), state.ends));
+        // After nearly every event.
+        if is_idle {
+            return ends.map(|ends| ends.plus(LAST_WORDS));
+        }
         self.state.look(|state| mem::take(&mut state.changes)).tell(server);
         if let Some(within) = self.state.look(|state| state.ending.take()) {
             self.end(server, within, now);
@@ -329,6 +334,12 @@ impl Desk {
 const LAST_WORDS: Millis = Millis::seconds(2);
 
 impl State {
+    /// Whether the machine has nothing to hear.
+    fn is_idle(&self) -> bool {
+        let Changes { lists, resources } = &self.changes;
+        self.mail.is_empty() && self.ending.is_none() && lists.is_empty() && resources.is_empty()
+    }
+
     fn next(&mut self) -> Option<Mail> {
         let mail = self.mail.pop_front();
         if let Some(Mail::Answer(ticket, _)) = &mail {
