@@ -249,6 +249,28 @@ fn streams_that_somebody_has_made_non_blocking_work_as_well() {
 }
 
 #[test]
+fn what_a_client_says_before_it_is_gone_is_heard_though_it_does_not_read() {
+    within(HARD, || {
+        let (heard, calls) = channel();
+        let (mut requests, answers, server) = piped(Serve::new(&INFO), move |event, server| {
+            if let Event::Call(call) = &event {
+                heard.send(call.name().to_owned()).unwrap();
+            }
+            handler(event, server);
+        });
+        drop(answers);
+        requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
+        // A write has noticed it by now.
+        thread::sleep(Duration::from_millis(50));
+        requests.write_all(call(1, "echo", "{}").as_bytes()).unwrap();
+        assert_eq!(calls.recv().unwrap(), "echo");
+        // It ends though its input does not.
+        server.join().unwrap().unwrap();
+        drop(requests);
+    });
+}
+
+#[test]
 fn a_file_is_as_good_as_a_pipe() {
     let directory = std::env::temp_dir().join(format!("mcp-proto-std-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
