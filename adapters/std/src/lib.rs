@@ -7,6 +7,10 @@
 //!   threads may use at once.
 //! - [`Pump`]: what both are made of. It moves bytes for any machine, if you would rather write the loop yourself.
 //!
+//! On Unix a server or client on stdin, stdout, pipes, sockets or files needs no thread but the one that it runs on; other
+//! threads exist only for workers and callbacks, from when they are needed. Streams of other kinds, and all on Windows, get one
+//! thread for each direction.
+//!
 //! ```no_run
 //! use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
 //!
