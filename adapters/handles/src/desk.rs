@@ -163,10 +163,10 @@ impl Desk {
             if state.over {
                 return Some(mail);
             }
-            match mail {
-                // What needs no room to be answered does not wait for any.
-                Mail::Look(_) => state.mail.push_front(mail),
-                mail => state.mail.push_back(mail),
+            if mail.is_urgent {
+                state.mail.push_front(mail);
+            } else {
+                state.mail.push_back(mail);
             }
             None
         });
@@ -197,7 +197,7 @@ impl Desk {
 
     /// Sends a log message that belongs to no request, when there is room for it.
     pub async fn log(&self, level: Level, text: String) {
-        self.send(Mail::Log { level, text }, None).await;
+        self.send(Mail::log(level, text), None).await;
     }
 
     /// Asks a client of the handshake era for something that belongs to no request.
@@ -223,7 +223,7 @@ impl Desk {
         }
         let (question, told) = question?;
         let _unheard = Unheard { desk: self, told: Arc::clone(&told) };
-        self.send(Mail::Ask(question), task).await;
+        self.send(Mail::ask(question), task).await;
         told.answer().await
     }
 
@@ -277,16 +277,16 @@ impl Desk {
         }
         for (ticket, asked) in withdrawn {
             asked.cancel();
-            self.push(Mail::Withdraw(ticket));
+            self.push(Mail::withdraw(ticket));
         }
         self.look_again();
     }
 
     /// The client was asked. Whoever wanted to know may have gone meanwhile.
-    fn asked(&self, ticket: Ticket, asked: Asked) {
+    pub(crate) fn asked(&self, ticket: Ticket, asked: Asked) {
         self.state.look(|state| state.asked.insert(ticket, asked));
         let unheard = self.state.look(|state| withdraw(&mut state.asked, Asked::is_unheard));
-        unheard.into_iter().for_each(|(ticket, _)| self.push(Mail::Withdraw(ticket)));
+        unheard.into_iter().for_each(|(ticket, _)| self.push(Mail::withdraw(ticket)));
     }
 
     /// Wakes those who wait for room: there is some, or nobody waits for them any more.
@@ -308,15 +308,12 @@ impl Desk {
         }
         // What comes meanwhile has woken us for the next time: however much comes, there is time for everything else.
         for _ in 0..self.state.look(|state| state.mail.len()) {
-            let Some(mail) = self.state.look(State::next) else { break };
-            match mail.deliver(server) {
-                Delivered::Done => {}
-                Delivered::Asked(ticket, asked) => self.asked(ticket, asked),
-                Delivered::NotYet(mail) => {
-                    self.state.look(|state| state.mail.push_front(mail));
-                    break;
-                }
+            let Some(mut mail) = self.state.look(State::next) else { break };
+            if mail.deliver(server, self) == Delivered::NotYet {
+                self.state.look(|state| state.mail.push_front(mail));
+                break;
             }
+            drop(mail);
             self.look_again();
         }
         self.state.look(|state| state.ends).map(|ends| ends.plus(LAST_WORDS))
@@ -342,8 +339,8 @@ impl State {
 
     fn next(&mut self) -> Option<Mail> {
         let mail = self.mail.pop_front();
-        if let Some(Mail::Answer(ticket, _)) = &mail {
-            self.tasks.remove(ticket);
+        if let Some(ticket) = mail.as_ref().and_then(|mail| mail.answers) {
+            self.tasks.remove(&ticket);
         }
         mail
     }
@@ -368,7 +365,7 @@ impl Drop for Unheard<'_> {
         }
         self.told.give_up();
         let unheard = self.desk.state.look(|state| withdraw(&mut state.asked, Asked::is_unheard));
-        unheard.into_iter().for_each(|(ticket, _)| self.desk.push(Mail::Withdraw(ticket)));
+        unheard.into_iter().for_each(|(ticket, _)| self.desk.push(Mail::withdraw(ticket)));
     }
 }
 
