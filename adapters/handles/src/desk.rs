@@ -1,6 +1,6 @@
 //! What those who deal with requests send to whoever owns the server's machine, and what they hear of it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -18,6 +18,7 @@ use crate::mail::{Delivered, Mail};
 use crate::options::millis;
 use crate::responder::Responder;
 use crate::task::Task;
+use crate::tickets::Tickets;
 use crate::watched::Watched;
 
 const INTERNAL_ERROR: i32 = -32603;
@@ -56,9 +57,9 @@ pub struct Desk {
 struct State {
     mail: VecDeque<Mail>,
     changes: Changes,
-    tasks: HashMap<Ticket, Arc<Task>>,
+    tasks: Tickets<Arc<Task>>,
     /// What the client was asked and has not answered.
-    asked: HashMap<Ticket, Asked>,
+    asked: Tickets<Asked>,
     /// What the client of the handshake speaks and can do.
     session: Option<(Revision, ClientCapabilities)>,
     /// Requests that run, some of them maybe cancelled.
@@ -251,7 +252,7 @@ impl Desk {
         match event {
             Event::Cancelled { ticket, .. } | Event::Expired(ticket) => self.give_up(*ticket),
             Event::Answered(answered) => {
-                if let Some(asked) = self.state.look(|state| state.asked.remove(&answered.ticket())) {
+                if let Some(asked) = self.state.look(|state| state.asked.take(answered.ticket())) {
                     asked.end(answered);
                 }
             }
@@ -260,7 +261,7 @@ impl Desk {
             }
             Event::Restarted => {
                 let tasks = self.state.change(|state| mem::take(&mut state.tasks));
-                tasks.into_values().for_each(|task| task.cancel());
+                tasks.into_iter().for_each(|(_, task)| task.cancel());
                 self.look_again();
             }
             _ => {}
@@ -270,7 +271,7 @@ impl Desk {
     /// Nobody waits for the answer to this request any more.
     fn give_up(&self, ticket: Ticket) {
         let (task, withdrawn) = self.state.look(|state| {
-            (state.tasks.remove(&ticket), withdraw(&mut state.asked, |asked| asked.during == Some(ticket)))
+            (state.tasks.take(ticket), withdraw(&mut state.asked, |asked| asked.during == Some(ticket)))
         });
         if let Some(task) = task {
             task.cancel();
@@ -340,7 +341,7 @@ impl State {
     fn next(&mut self) -> Option<Mail> {
         let mail = self.mail.pop_front();
         if let Some(ticket) = mail.as_ref().and_then(|mail| mail.answers) {
-            self.tasks.remove(&ticket);
+            self.tasks.take(ticket);
         }
         mail
     }
@@ -391,7 +392,7 @@ impl Drop for EndOnDrop {
         });
         // Their own ends look at the desk.
         drop((mail, asked));
-        tasks.into_values().for_each(|task| task.cancel());
+        tasks.into_iter().for_each(|(_, task)| task.cancel());
         desk.look_again();
     }
 }
