@@ -14,12 +14,14 @@ pub(crate) type Answer = Box<dyn FnOnce(Reply<'_>) + Send>;
 /// Something that waits to be handed to the machine. Each kind brings along how that is done, so that what a server never sends
 /// is not linked.
 pub(crate) struct Mail {
-    deliver: Box<dyn FnMut(&mut Server<'_>, &Desk) -> Delivered + Send>,
+    deliver: Box<Deliver>,
     /// The request that it answers.
     pub(crate) answers: Option<Ticket>,
     /// What needs no room to be answered does not wait for any.
     pub(crate) is_urgent: bool,
 }
+
+type Deliver = dyn FnMut(&mut Server<'_>, &Desk) -> Delivered + Send;
 
 /// What became of mail.
 #[derive(PartialEq)]
