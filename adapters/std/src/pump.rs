@@ -48,7 +48,7 @@ pub(crate) const LAST_INPUT: Millis = Millis(250);
 /// ```
 pub struct Pump {
     clock: Clock,
-    mover: Box<dyn Mover + Send>,
+    mover: Box<dyn Mover + Send + Sync>,
 }
 
 /// What moves the bytes.
