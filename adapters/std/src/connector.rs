@@ -15,7 +15,7 @@ use mcp_proto_handles::{
 
 use crate::child::{Deadline, Way};
 use crate::client::ClientHandle;
-use crate::pump::{Open, Pump, Step};
+use crate::pump::{Open, Pump, Step, Turn};
 use crate::reconnect::{Attempts, Reconnect};
 use crate::source::{End, Link, Source};
 use crate::stream::Stream;
@@ -285,9 +285,10 @@ fn talk(
 ) -> Result<(), ConnectError> {
     let mut outcome = Err(ConnectError::Closed(None));
     loop {
-        let until = session.advance(client, pump.now());
+        let now = pump.now();
+        let until = session.advance(client, now);
         // Clients are used by others.
-        match pump.run_until(client, until, false) {
+        match pump.turn(client, Turn { now, until, nobody_wakes: false }) {
             Step::Closed => return outcome,
             Step::Woken if session.is_overdue(pump.now()) => return outcome,
             Step::Woken => {}

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 
 use crate::bell::Bell;
 use crate::output::Output;
-use crate::pump::{CHUNK, LAST_INPUT, Mover, Step};
+use crate::pump::{CHUNK, LAST_INPUT, Mover, Step, Turn};
 
 /// Moves bytes between a machine and two streams, without other threads.
 pub(crate) struct Polled {
@@ -133,15 +133,11 @@ impl Polled {
 }
 
 impl Mover for Polled {
-    fn run(
-        &mut self,
-        machine: &mut dyn Machine,
-        clock: Clock,
-        until: Option<Millis>,
-        nobody_wakes: bool,
-    ) -> Step {
+    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> Step {
+        let Turn { now, until, nobody_wakes } = turn;
+        let mut begun = Some(now);
         loop {
-            let now = clock.now();
+            let now = begun.take().unwrap_or_else(|| clock.now());
             let io = match machine.poll(now) {
                 Action::Event => return Step::Event,
                 Action::Closed => return Step::Closed,

@@ -53,20 +53,25 @@ pub struct Pump {
 
 /// What moves the bytes.
 pub(crate) trait Mover {
-    /// Moves bytes until there is something to do for the host, or until then. If `nobody_wakes`, nobody has anything that
-    /// could wake it, and nobody gets any before it comes back.
-    fn run(
-        &mut self,
-        machine: &mut dyn Machine,
-        clock: Clock,
-        until: Option<Millis>,
-        nobody_wakes: bool,
-    ) -> Step;
+    /// Moves bytes until there is something to do for the host, or the time is over.
+    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> Step;
 
     fn wake(&self) -> Wake;
 
     /// Whether something that could wake it is in anybody's hands.
     fn can_be_woken(&self) -> bool;
+}
+
+/// How bytes are moved once.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    /// When it begins. Looking at the clock takes longer than an event that is not dealt with.
+    pub(crate) now: Millis,
+    /// It ends then at the latest: that is [`Step::Woken`], too.
+    pub(crate) until: Option<Millis>,
+    /// Nobody has anything that could wake it, and nobody gets any before it is over. This is known to whoever has given away
+    /// what does.
+    pub(crate) nobody_wakes: bool,
 }
 
 /// Streams that a pump is still to be made over.
@@ -117,18 +122,11 @@ impl Pump {
     /// Moves bytes until there is something to do for the host.
     pub fn run(&mut self, machine: &mut dyn Machine) -> Step {
         let nobody_wakes = !self.mover.can_be_woken();
-        self.mover.run(machine, self.clock, None, nobody_wakes)
+        self.turn(machine, Turn { now: self.now(), until: None, nobody_wakes })
     }
 
-    /// The same, until then at the latest: that is [`Step::Woken`], too. Whether anybody could wake it is known to whoever
-    /// calls this, who has given away what does.
-    pub(crate) fn run_until(
-        &mut self,
-        machine: &mut dyn Machine,
-        until: Option<Millis>,
-        nobody_wakes: bool,
-    ) -> Step {
-        self.mover.run(machine, self.clock, until, nobody_wakes)
+    pub(crate) fn turn(&mut self, machine: &mut dyn Machine, turn: Turn) -> Step {
+        self.mover.run(machine, self.clock, turn)
     }
 
     /// The time on the pump's clock, which is the machine's.

@@ -9,7 +9,7 @@ use mcp_proto::server::{Event, ServerInfo};
 use mcp_proto_handles::{Desk, ServeError, ServerSettings};
 
 use crate::pool::Pool;
-use crate::pump::{Open, Pump, Step};
+use crate::pump::{Open, Pump, Step, Turn};
 use crate::stop::Stop;
 use crate::stream::{HangUp, Stream};
 use crate::worker::ServerHandle;
@@ -157,10 +157,11 @@ impl<'i> Serve<'i> {
         let handle = ServerHandle::new(Arc::clone(&desk), Arc::clone(&pool));
         let ours = Arc::strong_count(&desk);
         loop {
-            let until = desk.deliver(&mut server, pump.now());
+            let now = pump.now();
+            let until = desk.deliver(&mut server, now);
             // Only the handler gives handles away, which runs here and not meanwhile; whoever has none cannot make one.
             let nobody_wakes = !is_stopped_by_others && !desk.is_known_to_others(ours);
-            match pump.run_until(&mut server, until, nobody_wakes) {
+            match pump.turn(&mut server, Turn { now, until, nobody_wakes }) {
                 Step::Closed => return Ok(()),
                 Step::Woken if desk.is_overdue(pump.now()) => return Ok(()),
                 Step::Woken => {}

@@ -14,7 +14,7 @@ use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
 
 use mcp_proto_handles::{Wake, lock};
 
-use crate::pump::{CHUNK, LAST_INPUT, Mover, Step};
+use crate::pump::{CHUNK, LAST_INPUT, Mover, Step, Turn};
 use crate::sync::{wait, wait_for};
 
 /// A buffer of the writer that grew beyond this is not kept.
@@ -97,7 +97,8 @@ impl Threads {
 }
 
 impl Mover for Threads {
-    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, until: Option<Millis>, _: bool) -> Step {
+    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> Step {
+        let until = turn.until;
         let Threads { shared, chunk, fed, filled, told_end, broken } = self;
         loop {
             let now = clock.now();
