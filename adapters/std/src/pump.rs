@@ -71,6 +71,7 @@ pub(crate) struct Turn {
     pub(crate) until: Option<Millis>,
     /// Nobody has anything that could wake it, and nobody gets any before it is over. This is known to whoever has given away
     /// what does.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "threads wait on a condition anyway"))]
     pub(crate) nobody_wakes: bool,
 }
 

@@ -98,10 +98,11 @@ impl Threads {
 
 impl Mover for Threads {
     fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> Step {
-        let until = turn.until;
+        let Turn { now, until, .. } = turn;
+        let mut begun = Some(now);
         let Threads { shared, chunk, fed, filled, told_end, broken } = self;
         loop {
-            let now = clock.now();
+            let now = begun.take().unwrap_or_else(|| clock.now());
             let io = match machine.poll(now) {
                 Action::Event => return Step::Event,
                 Action::Closed => return Step::Closed,
