@@ -16,6 +16,7 @@ use crate::time::Millis;
 mod hash;
 mod ids;
 mod order;
+mod start;
 
 pub(crate) use ids::hash_text;
 
@@ -34,7 +35,7 @@ pub struct Slot<D> {
     deadline: [u32; 2],
     /// Which of its requests the slot is at; the next one gets the next number.
     generation: u32,
-    /// The next slot of the same chain: of ids with the same bucket, or of the queue.
+    /// The next slot of the same chain: of ids with the same bucket, of the queue, or of what is to be started.
     next: u16,
     /// As a bucket: the first slot of its chain.
     bucket: u16,
@@ -51,6 +52,9 @@ pub struct Slot<D> {
 /// What a table keeps about each request.
 pub(crate) trait Data: Copy {
     const EMPTY: Self;
+
+    /// Whether there are requests whose time [starts later](InFlight::start_later).
+    const STARTS_LATER: bool = false;
 }
 
 #[expect(private_bounds, reason = "the two kinds of slots are ours")]
@@ -83,8 +87,11 @@ const RETIRED: u32 = u32::MAX;
 /// The deadline of what has none.
 const NEVER: Millis = Millis(u64::MAX);
 
+/// That of what gets one as soon as its time starts.
+const UNSTARTED: Millis = Millis(u64::MAX - 1);
+
 /// Stands for the end of time, which is a deadline, too: it comes when the grace is over.
-const LAST: Millis = Millis(u64::MAX - 1);
+const LAST: Millis = Millis(u64::MAX - 2);
 
 enum Slots<'b, D> {
     Lent(&'b mut [Slot<D>]),
@@ -104,6 +111,8 @@ pub(crate) struct InFlight<'b, D> {
     taken: u16,
     /// The first and the last request that waits to have something written.
     queue: (u16, u16),
+    /// The first request whose time is to be started.
+    unstarted: u16,
 }
 
 impl<'b, D: Data> InFlight<'b, D> {
@@ -129,7 +138,8 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     fn over(slots: Slots<'b, D>, text: Buffer<'b>, part: usize) -> InFlight<'b, D> {
         let part = part.min(usize::from(FREE).saturating_sub(1)) as u16;
-        let mut table = InFlight { slots, text, seed: [0; 2], part, taken: 0, queue: NO_QUEUE };
+        let mut table =
+            InFlight { slots, text, seed: [0; 2], part, taken: 0, queue: NO_QUEUE, unstarted: NONE as u16 };
         table.clear();
         table
     }
@@ -150,7 +160,7 @@ impl<'b, D: Data> InFlight<'b, D> {
             let generation = slot.generation.saturating_add(slot.is_taken().into());
             *slot = Slot { generation, ..Slot::EMPTY };
         }
-        (self.taken, self.queue) = (0, NO_QUEUE);
+        (self.taken, self.queue, self.unstarted) = (0, NO_QUEUE, NONE as u16);
         self.settle_all();
     }
 
@@ -216,6 +226,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     /// Puts a request at the end of the queue. It must have no id of a peer, nor be in the queue, and must not be
     /// released before it has left it.
     pub(crate) fn queue(&mut self, ticket: Ticket) {
+        self.leave_unstarted(ticket);
         let (first, last) = self.queue;
         let added = ticket.slot as u16;
         match self.slot_mut(last.into()) {
@@ -224,6 +235,12 @@ impl<'b, D: Data> InFlight<'b, D> {
         }
         self.queue.1 = added;
         debug_assert!(first != added, "queued twice");
+    }
+
+    /// Whether a request is in the queue.
+    #[inline]
+    pub(crate) fn is_queued(&self) -> bool {
+        self.queue.0 != NO_QUEUE.0
     }
 
     /// The request at the front of the queue.
@@ -251,6 +268,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         if self.get(ticket).is_none() {
             return;
         }
+        self.leave_unstarted(ticket);
         self.unlink_id(ticket);
         self.taken = self.taken.saturating_sub(1);
         if let Some(slot) = self.slot_mut(ticket.slot) {

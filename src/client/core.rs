@@ -230,12 +230,27 @@ impl<'b> Core<'b> {
             return Err(self.refused(valid));
         }
         self.sequence = self.sequence.saturating_add(1);
-        // Due at once: the next poll starts its clock.
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        // The next poll starts its clock.
+        self.in_flight.start_later(ticket);
         Ok(ticket)
     }
 
+    /// Whether the client is connected and has nothing to do but to wait: nothing of its own is to be written or told, and it does
+    /// not ask whether the server is there.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        let settled = self.is_connected()
+            && !(self.owes_initialized | self.owes_roots | self.wants_room)
+            && self.fault.is_none()
+            && !self.output.is_broken()
+            && !self.keep_alive.asks()
+            && !self.in_flight.is_queued();
+        debug_assert!(!settled || self.connecting.is_none() && self.unsent.is_none());
+        settled
+    }
+
     /// Whether requests may be sent.
+    #[inline]
     pub(crate) fn is_connected(&self) -> bool {
         matches!(self.life.state(), State::Ready | State::Stateless)
     }

@@ -223,11 +223,7 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Json<'_>) -> Received {
 }
 
 fn is_connecting(core: &Core<'_>, id: Json<'_>) -> bool {
-    // What was not sent yet cannot be answered.
-    match (core.connecting.filter(|_| core.unsent.is_none()), core.place_of(id)) {
-        (Some(connecting), Some((sequence, None))) => connecting.sequence == sequence,
-        _ => false,
-    }
+    matches!(core.place_of(id), Some((sequence, None)) if core.connects_as(sequence))
 }
 
 fn is_awaited(core: &Core<'_>, id: Json<'_>) -> bool {
@@ -235,24 +231,21 @@ fn is_awaited(core: &Core<'_>, id: Json<'_>) -> bool {
 }
 
 fn response(core: &mut Core<'_>, line: &[u8], id: Json<'_>, outcome: Outcome<'_>) -> Received {
-    if is_connecting(core, id) {
-        return core.connect_answered(line, outcome).into();
-    }
-    if core.keep_alive.asked_with(id) {
-        return Received::Done;
-    }
-    let Some(ticket) = core.find(id) else {
-        // Late answers are to be expected; answers to nothing that was ever asked are not.
-        return match core.place_of(id) {
-            Some((_, None)) => {
-                // The probe that was given up.
-                core.given_up_probe = false;
-                Received::Done
-            }
-            Some(_) => Received::Done,
-            None => Received::Fault(Fault::UnknownResponse),
-        };
+    let (sequence, slot) = match core.place_of(id) {
+        Some((sequence, Some(slot))) => (sequence, slot),
+        Some((sequence, None)) if core.connects_as(sequence) => {
+            return core.connect_answered(line, outcome).into();
+        }
+        Some((_, None)) => {
+            // The probe that was given up.
+            core.given_up_probe = false;
+            return Received::Done;
+        }
+        None if core.keep_alive.asked_with(id) => return Received::Done,
+        None => return Received::Fault(Fault::UnknownResponse),
     };
+    // Late answers are to be expected; answers to nothing that was ever asked are not.
+    let Some(ticket) = core.sent_as(sequence, slot) else { return Received::Done };
     let Some(outgoing) = core.in_flight.get(ticket).copied() else { return Received::Done };
     match outgoing.stage {
         Stage::Waiting | Stage::Listening => {}
@@ -279,7 +272,7 @@ fn result(
 ) -> Received {
     let span = place(line, result.bytes());
     let stateless = core.era() == Some(Era::Stateless);
-    let kind = result.get("resultType").filter(|_| stateless);
+    let kind = if stateless { result.get("resultType") } else { None };
     if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
         return match core.input_required(line, ticket, outgoing, result) {
             Ok(plan) => Received::Host(plan),
@@ -309,6 +302,11 @@ fn finish(core: &mut Core<'_>, ticket: Ticket, outcome: OutcomePlan) -> Received
 }
 
 impl Core<'_> {
+    /// Whether the request that connects has this number, and was sent: what was not cannot be answered.
+    fn connects_as(&self, sequence: u64) -> bool {
+        self.unsent.is_none() && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
+    }
+
     /// Whether the server declared what a request needs.
     pub(crate) fn can(&self, capability: ServerCapabilities) -> bool {
         self.peer.is_some_and(|peer| peer.capabilities.has(capability))

@@ -1,9 +1,10 @@
 //! Requests of the client: what is remembered of each, and how it is written.
-#![allow(clippy::as_conversions, reason = "a count is not wider than 64 bits")]
+#![allow(clippy::as_conversions, reason = "a table has at most what 16 bits count")]
 
+use crate::divide::divide;
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
-use crate::json::{Json, Rank, Writer};
+use crate::json::{FAST, Json, Rank, Writer, magnitude};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
@@ -77,6 +78,7 @@ pub(crate) enum Stage {
 }
 
 impl Data for Outgoing {
+    const STARTS_LATER: bool = FAST;
     const EMPTY: Outgoing = Outgoing {
         sequence: 0,
         method: Method::Other,
@@ -96,28 +98,28 @@ impl Data for Outgoing {
 
 impl Core<'_> {
     /// How many ids share a sequence number: one for each slot, and one for connecting.
-    fn stride(&self) -> u64 {
-        (self.in_flight.limit() as u64).saturating_add(1)
+    fn stride(&self) -> u32 {
+        (self.in_flight.limit() as u32).saturating_add(1)
     }
 
     /// The id of a request in a slot, or of the one that connects. Ids only ever grow; the first is 1.
     pub(crate) fn id_of(&self, sequence: u64, slot: Option<u32>) -> u64 {
         let place = slot.map_or(0, |slot| u64::from(slot).saturating_add(1));
-        sequence.saturating_mul(self.stride()).saturating_add(place).saturating_add(1)
+        sequence.saturating_mul(self.stride().into()).saturating_add(place).saturating_add(1)
     }
 
     /// The sequence number and the slot of an id that was used, whether it is in flight or not. Some servers answer
     /// with the digits in a string.
     pub(crate) fn place_of(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
-        let digits = match id.string() {
+        let digits = match id.bytes() {
             // No id of ours begins like that, and it would be read as one.
-            Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?,
-            None => id.raw(),
+            [b'"', b'0', ..] => return None,
+            [b'"', digits @ .., b'"'] => digits,
+            digits => digits,
         };
-        let place = digits.parse::<u64>().ok()?.checked_sub(1)?;
-        let sequence = place.checked_div(self.stride())?;
-        let slot = place.checked_rem(self.stride())?.checked_sub(1);
-        (sequence < self.sequence).then_some((sequence, slot.and_then(|slot| u32::try_from(slot).ok())))
+        let place = magnitude(digits)?.checked_sub(1)?;
+        let (sequence, slot) = divide(place, self.stride());
+        (sequence < self.sequence).then_some((sequence, slot.checked_sub(1)))
     }
 
     /// The request with this id, if its answer is awaited: not the request for the page before, nor one that the host has
@@ -130,7 +132,12 @@ impl Core<'_> {
     /// The request that was last sent with this id, as long as it has its slot.
     pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
         let (sequence, slot) = self.place_of(id)?;
-        let (ticket, outgoing) = self.in_flight.at(slot?)?;
+        self.sent_as(sequence, slot?)
+    }
+
+    /// The request that is in a slot, if that was last sent with this number.
+    pub(crate) fn sent_as(&self, sequence: u64, slot: u32) -> Option<Ticket> {
+        let (ticket, outgoing) = self.in_flight.at(slot)?;
         (outgoing.sequence == sequence).then_some(ticket)
     }
 
