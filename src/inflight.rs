@@ -8,17 +8,17 @@
     reason = "tables are cut to what 16 bits count, slots and the text in each; a seed and a time are kept as two halves"
 )]
 
-use crate::buffer::{Buffer, copy};
 use crate::divide::divide;
-use crate::json::Writer;
 use crate::time::Millis;
 
 mod hash;
 mod ids;
 mod order;
 mod start;
+mod store;
 
 pub(crate) use ids::hash_text;
+use store::Store;
 
 /// A request in flight: which slot it is in, and which of the slot's many requests it is. It can be copied and
 /// kept for as long as one likes: one whose request has ended is refused, never mistaken for a later one.
@@ -93,18 +93,8 @@ const UNSTARTED: Millis = Millis(u64::MAX - 1);
 /// Stands for the end of time, which is a deadline, too: it comes when the grace is over.
 const LAST: Millis = Millis(u64::MAX - 2);
 
-enum Slots<'b, D> {
-    Lent(&'b mut [Slot<D>]),
-    #[cfg(feature = "alloc")]
-    Grown {
-        slots: alloc::vec::Vec<Slot<D>>,
-        limit: usize,
-    },
-}
-
 pub(crate) struct InFlight<'b, D> {
-    slots: Slots<'b, D>,
-    text: Buffer<'b>,
+    store: Store<'b, D>,
     seed: [u32; 2],
     /// How much of the text each slot owns.
     part: u16,
@@ -125,21 +115,19 @@ impl<'b, D: Data> InFlight<'b, D> {
         let (part, _) = divide(text.len() as u64, slots.len() as u32);
         let part = part.min(u64::from(u16::MAX)) as usize;
         let slots = slots.get_mut(..slots.len().min(NONE as usize)).unwrap_or_default();
-        InFlight::over(Slots::Lent(slots), text.into(), part)
+        InFlight::over(Store::Lent { slots, text }, part)
     }
 
-    /// A table that grows to `limit` requests, with `part` bytes of text for each.
+    /// A table that grows to `limit` requests, with up to `longest` bytes of text for each.
     #[cfg(feature = "alloc")]
-    pub(crate) fn grown(limit: usize, part: usize) -> InFlight<'static, D> {
-        let limit = limit.min(NONE as usize);
-        let slots = Slots::Grown { slots: alloc::vec::Vec::new(), limit };
-        InFlight::over(slots, Buffer::grown(limit.saturating_mul(part)), part)
+    pub(crate) fn grown(limit: usize, longest: usize) -> InFlight<'static, D> {
+        InFlight::over(Store::grown(limit.min(NONE as usize), longest), 0)
     }
 
-    fn over(slots: Slots<'b, D>, text: Buffer<'b>, part: usize) -> InFlight<'b, D> {
+    fn over(store: Store<'b, D>, part: usize) -> InFlight<'b, D> {
         let part = part.min(usize::from(FREE).saturating_sub(1)) as u16;
         let mut table =
-            InFlight { slots, text, seed: [0; 2], part, taken: 0, queue: NO_QUEUE, unstarted: NONE as u16 };
+            InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE, unstarted: NONE as u16 };
         table.clear();
         table
     }
@@ -166,20 +154,15 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// How many requests there can be.
     pub(crate) fn limit(&self) -> usize {
-        match &self.slots {
-            Slots::Lent(slots) => slots.len(),
+        match &self.store {
+            Store::Lent { slots, .. } => slots.len(),
             #[cfg(feature = "alloc")]
-            Slots::Grown { limit, .. } => *limit,
+            Store::Grown { limit, .. } => *limit,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.taken.into()
-    }
-
-    /// The most text that a request can keep.
-    pub(crate) fn text_limit(&self) -> usize {
-        self.part.into()
     }
 
     /// Takes a slot. `None`: all are taken.
@@ -279,93 +262,6 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.settle(ticket.slot);
     }
 
-    /// The text of a request.
-    pub(crate) fn text(&self, ticket: Ticket) -> &[u8] {
-        let Some(slot) = self.slot(ticket.slot).filter(|slot| slot.is(ticket)) else { return &[] };
-        let from = self.text_start(ticket);
-        let to = from.wrapping_add(slot.text_length.into());
-        self.text.bytes().get(from..to).unwrap_or_default()
-    }
-
-    /// Keeps `pieces`, one after the other, as the text of a request. `false`: there is no room for them.
-    pub(crate) fn set_text(&mut self, ticket: Ticket, pieces: [&[u8]; 2]) -> bool {
-        let [first, second] = pieces;
-        let length = first.len().wrapping_add(second.len());
-        if length > self.text_limit() || self.get(ticket).is_none() {
-            return false;
-        }
-        let from = self.text_start(ticket);
-        let to = from.wrapping_add(length);
-        let mut room = self.text.room();
-        let Some((head, tail)) = room
-            .ensure(to)
-            .and_then(|text| text.get_mut(from..to))
-            .and_then(|text| text.split_at_mut_checked(first.len()))
-        else {
-            return false;
-        };
-        copy(head, first);
-        copy(tail, second);
-        if let Some(slot) = self.slot_mut(ticket.slot) {
-            slot.text_length = length as u16;
-        }
-        true
-    }
-
-    /// Keeps `piece` behind the first `kept` bytes of the text of a request. `false`: there is no room for it.
-    pub(crate) fn set_text_after(&mut self, ticket: Ticket, kept: usize, piece: &[u8]) -> bool {
-        let length = kept.wrapping_add(piece.len());
-        if length > self.text_limit() || self.text(ticket).len() < kept || self.get(ticket).is_none() {
-            return false;
-        }
-        let start = self.text_start(ticket);
-        let (from, to) = (start.wrapping_add(kept), start.wrapping_add(length));
-        let mut room = self.text.room();
-        let Some(place) = room.ensure(to).and_then(|text| text.get_mut(from..to)) else { return false };
-        copy(place, piece);
-        if let Some(slot) = self.slot_mut(ticket.slot) {
-            slot.text_length = length as u16;
-        }
-        true
-    }
-
-    /// Keeps what `body` writes as the text of a request. `false`: there is no room for it, and the
-    /// text is still as long as before.
-    pub(crate) fn write_text(&mut self, ticket: Ticket, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
-        if self.get(ticket).is_none() {
-            return false;
-        }
-        let from = self.text_start(ticket);
-        let limit = from.wrapping_add(self.text_limit());
-        let mut writer = Writer::new(self.text.room(), from, limit);
-        body(&mut writer);
-        let Ok(end) = writer.finish() else { return false };
-        if let Some(slot) = self.slot_mut(ticket.slot) {
-            slot.text_length = end.saturating_sub(from) as u16;
-        }
-        true
-    }
-
-    fn text_start(&self, ticket: Ticket) -> usize {
-        (ticket.slot as usize).saturating_mul(self.text_limit())
-    }
-
-    fn slots_ref(&self) -> &[Slot<D>] {
-        match &self.slots {
-            Slots::Lent(slots) => slots,
-            #[cfg(feature = "alloc")]
-            Slots::Grown { slots, .. } => slots,
-        }
-    }
-
-    fn slots_mut(&mut self) -> &mut [Slot<D>] {
-        match &mut self.slots {
-            Slots::Lent(slots) => slots,
-            #[cfg(feature = "alloc")]
-            Slots::Grown { slots, .. } => slots,
-        }
-    }
-
     fn slot(&self, index: u32) -> Option<&Slot<D>> {
         self.slots_ref().get(index as usize)
     }
@@ -376,21 +272,6 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     fn taken_mut(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
         self.slot_mut(ticket.slot).filter(|slot| slot.is(ticket))
-    }
-
-    /// Doubles the number of slots, up to the limit. Lent slots stay as they are.
-    fn grow(&mut self) {
-        #[cfg(feature = "alloc")]
-        if let Slots::Grown { slots, limit } = &mut self.slots {
-            let before = slots.len();
-            let after = before.saturating_mul(2).max(8).min(*limit);
-            if slots.try_reserve_exact(after.saturating_sub(before)).is_err() {
-                return;
-            }
-            slots.resize(after, Slot::EMPTY);
-            self.settle_all();
-            self.rehash();
-        }
     }
 }
 

@@ -42,6 +42,7 @@ mod reconnect;
 mod request;
 mod rounds;
 mod setup;
+mod timeout;
 mod views;
 
 use ::core::mem;
@@ -269,7 +270,7 @@ impl Client<'_> {
                 return true;
             }
             Stage::Failed(lost) => lost,
-            Stage::Waiting | Stage::NeedsInput { .. } if outgoing.clock != Clock::Running => {
+            Stage::Waiting | Stage::NeedsInput if outgoing.clock != Clock::Running => {
                 self.start_clock(ticket);
                 return true;
             }
@@ -291,7 +292,7 @@ impl Client<'_> {
             outgoing.maximum = now.plus(outgoing.maximum);
         }
         let deadline = match outgoing.stage {
-            Stage::Waiting => now.plus(outgoing.timeout).min(outgoing.maximum),
+            Stage::Waiting => outgoing.ends(now),
             _ => outgoing.maximum,
         };
         self.core.in_flight.set_deadline(ticket, Some(deadline));

@@ -16,7 +16,7 @@ use super::core::{Core, ID_LIMIT};
 use super::event::Listed;
 use super::method::Method;
 use super::plan::{FailurePlan, OutcomePlan, Plan};
-use super::request::{Clock, Outgoing, Stage};
+use super::request::{Clock, Outgoing, Progress, Stage};
 
 /// What became of a line.
 pub(crate) enum Received {
@@ -214,8 +214,8 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Json<'_>) -> Received {
     // Progress that does not grow is shown, but buys no time.
     if progress.rank() > outgoing.last_progress {
         outgoing.last_progress = progress.rank();
-        if outgoing.progress_resets && outgoing.clock == Clock::Running {
-            let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
+        if outgoing.progress == Progress::BuysTime && outgoing.clock == Clock::Running {
+            let deadline = outgoing.ends(core.now);
             core.in_flight.set_deadline(ticket, Some(deadline));
         }
     }
