@@ -58,7 +58,6 @@ pub use self::offers::Reference;
 pub use self::options::Options;
 pub use self::request::Outgoing;
 pub use self::rounds::{InputAnswers, InputRequired};
-pub(crate) use self::views::first_text;
 pub use self::views::*;
 pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
 pub use crate::types::annotations::Role;

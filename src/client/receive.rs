@@ -2,8 +2,8 @@
 
 use crate::fault::Fault;
 use crate::frame::StreamId;
-use crate::inflight::{Data, Ticket};
-use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Str};
+use crate::inflight::Ticket;
+use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Span, Str};
 use crate::line::{Content, Line};
 use crate::methods;
 use crate::outcome::Lost;
@@ -96,7 +96,10 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
         return core.fail(FailurePlan::InvalidAnswer).into();
     }
     match core.awaited(id) {
-        Some(ticket) => finish(core, ticket, OutcomePlan::Lost(lost)),
+        Some(ticket) => {
+            let method = core.in_flight.get(ticket).map_or(Method::Other, |outgoing| outgoing.method);
+            finish(core, ticket, method, OutcomePlan::Lost(lost))
+        }
         // Whatever it says, the server is there.
         None if core.keep_alive.asked_with(id) => Received::Done,
         None => Received::Fault(fault),
@@ -257,8 +260,10 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Json<'_>, outcome: Outcome<'_>
         _ => return Received::Done,
     }
     match outcome {
-        Outcome::Malformed => finish(core, ticket, OutcomePlan::Lost(Lost::Invalid)),
-        Outcome::Error(error) => finish(core, ticket, OutcomePlan::Error(place(line, error.bytes()))),
+        Outcome::Malformed => finish(core, ticket, outgoing.method, OutcomePlan::Lost(Lost::Invalid)),
+        Outcome::Error(error) => {
+            finish(core, ticket, outgoing.method, OutcomePlan::Error(place(line, error.bytes())))
+        }
         Outcome::Result(value) => result(core, line, ticket, outgoing, value),
     }
 }
@@ -270,21 +275,29 @@ fn result(
     outgoing: Outgoing,
     result: Json<'_>,
 ) -> Received {
-    let span = place(line, result.bytes());
-    let stateless = core.era() == Some(Era::Stateless);
-    let kind = if stateless { result.get("resultType") } else { None };
+    let method = outgoing.method;
+    // One walk over the result, and none that finds nothing.
+    let [kind, member] = match (core.era(), method.member()) {
+        (Some(Era::Stateless), member) => result.pick(["resultType", member.unwrap_or_default()]),
+        (_, Some(member)) => [None, result.get(member)],
+        (_, None) => [None; 2],
+    };
     if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
         return match core.input_required(line, ticket, outgoing, result) {
             Ok(plan) => Received::Host(plan),
-            Err(lost) => finish(core, ticket, OutcomePlan::Lost(lost)),
+            Err(lost) => finish(core, ticket, method, OutcomePlan::Lost(lost)),
         };
     }
-    if !outgoing.method.fits(result) || !is_complete(kind) {
-        return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
+    if !method.fits(result, member) || !is_complete(kind) {
+        return finish(core, ticket, method, OutcomePlan::Lost(Lost::Invalid));
     }
-    match outgoing.method {
+    let span = place(line, result.bytes());
+    match method {
         Method::List(list) => core.page(list, result, ticket, span),
-        _ => finish(core, ticket, OutcomePlan::Result(span)),
+        _ => {
+            let member = member.map_or(Span::EMPTY, |member| place(line, member.bytes()));
+            finish(core, ticket, method, OutcomePlan::Result { result: span, member })
+        }
     }
 }
 
@@ -295,8 +308,7 @@ pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
 }
 
 /// A request has ended, and its slot is free.
-fn finish(core: &mut Core<'_>, ticket: Ticket, outcome: OutcomePlan) -> Received {
-    let Outgoing { method, .. } = core.in_flight.get(ticket).copied().unwrap_or(Outgoing::EMPTY);
+fn finish(core: &mut Core<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> Received {
     core.in_flight.release(ticket);
     Received::Host(Plan::Finished { ticket, method, outcome })
 }

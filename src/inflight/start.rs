@@ -52,3 +52,81 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[derive(Clone, Copy)]
+    struct Late;
+
+    impl Data for Late {
+        const EMPTY: Late = Late;
+        const STARTS_LATER: bool = true;
+    }
+
+    fn started(table: &mut InFlight<'_, Late>) -> Vec<Ticket> {
+        core::iter::from_fn(|| table.take_unstarted()).collect()
+    }
+
+    #[test]
+    fn each_is_started_once_and_is_not_due_before() {
+        let mut table: InFlight<'_, Late> = InFlight::grown(40, 8);
+        for count in [0, 1, 2, 30] {
+            let mut tickets: Vec<_> = (0..count).map(|_| table.take(Late).unwrap()).collect();
+            tickets.iter().for_each(|ticket| table.start_later(*ticket));
+            assert_eq!((table.has_unstarted(), table.next_deadline()), (count > 0, None));
+            assert!(!table.is_due(Millis(u64::MAX)));
+            let mut found = started(&mut table);
+            found.sort();
+            assert_eq!((&found, table.has_unstarted()), (&tickets, false));
+            for (n, ticket) in tickets.iter().enumerate().rev() {
+                table.set_deadline(*ticket, Some(Millis(n as u64 + 7)));
+            }
+            assert_eq!(table.next_deadline(), tickets.first().map(|_| Millis(7)));
+            tickets.drain(..).for_each(|ticket| table.release(ticket));
+        }
+    }
+
+    #[test]
+    fn who_leaves_early_makes_the_others_due_at_once() {
+        type Leaves = fn(&mut InFlight<'_, Late>, Ticket);
+        let ways: [(Leaves, bool); 4] = [
+            (|table, ticket| table.release(ticket), false),
+            (|table, ticket| table.set_deadline(ticket, Some(Millis(9))), true),
+            (|table, ticket| table.set_deadline(ticket, None), true),
+            (|table, ticket| table.queue(ticket), true),
+        ];
+        for (way, (leave, stays)) in ways.into_iter().enumerate() {
+            for at in 0..3 {
+                let mut table: InFlight<'_, Late> = InFlight::grown(4, 8);
+                let tickets = [0; 3].map(|_| table.take(Late).unwrap());
+                tickets.iter().for_each(|ticket| table.start_later(*ticket));
+                leave(&mut table, tickets[at]);
+                assert_eq!(
+                    (table.take_unstarted(), table.len()),
+                    (None, 2 + usize::from(stays)),
+                    "{way} {at}"
+                );
+                for ticket in tickets.into_iter().filter(|ticket| *ticket != tickets[at]) {
+                    assert_eq!(table.next_deadline(), Some(Millis::ZERO), "{way} {at}");
+                    table.set_deadline(ticket, None);
+                }
+                table.set_deadline(tickets[at], None);
+                assert_eq!(table.next_deadline(), None, "{way} {at}");
+                table.clear();
+                assert!(!table.has_unstarted() && table.first_queued().is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn a_reset_forgets_what_was_to_be_started() {
+        let mut table: InFlight<'_, Late> = InFlight::grown(4, 8);
+        let ticket = table.take(Late).unwrap();
+        table.start_later(ticket);
+        table.clear();
+        assert_eq!((table.take_unstarted(), table.next_deadline()), (None, None));
+    }
+}

@@ -190,3 +190,64 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 }
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests {
+    use super::*;
+    use std::string::String;
+    use std::vec::Vec;
+
+    impl Data for u16 {
+        const EMPTY: u16 = 0;
+    }
+
+    /// The texts of all requests, while some become longer and the table grows.
+    #[test]
+    fn texts_stay_what_they_are_while_the_table_and_its_parts_grow() {
+        let mut table: InFlight<'_, u16> = InFlight::grown(3000, 100);
+        let mut kept: Vec<(Ticket, String)> = Vec::new();
+        let lengths = [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 99, 100];
+        for n in 0..3000usize {
+            let ticket = table.take(7).unwrap();
+            // Each length comes first when there are many slots, or few.
+            let length = lengths[(n / 230).min(lengths.len() - 1)];
+            let text: String = (0..length).map(|at| char::from(b'a' + ((n + at) % 26) as u8)).collect();
+            assert!(match n % 3 {
+                0 => table.set_text(ticket, [text.as_bytes(), b""]),
+                1 => table.set_text_after(ticket, 0, text.as_bytes()),
+                _ => table.write_text(ticket, &mut |out| out.json_bytes(text.as_bytes())),
+            });
+            kept.push((ticket, text));
+            if n % 229 == 0 || n % 230 == 0 {
+                assert!(kept.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()), "{n}");
+            }
+        }
+        assert!(kept.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()));
+        assert!(table.take(7).is_none(), "the limit");
+        let (first, text) = &kept[0];
+        assert!(
+            !table.set_text(*first, [&[b'x'; 101], b""]) && !table.set_text_after(*first, 0, &[b'x'; 101])
+        );
+        assert!(!table.write_text(*first, &mut |out| out.string(core::str::from_utf8(&[b'x'; 99]).unwrap())));
+        assert_eq!((table.text(*first), table.text_limit()), (text.as_bytes(), 100));
+    }
+
+    #[test]
+    fn what_nobody_uses_is_not_there() {
+        let sizes = |table: &InFlight<'_, u16>| match &table.store {
+            Store::Grown { slots, text, .. } => (slots.capacity(), text.capacity()),
+            Store::Lent { .. } => (0, 0),
+        };
+        let mut table: InFlight<'_, u16> = InFlight::grown(60_000, 4096);
+        assert_eq!(sizes(&table), (0, 0));
+        let tickets: Vec<_> = (0..8).map(|_| table.take(7).unwrap()).collect();
+        assert_eq!(sizes(&table), (8, 0));
+        assert!(table.set_text(tickets[3], [b"0123456789", b"abcdef"]));
+        assert_eq!(sizes(&table), (8, 8 * 16));
+        assert!(table.set_text(tickets[3], [b"0123456789", b"abcdefg"]));
+        assert_eq!(sizes(&table), (8, 8 * 32));
+        (0..5000).for_each(|_| _ = table.take(7).unwrap());
+        let (slots, text) = sizes(&table);
+        assert!((5008..5008 * 5 / 4 + 1).contains(&slots) && text == slots * 32, "{slots} {text}");
+    }
+}
