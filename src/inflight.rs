@@ -9,6 +9,7 @@
 )]
 
 use crate::divide::divide;
+use crate::json::FAST;
 use crate::time::Millis;
 
 mod hash;
@@ -53,7 +54,7 @@ pub struct Slot<D> {
 pub(crate) trait Data: Copy {
     const EMPTY: Self;
 
-    /// Whether there are requests whose time [starts later](InFlight::start_later).
+    /// Whether there are requests whose time [starts later](InFlight::start_later): what has none does not pay for it.
     const STARTS_LATER: bool = false;
 }
 
@@ -78,6 +79,11 @@ const NONE: u32 = u16::MAX as u32;
 
 const NO_QUEUE: (u16, u16) = (NONE as u16, NONE as u16);
 
+/// Where time matters more than memory, there is a chain of what is to be started.
+const CHAINS: usize = FAST as usize;
+
+const NO_CHAIN: [u16; CHAINS] = [NONE as u16; CHAINS];
+
 /// The length of the text of a free slot: the others have less.
 const FREE: u16 = u16::MAX;
 
@@ -101,8 +107,8 @@ pub(crate) struct InFlight<'b, D> {
     taken: u16,
     /// The first and the last request that waits to have something written.
     queue: (u16, u16),
-    /// The first request whose time is to be started.
-    unstarted: u16,
+    /// The first request whose time is to be started. Small machines have no chain of these.
+    unstarted: [u16; CHAINS],
 }
 
 impl<'b, D: Data> InFlight<'b, D> {
@@ -127,7 +133,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     fn over(store: Store<'b, D>, part: usize) -> InFlight<'b, D> {
         let part = part.min(usize::from(FREE).saturating_sub(1)) as u16;
         let mut table =
-            InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE, unstarted: NONE as u16 };
+            InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE, unstarted: NO_CHAIN };
         table.clear();
         table
     }
@@ -148,7 +154,7 @@ impl<'b, D: Data> InFlight<'b, D> {
             let generation = slot.generation.saturating_add(slot.is_taken().into());
             *slot = Slot { generation, ..Slot::EMPTY };
         }
-        (self.taken, self.queue, self.unstarted) = (0, NO_QUEUE, NONE as u16);
+        (self.taken, self.queue, self.unstarted) = (0, NO_QUEUE, NO_CHAIN);
         self.settle_all();
     }
 

@@ -4,7 +4,7 @@
 use crate::divide::divide;
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
-use crate::json::{FAST, Json, Rank, Writer, magnitude};
+use crate::json::{Json, Rank, Writer, magnitude};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
@@ -94,7 +94,7 @@ pub(crate) enum Stage {
 }
 
 impl Data for Outgoing {
-    const STARTS_LATER: bool = FAST;
+    const STARTS_LATER: bool = true;
     const EMPTY: Outgoing = Outgoing {
         sequence: 0,
         maximum: Millis::ZERO,

@@ -2,41 +2,36 @@
 //! to be set right twice.
 #![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count")]
 
-use super::{Data, InFlight, NEVER, NONE, Ticket, UNSTARTED};
+use super::{CHAINS, Data, InFlight, NEVER, NO_CHAIN, NONE, Ticket, UNSTARTED};
 use crate::time::Millis;
 
 impl<D: Data> InFlight<'_, D> {
     /// Remembers that the time of a request is to be started: it is [due to be](InFlight::take_unstarted) from now on. It must
     /// have no id of a peer, and no deadline.
     pub(crate) fn start_later(&mut self, ticket: Ticket) {
-        if !D::STARTS_LATER {
-            return self.set_deadline(ticket, Some(Millis::ZERO));
-        }
-        let next = self.unstarted;
+        let [next] = self.unstarted.as_slice() else { return self.set_deadline(ticket, Some(Millis::ZERO)) };
+        let next = *next;
         if let Some(slot) = self.taken_mut(ticket) {
             slot.set_deadline(UNSTARTED);
             slot.next = next;
-            self.unstarted = ticket.slot as u16;
+            self.unstarted = [ticket.slot as u16; CHAINS];
         }
     }
 
     /// Whether the time of a request is to be started.
     #[inline]
     pub(crate) fn has_unstarted(&self) -> bool {
-        D::STARTS_LATER && self.unstarted != NONE as u16
+        D::STARTS_LATER && self.unstarted != NO_CHAIN
     }
 
     /// A request whose time is to be started now. It is not handed out again.
     pub(crate) fn take_unstarted(&mut self) -> Option<Ticket> {
-        if !self.has_unstarted() {
-            return None;
-        }
-        let index = self.unstarted.into();
+        let index = u32::from(*self.unstarted.first().filter(|_| self.has_unstarted())?);
         let slot = self.slot_mut(index)?;
         slot.set_deadline(NEVER);
         let next = core::mem::replace(&mut slot.next, NONE as u16);
         let ticket = Ticket { slot: index, generation: slot.generation };
-        self.unstarted = next;
+        self.unstarted = [next; CHAINS];
         Some(ticket)
     }
 
@@ -56,6 +51,7 @@ impl<D: Data> InFlight<'_, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::FAST;
     use std::vec::Vec;
 
     #[derive(Clone, Copy)]
@@ -76,11 +72,15 @@ mod tests {
         for count in [0, 1, 2, 30] {
             let mut tickets: Vec<_> = (0..count).map(|_| table.take(Late).unwrap()).collect();
             tickets.iter().for_each(|ticket| table.start_later(*ticket));
-            assert_eq!((table.has_unstarted(), table.next_deadline()), (count > 0, None));
-            assert!(!table.is_due(Millis(u64::MAX)));
-            let mut found = started(&mut table);
-            found.sort();
-            assert_eq!((&found, table.has_unstarted()), (&tickets, false));
+            if FAST {
+                assert_eq!((table.has_unstarted(), table.next_deadline()), (count > 0, None));
+                assert!(!table.is_due(Millis(u64::MAX)));
+                let mut found = started(&mut table);
+                found.sort();
+                assert_eq!((&found, table.has_unstarted()), (&tickets, false));
+            } else {
+                assert_eq!((table.has_unstarted(), table.is_due(Millis::ZERO)), (false, count > 0));
+            }
             for (n, ticket) in tickets.iter().enumerate().rev() {
                 table.set_deadline(*ticket, Some(Millis(n as u64 + 7)));
             }
