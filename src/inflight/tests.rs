@@ -348,7 +348,7 @@ fn the_hash_is_that_of_its_authors() {
 
 #[test]
 fn the_hash_does_not_depend_on_how_bytes_come() {
-    let bytes: Vec<u8> = (0..40).map(|n| n * 37 + 11).collect();
+    let bytes: Vec<u8> = (0..40u8).map(|n| n.wrapping_mul(37)).collect();
     for length in 0..bytes.len() {
         for cut in 0..=length {
             let [mut whole, mut in_two, mut one_by_one] = [(); 3].map(|()| hash::Hasher::new(9));
