@@ -1,6 +1,5 @@
 //! Asking the client while a request is dealt with, in the handshake era: what is asked, and what comes back.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use mcp_proto::{ClientCapabilities, Era, Lost, Millis, NotNow, Outcome, Revision
 use crate::error::PeerError;
 use crate::options::millis;
 use crate::owned::view;
+use crate::tickets::Tickets;
 use crate::watched::Watched;
 
 /// What a client has answered: see [`Responder::ask`](crate::Responder::ask). All of it is the client's word.
@@ -229,9 +229,6 @@ impl Asked {
 }
 
 /// Takes out what was asked that nobody waits for any more.
-pub(crate) fn withdraw(
-    asked: &mut HashMap<Ticket, Asked>,
-    gone: impl Fn(&Asked) -> bool,
-) -> Vec<(Ticket, Asked)> {
-    asked.extract_if(|_, asked| gone(asked)).collect()
+pub(crate) fn withdraw(asked: &mut Tickets<Asked>, gone: impl Fn(&Asked) -> bool) -> Vec<(Ticket, Asked)> {
+    asked.take_all(gone)
 }

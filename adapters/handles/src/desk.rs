@@ -1,8 +1,9 @@
 //! What those who deal with requests send to whoever owns the server's machine, and what they hear of it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use crate::mail::{Delivered, Mail};
 use crate::options::millis;
 use crate::responder::Responder;
 use crate::task::Task;
+use crate::tickets::Tickets;
 use crate::watched::Watched;
 
 const INTERNAL_ERROR: i32 = -32603;
@@ -55,9 +57,9 @@ pub struct Desk {
 struct State {
     mail: VecDeque<Mail>,
     changes: Changes,
-    tasks: HashMap<Ticket, Arc<Task>>,
+    tasks: Tickets<Arc<Task>>,
     /// What the client was asked and has not answered.
-    asked: HashMap<Ticket, Asked>,
+    asked: Tickets<Asked>,
     /// What the client of the handshake speaks and can do.
     session: Option<(Revision, ClientCapabilities)>,
     /// Requests that run, some of them maybe cancelled.
@@ -137,6 +139,16 @@ impl Desk {
         }
     }
 
+    /// Whether anybody has a part in this besides those who hold so many of it: who could send something at any time. If not,
+    /// whatever was sent before is there.
+    #[must_use]
+    pub fn is_known_to_others(self: &Arc<Self>, ours: usize) -> bool {
+        let known = Arc::strong_count(self) > ours;
+        // Whoever has just let go may have sent something before.
+        fence(Ordering::Acquire);
+        known
+    }
+
     /// The right to run one more request.
     fn place(self: &Arc<Self>) -> Option<Place> {
         self.state.look(|state| {
@@ -152,10 +164,10 @@ impl Desk {
             if state.over {
                 return Some(mail);
             }
-            match mail {
-                // What needs no room to be answered does not wait for any.
-                Mail::Look(_) => state.mail.push_front(mail),
-                mail => state.mail.push_back(mail),
+            if mail.is_urgent {
+                state.mail.push_front(mail);
+            } else {
+                state.mail.push_back(mail);
             }
             None
         });
@@ -186,7 +198,7 @@ impl Desk {
 
     /// Sends a log message that belongs to no request, when there is room for it.
     pub async fn log(&self, level: Level, text: String) {
-        self.send(Mail::Log { level, text }, None).await;
+        self.send(Mail::log(level, text), None).await;
     }
 
     /// Asks a client of the handshake era for something that belongs to no request.
@@ -212,7 +224,7 @@ impl Desk {
         }
         let (question, told) = question?;
         let _unheard = Unheard { desk: self, told: Arc::clone(&told) };
-        self.send(Mail::Ask(question), task).await;
+        self.send(Mail::ask(question), task).await;
         told.answer().await
     }
 
@@ -240,7 +252,7 @@ impl Desk {
         match event {
             Event::Cancelled { ticket, .. } | Event::Expired(ticket) => self.give_up(*ticket),
             Event::Answered(answered) => {
-                if let Some(asked) = self.state.look(|state| state.asked.remove(&answered.ticket())) {
+                if let Some(asked) = self.state.look(|state| state.asked.take(answered.ticket())) {
                     asked.end(answered);
                 }
             }
@@ -249,7 +261,7 @@ impl Desk {
             }
             Event::Restarted => {
                 let tasks = self.state.change(|state| mem::take(&mut state.tasks));
-                tasks.into_values().for_each(|task| task.cancel());
+                tasks.into_iter().for_each(|(_, task)| task.cancel());
                 self.look_again();
             }
             _ => {}
@@ -259,23 +271,23 @@ impl Desk {
     /// Nobody waits for the answer to this request any more.
     fn give_up(&self, ticket: Ticket) {
         let (task, withdrawn) = self.state.look(|state| {
-            (state.tasks.remove(&ticket), withdraw(&mut state.asked, |asked| asked.during == Some(ticket)))
+            (state.tasks.take(ticket), withdraw(&mut state.asked, |asked| asked.during == Some(ticket)))
         });
         if let Some(task) = task {
             task.cancel();
         }
         for (ticket, asked) in withdrawn {
             asked.cancel();
-            self.push(Mail::Withdraw(ticket));
+            self.push(Mail::withdraw(ticket));
         }
         self.look_again();
     }
 
     /// The client was asked. Whoever wanted to know may have gone meanwhile.
-    fn asked(&self, ticket: Ticket, asked: Asked) {
+    pub(crate) fn asked(&self, ticket: Ticket, asked: Asked) {
         self.state.look(|state| state.asked.insert(ticket, asked));
         let unheard = self.state.look(|state| withdraw(&mut state.asked, Asked::is_unheard));
-        unheard.into_iter().for_each(|(ticket, _)| self.push(Mail::Withdraw(ticket)));
+        unheard.into_iter().for_each(|(ticket, _)| self.push(Mail::withdraw(ticket)));
     }
 
     /// Wakes those who wait for room: there is some, or nobody waits for them any more.
@@ -286,21 +298,23 @@ impl Desk {
     /// Hands to the machine what has come, as far as it has room. It wants to be called again after every event, when it
     /// was woken, and at the time that comes back.
     pub fn deliver(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
+        let (is_idle, ends) = self.state.look(|state| (state.is_idle(), state.ends));
+        // After nearly every event.
+        if is_idle {
+            return ends.map(|ends| ends.plus(LAST_WORDS));
+        }
         self.state.look(|state| mem::take(&mut state.changes)).tell(server);
         if let Some(within) = self.state.look(|state| state.ending.take()) {
             self.end(server, within, now);
         }
         // What comes meanwhile has woken us for the next time: however much comes, there is time for everything else.
         for _ in 0..self.state.look(|state| state.mail.len()) {
-            let Some(mail) = self.state.look(State::next) else { break };
-            match mail.deliver(server) {
-                Delivered::Done => {}
-                Delivered::Asked(ticket, asked) => self.asked(ticket, asked),
-                Delivered::NotYet(mail) => {
-                    self.state.look(|state| state.mail.push_front(mail));
-                    break;
-                }
+            let Some(mut mail) = self.state.look(State::next) else { break };
+            if mail.deliver(server, self) == Delivered::NotYet {
+                self.state.look(|state| state.mail.push_front(mail));
+                break;
             }
+            drop(mail);
             self.look_again();
         }
         self.state.look(|state| state.ends).map(|ends| ends.plus(LAST_WORDS))
@@ -318,10 +332,16 @@ impl Desk {
 const LAST_WORDS: Millis = Millis::seconds(2);
 
 impl State {
+    /// Whether the machine has nothing to hear.
+    fn is_idle(&self) -> bool {
+        let Changes { lists, resources } = &self.changes;
+        self.mail.is_empty() && self.ending.is_none() && lists.is_empty() && resources.is_empty()
+    }
+
     fn next(&mut self) -> Option<Mail> {
         let mail = self.mail.pop_front();
-        if let Some(Mail::Answer(ticket, _)) = &mail {
-            self.tasks.remove(ticket);
+        if let Some(ticket) = mail.as_ref().and_then(|mail| mail.answers) {
+            self.tasks.take(ticket);
         }
         mail
     }
@@ -346,7 +366,7 @@ impl Drop for Unheard<'_> {
         }
         self.told.give_up();
         let unheard = self.desk.state.look(|state| withdraw(&mut state.asked, Asked::is_unheard));
-        unheard.into_iter().for_each(|(ticket, _)| self.desk.push(Mail::Withdraw(ticket)));
+        unheard.into_iter().for_each(|(ticket, _)| self.desk.push(Mail::withdraw(ticket)));
     }
 }
 
@@ -372,7 +392,7 @@ impl Drop for EndOnDrop {
         });
         // Their own ends look at the desk.
         drop((mail, asked));
-        tasks.into_values().for_each(|task| task.cancel());
+        tasks.into_iter().for_each(|(_, task)| task.cancel());
         desk.look_again();
     }
 }

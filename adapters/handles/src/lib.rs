@@ -49,6 +49,7 @@ mod stderr;
 #[cfg(unix)]
 mod stdio;
 mod task;
+mod tickets;
 mod told;
 mod views;
 mod watched;

@@ -83,7 +83,7 @@ impl Responder {
     fn end(&mut self, answer: Answer) {
         if let Some(place) = self.place.take() {
             drop(place);
-            self.desk.push(Mail::Answer(self.ticket, answer));
+            self.desk.push(Mail::answer(self.ticket, answer));
         }
     }
 
@@ -96,7 +96,7 @@ impl Responder {
         message: M,
     ) -> impl Future<Output = ()> + use<'_, P, M> {
         let (progress, message) = (progress.into(), message.to_string());
-        let mail = Mail::Progress { ticket: self.ticket, progress, total, message };
+        let mail = Mail::progress(self.ticket, progress, total, message);
         self.desk.send(mail, Some(&self.task))
     }
 
@@ -161,7 +161,7 @@ impl Responder {
 
     /// Sends a log message that belongs to this request, if the client wants it. Waits while the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
-        let mail = Mail::LogOf { ticket: self.ticket, level, text: text.to_string() };
+        let mail = Mail::log_of(self.ticket, level, text.to_string());
         self.desk.send(mail, Some(&self.task))
     }
 

@@ -20,18 +20,18 @@ impl Desk {
         }
         let look = Look { uri: uri.into(), found: Arc::default() };
         let found = Arc::clone(&look.found);
-        self.push(Mail::Look(look));
+        self.push(Mail::look(look));
         found.until(|found| found.take()).await
     }
 
     /// Ends a subscription of the stateless era, if it has not ended.
     pub fn end_subscription(&self, ticket: Ticket) {
-        self.push(Mail::EndSubscription(ticket));
+        self.push(Mail::end_subscription(ticket));
     }
 
     /// Says that what the client was sent to a web page for is done, when there is room for it.
     pub async fn elicitation_complete(&self, id: &str) {
-        self.send(Mail::Complete(id.into()), None).await;
+        self.send(Mail::complete(id.into()), None).await;
     }
 }
 

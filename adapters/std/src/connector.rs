@@ -15,7 +15,7 @@ use mcp_proto_handles::{
 
 use crate::child::{Deadline, Way};
 use crate::client::ClientHandle;
-use crate::pump::{Pump, Step};
+use crate::pump::{Open, Pump, Step, Turn};
 use crate::reconnect::{Attempts, Reconnect};
 use crate::source::{End, Link, Source};
 use crate::stream::Stream;
@@ -164,7 +164,7 @@ impl Connector {
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
     ) -> Result<ClientHandle, ConnectError> {
-        let link = Link { input: Box::new(input), output: Box::new(output), end: End::Nothing(None) };
+        let link = Link { open: Pump::over(input, output), end: End::Nothing(None) };
         self.start(Source::Once(Some(link)))
     }
 
@@ -218,14 +218,14 @@ impl Connector {
         report: &Report,
     ) -> Option<ExitStatus> {
         loop {
-            let Link { input, output, mut end } = match source.open(&self.stderr, way) {
+            let Link { open, mut end } = match source.open(&self.stderr, way) {
                 Ok(link) => link,
                 Err(error) => {
                     let _ = report.send(Err(error.into()));
                     return None;
                 }
             };
-            let outcome = self.work(input, output, (&mut end, &mut source, way), hub, ask, report);
+            let outcome = self.work(open, (&mut end, &mut source, way), hub, ask, report);
             let status = end.end();
             let Err(error) = outcome else { return status };
             if source.is_lasting() && self.settings.falls_back(&error) {
@@ -243,8 +243,7 @@ impl Connector {
     /// Connects, and works until the connection is over, and those that follow it.
     fn work(
         &mut self,
-        input: Box<dyn Read + Send>,
-        output: Box<dyn Write + Send>,
+        open: Open,
         (end, source, way): (&mut End, &mut Source, &Way),
         hub: &Arc<Hub>,
         ask: Option<&Ask>,
@@ -253,7 +252,7 @@ impl Connector {
         let info = self.settings.info();
         let mut client = self.settings.client(&info, self.observer.as_mut())?;
         let clock = Clock::start();
-        let mut pump = Pump::on(clock, input, output)?;
+        let mut pump = open(clock)?;
         let mut session = Session::new(hub, pump.wake(), ask.cloned());
         let reconnect = self.reconnect.filter(|_| source.is_lasting());
         session.lasting(reconnect.is_some());
@@ -266,7 +265,7 @@ impl Connector {
             mem::replace(end, End::Nothing(None)).end();
             let Ok(link) = source.open(&self.stderr, way) else { continue };
             *end = link.end;
-            let Ok(mut pump) = Pump::on(clock, link.input, link.output) else { continue };
+            let Ok(mut pump) = (link.open)(clock) else { continue };
             client.reconnect();
             session.begin(pump.wake());
             if talk(&mut pump, &mut client, &mut session, report).is_ok() {
@@ -286,8 +285,10 @@ fn talk(
 ) -> Result<(), ConnectError> {
     let mut outcome = Err(ConnectError::Closed(None));
     loop {
-        let until = session.advance(client, pump.now());
-        match pump.run_until(client, until) {
+        let now = pump.now();
+        let until = session.advance(client, now);
+        // Clients are used by others.
+        match pump.turn(client, Turn { now, until, nobody_wakes: false }) {
             Step::Closed => return outcome,
             Step::Woken if session.is_overdue(pump.now()) => return outcome,
             Step::Woken => {}

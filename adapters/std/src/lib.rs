@@ -7,6 +7,10 @@
 //!   threads may use at once.
 //! - [`Pump`]: what both are made of. It moves bytes for any machine, if you would rather write the loop yourself.
 //!
+//! On Unix a server or client on stdin, stdout, pipes, sockets or files needs no thread but the one that it runs on; other
+//! threads exist only for workers and callbacks, from when they are needed. Streams of other kinds, and all on Windows, get one
+//! thread for each direction.
+//!
 //! ```no_run
 //! use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
 //!
@@ -35,6 +39,8 @@
 )]
 
 mod begin;
+#[cfg(unix)]
+mod bell;
 mod child;
 mod client;
 mod connector;
@@ -42,7 +48,11 @@ mod door;
 mod listen;
 mod notices;
 mod offers;
+#[cfg(unix)]
+mod output;
 mod pending;
+#[cfg(unix)]
+mod polled;
 mod pool;
 mod pump;
 mod reconnect;
@@ -52,6 +62,7 @@ mod source;
 mod stop;
 mod stream;
 mod sync;
+mod threads;
 mod worker;
 
 pub use client::ClientHandle;

@@ -1,31 +1,29 @@
-//! The pump: moves bytes between a machine and two blocking streams.
+//! The pump: moves bytes between a machine and two streams.
 //!
-//! The thread that calls [`Pump::run`] owns the machine. A thread for each direction does nothing but block: one reads
-//! ahead by two chunks at most, one writes what it was handed. So neither direction waits for the other, deadlines
-//! come while both are blocked, and a peer that stops reading stops being read in the end.
+//! There are two kinds, and which one it is, is known where the streams come from. Files, pipes and sockets on Unix are
+//! [polled](crate::polled) by the thread that owns the machine, which needs no other thread. Anything else that reads and
+//! writes can only block, so it gets [threads](crate::threads) that do.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::mem;
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
-use std::time::Duration;
+use std::io::{self, Read, Write};
 
-use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
+use mcp_proto::{Clock, Machine, Millis};
+use mcp_proto_handles::Wake;
 
-use mcp_proto_handles::{Wake, lock};
-
-use crate::sync::{wait, wait_for};
+#[cfg(unix)]
+use crate::polled::Polled;
+use crate::threads::Threads;
 
 /// How much is read at once.
-const CHUNK: usize = 32 * 1024;
-
-/// A buffer of the writer that grew beyond this is not kept.
-const KEPT: usize = 256 * 1024;
+pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// When nothing can be written any more, what the peer has said before is read for so long, or to its end.
-const LAST_INPUT: Millis = Millis(250);
+pub(crate) const LAST_INPUT: Millis = Millis(250);
 
 /// Moves bytes for one machine, in lines. Made for one connection.
+///
+/// Whatever the peer does, [`run`](Pump::run) neither misses a deadline nor keeps from reading because of what it writes.
+/// On Unix nothing else is needed for that if both streams are files, pipes or sockets of the standard library: no thread is
+/// started, and a request that is answered at once costs one read and one write. Other streams get a thread for each direction.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerInfo};
@@ -49,16 +47,36 @@ const LAST_INPUT: Millis = Millis(250);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Pump {
-    shared: Arc<Shared>,
     clock: Clock,
-    /// The chunk that the machine is being fed with.
-    chunk: Vec<u8>,
-    fed: usize,
-    filled: usize,
-    told_end: bool,
-    /// Since when nothing can be written.
-    broken: Option<Millis>,
+    mover: Box<dyn Mover + Send + Sync>,
 }
+
+/// What moves the bytes.
+pub(crate) trait Mover {
+    /// Moves bytes until there is something to do for the host, or the time is over.
+    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> Step;
+
+    fn wake(&self) -> Wake;
+
+    /// Whether something that could wake it is in anybody's hands.
+    fn can_be_woken(&self) -> bool;
+}
+
+/// How bytes are moved once.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    /// When it begins. Looking at the clock takes longer than an event that is not dealt with.
+    pub(crate) now: Millis,
+    /// It ends then at the latest: that is [`Step::Woken`], too.
+    pub(crate) until: Option<Millis>,
+    /// Nobody has anything that could wake it, and nobody gets any before it is over. This is known to whoever has given away
+    /// what does.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "threads wait on a condition anyway"))]
+    pub(crate) nobody_wakes: bool,
+}
+
+/// Streams that a pump is still to be made over.
+pub(crate) type Open = Box<dyn FnOnce(Clock) -> io::Result<Pump> + Send>;
 
 /// Why [`Pump::run`] came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,134 +89,45 @@ pub enum Step {
     Closed,
 }
 
-struct Shared {
-    state: Mutex<State>,
-    owner: Condvar,
-    reader: Condvar,
-    writer: Condvar,
-}
-
-struct State {
-    /// A chunk that was read and not fetched yet, if `filled` is not zero.
-    chunk: Vec<u8>,
-    filled: usize,
-    ended: bool,
-    /// What the writer was handed. It takes it out to write it.
-    outgoing: Vec<u8>,
-    writing: Writing,
-    woken: bool,
-    /// The pump is gone.
-    over: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Writing {
-    Idle,
-    Busy,
-    Written(usize),
-    Broken,
-}
-
 impl Pump {
-    /// A pump between these streams. They are closed soon after it is dropped; a read or a write that blocks then
+    /// A pump between these streams. They are closed soon after it is dropped; a read or a write that blocks a thread then
     /// keeps its stream open for as long as it does.
     ///
     /// # Errors
-    /// A thread cannot be started.
+    /// A thread cannot be started, or the process has as many files open as it may.
     pub fn new(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Pump> {
-        Pump::on(Clock::start(), input, output)
+        Pump::over(input, output)(Clock::start())
     }
 
-    /// The same with a clock that a machine knows already.
-    pub(crate) fn on(
-        clock: Clock,
-        input: impl Read + Send + 'static,
-        output: impl Write + Send + 'static,
-    ) -> io::Result<Pump> {
-        let state = State {
-            chunk: vec![0; CHUNK],
-            filled: 0,
-            ended: false,
-            outgoing: Vec::new(),
-            writing: Writing::Idle,
-            woken: false,
-            over: false,
-        };
-        let shared = Arc::new(Shared {
-            state: Mutex::new(state),
-            owner: Condvar::new(),
-            reader: Condvar::new(),
-            writer: Condvar::new(),
-        });
-        let pump = Pump {
-            shared: Arc::clone(&shared),
-            clock,
-            chunk: vec![0; CHUNK],
-            fed: 0,
-            filled: 0,
-            told_end: false,
-            broken: None,
-        };
-        let reader = InputEnd(Arc::clone(&shared));
-        thread::Builder::new().name("mcp-read".into()).spawn(move || read(&reader.0, input))?;
-        let writer = OutputEnd(shared);
-        thread::Builder::new().name("mcp-write".into()).spawn(move || write(&writer.0, output))?;
-        Ok(pump)
+    /// Which kind it will be is found out when it is opened: a client may open others before.
+    pub(crate) fn over(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Open {
+        Box::new(move |clock| {
+            #[cfg(unix)]
+            if let (Some(input), Some(output)) = (descriptor(&input), descriptor(&output)) {
+                return Pump::polled(input.try_clone_to_owned()?, output.try_clone_to_owned()?)(clock);
+            }
+            Ok(Pump { clock, mover: Box::new(Threads::new(input, output)?) })
+        })
+    }
+
+    /// Over files, pipes or sockets: nothing that has to do with threads is linked for it.
+    #[cfg(unix)]
+    pub(crate) fn polled(
+        input: impl Into<std::os::fd::OwnedFd>,
+        output: impl Into<std::os::fd::OwnedFd>,
+    ) -> Open {
+        let (input, output) = (input.into(), output.into());
+        Box::new(move |clock| Ok(Pump { clock, mover: Box::new(Polled::new(input, output)?) }))
     }
 
     /// Moves bytes until there is something to do for the host.
     pub fn run(&mut self, machine: &mut dyn Machine) -> Step {
-        self.run_until(machine, None)
+        let nobody_wakes = !self.mover.can_be_woken();
+        self.turn(machine, Turn { now: self.now(), until: None, nobody_wakes })
     }
 
-    /// The same, until then at the latest: that is [`Step::Woken`], too.
-    pub(crate) fn run_until(&mut self, machine: &mut dyn Machine, until: Option<Millis>) -> Step {
-        let Pump { shared, clock, chunk, fed, filled, told_end, broken } = self;
-        loop {
-            let now = clock.now();
-            let io = match machine.poll(now) {
-                Action::Event => return Step::Event,
-                Action::Closed => return Step::Closed,
-                Action::Io(io) => io,
-            };
-            let deadline = io.deadline().into_iter().chain(until).min();
-            let (transmit, mut receive) = io.split();
-            // All of the chunk comes before any output: then the answers to all of it leave in one write.
-            if *fed < *filled && receive.is_ready() {
-                let (bytes, space) = (&chunk[*fed..*filled], receive.space());
-                let n = bytes.len().min(space.len());
-                space[..n].copy_from_slice(&bytes[..n]);
-                receive.filled(n);
-                *fed += n;
-                continue;
-            }
-            let mut state = lock(&shared.state);
-            // A peer that has answered and gone may be noticed by a write first. Its answers count.
-            let last_input = state.is_broken().then(|| broken.get_or_insert(now).plus(LAST_INPUT));
-            let nothing_comes = *told_end || last_input.is_some_and(|until| until <= now);
-            let mut moved = shared.hand_over(&mut state, transmit, nothing_comes);
-            if *fed == *filled {
-                if state.filled > 0 {
-                    mem::swap(chunk, &mut state.chunk);
-                    (*fed, *filled) = (0, mem::take(&mut state.filled));
-                    shared.reader.notify_one();
-                    moved = true;
-                } else if state.ended && !mem::replace(told_end, true) {
-                    receive.eof();
-                    moved = true;
-                }
-            }
-            // Not earlier: however often it is woken, it moves bytes.
-            if mem::take(&mut state.woken) || until.is_some_and(|until| until <= now) {
-                return Step::Woken;
-            }
-            if !moved {
-                match deadline.into_iter().chain(last_input).min() {
-                    Some(at) => drop(wait_for(&shared.owner, state, Duration::from_millis(at.since(now).0))),
-                    None => drop(wait(&shared.owner, state)),
-                }
-            }
-        }
+    pub(crate) fn turn(&mut self, machine: &mut dyn Machine, turn: Turn) -> Step {
+        self.mover.run(machine, self.clock, turn)
     }
 
     /// The time on the pump's clock, which is the machine's.
@@ -208,56 +137,37 @@ impl Pump {
     }
 
     pub(crate) fn wake(&self) -> Wake {
-        let waker = self.waker();
-        Arc::new(move || waker.wake())
+        self.mover.wake()
     }
 
     /// Something that makes [`run`](Pump::run) come back, from any thread.
     #[must_use]
     pub fn waker(&self) -> Waker {
-        Waker { shared: Arc::clone(&self.shared) }
+        Waker { wake: self.mover.wake() }
     }
 }
 
-impl State {
-    fn is_broken(&self) -> bool {
-        matches!(self.writing, Writing::Broken)
+/// What the system can wait for, if it is a file, a pipe or a socket of the standard library. `Stdin` and `Stdout` are none:
+/// they have buffers of their own.
+#[cfg(unix)]
+fn descriptor(stream: &dyn std::any::Any) -> Option<std::os::fd::BorrowedFd<'_>> {
+    use std::os::fd::AsFd;
+    macro_rules! one_of {
+        ($($stream:ty),*) => {
+            $(if let Some(stream) = stream.downcast_ref::<$stream>() {
+                return Some(stream.as_fd());
+            })*
+        };
     }
-}
-
-impl Shared {
-    /// Reports what was written, or hands over all that is ready. That nothing can be written is reported when nothing
-    /// more comes. `true`: the machine has to be polled again.
-    fn hand_over(&self, state: &mut State, transmit: Transmit<'_>, nothing_comes: bool) -> bool {
-        match state.writing {
-            Writing::Written(n) => {
-                state.writing = Writing::Idle;
-                transmit.sent(n);
-                true
-            }
-            Writing::Broken if nothing_comes => {
-                // From now on the writer is as good as busy: nothing is handed to it.
-                state.writing = Writing::Busy;
-                transmit.broken();
-                true
-            }
-            Writing::Idle if !transmit.bytes().is_empty() => {
-                state.outgoing.extend_from_slice(transmit.bytes());
-                state.writing = Writing::Busy;
-                self.writer.notify_one();
-                false
-            }
-            Writing::Idle | Writing::Busy | Writing::Broken => false,
-        }
-    }
-}
-
-impl Drop for Pump {
-    fn drop(&mut self) {
-        lock(&self.shared.state).over = true;
-        self.shared.reader.notify_all();
-        self.shared.writer.notify_all();
-    }
+    one_of!(
+        std::fs::File,
+        io::PipeReader,
+        io::PipeWriter,
+        std::os::unix::net::UnixStream,
+        std::net::TcpStream
+    );
+    one_of!(std::process::ChildStdin, std::process::ChildStdout);
+    None
 }
 
 impl std::fmt::Debug for Pump {
@@ -269,14 +179,13 @@ impl std::fmt::Debug for Pump {
 /// Makes [`Pump::run`] come back with [`Step::Woken`]: now, or when it is called next.
 #[derive(Clone)]
 pub struct Waker {
-    shared: Arc<Shared>,
+    wake: Wake,
 }
 
 impl Waker {
     /// Wakes the pump.
     pub fn wake(&self) {
-        lock(&self.shared.state).woken = true;
-        self.shared.owner.notify_one();
+        (self.wake)();
     }
 }
 
@@ -284,77 +193,4 @@ impl std::fmt::Debug for Waker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Waker").finish_non_exhaustive()
     }
-}
-
-/// Tells the pump that nothing more comes, even if the stream has panicked.
-struct InputEnd(Arc<Shared>);
-
-impl Drop for InputEnd {
-    fn drop(&mut self) {
-        lock(&self.0.state).ended = true;
-        self.0.owner.notify_one();
-    }
-}
-
-fn read(shared: &Shared, mut input: impl Read) {
-    let mut chunk = vec![0; CHUNK];
-    loop {
-        let n = match input.read(&mut chunk) {
-            Ok(n) => n.min(CHUNK),
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(_) => 0,
-        };
-        if n == 0 {
-            return;
-        }
-        let mut state = lock(&shared.state);
-        while state.filled > 0 && !state.over {
-            state = wait(&shared.reader, state);
-        }
-        if state.over {
-            return;
-        }
-        mem::swap(&mut state.chunk, &mut chunk);
-        state.filled = n;
-        shared.owner.notify_one();
-    }
-}
-
-/// Tells the pump that nothing more can be written, even if the stream has panicked.
-struct OutputEnd(Arc<Shared>);
-
-impl Drop for OutputEnd {
-    fn drop(&mut self) {
-        lock(&self.0.state).writing = Writing::Broken;
-        self.0.owner.notify_one();
-    }
-}
-
-fn write(shared: &Shared, mut output: impl Write) {
-    loop {
-        let mut state = lock(&shared.state);
-        while state.outgoing.is_empty() && !state.over {
-            state = wait(&shared.writer, state);
-        }
-        if state.over {
-            return;
-        }
-        let mut bytes = mem::take(&mut state.outgoing);
-        drop(state);
-        if write_whole(&mut output, &bytes).is_err() {
-            return;
-        }
-        let mut state = lock(&shared.state);
-        state.writing = Writing::Written(bytes.len());
-        if bytes.capacity() <= KEPT {
-            bytes.clear();
-            state.outgoing = bytes;
-        }
-        shared.owner.notify_one();
-    }
-}
-
-fn write_whole(output: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
-    output.write_all(bytes)?;
-    output.flush()
 }

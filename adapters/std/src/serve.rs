@@ -4,11 +4,12 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::thread;
 
+use mcp_proto::Clock;
 use mcp_proto::server::{Event, ServerInfo};
 use mcp_proto_handles::{Desk, ServeError, ServerSettings};
 
 use crate::pool::Pool;
-use crate::pump::{Pump, Step};
+use crate::pump::{Open, Pump, Step, Turn};
 use crate::stop::Stop;
 use crate::stream::{HangUp, Stream};
 use crate::worker::ServerHandle;
@@ -97,7 +98,7 @@ impl<'i> Serve<'i> {
         {
             let taken = mcp_proto_handles::Taken::take()?;
             let (input, output) = taken.streams()?;
-            self.streams(input, output, handler)
+            self.over(Pump::polled(input, output), handler)
         }
         #[cfg(not(unix))]
         self.streams(std::io::stdin(), std::io::stdout(), handler)
@@ -131,8 +132,12 @@ impl<'i> Serve<'i> {
         self,
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-        mut handler: impl FnMut(Event<'_>, &ServerHandle),
+        handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
+        self.over(Pump::over(input, output), handler)
+    }
+
+    fn over(self, open: Open, mut handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         let pool = Pool::new(self.settings.workers);
         // They are waited for when all else is over, and the client has seen the end of the output.
         let _workers = pool.end_on_drop();
@@ -140,18 +145,23 @@ impl<'i> Serve<'i> {
         settings.workers = settings.workers.saturating_add(self.waiting);
         let places = settings.workers;
         let mut server = settings.server()?;
-        let mut pump = Pump::new(input, output)?;
+        let mut pump = open(Clock::start())?;
         let desk = Desk::new(pump.wake(), places, Some(thread::current().id()));
         // However this ends, the workers hear of it.
         let _end = desk.end_on_drop();
+        let is_stopped_by_others = self.stop.is_some();
         let _hearer = self.stop.map(|stop| {
             let desk = Arc::clone(&desk);
             stop.hear(move |time| desk.shutdown(Some(time)))
         });
         let handle = ServerHandle::new(Arc::clone(&desk), Arc::clone(&pool));
+        let ours = Arc::strong_count(&desk);
         loop {
-            let until = desk.deliver(&mut server, pump.now());
-            match pump.run_until(&mut server, until) {
+            let now = pump.now();
+            let until = desk.deliver(&mut server, now);
+            // Only the handler gives handles away, which runs here and not meanwhile; whoever has none cannot make one.
+            let nobody_wakes = !is_stopped_by_others && !desk.is_known_to_others(ours);
+            match pump.turn(&mut server, Turn { now, until, nobody_wakes }) {
                 Step::Closed => return Ok(()),
                 Step::Woken if desk.is_overdue(pump.now()) => return Ok(()),
                 Step::Woken => {}

@@ -1,11 +1,12 @@
 //! Where a client's streams come from, and what to do when they are closed.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::process::{Command, ExitStatus};
 
 use mcp_proto_handles::Stderr;
 
 use crate::child::{ServerProcess, Way};
+use crate::pump::{Open, Pump};
 use crate::stream::{HangUp, Stream};
 
 /// What to connect to.
@@ -20,8 +21,7 @@ type Opener = Box<dyn FnMut() -> io::Result<Link> + Send>;
 
 /// A connection that is open.
 pub(crate) struct Link {
-    pub(crate) input: Box<dyn Read + Send>,
-    pub(crate) output: Box<dyn Write + Send>,
+    pub(crate) open: Open,
     pub(crate) end: End,
 }
 
@@ -36,7 +36,7 @@ impl Source {
         match self {
             Source::Command(command) => {
                 let (process, stdout, stdin) = ServerProcess::start(command, stderr, way)?;
-                Ok(Link { input: Box::new(stdout), output: Box::new(stdin), end: End::Process(process) })
+                Ok(Link { open: Pump::over(stdout, stdin), end: End::Process(process) })
             }
             Source::Opener(open) => open(),
             Source::Once(link) => link.take().ok_or_else(|| io::ErrorKind::NotConnected.into()),
@@ -52,7 +52,7 @@ impl Source {
 impl Link {
     pub(crate) fn socket(stream: impl Stream) -> io::Result<Link> {
         let end = End::Nothing(Some(HangUp::of(&stream)?));
-        Ok(Link { input: Box::new(stream.twin()?), output: Box::new(stream), end })
+        Ok(Link { open: Pump::over(stream.twin()?, stream), end })
     }
 }
 

@@ -4,6 +4,8 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Command;
+#[cfg(target_os = "linux")]
+use std::process::Stdio;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -155,4 +157,41 @@ fn when_a_child_has_ended_all_that_it_said_on_stderr_was_heard() {
     let failed = connector().stderr(stderr).spawn(shell(script)).unwrap_err();
     assert!(matches!(failed, ConnectError::Closed(Some(status)) if status.code() == Some(3)), "{failed:?}");
     assert_eq!(lines.try_iter().count(), 20, "the last lines say why");
+}
+
+/// A number that Linux tells of a process, if it does.
+#[cfg(target_os = "linux")]
+fn told(process: u32, file: &str, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/{file}")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim_start_matches(':').trim().parse().ok()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_answers_by_itself_needs_one_thread_one_read_and_one_write() {
+    use std::io::{BufRead, BufReader, Write};
+    let mut child =
+        example("noisy").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut requests = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+    let mut served = |pings: usize| {
+        requests.write_all(ping.repeat(pings).as_bytes()).unwrap();
+        (0..pings).for_each(|_| assert!(answers.next().unwrap().unwrap().contains("result")));
+        // A write is counted when it is over, and the answers are here before that.
+        std::thread::sleep(Duration::from_millis(50));
+        let told = |file, name| told(child.id(), file, name);
+        Some((told("status", "Threads")?, told("io", "syscr")?, told("io", "syscw")?))
+    };
+    // How a pipe is written to without waiting is found out with the first one.
+    if let Some((1, reads, writes)) = served(1) {
+        for round in 1..=5 {
+            assert_eq!(served(50), Some((1, reads + round, writes + round)));
+        }
+    } else {
+        assert_eq!(told(child.id(), "status", "Threads"), Some(1));
+    }
+    drop(requests);
+    assert!(child.wait().unwrap().success());
 }

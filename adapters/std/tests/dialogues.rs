@@ -1,27 +1,70 @@
-//! Every dialogue of `adapters/dialogues` over the pump: with peers that are slow, stop reading, or leave.
+//! Every dialogue of `adapters/dialogues` over every kind of pump: with peers that are slow, stop reading, or leave.
 #![cfg(unix)]
 
+use std::io::{self, Read, Write, pipe};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::thread;
 
 use mcp_proto_dialogues::{Subject, partner};
 use mcp_proto_std::{Pump, Step};
 
-fn pump(subject: &mut Subject<'static>, stream: UnixStream) {
-    let (input, output) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
-    let mut pump = Pump::new(input, output).unwrap();
+fn drive(subject: &mut Subject<'static>, mut pump: Pump) {
     loop {
         match pump.run(subject.machine()) {
             Step::Event => subject.event(),
             Step::Woken => {}
-            Step::Closed => break,
+            Step::Closed => return,
         }
     }
-    // The thread that reads may still hold the socket.
-    let _ = stream.shutdown(Shutdown::Both);
 }
 
 #[test]
-fn every_dialogue_is_the_same_over_the_pump() {
-    partner::all_over(pump);
+fn every_dialogue_is_the_same_over_a_socket() {
+    partner::all_over(|subject, stream| {
+        drive(subject, Pump::new(stream.try_clone().unwrap(), stream).unwrap());
+    });
+}
+
+#[test]
+fn every_dialogue_is_the_same_over_pipes() {
+    partner::all_over(|subject, stream| {
+        let (mut answers, output) = pipe().unwrap();
+        let mut to_peer = stream.try_clone().unwrap();
+        let forwards = thread::spawn(move || {
+            let _ = io::copy(&mut answers, &mut to_peer);
+        });
+        drive(subject, Pump::new(stream.try_clone().unwrap(), output).unwrap());
+        forwards.join().unwrap();
+        let _ = stream.shutdown(Shutdown::Both);
+    });
+}
+
+/// What nothing is known of but that it reads and writes.
+struct Plain(UnixStream);
+
+impl Read for Plain {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Write for Plain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn every_dialogue_is_the_same_over_threads() {
+    partner::all_over(|subject, stream| {
+        let (input, output) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
+        drive(subject, Pump::new(Plain(input), Plain(output)).unwrap());
+        // The thread that reads may still hold the socket.
+        let _ = stream.shutdown(Shutdown::Both);
+    });
 }
