@@ -8,16 +8,18 @@
     reason = "tables are cut to what 16 bits count, slots and the text in each; a seed and a time are kept as two halves"
 )]
 
-use crate::buffer::{Buffer, copy};
 use crate::divide::divide;
-use crate::json::Writer;
+use crate::json::FAST;
 use crate::time::Millis;
 
 mod hash;
 mod ids;
 mod order;
+mod start;
+mod store;
 
 pub(crate) use ids::hash_text;
+use store::Store;
 
 /// A request in flight: which slot it is in, and which of the slot's many requests it is. It can be copied and
 /// kept for as long as one likes: one whose request has ended is refused, never mistaken for a later one.
@@ -34,7 +36,7 @@ pub struct Slot<D> {
     deadline: [u32; 2],
     /// Which of its requests the slot is at; the next one gets the next number.
     generation: u32,
-    /// The next slot of the same chain: of ids with the same bucket, or of the queue.
+    /// The next slot of the same chain: of ids with the same bucket, of the queue, or of what is to be started.
     next: u16,
     /// As a bucket: the first slot of its chain.
     bucket: u16,
@@ -51,6 +53,9 @@ pub struct Slot<D> {
 /// What a table keeps about each request.
 pub(crate) trait Data: Copy {
     const EMPTY: Self;
+
+    /// Whether there are requests whose time [starts later](InFlight::start_later): what has none does not pay for it.
+    const STARTS_LATER: bool = false;
 }
 
 #[expect(private_bounds, reason = "the two kinds of slots are ours")]
@@ -74,6 +79,11 @@ const NONE: u32 = u16::MAX as u32;
 
 const NO_QUEUE: (u16, u16) = (NONE as u16, NONE as u16);
 
+/// Where time matters more than memory, there is a chain of what is to be started.
+const CHAINS: usize = FAST as usize;
+
+const NO_CHAIN: [u16; CHAINS] = [NONE as u16; CHAINS];
+
 /// The length of the text of a free slot: the others have less.
 const FREE: u16 = u16::MAX;
 
@@ -83,27 +93,22 @@ const RETIRED: u32 = u32::MAX;
 /// The deadline of what has none.
 const NEVER: Millis = Millis(u64::MAX);
 
-/// Stands for the end of time, which is a deadline, too: it comes when the grace is over.
-const LAST: Millis = Millis(u64::MAX - 1);
+/// That of what gets one as soon as its time starts.
+const UNSTARTED: Millis = Millis(u64::MAX - 1);
 
-enum Slots<'b, D> {
-    Lent(&'b mut [Slot<D>]),
-    #[cfg(feature = "alloc")]
-    Grown {
-        slots: alloc::vec::Vec<Slot<D>>,
-        limit: usize,
-    },
-}
+/// Stands for the end of time, which is a deadline, too: it comes when the grace is over.
+const LAST: Millis = Millis(u64::MAX - 2);
 
 pub(crate) struct InFlight<'b, D> {
-    slots: Slots<'b, D>,
-    text: Buffer<'b>,
+    store: Store<'b, D>,
     seed: [u32; 2],
     /// How much of the text each slot owns.
     part: u16,
     taken: u16,
     /// The first and the last request that waits to have something written.
     queue: (u16, u16),
+    /// The first request whose time is to be started. Small machines have no chain of these.
+    unstarted: [u16; CHAINS],
 }
 
 impl<'b, D: Data> InFlight<'b, D> {
@@ -116,20 +121,19 @@ impl<'b, D: Data> InFlight<'b, D> {
         let (part, _) = divide(text.len() as u64, slots.len() as u32);
         let part = part.min(u64::from(u16::MAX)) as usize;
         let slots = slots.get_mut(..slots.len().min(NONE as usize)).unwrap_or_default();
-        InFlight::over(Slots::Lent(slots), text.into(), part)
+        InFlight::over(Store::Lent { slots, text }, part)
     }
 
-    /// A table that grows to `limit` requests, with `part` bytes of text for each.
+    /// A table that grows to `limit` requests, with up to `longest` bytes of text for each.
     #[cfg(feature = "alloc")]
-    pub(crate) fn grown(limit: usize, part: usize) -> InFlight<'static, D> {
-        let limit = limit.min(NONE as usize);
-        let slots = Slots::Grown { slots: alloc::vec::Vec::new(), limit };
-        InFlight::over(slots, Buffer::grown(limit.saturating_mul(part)), part)
+    pub(crate) fn grown(limit: usize, longest: usize) -> InFlight<'static, D> {
+        InFlight::over(Store::grown(limit.min(NONE as usize), longest), 0)
     }
 
-    fn over(slots: Slots<'b, D>, text: Buffer<'b>, part: usize) -> InFlight<'b, D> {
+    fn over(store: Store<'b, D>, part: usize) -> InFlight<'b, D> {
         let part = part.min(usize::from(FREE).saturating_sub(1)) as u16;
-        let mut table = InFlight { slots, text, seed: [0; 2], part, taken: 0, queue: NO_QUEUE };
+        let mut table =
+            InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE, unstarted: NO_CHAIN };
         table.clear();
         table
     }
@@ -150,26 +154,21 @@ impl<'b, D: Data> InFlight<'b, D> {
             let generation = slot.generation.saturating_add(slot.is_taken().into());
             *slot = Slot { generation, ..Slot::EMPTY };
         }
-        (self.taken, self.queue) = (0, NO_QUEUE);
+        (self.taken, self.queue, self.unstarted) = (0, NO_QUEUE, NO_CHAIN);
         self.settle_all();
     }
 
     /// How many requests there can be.
     pub(crate) fn limit(&self) -> usize {
-        match &self.slots {
-            Slots::Lent(slots) => slots.len(),
+        match &self.store {
+            Store::Lent { slots, .. } => slots.len(),
             #[cfg(feature = "alloc")]
-            Slots::Grown { limit, .. } => *limit,
+            Store::Grown { limit, .. } => *limit,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.taken.into()
-    }
-
-    /// The most text that a request can keep.
-    pub(crate) fn text_limit(&self) -> usize {
-        self.part.into()
     }
 
     /// Takes a slot. `None`: all are taken.
@@ -216,6 +215,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     /// Puts a request at the end of the queue. It must have no id of a peer, nor be in the queue, and must not be
     /// released before it has left it.
     pub(crate) fn queue(&mut self, ticket: Ticket) {
+        self.leave_unstarted(ticket);
         let (first, last) = self.queue;
         let added = ticket.slot as u16;
         match self.slot_mut(last.into()) {
@@ -224,6 +224,12 @@ impl<'b, D: Data> InFlight<'b, D> {
         }
         self.queue.1 = added;
         debug_assert!(first != added, "queued twice");
+    }
+
+    /// Whether a request is in the queue.
+    #[inline]
+    pub(crate) fn is_queued(&self) -> bool {
+        self.queue.0 != NO_QUEUE.0
     }
 
     /// The request at the front of the queue.
@@ -251,6 +257,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         if self.get(ticket).is_none() {
             return;
         }
+        self.leave_unstarted(ticket);
         self.unlink_id(ticket);
         self.taken = self.taken.saturating_sub(1);
         if let Some(slot) = self.slot_mut(ticket.slot) {
@@ -259,93 +266,6 @@ impl<'b, D: Data> InFlight<'b, D> {
             slot.generation = slot.generation.saturating_add(1);
         }
         self.settle(ticket.slot);
-    }
-
-    /// The text of a request.
-    pub(crate) fn text(&self, ticket: Ticket) -> &[u8] {
-        let Some(slot) = self.slot(ticket.slot).filter(|slot| slot.is(ticket)) else { return &[] };
-        let from = self.text_start(ticket);
-        let to = from.wrapping_add(slot.text_length.into());
-        self.text.bytes().get(from..to).unwrap_or_default()
-    }
-
-    /// Keeps `pieces`, one after the other, as the text of a request. `false`: there is no room for them.
-    pub(crate) fn set_text(&mut self, ticket: Ticket, pieces: [&[u8]; 2]) -> bool {
-        let [first, second] = pieces;
-        let length = first.len().wrapping_add(second.len());
-        if length > self.text_limit() || self.get(ticket).is_none() {
-            return false;
-        }
-        let from = self.text_start(ticket);
-        let to = from.wrapping_add(length);
-        let mut room = self.text.room();
-        let Some((head, tail)) = room
-            .ensure(to)
-            .and_then(|text| text.get_mut(from..to))
-            .and_then(|text| text.split_at_mut_checked(first.len()))
-        else {
-            return false;
-        };
-        copy(head, first);
-        copy(tail, second);
-        if let Some(slot) = self.slot_mut(ticket.slot) {
-            slot.text_length = length as u16;
-        }
-        true
-    }
-
-    /// Keeps `piece` behind the first `kept` bytes of the text of a request. `false`: there is no room for it.
-    pub(crate) fn set_text_after(&mut self, ticket: Ticket, kept: usize, piece: &[u8]) -> bool {
-        let length = kept.wrapping_add(piece.len());
-        if length > self.text_limit() || self.text(ticket).len() < kept || self.get(ticket).is_none() {
-            return false;
-        }
-        let start = self.text_start(ticket);
-        let (from, to) = (start.wrapping_add(kept), start.wrapping_add(length));
-        let mut room = self.text.room();
-        let Some(place) = room.ensure(to).and_then(|text| text.get_mut(from..to)) else { return false };
-        copy(place, piece);
-        if let Some(slot) = self.slot_mut(ticket.slot) {
-            slot.text_length = length as u16;
-        }
-        true
-    }
-
-    /// Keeps what `body` writes as the text of a request. `false`: there is no room for it, and the
-    /// text is still as long as before.
-    pub(crate) fn write_text(&mut self, ticket: Ticket, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
-        if self.get(ticket).is_none() {
-            return false;
-        }
-        let from = self.text_start(ticket);
-        let limit = from.wrapping_add(self.text_limit());
-        let mut writer = Writer::new(self.text.room(), from, limit);
-        body(&mut writer);
-        let Ok(end) = writer.finish() else { return false };
-        if let Some(slot) = self.slot_mut(ticket.slot) {
-            slot.text_length = end.saturating_sub(from) as u16;
-        }
-        true
-    }
-
-    fn text_start(&self, ticket: Ticket) -> usize {
-        (ticket.slot as usize).saturating_mul(self.text_limit())
-    }
-
-    fn slots_ref(&self) -> &[Slot<D>] {
-        match &self.slots {
-            Slots::Lent(slots) => slots,
-            #[cfg(feature = "alloc")]
-            Slots::Grown { slots, .. } => slots,
-        }
-    }
-
-    fn slots_mut(&mut self) -> &mut [Slot<D>] {
-        match &mut self.slots {
-            Slots::Lent(slots) => slots,
-            #[cfg(feature = "alloc")]
-            Slots::Grown { slots, .. } => slots,
-        }
     }
 
     fn slot(&self, index: u32) -> Option<&Slot<D>> {
@@ -358,21 +278,6 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     fn taken_mut(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
         self.slot_mut(ticket.slot).filter(|slot| slot.is(ticket))
-    }
-
-    /// Doubles the number of slots, up to the limit. Lent slots stay as they are.
-    fn grow(&mut self) {
-        #[cfg(feature = "alloc")]
-        if let Slots::Grown { slots, limit } = &mut self.slots {
-            let before = slots.len();
-            let after = before.saturating_mul(2).max(8).min(*limit);
-            if slots.try_reserve_exact(after.saturating_sub(before)).is_err() {
-                return;
-            }
-            slots.resize(after, Slot::EMPTY);
-            self.settle_all();
-            self.rehash();
-        }
     }
 }
 

@@ -130,6 +130,7 @@ impl<'b> Output<'b> {
         self.end.saturating_sub(self.start)
     }
 
+    #[inline]
     pub(crate) fn is_broken(&self) -> bool {
         self.link.broken
     }

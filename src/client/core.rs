@@ -21,7 +21,8 @@ use super::listen::LISTEN;
 use super::method::Method;
 use super::notify::write_notification;
 use super::options::{Meta, Options};
-use super::request::{Outgoing, Stage};
+use super::request::{Outgoing, Progress, Stage};
+use super::timeout::Timeout;
 
 /// What is known of the server.
 #[derive(Debug, Clone, Copy)]
@@ -199,9 +200,12 @@ impl<'b> Core<'b> {
             sequence: self.sequence,
             method,
             stage: Stage::Waiting,
-            wants_progress: options.progress,
-            progress_resets: !options.fixed,
-            timeout: options.timeout.unwrap_or(timeouts.request),
+            progress: match options {
+                Options { progress: false, .. } => Progress::Nothing,
+                Options { fixed: true, .. } => Progress::Shown,
+                _ => Progress::BuysTime,
+            },
+            timeout: Timeout::of(options.timeout.unwrap_or(timeouts.request)),
             maximum: options.maximum.unwrap_or(timeouts.maximum),
             level,
             ..crate::inflight::Data::EMPTY
@@ -230,12 +234,27 @@ impl<'b> Core<'b> {
             return Err(self.refused(valid));
         }
         self.sequence = self.sequence.saturating_add(1);
-        // Due at once: the next poll starts its clock.
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        // The next poll starts its clock.
+        self.in_flight.start_later(ticket);
         Ok(ticket)
     }
 
+    /// Whether the client is connected and has nothing to do but to wait: nothing of its own is to be written or told, and it does
+    /// not ask whether the server is there.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        let settled = self.is_connected()
+            && !(self.owes_initialized | self.owes_roots | self.wants_room)
+            && self.fault.is_none()
+            && !self.output.is_broken()
+            && !self.keep_alive.asks()
+            && !self.in_flight.is_queued();
+        debug_assert!(!settled || self.connecting.is_none() && self.unsent.is_none());
+        settled
+    }
+
     /// Whether requests may be sent.
+    #[inline]
     pub(crate) fn is_connected(&self) -> bool {
         matches!(self.life.state(), State::Ready | State::Stateless)
     }
@@ -328,7 +347,7 @@ impl<'b> Core<'b> {
             // It is in the queue already, and the server has answered the page before.
             Stage::NextPage | Stage::Relisten => self.set_stage(ticket, Stage::Over),
             // The server has answered it, or is gone.
-            Stage::Failed(_) | Stage::NeedsInput { .. } | Stage::Kept => self.in_flight.release(ticket),
+            Stage::Failed(_) | Stage::NeedsInput | Stage::Kept => self.in_flight.release(ticket),
             Stage::Waiting | Stage::Listening if self.write_cancel(ticket, outgoing, reason).is_ok() => {
                 self.in_flight.release(ticket)
             }
@@ -360,7 +379,7 @@ impl<'b> Core<'b> {
     pub(crate) fn find_token(&self, token: Json<'_>) -> Option<Ticket> {
         let ticket = self.find(token)?;
         let outgoing = self.in_flight.get(ticket)?;
-        (outgoing.wants_progress && outgoing.stage == Stage::Waiting).then_some(ticket)
+        (outgoing.wants_progress() && outgoing.stage == Stage::Waiting).then_some(ticket)
     }
 
     /// Whether there is room to answer the server.

@@ -137,6 +137,8 @@ pub struct Finished<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) method: Method,
     pub(crate) outcome: Outcome<'a>,
+    /// The [member](Method::member) of the result.
+    pub(crate) member: Option<Json<'a>>,
 }
 
 impl<'a> Finished<'a> {
@@ -163,7 +165,7 @@ impl<'a> Finished<'a> {
     #[must_use]
     pub fn tool_result(&self) -> Option<ToolResult<'a>> {
         match (self.method, self.outcome) {
-            (Method::CallTool, Outcome::Result(result)) => Some(ToolResult::of(result)),
+            (Method::CallTool, Outcome::Result(result)) => Some(ToolResult::with(result, self.member)),
             _ => None,
         }
     }

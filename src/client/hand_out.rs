@@ -35,18 +35,20 @@ impl Client<'_> {
                 FailurePlan::Closed => Failure::Closed,
             }),
             Plan::Finished { ticket, method, outcome } => {
+                let mut found = None;
                 let outcome = match outcome {
-                    // `null` is what some send for a result without members.
-                    OutcomePlan::Result(result) if view(result).is_null() => {
-                        Outcome::Result(Json::EMPTY_OBJECT)
+                    OutcomePlan::Result { result, member } => {
+                        found = Some(view(member)).filter(|member| !member.bytes().is_empty());
+                        let result = view(result);
+                        // `null` is what some send for a result without members.
+                        Outcome::Result(if result.is_null() { Json::EMPTY_OBJECT } else { result })
                     }
-                    OutcomePlan::Result(result) => Outcome::Result(view(result)),
                     OutcomePlan::Error(error) => {
                         Outcome::Error(RpcError { error: view(error), era: core.era() })
                     }
                     OutcomePlan::Lost(lost) => Outcome::Lost(lost),
                 };
-                Event::Finished(Finished { ticket, method, outcome })
+                Event::Finished(Finished { ticket, method, outcome, member: found })
             }
             Plan::Page { ticket, list, result, last } => list.page(ticket, view(result), last),
             Plan::Progress { ticket, params } => Event::Progress(Progress { ticket, params: view(params) }),

@@ -79,18 +79,18 @@ impl Core<'_> {
             return Received::Host(Plan::Page { ticket, list, result: span, last: true });
         };
         let (_, last) = outgoing.kept(self.in_flight.text(ticket));
-        let repeated = outgoing.pages > 0 && last == cursor.bytes();
-        let pages = outgoing.pages.saturating_add(1);
+        let repeated = outgoing.number > 0 && last == cursor.bytes();
+        let pages = outgoing.number.saturating_add(1);
         if repeated || pages >= self.info.pages {
             self.end_list(ticket, Lost::EndlessList);
         } else if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), cursor.bytes()) {
             self.end_list(ticket, Lost::CursorTooLong);
         } else {
             if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-                (outgoing.pages, outgoing.stage) = (pages, Stage::NextPage);
+                (outgoing.number, outgoing.stage) = (pages, Stage::NextPage);
             }
             // It may have to wait for room: that counts, too.
-            let deadline = self.now.plus(outgoing.timeout).min(outgoing.maximum);
+            let deadline = outgoing.ends(self.now);
             self.in_flight.set_deadline(ticket, Some(deadline));
             self.in_flight.queue(ticket);
         }

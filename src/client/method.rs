@@ -56,25 +56,31 @@ impl Method {
         !matches!(self, Method::CallTool | Method::Other)
     }
 
-    /// Whether a result has what every result of the method has.
-    pub(crate) fn fits(self, result: Json<'_>) -> bool {
-        let without_members = matches!(self, Method::Listen | Method::Look | Method::Other);
+    /// The member that every result of the method has, if there is one.
+    pub(crate) fn member(self) -> Option<&'static str> {
+        match self {
+            Method::Listen | Method::Look | Method::Other => None,
+            Method::List(list) => Some(list.member()),
+            Method::CallTool => Some("content"),
+            Method::ReadResource => Some("contents"),
+            Method::GetPrompt => Some("messages"),
+            Method::Complete => Some("completion"),
+        }
+    }
+
+    /// Whether a result is what every result of the method is. `member` is that [member](Method::member) of it.
+    pub(crate) fn fits(self, result: Json<'_>, member: Option<Json<'_>>) -> bool {
         if result.kind() != Kind::Object {
             // `null` is what some send for a result without members.
-            return without_members && result.is_null();
+            return self.member().is_none() && result.is_null();
         }
-        let has = |name: &str| result.get(name).is_some_and(|value| value.kind() == Kind::Array);
+        let is_array = |value: Option<Json<'_>>| value.is_some_and(|value| value.kind() == Kind::Array);
         match self {
             Method::Listen | Method::Look | Method::Other => true,
-            Method::List(list) => has(list.member()),
+            Method::List(_) | Method::ReadResource | Method::GetPrompt => is_array(member),
             // Some servers leave an empty one out.
-            Method::CallTool => has("content") || result.get("content").is_none_or(Json::is_null),
-            Method::ReadResource => has("contents"),
-            Method::GetPrompt => has("messages"),
-            Method::Complete => {
-                let values = result.get("completion").and_then(|completion| completion.get("values"));
-                values.is_some_and(|values| values.kind() == Kind::Array)
-            }
+            Method::CallTool => is_array(member) || member.is_none_or(Json::is_null),
+            Method::Complete => is_array(member.and_then(|completion| completion.get("values"))),
         }
     }
 }

@@ -42,6 +42,7 @@ mod reconnect;
 mod request;
 mod rounds;
 mod setup;
+mod timeout;
 mod views;
 
 use ::core::mem;
@@ -57,7 +58,6 @@ pub use self::offers::Reference;
 pub use self::options::Options;
 pub use self::request::Outgoing;
 pub use self::rounds::{InputAnswers, InputRequired};
-pub(crate) use self::views::first_text;
 pub use self::views::*;
 pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
 pub use crate::types::annotations::Role;
@@ -68,10 +68,10 @@ use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
 use self::request::{Clock, Stage};
 use crate::inflight::Ticket;
-use crate::json::Shape;
+use crate::json::{FAST, Shape};
 use crate::keepalive::Due;
 use crate::lifecycle::{State, Trigger};
-use crate::line::{Content as LineContent, Input};
+use crate::line::{Content as LineContent, Input, Line};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
 use crate::rpc::{self, Class};
 use crate::time::Millis;
@@ -170,21 +170,46 @@ impl Client<'_> {
             self.core.answer_owed(self.input.bytes());
             self.input.release_element();
         }
-        while self.plan.is_none() && self.advance() {}
-        if self.plan.is_some() {
-            return Action::Event;
-        }
-        if self.core.life.state() == State::Closed {
+        let settled = loop {
+            if self.plan.is_some() {
+                return Action::Event;
+            }
+            let settled = FAST && self.core.is_settled();
+            let goes_on = if settled { self.advance_settled() } else { self.advance() };
+            if !goes_on {
+                break settled;
+            }
+        };
+        if !settled && self.core.life.state() == State::Closed {
             return Action::Closed;
         }
         self.input.make_room();
-        let connecting = self.core.connecting.map(|connecting| connecting.deadline);
-        let alive = self.core.keep_alive.deadline(self.core.now).filter(|_| self.core.is_connected());
-        let deadlines = [self.core.in_flight.next_deadline(), self.grace_ends, connecting, alive];
-        // What is overdue even now waits for room, not for time.
-        let now = self.core.now;
-        let deadline = deadlines.into_iter().flatten().filter(|at| *at > now).min();
+        let deadline = self.next_deadline(settled);
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
+    }
+
+    /// When to poll again at the latest. What is overdue even now waits for room, not for time.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn next_deadline(&self, settled: bool) -> Option<Millis> {
+        let now = self.core.now;
+        let request = self.core.in_flight.next_deadline();
+        if settled && self.grace_ends.is_none() {
+            return request.filter(|at| *at > now);
+        }
+        let connecting = self.core.connecting.map(|connecting| connecting.deadline);
+        let alive = self.core.keep_alive.deadline(now).filter(|_| self.core.is_connected());
+        let deadlines = [request, self.grace_ends, connecting, alive];
+        deadlines.into_iter().flatten().filter(|at| *at > now).min()
+    }
+
+    /// The same as `advance` for a client that is settled, most of the time: all that can happen is that a request is
+    /// due, or that something has come in.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn advance_settled(&mut self) -> bool {
+        let in_flight = &self.core.in_flight;
+        (in_flight.has_unstarted() || in_flight.is_due(self.core.now)) && self.expire()
+            || self.next_line()
+            || self.input.ended() && self.end_of_input()
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
@@ -228,11 +253,14 @@ impl Client<'_> {
         tell
     }
 
-    /// Deals with a request whose deadline has come: its clock starts, or its time is over.
+    /// Deals with requests that have just been sent: their clocks start; and with one whose deadline has come: its time is over.
     fn expire(&mut self) -> bool {
         let now = self.core.now;
+        while let Some(ticket) = self.core.in_flight.take_unstarted() {
+            self.start_clock(ticket);
+        }
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
-        let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return false };
+        let Some(outgoing) = self.core.in_flight.get(ticket) else { return false };
         let (method, asked) = (outgoing.method, outgoing.asked.is_some());
         let lost = match outgoing.stage {
             Stage::Asked => {
@@ -241,15 +269,8 @@ impl Client<'_> {
                 return true;
             }
             Stage::Failed(lost) => lost,
-            Stage::Waiting | Stage::NeedsInput { .. } if outgoing.clock != Clock::Running => {
-                if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
-                    outgoing.maximum = now.plus(outgoing.maximum);
-                }
-                let deadline = match outgoing.stage {
-                    Stage::Waiting => now.plus(outgoing.timeout).min(outgoing.maximum),
-                    _ => outgoing.maximum,
-                };
-                self.core.in_flight.set_deadline(ticket, Some(deadline));
+            Stage::Waiting | Stage::NeedsInput if outgoing.clock != Clock::Running => {
+                self.start_clock(ticket);
                 return true;
             }
             _ => Lost::TimedOut,
@@ -260,6 +281,20 @@ impl Client<'_> {
             false => Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) },
         });
         true
+    }
+
+    /// Starts the time of a request, for the first time or anew.
+    fn start_clock(&mut self, ticket: Ticket) {
+        let now = self.core.now;
+        let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return };
+        if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
+            outgoing.maximum = now.plus(outgoing.maximum);
+        }
+        let deadline = match outgoing.stage {
+            Stage::Waiting => outgoing.ends(now),
+            _ => outgoing.maximum,
+        };
+        self.core.in_flight.set_deadline(ticket, Some(deadline));
     }
 
     fn ask_if_alive(&mut self) -> bool {
@@ -283,8 +318,15 @@ impl Client<'_> {
     }
 
     /// Deals with the next line, if there is one and there is room for its answer.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_line(&mut self) -> bool {
-        let Some(line) = self.input.line() else { return false };
+        match self.input.line() {
+            Some(line) => self.deal_with(line),
+            None => false,
+        }
+    }
+
+    fn deal_with(&mut self, line: Line) -> bool {
         let envelope = self.input.envelope();
         let is_array = matches!(line.content, LineContent::Message) && envelope.shape == Shape::Array;
         if is_array && self.core.takes_batches() && self.input.open_batch() {

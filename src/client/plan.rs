@@ -36,7 +36,11 @@ pub(crate) enum Plan {
 /// How a request ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum OutcomePlan {
-    Result(Span),
+    /// With its [member](Method::member), if there is one: it need not be looked for again.
+    Result {
+        result: Span,
+        member: Span,
+    },
     Error(Span),
     Lost(Lost),
 }

@@ -2,8 +2,8 @@
 
 use crate::fault::Fault;
 use crate::frame::StreamId;
-use crate::inflight::{Data, Ticket};
-use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Str};
+use crate::inflight::Ticket;
+use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Span, Str};
 use crate::line::{Content, Line};
 use crate::methods;
 use crate::outcome::Lost;
@@ -16,7 +16,7 @@ use super::core::{Core, ID_LIMIT};
 use super::event::Listed;
 use super::method::Method;
 use super::plan::{FailurePlan, OutcomePlan, Plan};
-use super::request::{Clock, Outgoing, Stage};
+use super::request::{Clock, Outgoing, Progress, Stage};
 
 /// What became of a line.
 pub(crate) enum Received {
@@ -96,7 +96,10 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
         return core.fail(FailurePlan::InvalidAnswer).into();
     }
     match core.awaited(id) {
-        Some(ticket) => finish(core, ticket, OutcomePlan::Lost(lost)),
+        Some(ticket) => {
+            let method = core.in_flight.get(ticket).map_or(Method::Other, |outgoing| outgoing.method);
+            finish(core, ticket, method, OutcomePlan::Lost(lost))
+        }
         // Whatever it says, the server is there.
         None if core.keep_alive.asked_with(id) => Received::Done,
         None => Received::Fault(fault),
@@ -214,8 +217,8 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Json<'_>) -> Received {
     // Progress that does not grow is shown, but buys no time.
     if progress.rank() > outgoing.last_progress {
         outgoing.last_progress = progress.rank();
-        if outgoing.progress_resets && outgoing.clock == Clock::Running {
-            let deadline = core.now.plus(outgoing.timeout).min(outgoing.maximum);
+        if outgoing.progress == Progress::BuysTime && outgoing.clock == Clock::Running {
+            let deadline = outgoing.ends(core.now);
             core.in_flight.set_deadline(ticket, Some(deadline));
         }
     }
@@ -223,11 +226,7 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Json<'_>) -> Received {
 }
 
 fn is_connecting(core: &Core<'_>, id: Json<'_>) -> bool {
-    // What was not sent yet cannot be answered.
-    match (core.connecting.filter(|_| core.unsent.is_none()), core.place_of(id)) {
-        (Some(connecting), Some((sequence, None))) => connecting.sequence == sequence,
-        _ => false,
-    }
+    matches!(core.place_of(id), Some((sequence, None)) if core.connects_as(sequence))
 }
 
 fn is_awaited(core: &Core<'_>, id: Json<'_>) -> bool {
@@ -235,24 +234,21 @@ fn is_awaited(core: &Core<'_>, id: Json<'_>) -> bool {
 }
 
 fn response(core: &mut Core<'_>, line: &[u8], id: Json<'_>, outcome: Outcome<'_>) -> Received {
-    if is_connecting(core, id) {
-        return core.connect_answered(line, outcome).into();
-    }
-    if core.keep_alive.asked_with(id) {
-        return Received::Done;
-    }
-    let Some(ticket) = core.find(id) else {
-        // Late answers are to be expected; answers to nothing that was ever asked are not.
-        return match core.place_of(id) {
-            Some((_, None)) => {
-                // The probe that was given up.
-                core.given_up_probe = false;
-                Received::Done
-            }
-            Some(_) => Received::Done,
-            None => Received::Fault(Fault::UnknownResponse),
-        };
+    let (sequence, slot) = match core.place_of(id) {
+        Some((sequence, Some(slot))) => (sequence, slot),
+        Some((sequence, None)) if core.connects_as(sequence) => {
+            return core.connect_answered(line, outcome).into();
+        }
+        Some((_, None)) => {
+            // The probe that was given up.
+            core.given_up_probe = false;
+            return Received::Done;
+        }
+        None if core.keep_alive.asked_with(id) => return Received::Done,
+        None => return Received::Fault(Fault::UnknownResponse),
     };
+    // Late answers are to be expected; answers to nothing that was ever asked are not.
+    let Some(ticket) = core.sent_as(sequence, slot) else { return Received::Done };
     let Some(outgoing) = core.in_flight.get(ticket).copied() else { return Received::Done };
     match outgoing.stage {
         Stage::Waiting | Stage::Listening => {}
@@ -264,8 +260,10 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Json<'_>, outcome: Outcome<'_>
         _ => return Received::Done,
     }
     match outcome {
-        Outcome::Malformed => finish(core, ticket, OutcomePlan::Lost(Lost::Invalid)),
-        Outcome::Error(error) => finish(core, ticket, OutcomePlan::Error(place(line, error.bytes()))),
+        Outcome::Malformed => finish(core, ticket, outgoing.method, OutcomePlan::Lost(Lost::Invalid)),
+        Outcome::Error(error) => {
+            finish(core, ticket, outgoing.method, OutcomePlan::Error(place(line, error.bytes())))
+        }
         Outcome::Result(value) => result(core, line, ticket, outgoing, value),
     }
 }
@@ -277,21 +275,29 @@ fn result(
     outgoing: Outgoing,
     result: Json<'_>,
 ) -> Received {
-    let span = place(line, result.bytes());
-    let stateless = core.era() == Some(Era::Stateless);
-    let kind = result.get("resultType").filter(|_| stateless);
+    let method = outgoing.method;
+    // One walk over the result, and none that finds nothing.
+    let [kind, member] = match (core.era(), method.member()) {
+        (Some(Era::Stateless), member) => result.pick(["resultType", member.unwrap_or_default()]),
+        (_, Some(member)) => [None, result.get(member)],
+        (_, None) => [None; 2],
+    };
     if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
         return match core.input_required(line, ticket, outgoing, result) {
             Ok(plan) => Received::Host(plan),
-            Err(lost) => finish(core, ticket, OutcomePlan::Lost(lost)),
+            Err(lost) => finish(core, ticket, method, OutcomePlan::Lost(lost)),
         };
     }
-    if !outgoing.method.fits(result) || !is_complete(kind) {
-        return finish(core, ticket, OutcomePlan::Lost(Lost::Invalid));
+    if !method.fits(result, member) || !is_complete(kind) {
+        return finish(core, ticket, method, OutcomePlan::Lost(Lost::Invalid));
     }
-    match outgoing.method {
+    let span = place(line, result.bytes());
+    match method {
         Method::List(list) => core.page(list, result, ticket, span),
-        _ => finish(core, ticket, OutcomePlan::Result(span)),
+        _ => {
+            let member = member.map_or(Span::EMPTY, |member| place(line, member.bytes()));
+            finish(core, ticket, method, OutcomePlan::Result { result: span, member })
+        }
     }
 }
 
@@ -302,13 +308,17 @@ pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
 }
 
 /// A request has ended, and its slot is free.
-fn finish(core: &mut Core<'_>, ticket: Ticket, outcome: OutcomePlan) -> Received {
-    let Outgoing { method, .. } = core.in_flight.get(ticket).copied().unwrap_or(Outgoing::EMPTY);
+fn finish(core: &mut Core<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> Received {
     core.in_flight.release(ticket);
     Received::Host(Plan::Finished { ticket, method, outcome })
 }
 
 impl Core<'_> {
+    /// Whether the request that connects has this number, and was sent: what was not cannot be answered.
+    fn connects_as(&self, sequence: u64) -> bool {
+        self.unsent.is_none() && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
+    }
+
     /// Whether the server declared what a request needs.
     pub(crate) fn can(&self, capability: ServerCapabilities) -> bool {
         self.peer.is_some_and(|peer| peer.capabilities.has(capability))

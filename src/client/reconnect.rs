@@ -10,7 +10,7 @@ use super::Client;
 use super::core::Core;
 use super::method::Method;
 use super::plan::{OutcomePlan, Plan};
-use super::request::Stage;
+use super::request::{Stage, UNANSWERED};
 
 impl Client<'_> {
     /// A new connection on the same buffers, to the same server or one like it. It connects by itself.
@@ -60,7 +60,7 @@ impl Core<'_> {
         let keeps = has_filter && outgoing.is_subscription();
         if keeps {
             // No answer is for this any more.
-            (outgoing.sequence, outgoing.stage) = (u64::MAX, Stage::Kept);
+            (outgoing.sequence, outgoing.stage) = (UNANSWERED, Stage::Kept);
             self.in_flight.set_deadline(ticket, None);
         }
         keeps

@@ -1,9 +1,10 @@
 //! Requests of the client: what is remembered of each, and how it is written.
-#![allow(clippy::as_conversions, reason = "a count is not wider than 64 bits")]
+#![allow(clippy::as_conversions, reason = "a table has at most what 16 bits count")]
 
+use crate::divide::divide;
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
-use crate::json::{Json, Rank, Writer};
+use crate::json::{Json, Rank, Writer, magnitude};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
@@ -11,32 +12,48 @@ use crate::types::input::write_request;
 use crate::types::level::Level;
 use crate::version::{Era, Revision};
 
-use super::asked::Context;
+use super::asked::input::InputKind;
 use super::core::Core;
 use super::method::Method;
 use super::options::Meta;
+use super::timeout::Timeout;
 
-/// A request that the client has in flight, or one of the server's that it answers later.
+/// A request that the client has in flight, or one of the server's that it answers later. There is one of these for each
+/// slot, so it has no byte too many.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing {
-    /// Which of all requests it is: together with its slot, its id.
+    /// Which of all requests it is: together with its slot, its id. From `UNANSWERED` on no answer is for it.
     pub(crate) sequence: u64,
-    pub(crate) method: Method,
-    pub(crate) stage: Stage,
-    pub(crate) clock: Clock,
-    pub(crate) wants_progress: bool,
-    pub(crate) progress_resets: bool,
-    pub(crate) timeout: Millis,
     /// As a span until the clock runs for the first time, then the point after which no progress helps.
     pub(crate) maximum: Millis,
     pub(crate) last_progress: Rank,
-    /// How many pages of a list have come, or how often the server has asked back.
-    pub(crate) pages: u32,
-    /// What goes into `_meta` when it is sent again, too: a level, and so many bytes at the start of the text.
-    pub(crate) level: Option<Level>,
+    pub(crate) timeout: Timeout,
+    /// How many pages of a list have come, or how often the server has asked back. Of a request of the server's, its stream.
+    pub(crate) number: u32,
+    /// What goes into `_meta` when it is sent again, too: so many bytes at the start of the text, and a level.
     pub(crate) meta_length: u16,
-    /// A request of the server's: what its answer depends on.
-    pub(crate) asked: Option<Context>,
+    pub(crate) level: Option<Level>,
+    pub(crate) method: Method,
+    pub(crate) stage: Stage,
+    pub(crate) clock: Clock,
+    pub(crate) progress: Progress,
+    /// A request of the server's: what it asks for.
+    pub(crate) asked: Option<InputKind>,
+}
+
+const _: () = assert!(size_of::<super::Slot>() <= 64, "a request takes more memory");
+
+/// The first number that no request of ours ever has. What is above it says how many questions the server has asked.
+pub(crate) const UNANSWERED: u64 = 1 << 63;
+
+/// What the host wants to hear of progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Nothing,
+    /// It is shown, but the time of the request goes on.
+    Shown,
+    /// The time starts anew, too.
+    BuysTime,
 }
 
 /// Whether the time of a request runs: it starts at the first poll after it was sent.
@@ -62,8 +79,8 @@ pub(crate) enum Stage {
     Kept,
     /// A subscription that is to be written again.
     Relisten,
-    /// The server has asked back; the host is to send it again with answers to so many questions. Its text is the state.
-    NeedsInput { questions: u32 },
+    /// The server has asked back; the host is to send it again with answers to its [questions](Outgoing::questions). Its text is the state.
+    NeedsInput,
     /// A list that cannot go on. The host has heard its last page, and is to hear why there are no more.
     Failed(Lost),
     /// The host has heard its end; a cancellation is to be written.
@@ -77,47 +94,47 @@ pub(crate) enum Stage {
 }
 
 impl Data for Outgoing {
+    const STARTS_LATER: bool = true;
     const EMPTY: Outgoing = Outgoing {
         sequence: 0,
+        maximum: Millis::ZERO,
+        last_progress: Rank::NONE,
+        timeout: Timeout::ZERO,
+        number: 0,
+        meta_length: 0,
+        level: None,
         method: Method::Other,
         stage: Stage::Over,
         clock: Clock::Stopped,
-        wants_progress: false,
-        progress_resets: false,
-        timeout: Millis::ZERO,
-        maximum: Millis::ZERO,
-        last_progress: Rank::NONE,
-        pages: 0,
-        level: None,
-        meta_length: 0,
+        progress: Progress::Nothing,
         asked: None,
     };
 }
 
 impl Core<'_> {
     /// How many ids share a sequence number: one for each slot, and one for connecting.
-    fn stride(&self) -> u64 {
-        (self.in_flight.limit() as u64).saturating_add(1)
+    fn stride(&self) -> u32 {
+        (self.in_flight.limit() as u32).saturating_add(1)
     }
 
     /// The id of a request in a slot, or of the one that connects. Ids only ever grow; the first is 1.
     pub(crate) fn id_of(&self, sequence: u64, slot: Option<u32>) -> u64 {
         let place = slot.map_or(0, |slot| u64::from(slot).saturating_add(1));
-        sequence.saturating_mul(self.stride()).saturating_add(place).saturating_add(1)
+        sequence.saturating_mul(self.stride().into()).saturating_add(place).saturating_add(1)
     }
 
     /// The sequence number and the slot of an id that was used, whether it is in flight or not. Some servers answer
     /// with the digits in a string.
     pub(crate) fn place_of(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
-        let digits = match id.string() {
+        let digits = match id.bytes() {
             // No id of ours begins like that, and it would be read as one.
-            Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?,
-            None => id.raw(),
+            [b'"', b'0', ..] => return None,
+            [b'"', digits @ .., b'"'] => digits,
+            digits => digits,
         };
-        let place = digits.parse::<u64>().ok()?.checked_sub(1)?;
-        let sequence = place.checked_div(self.stride())?;
-        let slot = place.checked_rem(self.stride())?.checked_sub(1);
-        (sequence < self.sequence).then_some((sequence, slot.and_then(|slot| u32::try_from(slot).ok())))
+        let place = magnitude(digits)?.checked_sub(1)?;
+        let (sequence, slot) = divide(place, self.stride());
+        (sequence < self.sequence).then_some((sequence, slot.checked_sub(1)))
     }
 
     /// The request with this id, if its answer is awaited: not the request for the page before, nor one that the host has
@@ -130,7 +147,12 @@ impl Core<'_> {
     /// The request that was last sent with this id, as long as it has its slot.
     pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
         let (sequence, slot) = self.place_of(id)?;
-        let (ticket, outgoing) = self.in_flight.at(slot?)?;
+        self.sent_as(sequence, slot?)
+    }
+
+    /// The request that is in a slot, if that was last sent with this number.
+    pub(crate) fn sent_as(&self, sequence: u64, slot: u32) -> Option<Ticket> {
+        let (ticket, outgoing) = self.in_flight.at(slot)?;
         (outgoing.sequence == sequence).then_some(ticket)
     }
 
@@ -172,7 +194,7 @@ impl Core<'_> {
         let (room, info) = (self.room(), self.info);
         self.output.compact();
         let (more, kept) = outgoing.kept(self.in_flight.text(ticket));
-        let token = outgoing.wants_progress.then_some(id);
+        let token = outgoing.wants_progress().then_some(id);
         self.output.write(About::REQUEST, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
@@ -209,6 +231,21 @@ impl Core<'_> {
 }
 
 impl Outgoing {
+    /// Whether the host asked for progress.
+    pub(crate) fn wants_progress(&self) -> bool {
+        self.progress != Progress::Nothing
+    }
+
+    /// How many questions the server has asked, of a request that needs input.
+    pub(crate) fn questions(&self) -> u64 {
+        self.sequence.saturating_sub(UNANSWERED)
+    }
+
+    /// When its time is over, if that starts now.
+    pub(crate) fn ends(&self, now: Millis) -> Millis {
+        now.plus(self.timeout.millis()).min(self.maximum)
+    }
+
     /// What the text of its slot keeps: the host's part of `_meta`, if there is any, and what else it takes to send it
     /// again.
     pub(crate) fn kept<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {

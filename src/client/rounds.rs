@@ -21,7 +21,7 @@ use super::asked::input::InputRequest;
 use super::core::Core;
 use super::method::Method;
 use super::plan::Plan;
-use super::request::{Clock, Outgoing, Stage};
+use super::request::{Clock, Outgoing, Stage, UNANSWERED};
 
 /// A server needs something before it answers a request. [`Client::resume`] sends the request again with the answers;
 /// [`Client::cancel`] gives it up. The request's [maximum](crate::client::Options::maximum) goes on meanwhile.
@@ -244,17 +244,17 @@ impl Core<'_> {
     ) -> Result<Plan, Lost> {
         let questions = outgoing.method.may_ask().and_then(|_| self.questions(result));
         let questions = questions.ok_or(Lost::Invalid)?;
-        if outgoing.pages >= self.info.rounds {
+        if outgoing.number >= self.info.rounds {
             return Err(Lost::TooManyRounds);
         }
         if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), questions.state) {
             return Err(Lost::StateTooLong);
         }
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            outgoing.pages = outgoing.pages.saturating_add(1);
+            outgoing.number = outgoing.number.saturating_add(1);
             // Its id is used up: whatever still comes with it is for nobody.
-            outgoing.sequence = u64::MAX;
-            outgoing.stage = Stage::NeedsInput { questions: questions.count };
+            outgoing.sequence = UNANSWERED.saturating_add(questions.count.into());
+            outgoing.stage = Stage::NeedsInput;
             outgoing.last_progress = Rank::NONE;
         }
         // Before the first poll after it was sent, the maximum is a span.
@@ -273,7 +273,10 @@ impl Core<'_> {
         answers: &mut Option<impl FnOnce(&mut InputAnswers<'_, '_>)>,
     ) -> Result<(), NotNow> {
         let outgoing = self.in_flight.get(ticket).ok_or(NotNow::Gone)?;
-        let Stage::NeedsInput { questions } = outgoing.stage else { return Err(NotNow::Gone) };
+        if outgoing.stage != Stage::NeedsInput {
+            return Err(NotNow::Gone);
+        }
+        let questions = outgoing.questions();
         let method = outgoing.method.may_ask().filter(|_| self.is_connected()).ok_or(NotNow::NotConnected)?;
         let mut valid = true;
         let sent = self.send_again(ticket, method, &mut |out, state| {
@@ -286,7 +289,7 @@ impl Core<'_> {
             if count > 0 {
                 out.end_object();
             }
-            valid &= answered && count == questions;
+            valid &= answered && u64::from(count) == questions;
             if !state.is_empty() {
                 out.key("requestState");
                 out.json_bytes(state);

@@ -5,22 +5,30 @@
 //! knows them of all.
 #![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count")]
 
-use super::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket};
+use super::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket, UNSTARTED};
+use crate::json::FAST;
 use crate::time::Millis;
 
 impl<D: Data> InFlight<'_, D> {
     /// When the next deadline is.
+    #[inline]
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
         match self.slot(self.slot(0)?.earliest.into())?.deadline() {
-            NEVER => None,
+            NEVER | UNSTARTED => None,
             LAST => Some(Millis(u64::MAX)),
             deadline => Some(deadline),
         }
     }
 
+    /// Whether a deadline has come.
+    #[inline]
+    pub(crate) fn is_due(&self, now: Millis) -> bool {
+        self.next_deadline().is_some_and(|deadline| deadline <= now)
+    }
+
     /// The request whose deadline has come. It keeps its deadline until that is set anew or the request ends.
     pub(crate) fn due(&self, now: Millis) -> Option<Ticket> {
-        if self.next_deadline()? > now {
+        if !self.is_due(now) {
             return None;
         }
         self.at(self.slot(0)?.earliest.into()).map(|(ticket, _)| ticket)
@@ -28,6 +36,7 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Sets, moves or (with `None`) removes the deadline of a request.
     pub(crate) fn set_deadline(&mut self, ticket: Ticket, deadline: Option<Millis>) {
+        self.leave_unstarted(ticket);
         if let Some(slot) = self.taken_mut(ticket) {
             slot.set_deadline(deadline.map_or(NEVER, |deadline| deadline.min(LAST)));
             self.settle(ticket.slot);
@@ -41,39 +50,43 @@ impl<D: Data> InFlight<'_, D> {
 
     /// A slot was taken or let go, or has another deadline: tells the slots that it hangs below.
     pub(super) fn settle(&mut self, index: u32) {
+        let slots = self.slots_mut();
         let mut at = index;
-        self.settle_node(at);
-        while let Some(above) = at.checked_sub(1) {
-            at = above / 2;
-            self.settle_node(at);
+        // Above one that knows what it knew before, and does not know of this slot, nobody hears anything new.
+        while settle_node(slots, at, index) {
+            let Some(below) = at.checked_sub(1) else { return };
+            at = below / 2;
         }
     }
 
     /// The same for every slot.
     pub(super) fn settle_all(&mut self) {
-        for index in (0..self.slots_ref().len() as u32).rev() {
-            self.settle_node(index);
+        let slots = self.slots_mut();
+        for at in (0..slots.len() as u32).rev() {
+            settle_node(slots, at, NONE);
         }
     }
+}
 
-    /// Finds out what a slot knows from itself and the two below it.
-    fn settle_node(&mut self, at: u32) {
-        let Some(slot) = self.slot(at) else { return };
-        let is_free = !slot.is_taken() && slot.generation != RETIRED;
-        let mut lowest = if is_free { at } else { NONE };
-        let (mut earliest, mut deadline) = (at, slot.deadline());
-        let left = at.saturating_mul(2).saturating_add(1);
-        for below in [left, left.saturating_add(1)] {
-            let Some(slot) = self.slot(below) else { break };
-            lowest = lowest.min(slot.lowest.into());
-            let candidate = u32::from(slot.earliest);
-            let comes = self.slot(candidate).map_or(NEVER, Slot::deadline);
-            if comes < deadline {
-                (earliest, deadline) = (candidate, comes);
-            }
-        }
-        if let Some(slot) = self.slot_mut(at) {
-            (slot.lowest, slot.earliest) = (lowest as u16, earliest as u16);
+/// Finds out what a slot knows from itself and the two below it. `false`: that is what it knew, and the earliest is not `index`,
+/// whose deadline may be another one. (To look at that would take small machines more code.)
+fn settle_node<D>(slots: &mut [Slot<D>], at: u32, index: u32) -> bool {
+    let Some(slot) = slots.get(at as usize) else { return true };
+    let is_free = !slot.is_taken() && slot.generation != RETIRED;
+    let mut lowest = if is_free { at } else { NONE };
+    let (mut earliest, mut deadline) = (at, slot.deadline());
+    let left = at.saturating_mul(2).saturating_add(1);
+    for below in [left, left.saturating_add(1)] {
+        let Some(slot) = slots.get(below as usize) else { break };
+        lowest = lowest.min(slot.lowest.into());
+        let candidate = u32::from(slot.earliest);
+        let comes = slots.get(candidate as usize).map_or(NEVER, Slot::deadline);
+        if comes < deadline {
+            (earliest, deadline) = (candidate, comes);
         }
     }
+    let Some(slot) = slots.get_mut(at as usize) else { return true };
+    let known = FAST && (slot.lowest, slot.earliest) == (lowest as u16, earliest as u16) && earliest != index;
+    (slot.lowest, slot.earliest) = (lowest as u16, earliest as u16);
+    !known
 }

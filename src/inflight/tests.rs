@@ -347,6 +347,22 @@ fn the_hash_is_that_of_its_authors() {
 }
 
 #[test]
+fn the_hash_does_not_depend_on_how_bytes_come() {
+    let bytes: Vec<u8> = (0..40u8).map(|n| n.wrapping_mul(37)).collect();
+    for length in 0..bytes.len() {
+        for cut in 0..=length {
+            let [mut whole, mut in_two, mut one_by_one] = [(); 3].map(|()| hash::Hasher::new(9));
+            whole.add(&bytes[..length]);
+            in_two.add(&bytes[..cut]);
+            in_two.add(&bytes[cut..length]);
+            bytes[..length].iter().for_each(|byte| one_by_one.add(&[*byte]));
+            let expected = one_by_one.finish();
+            assert_eq!((whole.finish(), in_two.finish()), (expected, expected), "{length} {cut}");
+        }
+    }
+}
+
+#[test]
 fn what_a_string_says_decides_its_hash() {
     let of = |seed, text: &'static str| hash_text(seed, Json::trusted(text.as_bytes()).string().unwrap());
     assert_eq!(of(7, r#""a\u00e9""#), of(7, "\"\\u0061é\""));

@@ -1,9 +1,9 @@
 //! How what a server asks is answered, kept for later, cancelled, and ended.
 
-use crate::client::core::Core;
+use crate::client::core::{Core, Peer};
 use crate::client::notify::write_notification;
 use crate::client::plan::Plan;
-use crate::client::request::{Outgoing, Stage};
+use crate::client::request::{Outgoing, Stage, UNANSWERED};
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::Ticket;
@@ -95,7 +95,11 @@ impl Core<'_> {
     /// The right to answer a deferred request.
     pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<AskedReply<'_>, NotNow> {
         let asked = self.in_flight.get(ticket).filter(|it| it.stage == Stage::Asked);
-        let context = asked.and_then(|it| it.asked).ok_or(NotNow::Gone)?;
+        let stream = asked.map_or(StreamId::NONE, |it| StreamId(it.number));
+        let kind = asked.and_then(|it| it.asked).ok_or(NotNow::Gone)?;
+        // Its connection is this one: what was asked over another one has ended with that.
+        let Peer { revision, .. } = self.peer.ok_or(NotNow::Gone)?;
+        let context = Context { revision, kind, stream };
         // What the machine itself has to answer or to report comes first.
         let waits = self.fault.is_some() || self.in_flight.first_queued().is_some();
         if self.is_promised() || waits || !self.has_reply_room() {
@@ -125,7 +129,7 @@ impl Core<'_> {
 
     /// Writes the error of a request whose time was over.
     pub(crate) fn write_expired(&mut self, ticket: Ticket, outgoing: Outgoing) -> Result<(), Overflow> {
-        let stream = outgoing.asked.map_or(StreamId::NONE, |context| context.stream);
+        let stream = StreamId(outgoing.number);
         self.output.compact();
         let id = self.in_flight.text(ticket);
         self.output.write(About::response(stream), usize::MAX, &mut |out| {
@@ -252,10 +256,10 @@ impl Answering for Core<'_> {
         let token = meta::progress_token(*meta).map_or(&b""[..], Json::bytes);
         let fits = id.len().saturating_add(token.len()) <= self.in_flight.text_limit();
         let outgoing = Outgoing {
-            // No answer is ever for this.
-            sequence: u64::MAX,
+            sequence: UNANSWERED,
+            number: context.stream.0,
             stage: Stage::Asked,
-            asked: Some(context),
+            asked: Some(context.kind),
             last_progress: *last,
             ..crate::inflight::Data::EMPTY
         };

@@ -75,6 +75,13 @@ impl<'a> Block<'a> {
         found.unwrap_or(Content::Other(self.json))
     }
 
+    /// Its text, if it is [text](Content::Text): for those who do not ask for the rest.
+    pub(crate) fn text(&self) -> Option<Str<'a>> {
+        let [kind, text] = self.json.pick(["type", "text"]);
+        let is_text = kind.and_then(Json::string).is_some_and(|kind| kind == "text");
+        text.filter(|_| is_text).and_then(Json::string)
+    }
+
     /// The pieces of a member that is one or an array of them.
     pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = Block<'a>> + use<'a> {
         let one = content.filter(|content| content.kind() == Kind::Object);
@@ -86,14 +93,6 @@ impl<'a> Block<'a> {
     pub fn annotations(&self) -> Annotations<'a> {
         Annotations::of(self.json.get("annotations").unwrap_or(Json::NULL))
     }
-}
-
-/// The first piece of text.
-pub(crate) fn first_text<'a>(mut contents: impl Iterator<Item = Content<'a>>) -> Option<Str<'a>> {
-    contents.find_map(|content| match content {
-        Content::Text(text) => Some(text),
-        _ => None,
-    })
 }
 
 /// An embedded resource. Some servers embed one with nothing in it: that is a link.

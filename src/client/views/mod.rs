@@ -17,7 +17,6 @@ mod tool;
 
 pub use base64::{Base64, Base64Error};
 pub use completion::Completion;
-pub(crate) use content::first_text;
 pub use content::{Annotations, Block, Content};
 pub use elicit::{Choice, ElicitForm, OpenUrl, Property, PropertyKind};
 pub use notice::{LogMessage, Progress, Updated};

@@ -1,6 +1,5 @@
 //! Tools: what there is, and what one has answered.
 
-use super::content::first_text;
 use super::people::icons;
 use super::{Block, Content, Icon, list, object, text, view};
 use crate::json::{Json, Str};
@@ -111,22 +110,47 @@ impl<'a> ToolHints<'a> {
     }
 }
 
-view! {
-    /// The result of a tool.
-    ///
-    /// ```
-    /// use mcp_proto::{client::ToolResult, json::Json};
-    /// let kept = br#"{"content":[{"type":"text","text":"hi"}]}"#;
-    /// let result = ToolResult::of(Json::parse(kept)?);
-    /// assert!(!result.is_error() && result.text().unwrap() == "hi");
-    /// # Ok::<(), mcp_proto::json::ScanError>(())
-    /// ```
-    ///
-    /// Specification: *Tools*, *Tool result*.
-    ToolResult with meta
+/// The result of a tool.
+///
+/// ```
+/// use mcp_proto::{client::ToolResult, json::Json};
+/// let kept = br#"{"content":[{"type":"text","text":"hi"}]}"#;
+/// let result = ToolResult::of(Json::parse(kept)?);
+/// assert!(!result.is_error() && result.text().unwrap() == "hi");
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+///
+/// Specification: *Tools*, *Tool result*.
+#[derive(Clone, Copy)]
+pub struct ToolResult<'a> {
+    json: Json<'a>,
+    /// The content, if it was found before.
+    content: Option<Json<'a>>,
 }
 
 impl<'a> ToolResult<'a> {
+    /// A view of this value. One that is no object has no members.
+    #[must_use]
+    pub fn of(json: Json<'a>) -> ToolResult<'a> {
+        ToolResult { json, content: None }
+    }
+
+    pub(crate) fn with(json: Json<'a>, content: Option<Json<'a>>) -> ToolResult<'a> {
+        ToolResult { json, content }
+    }
+
+    /// The whole value, as the server wrote it.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.json
+    }
+
+    /// What else is said about it: `_meta`, an object.
+    #[must_use]
+    pub fn meta(&self) -> Option<Json<'a>> {
+        object(self.json, "_meta")
+    }
+
     /// Whether the tool says that it failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
@@ -140,18 +164,25 @@ impl<'a> ToolResult<'a> {
 
     /// Its content, piece by piece, with what is said about each.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
-        list(self.json, "content").map(Block::of)
+        self.content.map_or_else(|| list(self.json, "content"), Json::elements).map(Block::of)
     }
 
     /// The first piece of text.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        first_text(self.content())
+        self.blocks().find_map(|block| block.text())
     }
 
     /// The structured content: an object, in `2026-07-28` any value.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
         self.json.get("structuredContent")
+    }
+}
+
+/// Where its content was found is nobody's business.
+impl core::fmt::Debug for ToolResult<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ToolResult").field("json", &self.json).finish()
     }
 }

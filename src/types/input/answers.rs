@@ -1,6 +1,6 @@
 //! What a client has answered: views of results, whichever way they came. All of it is the client's word.
 
-use crate::client::{Block, Content, first_text};
+use crate::client::{Block, Content};
 use crate::json::{Elements, Json, Kind, Str};
 use crate::types::annotations::Role;
 
@@ -99,7 +99,7 @@ impl<'a> Sampled<'a> {
     /// The first text in it.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        first_text(self.content())
+        self.blocks().find_map(|block| block.text())
     }
 
     /// The model that said it.
