@@ -15,7 +15,7 @@ use frames::{FRAMES, Framing};
 
 use crate::buffer::{Buffer, copy, find, shift};
 use crate::frame::StreamId;
-use crate::json::{Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
+use crate::json::{Envelope, FAST, Member, ScanError, ScanErrorKind, Scanner, Span};
 
 /// The input as a pump sees it.
 pub(crate) trait Door {
@@ -71,9 +71,10 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(scanned: Result<Envelope, ScanError>) -> Kind {
+    #[inline]
+    fn of(scanned: Result<(), ScanError>) -> Kind {
         match scanned.map_err(|error| error.kind) {
-            Ok(_) => Kind::Message,
+            Ok(()) => Kind::Message,
             Err(ScanErrorKind::Empty) => Kind::Blank,
             Err(ScanErrorKind::TooDeep) => Kind::TooDeep,
             Err(_) => Kind::Invalid,
@@ -115,6 +116,9 @@ const READ_AT_LEAST: usize = 16;
 
 /// How much a growing buffer offers to read to, when it grows.
 const READ_AHEAD: usize = 4096;
+
+/// With so much room left, it does not grow.
+const ENOUGH: usize = READ_AHEAD / 4;
 
 impl<'b> Input<'b> {
     pub(crate) fn new(buffer: Buffer<'b>, depth: u8, id_limit: usize) -> Input<'b> {
@@ -277,6 +281,10 @@ impl<'b> Input<'b> {
 
     /// The end of the line in the buffer, and whether the input ended there.
     fn find_end(&mut self) -> Option<(Found, bool)> {
+        // Most polls come here with nothing new.
+        if self.scanned >= self.end && !self.eof {
+            return None;
+        }
         if self.waits_for_byte_order_mark() {
             return None;
         }
@@ -295,12 +303,14 @@ impl<'b> Input<'b> {
     }
 
     fn finish(&mut self) -> Kind {
-        let kind = Kind::of(self.scanner.finish());
-        let wrong_at = self.start.wrapping_add(self.scanner.position());
-        let rest = self.buffer.bytes().get(wrong_at..self.scanned).unwrap_or_default();
-        if kind == Kind::Invalid && find(CANCEL, rest).is_some() {
-            self.scanner.give_up();
-            return Kind::GivenUp;
+        let kind = Kind::of(self.scanner.end());
+        if kind == Kind::Invalid {
+            let wrong_at = self.start.wrapping_add(self.scanner.position());
+            let rest = self.buffer.bytes().get(wrong_at..self.scanned).unwrap_or_default();
+            if find(CANCEL, rest).is_some() {
+                self.scanner.give_up();
+                return Kind::GivenUp;
+            }
         }
         kind
     }
@@ -359,7 +369,7 @@ impl<'b> Input<'b> {
     }
 
     fn discarded(&mut self) -> Found {
-        match Kind::of(self.scanner.finish()) {
+        match Kind::of(self.scanner.end()) {
             kind @ (Kind::Blank | Kind::Invalid) => Found { kind, length: 0, whole: 0 },
             _ => Found { kind: Kind::TooLong, length: self.scanned, whole: 0 },
         }
@@ -369,6 +379,10 @@ impl<'b> Input<'b> {
     /// Called when no line waits, or one waits that cannot be dealt with yet.
     #[inline(never)]
     pub(crate) fn make_room(&mut self) {
+        // Nothing to move, and much room: so it is at nearly every poll.
+        if FAST && self.start == 0 && self.left() >= ENOUGH {
+            return;
+        }
         if self.framing.is_some() || self.eof {
             self.reserve();
             return;
@@ -394,11 +408,16 @@ impl<'b> Input<'b> {
 
     fn reserve(&mut self) {
         // Only when little is left: a buffer that has shrunk must not grow again with the first bytes of a line.
-        let left = self.buffer.bytes().len().saturating_sub(self.end);
-        if left < READ_AHEAD / 4 && self.is_open() {
+        if self.left() < ENOUGH && self.is_open() {
             let ahead = self.end.saturating_add(READ_AHEAD).min(self.buffer.limit());
             let _ = self.buffer.room().ensure(ahead);
         }
+    }
+
+    /// How many bytes may be read without growing.
+    #[inline]
+    fn left(&self) -> usize {
+        self.buffer.bytes().len().saturating_sub(self.end)
     }
 
     /// Frame mode: whether a whole message is there.

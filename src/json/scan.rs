@@ -167,6 +167,12 @@ impl Scanner {
     ///
     /// The first thing that is wrong; of texts that are wrong only in being too deep, where the limit was passed.
     pub fn finish(&mut self) -> Result<Envelope, ScanError> {
+        self.end()?;
+        Ok(self.envelope())
+    }
+
+    /// The end of the text, for who asks for the [`envelope`](Scanner::envelope) later.
+    pub(crate) fn end(&mut self) -> Result<(), ScanError> {
         let error = match self.state {
             State::Failed(kind) => Some((kind, self.position)),
             _ if self.too_deep => Some((ScanErrorKind::TooDeep, self.deep_at)),
@@ -181,7 +187,7 @@ impl Scanner {
             return Err(ScanError { kind, at });
         }
         self.state = State::After;
-        Ok(self.envelope())
+        Ok(())
     }
 
     /// What [`finish`](Scanner::finish) has found wrong.
@@ -206,6 +212,7 @@ impl Scanner {
     }
 
     /// The members that were seen so far, also after an error: one that is open ends where the text does.
+    #[inline]
     pub(crate) fn envelope(&self) -> Envelope {
         let seen = |member| {
             let open = self.member(member)?;

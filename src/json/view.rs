@@ -74,6 +74,12 @@ impl<'a> Json<'a> {
         Json { text: trimmed(text) }
     }
 
+    /// The same for text with nothing around it.
+    #[inline]
+    pub(crate) const fn exact(text: &'a [u8]) -> Json<'a> {
+        Json { text }
+    }
+
     /// The text of the value.
     #[must_use]
     pub fn raw(self) -> &'a str {
