@@ -74,7 +74,8 @@ pub(crate) fn message(
         Class::Request { id, method, params } => {
             places.id = place(line, id.bytes());
             let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
-            request(&mut Request { core, line, places, params, meta: None, pending }, method)
+            let (meta, name, arguments) = (None, None, None);
+            request(&mut Request { core, line, places, params, meta, name, arguments, pending }, method)
         }
         Class::Notification { method, params } => notification(core, line, method, params, places),
         Class::Response { id, outcome } => response(core, line, id, outcome, places),
@@ -160,8 +161,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
 #[inline(never)]
 fn request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
-    request.meta =
-        request.params.and_then(|params| params.get("_meta")).filter(|meta| meta.kind() == Kind::Object);
+    request.look();
     let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
     let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
     let may_restart =
