@@ -12,6 +12,7 @@ use crate::server::core::Core;
 use crate::server::feature::{Feature, Request, place};
 use crate::server::handshake;
 use crate::server::incoming::Stage;
+use crate::server::info::ServerInfo;
 use crate::server::plan::{Places, Plan};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::tolerance;
@@ -165,8 +166,8 @@ fn request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
     let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
     let may_restart =
-        about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
-    if !may_restart && request.is_duplicate() {
+        || about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
+    if request.is_duplicate() && !may_restart() {
         return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id");
     }
     if request.core.life.state() == State::Draining {
@@ -195,7 +196,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let called = feature_method(request, method);
+    let called = feature_method(request.core.info, revision, method);
     if called.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(Fault::UnknownMethod, &method);
     }
@@ -213,11 +214,13 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
 /// A request of the era with a handshake.
 #[inline(never)]
 fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
-    if method == methods::INITIALIZE.name {
+    let (session, info) = (request.core.session, request.core.info);
+    // Nearly all requests are for a feature. Then the method is none of those below, and is not compared with them.
+    let called = session.and_then(|session| feature_method(info, session.revision, method));
+    if called.is_none() && method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
-    let session = request.core.session;
-    let revisions = request.core.info.revisions;
+    let revisions = info.revisions;
     if let Some(session) = session {
         request.pending.context.revision = session.revision;
         request.pending.context.capabilities = session.capabilities;
@@ -226,7 +229,7 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     } else {
         return needs_meta(request);
     }
-    if method == methods::PING.name {
+    if called.is_none() && method == methods::PING.name {
         return request.result(&mut |_| {});
     }
     if session.is_none() {
@@ -238,17 +241,17 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
             request.refuse(Fault::NotInitialized, &method)
         };
     }
-    if tolerance::is_shutdown(request.core, method) {
+    if called.is_none() && tolerance::is_shutdown(request.core, method) {
         return tolerance::shutdown(request);
     }
-    let strict = request.core.info.strict_handshake && request.core.life.state() != State::Ready;
-    if strict && method != methods::LOGGING_SET_LEVEL.name {
-        return request.refuse(Fault::NotInitialized, &"`notifications/initialized` has not come");
-    }
-    if method != methods::LOGGING_SET_LEVEL.name {
+    // Once it is ready, requests change nothing.
+    if request.core.life.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
+        if info.strict_handshake {
+            return request.refuse(Fault::NotInitialized, &"`notifications/initialized` has not come");
+        }
         request.core.life.step(Trigger::Request);
     }
-    match feature_method(request, method) {
+    match called {
         Some((feature, method)) => feature.handle(method, request),
         None => request.refuse(Fault::UnknownMethod, &method),
     }
@@ -264,16 +267,14 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Received {
     request.refuse(Fault::InvalidParams, &(NEEDED, how))
 }
 
-/// The feature that has this method in the revision of the request.
-fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
-    let called =
-        |method: &Method| name == method.name && method.by_client.contains(request.pending.context.revision);
-    request
-        .core
-        .info
-        .features
-        .iter()
-        .find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
+/// The feature that has this method in the revision of a request.
+fn feature_method<'b>(
+    info: &'b ServerInfo<'b>,
+    revision: Revision,
+    name: Str<'_>,
+) -> Option<(&'b dyn Feature, usize)> {
+    let called = |method: &Method| name == method.name && method.by_client.contains(revision);
+    info.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
 }
 
 #[inline(never)]
