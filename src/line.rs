@@ -179,13 +179,10 @@ impl<'b> Input<'b> {
     }
 
     /// The line that waits, found first if it has to be.
+    #[inline]
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
-            let found = match self.framing {
-                Some(framing) => framing.find(self),
-                None => self.find_line(),
-            }?;
-            self.wait(found);
+            self.find()?;
         }
         let content = match self.line? {
             Kind::Message => Content::Message,
@@ -200,6 +197,16 @@ impl<'b> Input<'b> {
         Some(Line { content, stream: self.stream })
     }
 
+    /// Looks for the next line, which waits then.
+    fn find(&mut self) -> Option<()> {
+        let found = match self.framing {
+            Some(framing) => framing.find(self),
+            None => self.find_line(),
+        }?;
+        self.wait(found);
+        Some(())
+    }
+
     /// This is the line that waits.
     fn wait(&mut self, found: Found) {
         let Found { kind, length, whole } = found;
@@ -208,6 +215,7 @@ impl<'b> Input<'b> {
     }
 
     /// What was found of the envelope of the line that waits.
+    #[inline]
     pub(crate) fn envelope(&self) -> Envelope {
         self.scanner.envelope()
     }

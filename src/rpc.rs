@@ -200,11 +200,14 @@ pub(crate) enum Invalid {
 }
 
 /// The table of the protocol's message kinds. `bytes` is the text that the envelope was found in.
+#[inline(never)]
 pub(crate) fn classify<'m>(envelope: &Envelope, bytes: &'m [u8]) -> Class<'m> {
     classify_with(envelope, bytes, false)
 }
 
-/// The same; a missing `jsonrpc` may be tolerated.
+/// The same; a missing `jsonrpc` may be tolerated. On hosts it becomes a part of what asks for each message: then only those
+/// members of the envelope are looked at that are asked for here.
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn classify_with<'m>(
     envelope: &Envelope,
     bytes: &'m [u8],

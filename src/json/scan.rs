@@ -212,7 +212,7 @@ impl Scanner {
     }
 
     /// The members that were seen so far, also after an error: one that is open ends where the text does.
-    #[inline]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn envelope(&self) -> Envelope {
         let seen = |member| {
             let open = self.member(member)?;

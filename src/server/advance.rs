@@ -101,19 +101,23 @@ impl Server<'_> {
     #[inline(never)]
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
-        let (bytes, envelope) = (self.input.bytes(), self.input.envelope());
+        let bytes = self.input.bytes();
         let in_line = self.core.batches.in_line();
         let class = match line.content {
             Content::Message if !in_line => {
                 let tolerant = self.core.info.tolerance.missing_jsonrpc;
-                Some(rpc::classify_with(&envelope, bytes, tolerant))
+                Some(rpc::classify_with(&self.input.envelope(), bytes, tolerant))
             }
             _ => None,
         };
         // What a cancellation would take back was said before it came: it is told first.
         let told_first =
             self.core.changed.any(Changes::NOTICES) && matches!(class, Some(Class::Notification { .. }));
-        let needs_room = told_first || dispatch::may_be_answered(line.content, &envelope, class.as_ref());
+        let needs_room = told_first
+            || match &class {
+                Some(class) => dispatch::may_be_answered(class),
+                None => dispatch::no_message_may_be_answered(line.content, &self.input.envelope()),
+            };
         if needs_room && !self.core.has_room() {
             return false;
         }
@@ -125,7 +129,7 @@ impl Server<'_> {
                 self.core.output.show();
                 let outcome = match class {
                     Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream, &mut places),
-                    None => dispatch::no_message(&mut self.core, bytes, line, &envelope),
+                    None => dispatch::no_message(&mut self.core, bytes, line, &self.input.envelope()),
                 };
                 let fault = match &outcome {
                     Received::Fault(fault) => Err(*fault),

@@ -34,15 +34,23 @@ pub(crate) enum Received {
     Begun,
 }
 
-/// Whether a line needs room for an answer: requests, and what may have been meant as one.
-pub(crate) fn may_be_answered(content: Content, envelope: &Envelope, class: Option<&Class<'_>>) -> bool {
-    match (class, content) {
-        (Some(Class::Request { .. }), _) => true,
-        (Some(Class::Invalid { answerable, .. }), _) => *answerable,
-        (Some(_), _) | (None, Content::Truncated) => false,
-        (None, Content::Broken(_)) => !envelope.looks_like_response(),
-        (None, Content::TooLong { .. }) => !envelope.looks_like_response() && !is_notification(envelope),
-        (None, Content::Message) => true,
+/// Whether a message needs room for an answer: requests, and what may have been meant as one.
+pub(crate) fn may_be_answered(class: &Class<'_>) -> bool {
+    match class {
+        Class::Request { .. } => true,
+        Class::Invalid { answerable, .. } => *answerable,
+        _ => false,
+    }
+}
+
+/// The same for a line that is no message, or a member of a batch.
+#[inline(never)]
+pub(crate) fn no_message_may_be_answered(content: Content, envelope: &Envelope) -> bool {
+    match content {
+        Content::Message => true,
+        Content::Truncated => false,
+        Content::Broken(_) => !envelope.looks_like_response(),
+        Content::TooLong { .. } => !envelope.looks_like_response() && !is_notification(envelope),
     }
 }
 
