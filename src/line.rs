@@ -179,9 +179,13 @@ impl<'b> Input<'b> {
     }
 
     /// The line that waits, found first if it has to be.
-    #[inline]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
+            // Most polls come here with nothing new.
+            if self.scanned >= self.end && !self.discards && !self.eof {
+                return None;
+            }
             self.find()?;
         }
         let content = match self.line? {
@@ -198,6 +202,7 @@ impl<'b> Input<'b> {
     }
 
     /// Looks for the next line, which waits then.
+    #[inline(never)]
     fn find(&mut self) -> Option<()> {
         let found = match self.framing {
             Some(framing) => framing.find(self),
@@ -289,10 +294,6 @@ impl<'b> Input<'b> {
 
     /// The end of the line in the buffer, and whether the input ended there.
     fn find_end(&mut self) -> Option<(Found, bool)> {
-        // Most polls come here with nothing new.
-        if self.scanned >= self.end && !self.eof {
-            return None;
-        }
         if self.waits_for_byte_order_mark() {
             return None;
         }

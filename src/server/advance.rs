@@ -17,7 +17,7 @@ use crate::time::Millis;
 
 impl Server<'_> {
     /// Answers what the host let go, and releases the line of the last event.
-    #[inline(never)]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(super) fn finish_event(&mut self) {
         if !mem::take(&mut self.core.handed_out) {
             return;
@@ -40,7 +40,7 @@ impl Server<'_> {
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
-    #[inline(never)]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(super) fn advance(&mut self) -> bool {
         if let Some(fault) = self.core.fault.take() {
             self.core.plan = Some(Plan::Fault(fault));
@@ -49,13 +49,15 @@ impl Server<'_> {
         if self.core.output.is_broken() {
             self.lose();
         }
-        if self.expire() {
+        if self.core.has_in_flight() && self.expire() {
             return true;
         }
         if let State::Closed = self.core.life.state() {
             return false;
         }
-        self.core.write_queued();
+        if self.core.has_in_flight() {
+            self.core.write_queued();
+        }
         self.core.write_batch();
         if self.core.wants_room && !self.core.batches.in_line() && self.core.has_room() {
             self.core.wants_room = false;
@@ -98,7 +100,7 @@ impl Server<'_> {
     }
 
     /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
-    #[inline(never)]
+    #[cfg_attr(target_os = "none", inline(never))]
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();

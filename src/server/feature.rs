@@ -114,7 +114,7 @@ impl<'r> Request<'r, '_> {
 
     /// Whether a request with its id is in flight.
     pub(crate) fn is_duplicate(&self) -> bool {
-        self.core.in_flight.len() > 0 && self.core.in_flight.find(Json::trusted(self.id())).is_some()
+        self.core.has_in_flight() && self.core.in_flight.find(Json::trusted(self.id())).is_some()
     }
 
     /// Finds what most requests have.
