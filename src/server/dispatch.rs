@@ -60,7 +60,7 @@ fn is_notification(envelope: &Envelope) -> bool {
 }
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
-#[inline(never)]
+#[cfg_attr(target_os = "none", inline(never))]
 pub(crate) fn message(
     core: &mut Core<'_>,
     line: &[u8],
@@ -167,7 +167,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
     })
 }
 
-#[inline(never)]
+#[cfg_attr(target_os = "none", inline(never))]
 fn request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
     request.look();
@@ -220,7 +220,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
 }
 
 /// A request of the era with a handshake.
-#[inline(never)]
+#[cfg_attr(target_os = "none", inline(never))]
 fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let (session, info) = (request.core.session, request.core.info);
     // Nearly all requests are for a feature. Then the method is none of those below, and is not compared with them.

@@ -184,11 +184,11 @@ impl<'r> Request<'r, '_> {
             [responses, state] = params
                 .pick(["inputResponses", "requestState"])
                 .map(|part| part.filter(|part| !part.is_null()));
-        }
-        let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
-        if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
-            let what = &"`inputResponses` must be an object, and `requestState` a string";
-            return self.refuse(Fault::InvalidParams, what);
+            let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
+            if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
+                let what = &"`inputResponses` must be an object, and `requestState` a string";
+                return self.refuse(Fault::InvalidParams, what);
+            }
         }
         let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
         *self.places = Places {
