@@ -117,6 +117,9 @@ const READ_AT_LEAST: usize = 16;
 /// How much a growing buffer offers to read to, when it grows.
 const READ_AHEAD: usize = 4096;
 
+/// As long as it is smaller, it doubles when a read fills it: who reads more at a time asks the system less often.
+const READ_MUCH: usize = 64 * 1024;
+
 /// With so much room left, it does not grow.
 const ENOUGH: usize = READ_AHEAD / 4;
 
@@ -423,6 +426,14 @@ impl<'b> Input<'b> {
         }
     }
 
+    /// Doubles a growing buffer that was filled to its end, since more may wait. If little comes later, it shrinks again.
+    fn offer_more(&mut self) {
+        let length = self.buffer.bytes().len();
+        if !self.buffer.is_lent() && self.end >= length && length < READ_MUCH {
+            let _ = self.buffer.room().ensure(length.saturating_add(1));
+        }
+    }
+
     /// How many bytes may be read without growing.
     #[inline]
     fn left(&self) -> usize {
@@ -475,8 +486,12 @@ impl Door for Input<'_> {
             return;
         }
         self.end = self.end.saturating_add(n).min(self.buffer.bytes().len());
-        if self.framing.is_some() && n > 0 {
-            self.stream = stream;
+        if n == 0 {
+            return;
+        }
+        match self.framing {
+            Some(_) => self.stream = stream,
+            None => self.offer_more(),
         }
     }
 
