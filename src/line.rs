@@ -186,7 +186,7 @@ impl<'b> Input<'b> {
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
             // Most polls come here with nothing new.
-            if self.scanned >= self.end && !self.discards && !self.eof {
+            if FAST && self.scanned >= self.end && !self.discards && !self.eof {
                 return None;
             }
             self.find()?;
@@ -205,7 +205,7 @@ impl<'b> Input<'b> {
     }
 
     /// Looks for the next line, which waits then.
-    #[inline(never)]
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn find(&mut self) -> Option<()> {
         let found = match self.framing {
             Some(framing) => framing.find(self),

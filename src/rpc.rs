@@ -2,7 +2,7 @@
 //!
 //! Specification: every revision, *Base protocol*, *Messages*; JSON-RPC 2.0.
 
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanError, Scanner, Shape, Span, Str};
+use crate::json::{DEPTH_LIMIT, Envelope, FAST, Json, Kind, ScanError, Scanner, Shape, Span, Str};
 
 /// JSON-RPC and MCP error codes.
 pub mod code {
@@ -147,7 +147,8 @@ impl Envelope {
 }
 
 /// The value at `span` of a text that was scanned.
-#[inline]
+#[cfg_attr(target_os = "none", inline(never))]
+#[cfg_attr(not(target_os = "none"), inline)]
 pub(crate) fn view(bytes: &[u8], span: Span) -> Json<'_> {
     Json::exact(bytes.get(span.range()).unwrap_or_default())
 }
@@ -200,7 +201,7 @@ pub(crate) enum Invalid {
 }
 
 /// The table of the protocol's message kinds. `bytes` is the text that the envelope was found in.
-#[inline(never)]
+#[cfg_attr(not(target_os = "none"), inline(never))]
 pub(crate) fn classify<'m>(envelope: &Envelope, bytes: &'m [u8]) -> Class<'m> {
     classify_with(envelope, bytes, false)
 }
@@ -223,7 +224,9 @@ pub(crate) fn classify_with<'m>(
     let id = part(envelope.id).filter(|id| is_id(*id));
     let looks_like_response = envelope.looks_like_response();
     let version = match part(envelope.jsonrpc) {
-        Some(version) => version.bytes() == br#""2.0""# || version.string().is_some_and(|text| text == "2.0"),
+        Some(version) => {
+            FAST && version.bytes() == br#""2.0""# || version.string().is_some_and(|text| text == "2.0")
+        }
         None => tolerates_missing_version,
     };
     if !version {

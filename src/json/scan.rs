@@ -483,10 +483,10 @@ fn skip_space(mut rest: &[u8]) -> &[u8] {
 }
 
 /// Scans a whole text at once, with the largest depth limit.
-pub(crate) fn scan(text: &[u8]) -> Result<Envelope, ScanError> {
+pub(crate) fn scan(text: &[u8]) -> Result<(), ScanError> {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(text);
-    scanner.finish()
+    scanner.end()
 }
 
 #[cfg(test)]

@@ -49,8 +49,9 @@ pub(crate) fn no_message_may_be_answered(content: Content, envelope: &Envelope) 
     match content {
         Content::Message => true,
         Content::Truncated => false,
-        Content::Broken(_) => !envelope.looks_like_response(),
-        Content::TooLong { .. } => !envelope.looks_like_response() && !is_notification(envelope),
+        _ if envelope.looks_like_response() => false,
+        Content::TooLong { .. } => !is_notification(envelope),
+        Content::Broken(_) => true,
     }
 }
 

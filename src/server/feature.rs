@@ -122,8 +122,7 @@ impl<'r> Request<'r, '_> {
         let params = self.params.unwrap_or(Json::NULL);
         let [meta, name, arguments] = params.pick(["_meta", "name", "arguments"]);
         self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
-        self.name = name;
-        self.arguments = arguments.filter(|arguments| !arguments.is_null());
+        (self.name, self.arguments) = (name, arguments);
     }
 
     /// Another member of the parameters; `null` counts as absent.
@@ -180,10 +179,7 @@ impl<'r> Request<'r, '_> {
         }
         let (mut responses, mut state) = (None, None);
         if kind.can_round_trip(self.pending.context.revision) {
-            let params = self.params.unwrap_or(Json::NULL);
-            [responses, state] = params
-                .pick(["inputResponses", "requestState"])
-                .map(|part| part.filter(|part| !part.is_null()));
+            (responses, state) = (self.param("inputResponses"), self.param("requestState"));
             let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
             if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
                 let what = &"`inputResponses` must be an object, and `requestState` a string";

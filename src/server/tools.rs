@@ -262,7 +262,7 @@ impl Tools<'_> {
     }
 
     fn call(&self, request: &mut Request<'_, '_>) -> Received {
-        let (subject, arguments) = (request.name, request.arguments);
+        let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
         let Some(name) = subject.and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`name` must be the name of a tool");
         };
