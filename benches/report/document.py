@@ -30,17 +30,17 @@ def table(head, rows):
     return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
 
 
-def throughput(numbers, part):
-    """For small texts the time, for large ones how much comes through."""
-    who = numbers.everyone(part)
+def throughput(numbers, part, only=""):
+    """For small texts the time, for large ones how much comes through. Only the cases that begin like that."""
+    who = numbers.everyone(part, only)
     rows = []
-    for case in numbers.cases(part):
+    for case in numbers.cases(part, only):
         size = numbers.bytes(part, case)
         times = [numbers.get(part, case, one, "ns") for one in who]
         best = min(times, default=math.nan)
         cells = [short(time) + " ns" if size < 4096 else short(size / time) + " GB/s" for time in times]
         cells = [f"**{cell}**" if time == best else cell for cell, time in zip(cells, times)]
-        rows.append([case, f"{size:,}", *cells])
+        rows.append([case.removeprefix(only), f"{size:,}", *cells])
     return table(["what", "bytes", *map(name, who)], rows)
 
 
@@ -165,6 +165,8 @@ def write(numbers, root):
         "goals": goal_table(numbers),
         "scan": throughput(numbers, "scan"),
         "write": throughput(numbers, "write"),
+        "native scan": throughput(numbers, "native", "scan: "),
+        "native write": throughput(numbers, "native", "write: "),
         "pair": pair(numbers),
         "stdio": by_case(numbers, "stdio", "µs"),
         "pending": pending(numbers),

@@ -37,14 +37,17 @@ class Numbers:
                 return record["bytes"]
         return math.nan
 
-    def everyone(self, part):
-        """Who took part, in the order of the run."""
+    def each(self, part, key, only):
+        """What the records say under that name, in the order of the run; of those whose case begins like that."""
         records = self.stored["parts"].get(part, [])
-        return list(dict.fromkeys(record["who"] for record in records if "who" in record))
+        return list(dict.fromkeys(it[key] for it in records if key in it and it.get("case", "").startswith(only)))
 
-    def cases(self, part):
-        records = self.stored["parts"].get(part, [])
-        return list(dict.fromkeys(record["case"] for record in records if "case" in record))
+    def everyone(self, part, only=""):
+        """Who took part."""
+        return self.each(part, "who", only)
+
+    def cases(self, part, only=""):
+        return self.each(part, "case", only)
 
 
 def short(value):

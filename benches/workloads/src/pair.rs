@@ -52,7 +52,7 @@ impl Pair {
                 self.client.call_with("echo", Options::DEFAULT, arguments).expect("room for a call");
                 sent += 1;
             }
-            self.run(text);
+            self.run_until(text, sent);
         }
     }
 
@@ -119,6 +119,11 @@ impl Pair {
 
     /// Goes on until nothing moves.
     fn run(&mut self, text: &str) {
+        self.run_until(text, usize::MAX);
+    }
+
+    /// Goes on until that many calls are answered, or nothing moves.
+    fn run_until(&mut self, text: &str, answered: usize) {
         loop {
             let from_client = loop {
                 match self.client.poll(Millis(0)) {
@@ -128,6 +133,9 @@ impl Pair {
                             let result = end.tool_result().expect("a result");
                             assert!(result.text().is_some_and(|it| it == text), "the same text");
                             self.finished += 1;
+                            if self.finished == answered {
+                                return;
+                            }
                         }
                         Some(client::Event::Connected(_)) => {}
                         other => panic!("{other:?}"),
