@@ -118,7 +118,7 @@ impl Server<'_> {
         let needs_room = told_first
             || match &class {
                 Some(class) => dispatch::may_be_answered(class),
-                None => dispatch::no_message_may_be_answered(line.content, &self.input.envelope()),
+                None => dispatch::no_message_may_be_answered(&self.input, line.content),
             };
         if needs_room && !self.core.has_room() {
             return false;
@@ -131,7 +131,7 @@ impl Server<'_> {
                 self.core.output.show();
                 let outcome = match class {
                     Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream, &mut places),
-                    None => dispatch::no_message(&mut self.core, bytes, line, &self.input.envelope()),
+                    None => dispatch::no_message(&mut self.core, &self.input, line),
                 };
                 let fault = match &outcome {
                     Received::Fault(fault) => Err(*fault),

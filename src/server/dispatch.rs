@@ -5,7 +5,7 @@ use crate::frame::StreamId;
 use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
-use crate::line::{Content, Line};
+use crate::line::{Content, Input, Line};
 use crate::methods::{self, Method};
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
@@ -45,7 +45,8 @@ pub(crate) fn may_be_answered(class: &Class<'_>) -> bool {
 
 /// The same for a line that is no message, or a member of a batch.
 #[inline(never)]
-pub(crate) fn no_message_may_be_answered(content: Content, envelope: &Envelope) -> bool {
+pub(crate) fn no_message_may_be_answered(input: &Input<'_>, content: Content) -> bool {
+    let envelope = &input.envelope();
     match content {
         Content::Message => true,
         Content::Truncated => false,
@@ -133,8 +134,9 @@ impl Core<'_> {
 
 /// Deals with a line that is no valid JSON text, or was thrown away.
 #[inline(never)]
-pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope: &Envelope) -> Received {
+pub(crate) fn no_message(core: &mut Core<'_>, input: &Input<'_>, line: Line) -> Received {
     let Line { content, stream, .. } = line;
+    let (bytes, envelope) = (input.bytes(), &input.envelope());
     if let Some(ended) = core.asking.and_then(|asking| asking.unreadable(core, bytes, content, envelope)) {
         return ended;
     }

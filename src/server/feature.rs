@@ -117,7 +117,8 @@ impl<'r> Request<'r, '_> {
         self.core.has_in_flight() && self.core.in_flight.find(Json::trusted(self.id())).is_some()
     }
 
-    /// Finds what most requests have.
+    /// Finds what most requests have. (On a small board the stack that it takes is free again before a feature runs.)
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn look(&mut self) {
         let params = self.params.unwrap_or(Json::NULL);
         let [meta, name, arguments] = params.pick(["_meta", "name", "arguments"]);
