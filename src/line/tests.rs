@@ -1,3 +1,4 @@
+use super::room::{READ_AHEAD, READ_MUCH};
 use super::*;
 use std::string::String;
 use std::vec::Vec;
