@@ -187,6 +187,17 @@ impl<'a> Room<'a> {
         }
     }
 
+    /// What is there without growing.
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Room::Lent(bytes) => bytes,
+            #[cfg(feature = "alloc")]
+            Room::Grown { bytes, .. } => bytes,
+            Room::Measure => &mut [],
+        }
+    }
+
     /// At least `end` bytes, for as long as the token lives. `None`: there cannot be that many.
     pub(crate) fn into_grown(mut self, end: usize) -> Option<&'a mut [u8]> {
         self.ensure(end)?;
@@ -207,7 +218,9 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     if end > limit {
         return None;
     }
-    let wanted = end.saturating_mul(2).max(FLOOR).min(limit);
+    // Doubled, so that it seldom happens; but what one large text needs and a little more is enough, because all of it is
+    // filled with zeros.
+    let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FLOOR).min(limit);
     bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
     bytes.resize(wanted, 0);
     Some(())

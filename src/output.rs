@@ -93,6 +93,7 @@ impl<'b> Output<'b> {
     }
 
     /// Shows the messages that were written since the last time.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn show(&mut self) {
         if let Some(watch) = &mut self.watch {
             let written = self.buffer.bytes().get(self.shown..self.end).unwrap_or_default();

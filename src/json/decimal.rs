@@ -179,6 +179,11 @@ fn power(digits: &[u8]) -> Option<i64> {
 
 /// The decimal digits of `value`, at the end of `buffer`: no formatting machinery is linked for it.
 pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &str {
+    text_of(digit_bytes(value, buffer))
+}
+
+/// The same as bytes.
+pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     let mut rest = value;
     let mut start = buffer.len();
     for place in buffer.iter_mut().rev() {
@@ -190,7 +195,7 @@ pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &str {
             break;
         }
     }
-    text_of(buffer.get(start..).unwrap_or_default())
+    buffer.get(start..).unwrap_or_default()
 }
 
 /// An integer as a text.

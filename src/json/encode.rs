@@ -292,7 +292,7 @@ impl Compound<'_, '_> {
     }
 
     fn finish(self) -> Done {
-        self.writer.token(self.close);
+        self.writer.close(self.close);
         Ok(())
     }
 }
@@ -343,9 +343,7 @@ impl ser::SerializeMap for Compound<'_, '_> {
     type Error = EncodeError;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Done {
-        key.serialize(TextOnly::key(self.writer))?;
-        self.writer.token(":");
-        Ok(())
+        key.serialize(TextOnly::key(self.writer))
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {

@@ -11,6 +11,7 @@ mod steps;
 pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
+use super::swar::{FAST, text_run};
 use super::text::decode_in_place as decode_text_in_place;
 use super::view::magnitude;
 use super::walk::{after_space, text_length, value_length};
@@ -78,7 +79,12 @@ struct Decoder<'de> {
 
 impl<'de> Decoder<'de> {
     /// The next byte that is no white space.
+    #[cfg_attr(not(target_os = "none"), inline)]
     fn peek(&mut self) -> Option<u8> {
+        // Most texts have no white space.
+        if FAST && let Some(byte @ 0x21..) = self.rest.first() {
+            return Some(*byte);
+        }
         let space = self.rest.len().wrapping_sub(after_space(self.rest).len());
         if space > 0 {
             self.take(space);
@@ -108,6 +114,16 @@ impl<'de> Decoder<'de> {
 
     /// A string, from its opening quote.
     fn string(&mut self) -> Result<&'de str, Flaw<'de>> {
+        if FAST && let Some(length) = self.plain_string() {
+            let text: &'de [u8] = self.take(length);
+            let text = text.get(1..length.wrapping_sub(1)).unwrap_or_default();
+            return core::str::from_utf8(text).map_err(|_| Flaw::BROKEN);
+        }
+        self.any_string()
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn any_string(&mut self) -> Result<&'de str, Flaw<'de>> {
         self.expect(b'"')?;
         let text = self.take(text_length(self.rest));
         if self.take(1) != b"\"" {
@@ -116,6 +132,14 @@ impl<'de> Decoder<'de> {
         let length = decode_text_in_place(text);
         let text: &'de [u8] = text;
         text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or(Flaw::BROKEN)
+    }
+
+    /// How long the string is, with its quotes, that comes next, if nothing in it is escaped: it is searched once, for its end
+    /// and for escapes.
+    fn plain_string(&self) -> Option<usize> {
+        let [b'"', text @ ..] = &*self.rest else { return None };
+        let length = text_run(text);
+        (text.get(length) == Some(&b'"')).then_some(length.wrapping_add(2))
     }
 
     /// The text of the next value, as it stands.

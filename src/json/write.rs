@@ -1,25 +1,28 @@
 //! The writer: JSON into lent room, with latched overflow, marks and automatic commas.
 
 mod base64;
+mod checked;
 mod escape;
+mod fast;
 mod object;
+mod order;
+mod strings;
 
-use super::DEPTH_LIMIT;
-use super::decimal::{Decimal, digits};
+use super::decimal::{Decimal, digit_bytes};
 use super::pieces::Text;
-use super::scan::{ScanError, Scanner, scan};
-use super::swar::{FAST, text_run};
+use super::scan::{ScanError, scan};
+use super::swar::FAST;
 use super::text::Str;
 use super::view::Json;
 use super::walk::{split, trimmed};
 use crate::buffer::copy;
 use crate::buffer::{Room, shift};
-use escape::{escape_into, escape_of, escaped_length, first_length};
+use order::Order;
 
 /// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
 /// the first thing that does not fit, nothing more is written and [`overflowed`](Writer::overflowed) says so.
 ///
-/// A value that a host writes is checked as a whole afterwards: an unbalanced `begin` or `end` spoils that value only.
+/// A value that a host writes is checked as a whole: an unbalanced `begin` or `end` spoils that value only.
 #[derive(Debug)]
 pub struct Writer<'a> {
     room: Room<'a>,
@@ -33,6 +36,8 @@ pub struct Writer<'a> {
     /// The last byte written, zero at the start: it tells whether a comma is due.
     last: u8,
     overflowed: bool,
+    /// Whether what a host writes has to be looked at.
+    order: Order,
 }
 
 /// A place to roll back to.
@@ -50,7 +55,8 @@ pub(crate) struct Overflow;
 impl<'a> Writer<'a> {
     /// Writes from byte `start` of the room on, never past byte `limit`.
     pub(crate) fn new(room: Room<'a>, start: usize, limit: usize) -> Writer<'a> {
-        Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false }
+        let order = Order::UNKNOWN;
+        Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false, order }
     }
 
     /// Writes nothing and counts: afterwards [`len`](Writer::len) says how long it would be.
@@ -89,6 +95,7 @@ impl<'a> Writer<'a> {
             self.at = mark.at;
             self.last = mark.last;
             self.overflowed = mark.overflowed;
+            self.order.lose();
         }
     }
 
@@ -109,36 +116,61 @@ impl<'a> Writer<'a> {
     }
 
     /// Begins an object.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn begin_object(&mut self) {
         self.separate();
         self.push_byte(b'{');
+        self.order.begin(true);
     }
 
     /// Ends an object.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn end_object(&mut self) {
+        self.order.end(true, self.last);
         self.push_byte(b'}');
     }
 
     /// Begins an array.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn begin_array(&mut self) {
         self.separate();
         self.push_byte(b'[');
+        self.order.begin(false);
     }
 
     /// Ends an array.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn end_array(&mut self) {
+        self.order.end(false, self.last);
         self.push_byte(b']');
     }
 
     /// The name of a member, whose value comes next.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn key(&mut self, key: &str) {
-        self.string(key);
+        if !(FAST && self.put_string::<true>(key)) {
+            self.name(key);
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn name(&mut self, key: &str) {
+        self.order.name(self.last);
+        self.quote(key);
         self.push_byte(b':');
     }
 
     /// A string.
     pub fn string(&mut self, text: &str) {
-        self.separate();
+        if !(FAST && self.put_string::<false>(text)) {
+            self.order.value(self.last);
+            self.quote(text);
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn quote(&mut self, text: &str) {
+        self.comma();
         self.push_byte(b'"');
         self.escape(text.as_bytes());
         self.push_byte(b'"');
@@ -146,7 +178,20 @@ impl<'a> Writer<'a> {
 
     /// A string of a text that is made of pieces.
     pub fn display(&mut self, text: &dyn Text) {
-        self.separate();
+        self.order.value(self.last);
+        self.quote_pieces(text);
+    }
+
+    /// The name of a member, made of pieces.
+    #[cfg(feature = "serde")]
+    pub(super) fn key_display(&mut self, key: &dyn Text) {
+        self.order.name(self.last);
+        self.quote_pieces(key);
+        self.push_byte(b':');
+    }
+
+    fn quote_pieces(&mut self, text: &dyn Text) {
+        self.comma();
         self.push_byte(b'"');
         text.pieces(&mut |piece| self.escape(piece.as_bytes()));
         self.push_byte(b'"');
@@ -162,17 +207,23 @@ impl<'a> Writer<'a> {
 
     /// An integer.
     pub fn integer(&mut self, value: i64) {
+        if FAST && u64::try_from(value).is_ok_and(|value| self.put_unsigned(value)) {
+            return;
+        }
         self.separate();
         if value < 0 {
             self.push_byte(b'-');
         }
-        self.push(digits(value.unsigned_abs(), &mut [0; 20]).as_bytes());
+        self.push(digit_bytes(value.unsigned_abs(), &mut [0; 20]));
     }
 
     /// An integer that is not negative.
     pub fn unsigned(&mut self, value: u64) {
+        if FAST && self.put_unsigned(value) {
+            return;
+        }
         self.separate();
-        self.push(digits(value, &mut [0; 20]).as_bytes());
+        self.push(digit_bytes(value, &mut [0; 20]));
     }
 
     /// A decimal number.
@@ -215,6 +266,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A member that is a string.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn field_string(&mut self, key: &str, value: &str) {
         self.key(key);
         self.string(value);
@@ -228,12 +280,14 @@ impl<'a> Writer<'a> {
     }
 
     /// A member that is an integer.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn field_integer(&mut self, key: &str, value: i64) {
         self.key(key);
         self.integer(value);
     }
 
     /// A member that is `true` or `false`.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn field_boolean(&mut self, key: &str, value: bool) {
         self.key(key);
         self.boolean(value);
@@ -245,15 +299,29 @@ impl<'a> Writer<'a> {
         self.json(value);
     }
 
-    /// Bytes as they are, without a comma before them.
+    /// The same behind a comma, if one is due: members of an object, as they are.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub(crate) fn members(&mut self, token: &str) {
+        self.comma();
+        self.token(token);
+    }
+
+    /// Bytes as they are, without a comma before them: constants, of which nothing is left but stores on hosts.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn token(&mut self, token: &str) {
-        self.push(token.as_bytes());
+        if !(FAST && self.put(token.as_bytes())) {
+            self.push(token.as_bytes());
+        }
     }
 
     /// The text of a value that was scanned. Between its tokens line breaks become spaces, so that a line stays a
     /// line; inside strings there are none.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
+        if FAST && self.put_json(bytes) {
+            return self.took(bytes);
+        }
         self.separate();
+        self.took(bytes);
         let mut rest = bytes;
         while let Some(length) = find_break(rest) {
             let (run, tail) = split(rest, length);
@@ -297,111 +365,6 @@ impl<'a> Writer<'a> {
         self.last == byte
     }
 
-    /// Lets `body` write members of the object that is open, and checks them.
-    ///
-    /// # Errors
-    ///
-    /// What `body` wrote are not members: keys, each with one value.
-    pub(crate) fn members_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
-        let mark = self.mark();
-        let floor = core::mem::replace(&mut self.floor, self.at);
-        body(self);
-        self.floor = floor;
-        if self.overflowed || matches!(self.room, Room::Measure) {
-            return Ok(());
-        }
-        let written = self.room.bytes().get(mark.at..self.at).unwrap_or_default();
-        let mut scanner = Scanner::new(DEPTH_LIMIT);
-        scanner.feed(b"{");
-        let members = match written {
-            [b',', members @ ..] if mark.last != b'{' => members,
-            members => members,
-        };
-        scanner.feed(members);
-        scanner.feed(b"}");
-        let checked = scanner.finish();
-        if checked.is_err() {
-            self.rollback(mark);
-        }
-        checked.map(|_| ())
-    }
-
-    /// Lets `body` write one value, and checks it. Nothing is left of one that is wrong. While it only counts, nothing
-    /// is checked; after an overflow neither, because nobody sends that.
-    ///
-    /// # Errors
-    ///
-    /// What `body` wrote is not exactly one JSON value.
-    pub(crate) fn value_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
-        let mark = self.mark();
-        self.separate();
-        // The comma is written: the value begins as if it were the first thing, and cannot roll back what is before.
-        let floor = core::mem::replace(&mut self.floor, self.at);
-        let from = self.at;
-        self.last = 0;
-        body(self);
-        self.floor = floor;
-        if self.overflowed || matches!(self.room, Room::Measure) {
-            return Ok(());
-        }
-        let checked = scan(self.room.bytes().get(from..self.at).unwrap_or_default());
-        if checked.is_err() {
-            self.rollback(mark);
-        }
-        checked.map(|_| ())
-    }
-
-    /// Copies what was written from `from` to `to` (both counted from the start) to the end, escaped for use inside a
-    /// string. While it only counts, it counts the most that can be.
-    pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
-        let (mut from, to) = (self.start.wrapping_add(from), self.start.wrapping_add(to).min(self.at));
-        if matches!(self.room, Room::Measure) {
-            // In JSON text only quotes, backslashes and tabs are escaped, with two bytes each.
-            self.advance(to.saturating_sub(from).saturating_mul(2));
-            return;
-        }
-        while from < to {
-            let source = self.room.bytes().get(from..to).unwrap_or_default();
-            let wanted = first_length(source).wrapping_add(source.len().saturating_sub(1));
-            let Some((before, free)) = self.reserve(wanted) else { return };
-            let (read, written) = escape_into(free, before.get(from..to).unwrap_or_default());
-            self.advance(written);
-            from = from.wrapping_add(read);
-        }
-    }
-
-    /// Text inside a string: runs without anything to escape are copied at once.
-    fn escape(&mut self, text: &[u8]) {
-        if !FAST {
-            return self.escape_run_by_run(text);
-        }
-        if matches!(self.room, Room::Measure) {
-            self.advance(escaped_length(text));
-            return;
-        }
-        let mut rest = text;
-        while !rest.is_empty() {
-            // Escaped, it is at least that long. Where more is needed, the next round finds out.
-            let wanted = first_length(rest).wrapping_add(rest.len().saturating_sub(1));
-            let Some((_, free)) = self.reserve(wanted) else { return };
-            let (read, written) = escape_into(free, rest);
-            self.advance(written);
-            rest = rest.get(read..).unwrap_or_default();
-        }
-    }
-
-    fn escape_run_by_run(&mut self, text: &[u8]) {
-        let mut rest = text;
-        loop {
-            let (run, tail) = split(rest, text_run(rest));
-            self.push(run);
-            let [byte, tail @ ..] = tail else { return };
-            let (escape, length) = escape_of(*byte);
-            self.push(split(&escape, length).0);
-            rest = tail;
-        }
-    }
-
     /// What is written, and all the room after it if that is at least `wanted` bytes: else this is an overflow.
     fn reserve(&mut self, wanted: usize) -> Option<(&mut [u8], &mut [u8])> {
         let end = self.at.wrapping_add(wanted);
@@ -424,14 +387,35 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A comma, if something stands before this that is not an opening.
+    /// A value begins here.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn separate(&mut self) {
-        if !matches!(self.last, 0 | b'{' | b'[' | b':' | b'\n') {
+        self.order.value(self.last);
+        self.comma();
+    }
+
+    /// A comma, if something stands before this that is not an opening.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn comma(&mut self) {
+        if self.comma_is_due() {
             self.push_byte(b',');
         }
     }
 
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn comma_is_due(&self) -> bool {
+        !matches!(self.last, 0 | b'{' | b'[' | b':' | b'\n')
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn push_byte(&mut self, byte: u8) {
+        if !(FAST && self.put_byte(byte)) {
+            self.push_byte_slowly(byte);
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn push_byte_slowly(&mut self, byte: u8) {
         let end = self.at.wrapping_add(1);
         let stored = !self.overflowed
             && end <= self.limit
@@ -450,6 +434,9 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, bytes: &[u8]) {
+        if FAST && self.put(bytes) {
+            return;
+        }
         let Some(last) = bytes.last() else { return };
         let end = self.at.wrapping_add(bytes.len());
         if self.overflowed || end > self.limit || !self.store(bytes, end) {
@@ -476,8 +463,10 @@ impl<'a> Writer<'a> {
 }
 
 /// Where the first line break is.
+#[inline]
 fn find_break(bytes: &[u8]) -> Option<usize> {
-    if FAST {
+    // Most are ids, and shorter than it takes to begin to search.
+    if FAST && bytes.len() > 16 {
         memchr::memchr2(b'\n', b'\r', bytes)
     } else {
         bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))

@@ -130,11 +130,9 @@ impl<'w, 'a> ToolResult<'w, 'a> {
             Some(Structured { from, to, .. }) if self.items.count == 0 => {
                 let (from, to) = (*from, *to);
                 self.items.element(self.out);
-                write_text_block(self.out, &mut |out| {
-                    out.token("\"");
-                    out.escape_own(from, to);
-                    out.token("\"");
-                });
+                self.out.members(r#"{"type":"text","text":""#);
+                self.out.escape_own(from, to);
+                self.out.token("\"}");
             }
             // Some clients want at least one piece.
             None if self.items.count == 0 => self.text(""),
@@ -151,19 +149,10 @@ impl<'w, 'a> ToolResult<'w, 'a> {
 
 /// A result of one text.
 pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn Text, failed: bool, pads: bool) {
-    out.key("content");
-    out.begin_array();
-    write_text_block(out, &mut |out| out.display(text));
-    out.end_array();
+    out.members(r#""content":[{"type":"text","text":"#);
+    out.display(text);
+    out.token("}]");
     write_end(out, failed, pads);
-}
-
-fn write_text_block(out: &mut Writer<'_>, text: &mut dyn FnMut(&mut Writer<'_>)) {
-    out.begin_object();
-    out.field_string("type", "text");
-    out.key("text");
-    text(out);
-    out.end_object();
 }
 
 /// What stands behind the content.

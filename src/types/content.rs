@@ -220,8 +220,7 @@ impl Piece<'_> {
     pub(crate) fn write(self, revision: Revision, out: &mut Writer<'_>) {
         let (kind, bytes, mime_type) = match self {
             Piece::Text(text) => {
-                out.field_string("type", "text");
-                out.key("text");
+                out.members(r#""type":"text","text":"#);
                 return out.display(text);
             }
             Piece::Audio { bytes, mime_type } if revision < Revision::V2025_03_26 => {

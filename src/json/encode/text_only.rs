@@ -12,7 +12,7 @@ pub(super) struct TextOnly<'w, 'a> {
 }
 
 impl<'w, 'a> TextOnly<'w, 'a> {
-    /// Writes the name of a member: strings, and numbers and booleans as strings, as `serde_json` has it.
+    /// Writes the name of a member, with its colon: strings, and numbers and booleans as strings, as `serde_json` has it.
     pub(super) fn key(writer: &'w mut Writer<'a>) -> TextOnly<'w, 'a> {
         TextOnly { writer, is_key: true }
     }
@@ -52,7 +52,7 @@ impl Serializer for TextOnly<'_, '_> {
         if !self.is_key {
             return self.writer.raw(value).map_err(|_| EncodeError::Invalid);
         }
-        self.writer.string(value);
+        self.writer.key(value);
         Ok(())
     }
 
@@ -60,7 +60,7 @@ impl Serializer for TextOnly<'_, '_> {
         if !self.is_key {
             return Err(EncodeError::Invalid);
         }
-        self.writer.display(&format_args!("{value}"));
+        self.writer.key_display(&format_args!("{value}"));
         Ok(())
     }
 

@@ -1,11 +1,12 @@
 //! What has to be escaped inside a string, and how.
 
+use super::fast::escapes;
 use crate::buffer::copy;
 use crate::json::swar::{FAST, text_run};
 use crate::json::walk::split;
 
 /// The escape of a quote, a backslash or a control character: so many of these bytes.
-pub(super) fn escape_of(byte: u8) -> ([u8; 6], usize) {
+pub(super) const fn escape_of(byte: u8) -> ([u8; 6], usize) {
     let letter = match byte {
         b'"' | b'\\' => byte,
         b'\n' => b'n',
@@ -46,18 +47,15 @@ pub(super) fn escaped_length(text: &[u8]) -> usize {
 /// Escapes `source` into `target` as far as it fits, run by run: how much was read, and how much written.
 pub(super) fn escape_into(target: &mut [u8], source: &[u8]) -> (usize, usize) {
     let room = target.len();
-    let (mut target, mut rest) = (target, source);
+    let (from, to) = if FAST { escape_blocks(target, source) } else { (0, 0) };
+    let (Some(mut target), Some(mut rest)) = (target.get_mut(to..), source.get(from..)) else {
+        return (0, 0);
+    };
     loop {
         let length = text_run(rest);
         let fits = length.min(target.len());
         let (run, tail) = split(rest, fits);
-        if FAST
-            && fits <= 16
-            && let (Some(place), Some(run)) = (target.first_chunk_mut::<16>(), rest.first_chunk::<16>())
-        {
-            // What is too much is written over by what comes next, and it costs less than to copy exactly.
-            *place = *run;
-        } else if let Some(place) = target.get_mut(..fits) {
+        if let Some(place) = target.get_mut(..fits) {
             copy(place, run);
         }
         let Some((_, free)) = target.split_at_mut_checked(fits) else { return (0, 0) };
@@ -79,3 +77,106 @@ pub(super) fn escape_into(target: &mut [u8], source: &[u8]) -> (usize, usize) {
     }
     (source.len().wrapping_sub(rest.len()), room.wrapping_sub(target.len()))
 }
+
+/// Escapes whole blocks of `source` as long as there is room for the longest that can come of one: how much was read, and how
+/// much written.
+fn escape_blocks(target: &mut [u8], source: &[u8]) -> (usize, usize) {
+    let (mut to, mut clean) = (0usize, true);
+    let (blocks, _) = source.as_chunks::<BLOCK>();
+    for (index, block) in blocks.iter().enumerate() {
+        let Some(place) = target.get_mut(to..).and_then(|free| free.first_chunk_mut::<PLACE>()) else {
+            return (index.wrapping_mul(BLOCK), to);
+        };
+        // Where much has to be escaped, it does not pay to look first.
+        clean = clean && !has_stop(block);
+        let length = if clean {
+            if let Some(place) = place.first_chunk_mut() {
+                *place = *block;
+            }
+            BLOCK
+        } else {
+            let words = block.as_chunks::<8>().0;
+            words.iter().fold(0, |to, word| escape_word(place, to, u64::from_le_bytes(*word)))
+        };
+        clean = length == BLOCK;
+        to = to.wrapping_add(length);
+    }
+    (blocks.len().wrapping_mul(BLOCK), to)
+}
+
+const BLOCK: usize = 64;
+/// Each byte takes up to six, and a word is written where they end.
+const PLACE: usize = BLOCK * 6 + 8;
+
+/// Written as one fold without an early exit, which the compiler turns into vector code.
+#[inline(always)]
+fn has_stop(block: &[u8; BLOCK]) -> bool {
+    let mut found = 0u8;
+    for &byte in block {
+        found |= u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < 0x20);
+    }
+    found != 0
+}
+
+/// Escapes eight bytes to the place from `to` on: where they end. All of what is left of the word is written each time, and
+/// what comes next is written over what is too much: that costs less than to find out how much it is.
+#[inline(always)]
+fn escape_word(place: &mut [u8; PLACE], to: usize, word: u64) -> usize {
+    let (mut to, mut stops) = (to, escapes(word));
+    put(place, to, word.to_le_bytes());
+    while stops != 0 {
+        // The bits of the bytes before the stop.
+        let before = stops.trailing_zeros() & 0x38;
+        stops &= stops.wrapping_sub(1);
+        let rest = word.wrapping_shr(before);
+        let here = to.wrapping_add(usize::try_from(before >> 3).unwrap_or_default());
+        let [byte, ..] = rest.to_le_bytes();
+        // How much longer it becomes: what follows is that much further on.
+        let more = match LETTERS.get(usize::from(byte)) {
+            Some(letter @ 1..) => {
+                put(place, here, [b'\\', *letter]);
+                1
+            }
+            _ => {
+                put_long(place, here, byte);
+                5
+            }
+        };
+        put(place, here.wrapping_add(more).wrapping_add(1), (rest >> 8).to_le_bytes());
+        to = to.wrapping_add(more);
+    }
+    to.wrapping_add(8)
+}
+
+/// Seldom, and away from what is done for each escape.
+#[cold]
+#[inline(never)]
+fn put_long(place: &mut [u8; PLACE], to: usize, byte: u8) {
+    put(place, to, escape_of(byte).0);
+}
+
+#[inline(always)]
+fn put<const N: usize>(place: &mut [u8; PLACE], to: usize, bytes: [u8; N]) {
+    if let Some(place) = place.get_mut(to..).and_then(|free| free.first_chunk_mut()) {
+        *place = bytes;
+    }
+}
+
+/// What follows the backslash, for each byte that has an escape of two.
+#[allow(clippy::indexing_slicing, clippy::as_conversions, reason = "the compiler does it, once")]
+static LETTERS: [u8; 256] = {
+    let mut letters = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if let ([_, letter, ..], 2) = escape_of(byte as u8)
+            && matches!(byte as u8, 0..=0x1F | b'"' | b'\\')
+        {
+            letters[byte] = letter;
+        }
+        byte = byte.wrapping_add(1);
+    }
+    letters
+};
+
+#[cfg(test)]
+mod tests;

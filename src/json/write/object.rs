@@ -31,6 +31,7 @@ impl Writer<'_> {
         if closed {
             self.at = self.at.saturating_sub(1);
             self.last = b'"';
+            self.order.lose();
         }
         closed
     }

@@ -129,8 +129,7 @@ pub(crate) fn write_request(
 ) -> bool {
     out.field_string("method", method);
     let before = out.mark();
-    out.key("params");
-    out.begin_object();
+    out.members(r#""params":{"#);
     let empty = out.len();
     let valid = params(out);
     if out.len() == empty && !out.overflowed() {

@@ -1,0 +1,86 @@
+use super::*;
+use crate::buffer::Room;
+use std::string::String;
+use std::vec;
+
+/// What a writer with this much room has written.
+fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> (String, bool) {
+    let mut bytes = vec![0xEE; room];
+    let mut out = Writer::new(Room::Lent(&mut bytes), 0, room);
+    body(&mut out);
+    (String::from_utf8(out.written().to_vec()).unwrap(), out.overflowed())
+}
+
+/// Where there is room for it, and where there is none behind it.
+fn check(body: &dyn Fn(&mut Writer<'_>), expected: &str) {
+    for more in [0, 1, 2, 3, 8, 100] {
+        assert_eq!(written(expected.len() + more, body), (String::from(expected), false));
+    }
+    assert!(expected.is_empty() || written(expected.len() - 1, body).1, "{expected}");
+}
+
+#[test]
+fn strings_and_names_of_all_lengths_with_every_byte_at_every_place() {
+    for length in 0..40 {
+        let plain = "x".repeat(length);
+        check(&|out| out.string(&plain), &std::format!("\"{plain}\""));
+        check(&|out| out.token(&plain), &plain);
+        for at in 0..length {
+            for byte in ["\"", "\\", "\n", "\u{0}", "\u{1f}", " ", "!", "#", "\u{7f}", "é"] {
+                let text = std::format!("{}{byte}{}", &plain[..at], &plain[at + 1..]);
+                let quoted = serde_json::to_string(&text).unwrap();
+                check(&|out| out.string(&text), &quoted);
+                check(&|out| out.display(&text.as_str()), &quoted);
+                let member = std::format!("{{\"a\":1,{quoted}:{quoted}}}");
+                let body = |out: &mut Writer<'_>| {
+                    out.begin_object();
+                    out.field_integer("a", 1);
+                    out.field_string(&text, &text);
+                    out.end_object();
+                };
+                check(&body, &member);
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_of_all_lengths() {
+    for power in 0..19 {
+        let bound = 10u64.pow(power);
+        for value in [bound - 1, bound, bound + 1, bound * 9 - 1] {
+            check(&|out| out.unsigned(value), &std::format!("{value}"));
+            let value = value as i64;
+            let body = |out: &mut Writer<'_>| {
+                out.begin_array();
+                out.integer(value);
+                out.integer(-value);
+                out.json_bytes(std::format!("{value}").as_bytes());
+                out.end_array();
+            };
+            check(&body, &std::format!("[{value},{},{value}]", -value));
+        }
+    }
+}
+
+#[test]
+fn short_json_breaks_no_line() {
+    check(&|out| out.json_bytes(b"[1,\n2]"), "[1, 2]");
+    check(&|out| out.json_bytes(b"[\r]"), "[ ]");
+    check(&|out| out.json_bytes(b"{\t}"), "{\t}");
+}
+
+#[test]
+fn every_byte_that_has_to_be_escaped_is_found_and_no_other() {
+    for filler in [0x00, 0x01, b'!', b'"', b'#', b'[', b'\\', b']', 0x7F, 0x80, 0xFF] {
+        for at in 0..8 {
+            for byte in 0..=255 {
+                let mut word = [filler; 8];
+                word[at] = byte;
+                let expected =
+                    word.map(|byte| if matches!(byte, 0..=0x1F | b'"' | b'\\') { 0x80 } else { 0 });
+                assert_eq!(escapes(u64::from_le_bytes(word)).to_le_bytes(), expected);
+            }
+        }
+    }
+}
