@@ -8,6 +8,7 @@
 
 mod batch;
 mod frames;
+mod room;
 
 use core::ops::Range;
 
@@ -15,7 +16,7 @@ use frames::{FRAMES, Framing};
 
 use crate::buffer::{Buffer, copy, find, shift};
 use crate::frame::StreamId;
-use crate::json::{Envelope, Member, ScanError, ScanErrorKind, Scanner, Span};
+use crate::json::{Envelope, FAST, Member, ScanError, ScanErrorKind, Scanner, Span};
 
 /// The input as a pump sees it.
 pub(crate) trait Door {
@@ -71,9 +72,10 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(scanned: Result<Envelope, ScanError>) -> Kind {
+    #[inline]
+    fn of(scanned: Result<(), ScanError>) -> Kind {
         match scanned.map_err(|error| error.kind) {
-            Ok(_) => Kind::Message,
+            Ok(()) => Kind::Message,
             Err(ScanErrorKind::Empty) => Kind::Blank,
             Err(ScanErrorKind::TooDeep) => Kind::TooDeep,
             Err(_) => Kind::Invalid,
@@ -112,9 +114,6 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
 /// Room to read to, beside the text of an id, while a line is thrown away.
 const READ_AT_LEAST: usize = 16;
-
-/// How much a growing buffer offers to read to, when it grows.
-const READ_AHEAD: usize = 4096;
 
 impl<'b> Input<'b> {
     pub(crate) fn new(buffer: Buffer<'b>, depth: u8, id_limit: usize) -> Input<'b> {
@@ -175,13 +174,14 @@ impl<'b> Input<'b> {
     }
 
     /// The line that waits, found first if it has to be.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
-            let found = match self.framing {
-                Some(framing) => framing.find(self),
-                None => self.find_line(),
-            }?;
-            self.wait(found);
+            // Most polls come here with nothing new.
+            if FAST && self.scanned >= self.end && !self.discards && !self.eof {
+                return None;
+            }
+            self.find()?;
         }
         let content = match self.line? {
             Kind::Message => Content::Message,
@@ -196,6 +196,17 @@ impl<'b> Input<'b> {
         Some(Line { content, stream: self.stream })
     }
 
+    /// Looks for the next line, which waits then.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn find(&mut self) -> Option<()> {
+        let found = match self.framing {
+            Some(framing) => framing.find(self),
+            None => self.find_line(),
+        }?;
+        self.wait(found);
+        Some(())
+    }
+
     /// This is the line that waits.
     fn wait(&mut self, found: Found) {
         let Found { kind, length, whole } = found;
@@ -204,6 +215,7 @@ impl<'b> Input<'b> {
     }
 
     /// What was found of the envelope of the line that waits.
+    #[inline]
     pub(crate) fn envelope(&self) -> Envelope {
         self.scanner.envelope()
     }
@@ -295,12 +307,14 @@ impl<'b> Input<'b> {
     }
 
     fn finish(&mut self) -> Kind {
-        let kind = Kind::of(self.scanner.finish());
-        let wrong_at = self.start.wrapping_add(self.scanner.position());
-        let rest = self.buffer.bytes().get(wrong_at..self.scanned).unwrap_or_default();
-        if kind == Kind::Invalid && find(CANCEL, rest).is_some() {
-            self.scanner.give_up();
-            return Kind::GivenUp;
+        let kind = Kind::of(self.scanner.end());
+        if kind == Kind::Invalid {
+            let wrong_at = self.start.wrapping_add(self.scanner.position());
+            let rest = self.buffer.bytes().get(wrong_at..self.scanned).unwrap_or_default();
+            if find(CANCEL, rest).is_some() {
+                self.scanner.give_up();
+                return Kind::GivenUp;
+            }
         }
         kind
     }
@@ -359,45 +373,9 @@ impl<'b> Input<'b> {
     }
 
     fn discarded(&mut self) -> Found {
-        match Kind::of(self.scanner.finish()) {
+        match Kind::of(self.scanner.end()) {
             kind @ (Kind::Blank | Kind::Invalid) => Found { kind, length: 0, whole: 0 },
             _ => Found { kind: Kind::TooLong, length: self.scanned, whole: 0 },
-        }
-    }
-
-    /// Makes room for more bytes: moves what there is to the front, grows, or starts to throw the line away.
-    /// Called when no line waits, or one waits that cannot be dealt with yet.
-    #[inline(never)]
-    pub(crate) fn make_room(&mut self) {
-        if self.framing.is_some() || self.eof {
-            self.reserve();
-            return;
-        }
-        let held = self.end.saturating_sub(self.start);
-        let full = self.end >= self.buffer.limit();
-        // Each byte moves about once: far enough, or because its line cannot end otherwise. While one waits for room,
-        // it is not worth it.
-        let worth_it = self.start >= held || (full && self.line.is_none());
-        if !self.discards && worth_it {
-            if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
-                shift(bytes, self.start);
-            }
-            self.scanned = self.scanned.saturating_sub(self.start);
-            (self.start, self.end) = (0, held);
-        }
-        let full = self.end >= self.buffer.limit();
-        if full && self.line.is_none() && !self.discards {
-            self.start_discarding();
-        }
-        self.reserve();
-    }
-
-    fn reserve(&mut self) {
-        // Only when little is left: a buffer that has shrunk must not grow again with the first bytes of a line.
-        let left = self.buffer.bytes().len().saturating_sub(self.end);
-        if left < READ_AHEAD / 4 && self.is_open() {
-            let ahead = self.end.saturating_add(READ_AHEAD).min(self.buffer.limit());
-            let _ = self.buffer.room().ensure(ahead);
         }
     }
 
@@ -447,8 +425,12 @@ impl Door for Input<'_> {
             return;
         }
         self.end = self.end.saturating_add(n).min(self.buffer.bytes().len());
-        if self.framing.is_some() && n > 0 {
-            self.stream = stream;
+        if n == 0 {
+            return;
+        }
+        match self.framing {
+            Some(_) => self.stream = stream,
+            None => self.offer_more(),
         }
     }
 

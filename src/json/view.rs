@@ -66,7 +66,7 @@ impl<'a> Json<'a> {
     ///
     /// The text is not exactly one JSON value, or nested deeper than [`DEPTH_LIMIT`](super::DEPTH_LIMIT).
     pub fn parse(text: &'a [u8]) -> Result<Json<'a>, ScanError> {
-        scan(text).map(|_| Json::trusted(text))
+        scan(text).map(|()| Json::trusted(text))
     }
 
     /// Views text that was scanned before. (Of other text it makes nonsense, but does not panic.)
@@ -74,8 +74,9 @@ impl<'a> Json<'a> {
         Json { text: trimmed(text) }
     }
 
-    /// The same of text without white space around it.
-    pub(super) fn exact(text: &'a [u8]) -> Json<'a> {
+    /// The same for text with nothing around it.
+    #[inline]
+    pub(crate) const fn exact(text: &'a [u8]) -> Json<'a> {
         Json { text }
     }
 

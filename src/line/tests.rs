@@ -1,3 +1,4 @@
+use super::room::{READ_AHEAD, READ_MUCH};
 use super::*;
 use std::string::String;
 use std::vec::Vec;
@@ -322,9 +323,38 @@ fn a_grown_buffer_grows_when_little_is_left_to_read_to() {
     assert!(room(&mut line, 1) > size);
     let mut line = Input::new(Buffer::grown(20_000), 128, 8);
     assert_eq!(room(&mut line, 0), size);
-    line.filled(size, StreamId::NONE);
+    line.filled(size - 1, StreamId::NONE);
     line.eof();
     assert_eq!(room(&mut line, 0), size, "nothing will be read any more");
+}
+
+#[cfg(feature = "alloc")]
+#[test]
+fn a_grown_buffer_offers_more_to_who_fills_it() {
+    let mut line = Input::new(Buffer::grown(1 << 20), 128, 8);
+    // Reads so many bytes of short lines, at most as many as there is space for, and says how many those are.
+    let read = |line: &mut Input<'_>, most: usize| {
+        line.make_room();
+        let space = line.space();
+        let n = most.min(space.len());
+        space[..n].fill(b' ');
+        space[..n].iter_mut().skip(99).step_by(100).for_each(|byte| *byte = b'\n');
+        line.filled(n, StreamId::NONE);
+        assert!(line.line().is_none(), "blank");
+        n
+    };
+    let sizes: Vec<usize> = (0..8).map(|_| read(&mut line, usize::MAX)).collect();
+    assert!(sizes[0] < 10_000 && sizes[..4].is_sorted(), "{sizes:?}");
+    assert!((READ_MUCH - 100..2 * READ_MUCH).contains(&sizes[7]), "{sizes:?}");
+    for _ in 0..100 {
+        read(&mut line, 10_000);
+        line.begin();
+    }
+    assert!(line.buffer.bytes().len() < 2 * 10_000 + READ_AHEAD, "{}", line.buffer.bytes().len());
+    let mut line = Input::new(Buffer::grown(20_000), 128, 8);
+    for _ in 0..8 {
+        assert!(read(&mut line, usize::MAX) <= 20_000);
+    }
 }
 
 #[test]

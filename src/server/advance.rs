@@ -17,7 +17,7 @@ use crate::time::Millis;
 
 impl Server<'_> {
     /// Answers what the host let go, and releases the line of the last event.
-    #[inline(never)]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(super) fn finish_event(&mut self) {
         if !mem::take(&mut self.core.handed_out) {
             return;
@@ -40,7 +40,7 @@ impl Server<'_> {
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
-    #[inline(never)]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(super) fn advance(&mut self) -> bool {
         if let Some(fault) = self.core.fault.take() {
             self.core.plan = Some(Plan::Fault(fault));
@@ -49,13 +49,15 @@ impl Server<'_> {
         if self.core.output.is_broken() {
             self.lose();
         }
-        if self.expire() {
+        if self.core.has_in_flight() && self.expire() {
             return true;
         }
         if let State::Closed = self.core.life.state() {
             return false;
         }
-        self.core.write_queued();
+        if self.core.has_in_flight() {
+            self.core.write_queued();
+        }
         self.core.write_batch();
         if self.core.wants_room && !self.core.batches.in_line() && self.core.has_room() {
             self.core.wants_room = false;
@@ -98,22 +100,26 @@ impl Server<'_> {
     }
 
     /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
-    #[inline(never)]
+    #[cfg_attr(target_os = "none", inline(never))]
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
-        let (bytes, envelope) = (self.input.bytes(), self.input.envelope());
+        let bytes = self.input.bytes();
         let in_line = self.core.batches.in_line();
         let class = match line.content {
             Content::Message if !in_line => {
                 let tolerant = self.core.info.tolerance.missing_jsonrpc;
-                Some(rpc::classify_with(&envelope, bytes, tolerant))
+                Some(rpc::classify_with(&self.input.envelope(), bytes, tolerant))
             }
             _ => None,
         };
         // What a cancellation would take back was said before it came: it is told first.
         let told_first =
             self.core.changed.any(Changes::NOTICES) && matches!(class, Some(Class::Notification { .. }));
-        let needs_room = told_first || dispatch::may_be_answered(line.content, &envelope, class.as_ref());
+        let needs_room = told_first
+            || match &class {
+                Some(class) => dispatch::may_be_answered(class),
+                None => dispatch::no_message_may_be_answered(&self.input, line.content),
+            };
         if needs_room && !self.core.has_room() {
             return false;
         }
@@ -125,7 +131,7 @@ impl Server<'_> {
                 self.core.output.show();
                 let outcome = match class {
                     Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream, &mut places),
-                    None => dispatch::no_message(&mut self.core, bytes, line, &envelope),
+                    None => dispatch::no_message(&mut self.core, &self.input, line),
                 };
                 let fault = match &outcome {
                     Received::Fault(fault) => Err(*fault),

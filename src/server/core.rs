@@ -4,7 +4,7 @@
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Rank, Text, Writer};
+use crate::json::{Decimal, FAST, Json, Rank, Text, Writer};
 use crate::keepalive::KeepAlive;
 use crate::lifecycle::{Lifecycle, role};
 use crate::output::{Output, Overflow};
@@ -163,6 +163,13 @@ impl Core<'_> {
     pub(crate) fn id_limit(&self) -> usize {
         let (limit, slots) = (self.info.limits.id, &self.in_flight);
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
+    }
+
+    /// Whether it is worth looking for what is due or queued: most polls find nothing in flight. (Small boards look, which
+    /// takes less code.)
+    #[inline]
+    pub(crate) fn has_in_flight(&self) -> bool {
+        !FAST || self.in_flight.len() > 0
     }
 
     pub(crate) fn room(&self) -> usize {

@@ -5,13 +5,14 @@ use crate::frame::StreamId;
 use crate::inflight::Ticket;
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
-use crate::line::{Content, Line};
+use crate::line::{Content, Input, Line};
 use crate::methods::{self, Method};
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
 use crate::server::feature::{Feature, Request, place};
 use crate::server::handshake;
 use crate::server::incoming::Stage;
+use crate::server::info::ServerInfo;
 use crate::server::plan::{Places, Plan};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::tolerance;
@@ -33,15 +34,25 @@ pub(crate) enum Received {
     Begun,
 }
 
-/// Whether a line needs room for an answer: requests, and what may have been meant as one.
-pub(crate) fn may_be_answered(content: Content, envelope: &Envelope, class: Option<&Class<'_>>) -> bool {
-    match (class, content) {
-        (Some(Class::Request { .. }), _) => true,
-        (Some(Class::Invalid { answerable, .. }), _) => *answerable,
-        (Some(_), _) | (None, Content::Truncated) => false,
-        (None, Content::Broken(_)) => !envelope.looks_like_response(),
-        (None, Content::TooLong { .. }) => !envelope.looks_like_response() && !is_notification(envelope),
-        (None, Content::Message) => true,
+/// Whether a message needs room for an answer: requests, and what may have been meant as one.
+pub(crate) fn may_be_answered(class: &Class<'_>) -> bool {
+    match class {
+        Class::Request { .. } => true,
+        Class::Invalid { answerable, .. } => *answerable,
+        _ => false,
+    }
+}
+
+/// The same for a line that is no message, or a member of a batch.
+#[inline(never)]
+pub(crate) fn no_message_may_be_answered(input: &Input<'_>, content: Content) -> bool {
+    let envelope = &input.envelope();
+    match content {
+        Content::Message => true,
+        Content::Truncated => false,
+        _ if envelope.looks_like_response() => false,
+        Content::TooLong { .. } => !is_notification(envelope),
+        Content::Broken(_) => true,
     }
 }
 
@@ -51,7 +62,7 @@ fn is_notification(envelope: &Envelope) -> bool {
 }
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
-#[inline(never)]
+#[cfg_attr(target_os = "none", inline(never))]
 pub(crate) fn message(
     core: &mut Core<'_>,
     line: &[u8],
@@ -74,7 +85,8 @@ pub(crate) fn message(
         Class::Request { id, method, params } => {
             places.id = place(line, id.bytes());
             let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
-            request(&mut Request { core, line, places, params, meta: None, pending }, method)
+            let (meta, name, arguments) = (None, None, None);
+            request(&mut Request { core, line, places, params, meta, name, arguments, pending }, method)
         }
         Class::Notification { method, params } => notification(core, line, method, params, places),
         Class::Response { id, outcome } => response(core, line, id, outcome, places),
@@ -122,8 +134,9 @@ impl Core<'_> {
 
 /// Deals with a line that is no valid JSON text, or was thrown away.
 #[inline(never)]
-pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope: &Envelope) -> Received {
+pub(crate) fn no_message(core: &mut Core<'_>, input: &Input<'_>, line: Line) -> Received {
     let Line { content, stream, .. } = line;
+    let (bytes, envelope) = (input.bytes(), &input.envelope());
     if let Some(ended) = core.asking.and_then(|asking| asking.unreadable(core, bytes, content, envelope)) {
         return ended;
     }
@@ -157,16 +170,15 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
     })
 }
 
-#[inline(never)]
+#[cfg_attr(target_os = "none", inline(never))]
 fn request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
-    request.meta =
-        request.params.and_then(|params| params.get("_meta")).filter(|meta| meta.kind() == Kind::Object);
+    request.look();
     let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
     let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
     let may_restart =
-        about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
-    if !may_restart && request.is_duplicate() {
+        || about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
+    if request.is_duplicate() && !may_restart() {
         return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id");
     }
     if request.core.life.state() == State::Draining {
@@ -195,7 +207,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let called = feature_method(request, method);
+    let called = feature_method(request.core.info, revision, method);
     if called.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(Fault::UnknownMethod, &method);
     }
@@ -211,13 +223,15 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
 }
 
 /// A request of the era with a handshake.
-#[inline(never)]
+#[cfg_attr(target_os = "none", inline(never))]
 fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
-    if method == methods::INITIALIZE.name {
+    let (session, info) = (request.core.session, request.core.info);
+    // Nearly all requests are for a feature. Then the method is none of those below, and is not compared with them.
+    let called = session.and_then(|session| feature_method(info, session.revision, method));
+    if called.is_none() && method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
-    let session = request.core.session;
-    let revisions = request.core.info.revisions;
+    let revisions = info.revisions;
     if let Some(session) = session {
         request.pending.context.revision = session.revision;
         request.pending.context.capabilities = session.capabilities;
@@ -226,7 +240,7 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     } else {
         return needs_meta(request);
     }
-    if method == methods::PING.name {
+    if called.is_none() && method == methods::PING.name {
         return request.result(&mut |_| {});
     }
     if session.is_none() {
@@ -238,17 +252,17 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
             request.refuse(Fault::NotInitialized, &method)
         };
     }
-    if tolerance::is_shutdown(request.core, method) {
+    if called.is_none() && tolerance::is_shutdown(request.core, method) {
         return tolerance::shutdown(request);
     }
-    let strict = request.core.info.strict_handshake && request.core.life.state() != State::Ready;
-    if strict && method != methods::LOGGING_SET_LEVEL.name {
-        return request.refuse(Fault::NotInitialized, &"`notifications/initialized` has not come");
-    }
-    if method != methods::LOGGING_SET_LEVEL.name {
+    // Once it is ready, requests change nothing.
+    if request.core.life.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
+        if info.strict_handshake {
+            return request.refuse(Fault::NotInitialized, &"`notifications/initialized` has not come");
+        }
         request.core.life.step(Trigger::Request);
     }
-    match feature_method(request, method) {
+    match called {
         Some((feature, method)) => feature.handle(method, request),
         None => request.refuse(Fault::UnknownMethod, &method),
     }
@@ -264,16 +278,14 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Received {
     request.refuse(Fault::InvalidParams, &(NEEDED, how))
 }
 
-/// The feature that has this method in the revision of the request.
-fn feature_method<'b>(request: &Request<'_, 'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
-    let called =
-        |method: &Method| name == method.name && method.by_client.contains(request.pending.context.revision);
-    request
-        .core
-        .info
-        .features
-        .iter()
-        .find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
+/// The feature that has this method in the revision of a request.
+fn feature_method<'b>(
+    info: &'b ServerInfo<'b>,
+    revision: Revision,
+    name: Str<'_>,
+) -> Option<(&'b dyn Feature, usize)> {
+    let called = |method: &Method| name == method.name && method.by_client.contains(revision);
+    info.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
 }
 
 #[inline(never)]

@@ -185,7 +185,9 @@ impl Server<'_> {
                 next = Some(at);
             }
         };
-        sooner(core.in_flight.next_deadline());
+        if core.has_in_flight() {
+            sooner(core.in_flight.next_deadline());
+        }
         sooner(Some(core.ends).filter(|_| core.ending != Ending::NotYet));
         sooner(core.pinging.and_then(|pinging| pinging.deadline(core)));
         next

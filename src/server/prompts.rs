@@ -269,10 +269,10 @@ impl Prompts<'_> {
     }
 
     fn get(&self, request: &mut Request<'_, '_>) -> Received {
-        let Some(name) = request.param("name").and_then(Json::string) else {
+        let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
+        let Some(name) = subject.and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`name` must be the name of a prompt");
         };
-        let arguments = request.param("arguments");
         if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return request.refuse(Fault::InvalidParams, &"`arguments` must be an object");
         }
@@ -296,7 +296,7 @@ impl Prompts<'_> {
             Found::Nothing => return request.refuse(Fault::UnknownPrompt, &name),
             _ => {}
         }
-        request.hand_out(RequestKind::GetPrompt, GetPrompt::event, request.param("name"), arguments)
+        request.hand_out(RequestKind::GetPrompt, GetPrompt::event, subject, arguments)
     }
 
     /// Whether a value may be given. (`null` counts as absent.)

@@ -262,11 +262,10 @@ impl Tools<'_> {
     }
 
     fn call(&self, request: &mut Request<'_, '_>) -> Received {
-        let [subject, arguments] = request.params.unwrap_or(Json::NULL).pick(["name", "arguments"]);
+        let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
         let Some(name) = subject.and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`name` must be the name of a tool");
         };
-        let arguments = arguments.filter(|arguments| !arguments.is_null());
         if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return request.refuse(Fault::InvalidParams, &"`arguments` must be an object");
         }

@@ -2,7 +2,7 @@ use super::super::{Content, Door, READ_AT_LEAST};
 use super::*;
 use crate::buffer::Buffer;
 use crate::json::ScanErrorKind;
-use crate::json::scan::scan;
+use crate::rpc::Message;
 use std::string::String;
 use std::vec::Vec;
 
@@ -90,7 +90,7 @@ fn a_blank_message_is_none() {
 #[test]
 fn what_was_parsed_before_is_not_parsed_again() {
     let message = br#"{"id":[[7]]}"#;
-    let envelope = scan(message).ok();
+    let envelope = Message::parse(message).map(|message| message.envelope()).ok();
     let mut buffer = [0; 40];
     let mut input = framed(&mut buffer, 128);
     // Nobody would send this: it shows that nobody looks.
