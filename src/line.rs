@@ -16,7 +16,7 @@ use frames::{FRAMES, Framing};
 
 use crate::buffer::{Buffer, copy, find, shift};
 use crate::frame::StreamId;
-use crate::json::{Envelope, FAST, Member, ScanError, ScanErrorKind, Scanner, Span};
+use crate::json::{Envelope, FAST, Inner, Member, ScanError, ScanErrorKind, Scanner, Span};
 
 /// The input as a pump sees it.
 pub(crate) trait Door {
@@ -218,6 +218,13 @@ impl<'b> Input<'b> {
     #[inline]
     pub(crate) fn envelope(&self) -> Envelope {
         self.scanner.envelope()
+    }
+
+    /// Where the members of `params` or `result` of the line that waits stand, if the scanner has noted them.
+    #[allow(dead_code, reason = "the machines walk so far")]
+    #[inline]
+    pub(crate) fn inner(&self, of: Member) -> Option<&Inner> {
+        self.scanner.inner(of)
     }
 
     /// Keeps the places of the parts of an event instead of the envelope, until the line is released.

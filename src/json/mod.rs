@@ -37,6 +37,7 @@ pub use encode::EncodeError;
 pub use path::{AccessError, At};
 pub use pieces::Text;
 pub(crate) use pieces::{print, prints};
+pub(crate) use scan::Inner;
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
 pub(crate) use swar::{FAST, WORDS, find_by_words};
 pub use text::{Chars, Str, TooShort};

@@ -15,11 +15,12 @@ mod tokens;
 
 pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
+pub(crate) use inner::Inner;
 
 use super::DEPTH_LIMIT;
 use super::swar::FAST;
 use super::walk::{after_space as skip_space, is_space};
-use inner::{Inner, Inners};
+use inner::Inners;
 use number::Digits;
 use text::Inside;
 

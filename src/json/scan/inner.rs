@@ -38,7 +38,6 @@ impl Inner {
     pub(super) const UNKNOWN: Inner = Inner { of: None, count: 0, places: [Place::NOWHERE; KEPT] };
 
     /// Several members in one pass; of duplicates the last. `text` is what was scanned.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the rooms above"))]
     pub(crate) fn pick<'t, const N: usize>(&self, text: &'t [u8], keys: [&str; N]) -> [Option<Json<'t>>; N] {
         let mut found = [None; N];
         for place in self.places.iter().take(self.count.into()) {
@@ -55,7 +54,6 @@ impl Inner {
 
 impl Scanner {
     /// The members of `params` or `result`, as far as they are known; see [`Inner`].
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the rooms above"))]
     pub(crate) fn inner(&self, of: Member) -> Option<&Inner> {
         self.inner.first().filter(|inner| inner.of == Some(of))
     }
