@@ -36,7 +36,7 @@ impl Client<'_> {
     /// # Errors
     /// As [`call_with`](Client::call_with).
     #[cfg(feature = "serde")]
-    pub fn call<T: serde::Serialize + ?Sized>(
+    pub fn call<T: serde_core::Serialize + ?Sized>(
         &mut self,
         tool: &str,
         arguments: &T,

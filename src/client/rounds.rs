@@ -158,7 +158,7 @@ impl Client<'_> {
     /// # Errors
     /// As [`resume`](Client::resume).
     #[cfg(feature = "serde")]
-    pub fn resume_call<T: serde::Serialize + ?Sized>(
+    pub fn resume_call<T: serde_core::Serialize + ?Sized>(
         &mut self,
         ticket: Ticket,
         tool: &str,

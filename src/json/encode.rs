@@ -6,7 +6,7 @@
 use super::pieces::{Text, prints};
 use super::write::Writer;
 use core::fmt;
-use serde::ser::{self, Serialize, Serializer};
+use serde_core::ser::{self, Serialize, Serializer};
 use text_only::TextOnly;
 
 mod text_only;

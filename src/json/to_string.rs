@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
+use serde_core::ser::Serialize;
 
 use super::encode::EncodeError;
 use super::write::Writer;

@@ -17,8 +17,8 @@ use super::view::magnitude;
 use super::walk::{after_space, text_length, value_length};
 use access::{Elements, Members, Variant};
 use flaw::Flaw;
-use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{Deserialize, Deserializer, Visitor};
+use serde_core::de::value::BorrowedStrDeserializer;
+use serde_core::de::{Deserialize, Deserializer, Visitor};
 use steps::{Step, Steps};
 
 /// Decodes one valid JSON text into any type with serde's `Deserialize`, in the form that `serde_json` knows.

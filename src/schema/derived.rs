@@ -2,12 +2,12 @@
 
 use core::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 pub use super::node::Bound;
 pub use super::text::{as_text, requirement, requirement_length, schema, schema_length};
 pub use core::marker::PhantomData as Plain;
-pub use serde;
+pub use serde_core as serde;
 
 /// What a derived struct calls itself before a `Deserializer`: whole numbers are integers to it however they are
 /// written.
@@ -102,7 +102,7 @@ impl<T, C: FnOnce(&T) -> bool> Checked<T, C> {
     }
 }
 
-impl<'de, T: serde::Deserialize<'de>, C: FnOnce(&T) -> bool> DeserializeSeed<'de> for Checked<T, C> {
+impl<'de, T: serde_core::Deserialize<'de>, C: FnOnce(&T) -> bool> DeserializeSeed<'de> for Checked<T, C> {
     type Value = T;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
@@ -131,7 +131,7 @@ pub fn take<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
 
 /// Takes the value of a member that nobody asked for.
 pub fn skip<'de, A: MapAccess<'de>>(members: &mut A) -> Result<(), A::Error> {
-    members.next_value::<serde::de::IgnoredAny>().map(drop)
+    members.next_value::<serde_core::de::IgnoredAny>().map(drop)
 }
 
 /// The value of a field, which may be absent if its type has a value for that.

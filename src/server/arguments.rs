@@ -39,7 +39,7 @@ impl<'a> Call<'a> {
     ///     }
     /// }
     /// ```
-    pub fn with<T: serde::Deserialize<'a>>(mut self, body: impl FnOnce(Call<'a>, T)) {
+    pub fn with<T: serde_core::Deserialize<'a>>(mut self, body: impl FnOnce(Call<'a>, T)) {
         match self.arguments() {
             Ok(arguments) => body(self, arguments),
             Err(error) => self.invalid(error),

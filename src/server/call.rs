@@ -46,7 +46,7 @@ impl<'a> Call<'a> {
     /// They are not what `T` wants: hand the error to [`invalid`](Call::invalid).
     #[cfg(feature = "serde")]
     #[inline(never)]
-    pub fn arguments<T: serde::Deserialize<'a>>(&mut self) -> Result<T, crate::json::TypedError> {
+    pub fn arguments<T: serde_core::Deserialize<'a>>(&mut self) -> Result<T, crate::json::TypedError> {
         crate::json::decode_in_place(core::mem::take(&mut self.arguments))
     }
 
@@ -95,7 +95,7 @@ impl<'a> Call<'a> {
 
     /// Answers with structured content, mirrored as text for clients that do not know it.
     #[cfg(feature = "serde")]
-    pub fn structured<T: serde::Serialize + ?Sized>(self, value: &T) {
+    pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         self.reply.structured(value);
     }
 

@@ -168,7 +168,7 @@ impl<'a> Reply<'a> {
 
     /// Answers a tool call with structured content, mirrored as text for clients that do not know it.
     #[cfg(feature = "serde")]
-    pub fn structured<T: serde::Serialize + ?Sized>(self, value: &T) {
+    pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         self.content(|result| result.structured(value));
     }
 

@@ -82,7 +82,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
     /// Adds the structured value (from `2025-06-18` on; up to `2025-11-25` only an object). If there are no pieces, it
     /// is mirrored as text for clients that do not know it.
     #[cfg(feature = "serde")]
-    pub fn structured<T: serde::Serialize + ?Sized>(&mut self, value: &T) {
+    pub fn structured<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) {
         self.set_structured(&mut |out| out.serialize(value).is_ok());
     }
 

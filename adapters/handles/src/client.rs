@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_proto::json;
-use serde::Serialize;
+use serde_core::Serialize;
 
 use crate::error::CallError;
 use crate::hub::Hub;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp_proto::Ticket;
 use mcp_proto::client::{AskedReply, InputAnswers, InputRequest};
 use mcp_proto::json::{self, Json, Kind, Writer};
-use serde::Serialize;
+use serde_core::Serialize;
 
 use crate::hub::{Command, Hub};
 use crate::owned::view;

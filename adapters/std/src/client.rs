@@ -8,7 +8,7 @@ use mcp_proto_handles::{
     self as handles, CallError, CallOptions, CallResult, Hub, Progress, ServerDetails, block_on,
     block_on_until,
 };
-use serde::Serialize;
+use serde_core::Serialize;
 
 use crate::child::Deadline;
 use crate::pending::PendingCall;

@@ -44,7 +44,7 @@ impl Responder {
     }
 
     /// Answers a call with structured content, mirrored as text.
-    pub fn structured<T: serde::Serialize + Send + 'static>(self, value: T) {
+    pub fn structured<T: serde_core::Serialize + Send + 'static>(self, value: T) {
         self.inner.structured(value);
     }
 

@@ -194,7 +194,7 @@ impl AskedReply<'_> {
 
     /// The same with fields of any type that serializes to an object.
     #[cfg(feature = "serde")]
-    pub fn accept_value<T: serde::Serialize + ?Sized>(self, content: &T) {
+    pub fn accept_value<T: serde_core::Serialize + ?Sized>(self, content: &T) {
         let revision = self.context.revision;
         self.accept_dyn(&mut |out| {
             write_form(out, revision, &mut |out| out.serialize(content).is_ok() || out.overflowed())

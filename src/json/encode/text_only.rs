@@ -3,7 +3,7 @@
 use super::{Done, EncodeError};
 use crate::json::write::Writer;
 use core::fmt;
-use serde::ser::{self, Serialize, Serializer};
+use serde_core::ser::{self, Serialize, Serializer};
 
 /// Takes whatever is a text, and refuses the rest.
 pub(super) struct TextOnly<'w, 'a> {

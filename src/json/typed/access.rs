@@ -3,9 +3,11 @@
 use super::flaw::Flaw;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
 use crate::json::view::Json;
-use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
-use serde::forward_to_deserialize_any;
+use serde_core::de::value::BorrowedStrDeserializer;
+use serde_core::de::{
+    DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
+};
+use serde_core::forward_to_deserialize_any;
 
 /// The elements of an array, after its bracket.
 pub(super) struct Elements<'d, 'de> {
@@ -167,7 +169,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     type Error = TypedError;
 
     fn unit_variant(self) -> Result<(), TypedError> {
-        serde::Deserialize::deserialize(self.decoder)
+        serde_core::Deserialize::deserialize(self.decoder)
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, TypedError> {

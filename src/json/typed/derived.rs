@@ -9,8 +9,8 @@ use crate::json::view::Json;
 use crate::json::walk::{split, value_length};
 use crate::schema::derived::ONE_OF;
 use core::mem;
-use serde::de::value::U64Deserializer;
-use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde_core::de::value::U64Deserializer;
+use serde_core::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
 
 impl<'de> Decoder<'de> {
     /// An object of a derived type. `names`: those of its members, or the tag and its values.

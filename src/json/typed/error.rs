@@ -4,7 +4,7 @@
 use crate::json::decimal::digits;
 use crate::json::pieces::{Text, prints};
 use core::fmt;
-use serde::de::{self, Expected, Unexpected};
+use serde_core::de::{self, Expected, Unexpected};
 
 /// Message and path together have at most this many bytes. Few more, and clippy's default would call a host's
 /// `Result` too large.

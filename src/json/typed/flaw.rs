@@ -30,7 +30,7 @@ impl From<Flaw<'_>> for TypedError {
             Flaw::Said(message) => TypedError::new(&message),
             Flaw::Wrong { found, expected } => TypedError::wrong(found, expected),
             #[cfg(feature = "derive")]
-            Flaw::NoTag(tag) => serde::de::Error::missing_field(tag),
+            Flaw::NoTag(tag) => serde_core::de::Error::missing_field(tag),
             #[cfg(feature = "derive")]
             Flaw::NoVariant { found, names } => TypedError::no_variant(found, names),
         }
