@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 
 use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
-use mcp_proto::{Action, Buffer, Clock, Server};
+use mcp_proto::{Action, Buffer, Clock, Next, Server};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", SCHEMA)]);
@@ -22,30 +22,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut server = Server::new(&INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20))?;
     let clock = Clock::start();
-    let mut chunk = vec![0; 1 << 16];
-    let (mut fed, mut filled, mut ended) = (0, 0, false);
     loop {
         match server.poll(clock.now()) {
-            Action::Io(io) => {
-                let (out, mut into) = io.split();
-                // All of the chunk comes before any output: then the answers to all of it leave in one write.
-                if fed < filled && into.is_ready() {
-                    let space = into.space();
-                    let n = space.len().min(filled - fed);
-                    space[..n].copy_from_slice(&chunk[fed..fed + n]);
-                    into.filled(n);
-                    fed += n;
-                } else if !out.bytes().is_empty() {
+            Action::Io(io) => match io.next() {
+                Next::Write(out) => {
                     let n = output.write(out.bytes())?;
                     out.sent(n);
-                } else if !ended {
-                    (fed, filled) = (0, input.read(&mut chunk)?);
-                    if filled == 0 {
-                        ended = true;
-                        into.eof();
-                    }
                 }
-            }
+                Next::Read(mut space) => match input.read(space.space())? {
+                    0 => space.eof(),
+                    n => space.filled(n),
+                },
+                Next::Wait => {}
+            },
             Action::Event => match server.event() {
                 Some(Event::Call(mut call)) => match call.arguments() {
                     Ok(Echo { text }) => call.text(text),
