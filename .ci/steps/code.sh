@@ -151,7 +151,7 @@ step_nostd() {
 }
 
 step_packages() {
-    count_packages 12
+    count_packages 3
     count_packages 2 --no-default-features
 }
 
