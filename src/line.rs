@@ -300,7 +300,10 @@ impl<'b> Input<'b> {
             return None;
         }
         let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
-        let newline = find(b'\n', fresh);
+        let taken = self.scanner.begin_line(fresh);
+        self.scanned = self.scanned.wrapping_add(taken);
+        let fresh = fresh.get(taken..).unwrap_or_default();
+        let newline = if let [b'\n', ..] = fresh { Some(0) } else { find(b'\n', fresh) };
         let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
         self.scanner.feed(text);
         self.scanned = self.scanned.wrapping_add(text.len());

@@ -157,7 +157,7 @@ impl Scanner {
         let mut rest = bytes;
         loop {
             if FAST && rest.len() >= tokens::WORTH_IT && matches!(self.state, State::Name | State::Value) {
-                rest = self.tokens(rest);
+                rest = self.tokens::<false>(rest);
             }
             let [byte, tail @ ..] = rest else { return };
             rest = match self.state {
