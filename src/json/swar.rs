@@ -61,10 +61,11 @@ pub(super) fn short_plain_text(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((kept, length as usize))
 }
 
-/// How many bytes at the start of a word are printable ASCII other than quote and backslash: 8 if all are.
+/// How many bytes of a word come before the first that is not printable ASCII, or is a quote or a backslash.
 #[cfg_attr(not(target_os = "none"), inline(always))]
-pub(super) fn plain_bytes(word: u64) -> usize {
-    (stops::<true>(word).trailing_zeros() >> 3) as usize
+pub(super) fn plain_end(word: u64) -> Option<usize> {
+    let hits = stops::<true>(word);
+    (hits != 0).then(|| (hits.trailing_zeros() >> 3) as usize)
 }
 
 /// How many bytes at the start of a word are neither a quote, a backslash nor a control character: 8 if none is.

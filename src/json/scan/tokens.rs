@@ -9,11 +9,18 @@ mod name;
 use super::escapes::behind_characters;
 use super::inner::Place;
 use super::{Inside, Member, NO_NAME, NOWHERE, Scanner, Shape, Span, State};
-use crate::json::swar::{FAST, digit_run, digits, plain_bytes, plain_run};
+use crate::json::swar::{FAST, digit_run, digits, plain_end, plain_run};
 use name::{VERSION, behind_name, is_version, member_name};
 
-/// How deep the pass goes: the kinds of so many open containers are in one word.
-const DEEPEST: u32 = 64;
+/// The kinds of the open containers are in one word: a bit for each, the innermost the lowest, set for an object. Above
+/// them are a bit that is not set, for what is outside of all, and one that is, which says how many they are.
+const OUTSIDE: u64 = 0b10;
+/// In a message that is an object, and in an object that is the value of one of its members.
+const MESSAGE: u64 = 0b101;
+const INNER: u64 = 0b1011;
+
+/// How deep the pass goes.
+const DEEPEST: u32 = u64::BITS - 2;
 
 /// Shorter pieces are left to the states: they are the rest of something, and not worth the beginning.
 pub(super) const WORTH_IT: usize = 8;
@@ -22,6 +29,7 @@ impl Scanner {
     /// Takes whole tokens at the start of what may be a line and more, and says how many bytes they are. A newline between
     /// tokens ends them, and so does the end of the text: of nearly all lines, what is left is the newline, and nobody has
     /// searched for it.
+    #[inline]
     pub(crate) fn begin_line(&mut self, bytes: &[u8]) -> usize {
         if !FAST || bytes.len() < WORTH_IT || !matches!(self.state, State::Name | State::Value) {
             return 0;
@@ -35,172 +43,186 @@ impl Scanner {
     /// Takes tokens as long as they are all there, from a name or from a value that has none, and returns what it did not
     /// take. The state is then that of a token that begins there.
     ///
-    /// All is in one loop, so that nothing has to be handed over where an object begins or ends. The members of the message
-    /// are noted at depth one, those of its parameters or its result at depth two.
+    /// All is in one loop, so that nothing has to be handed over where an object begins or ends.
     #[inline(never)]
     pub(super) fn tokens<'t, const LINE: bool>(&mut self, rest: &'t [u8]) -> &'t [u8] {
-        let (mut rest, mut depth, mut objects) = (rest, self.depth, self.kinds());
-        if depth > DEEPEST || matches!(self.state, State::Name) == (objects & 1 == 0) {
-            return rest;
-        }
-        if depth == 0 {
-            rest = behind_space::<LINE>(rest);
+        let mut rest = rest;
+        let mut objects = OUTSIDE;
+        // The open member of the message, and where its value starts.
+        let (mut member, mut start) = (None, NOWHERE);
+        if self.depth > 0 {
+            objects = self.kinds();
+            if objects == 0 || matches!(self.state, State::Name) == (objects & 1 == 0) {
+                return rest;
+            }
+            member = self.current;
+            start = self.start_of(member);
+        } else {
+            if !matches!(rest, [b'{', ..]) {
+                rest = behind_space::<LINE>(rest);
+            }
             self.shape = match rest {
                 [b'{', ..] => Shape::Object,
                 [b'[', ..] => Shape::Array,
-                [] => return rest,
                 _ => Shape::Other,
             };
         }
-        let deepest = u32::from(self.limit).min(DEEPEST);
-        // The open member of the message, and where its value starts.
-        let mut member = self.current;
-        let mut start = self.start_of(member);
-        // The same of its parameters or its result, if they are kept.
-        let (mut place, mut keeps) = (Place::NOWHERE, false);
+        let bound = OUTSIDE.wrapping_shl(u32::from(self.limit).min(DEEPEST));
+        // Which members are kept besides those of the message, if any, and the open one of them.
+        let (mut kept, mut place) = (0, Place::NOWHERE);
         let state = 'tokens: loop {
-            if objects & 1 != 0 {
-                if depth == 1 {
-                    if let Some((found, length)) = member_name(rest) {
-                        if found == Member::Jsonrpc && is_version(rest) {
-                            let at = self.at(rest);
-                            self.note(found, VERSION.map(|offset| at.wrapping_add(offset)));
-                            rest = rest.get(16..).unwrap_or_default();
-                            continue;
-                        }
-                        member = Some(found);
-                        rest = rest.get(length..).unwrap_or_default();
-                    } else {
-                        rest = behind_space::<LINE>(rest);
-                        let Some(tail) = behind_name(rest) else { break State::Name };
-                        member = Member::of(between(rest, tail));
-                        rest = behind_space::<LINE>(tail);
-                        let [b':', tail @ ..] = rest else { break State::Colon };
-                        rest = tail;
+            if objects == MESSAGE {
+                if let Some((found, tail)) = member_name(rest) {
+                    if found == Member::Jsonrpc && is_version(rest) {
+                        let at = self.at(rest);
+                        self.note(found, VERSION.map(|offset| at.wrapping_add(offset)));
+                        rest = rest.get(16..).unwrap_or_default();
+                        continue;
                     }
-                    if matches!(member, Some(Member::Params | Member::Result)) {
-                        self.forget_inner();
-                    }
+                    (member, rest) = (Some(found), tail);
                 } else {
-                    let tail = match behind_name(rest) {
-                        Some(tail) => tail,
-                        None => {
-                            rest = behind_space::<LINE>(rest);
-                            let Some(tail) = behind_name(rest) else { break State::Name };
-                            tail
-                        }
-                    };
-                    if keeps && depth == 2 {
-                        let (name, end) = (self.at(rest), self.at(tail));
-                        (place.name, place.name_end) = (name.wrapping_add(1) as u32, end.wrapping_sub(1) as u32);
-                    }
-                    rest = tail;
-                    if !matches!(rest, [b':', ..]) {
-                        rest = behind_space::<LINE>(rest);
-                    }
+                    rest = behind_space::<LINE>(rest);
+                    let Some(tail) = behind_name(rest) else { break State::Name };
+                    member = Member::of(between(rest, tail));
+                    rest = behind_space::<LINE>(tail);
                     let [b':', tail @ ..] = rest else { break State::Colon };
                     rest = tail;
                 }
-            }
-            if let [b' ' | b'\t' | b'\n' | b'\r', ..] = rest {
-                rest = behind_space::<LINE>(rest);
-            }
-            match depth {
-                1 => start = self.at(rest),
-                2 => place.start = self.at(rest) as u32,
-                _ => {}
-            }
-            rest = match rest {
-                [b'"', text @ ..] => match behind_text(text) {
-                    [b'"', tail @ ..] => tail,
-                    stopped => {
-                        rest = stopped;
-                        (self.in_name, self.name_length) = (false, NO_NAME);
-                        break State::Text(Inside::Plain);
-                    }
-                },
-                [bracket @ (b'{' | b'['), tail @ ..] if depth < deepest => {
-                    let object = *bracket == b'{';
-                    let inside = match tail {
-                        [b' ' | b'\t' | b'\n' | b'\r', ..] => behind_space::<LINE>(tail),
-                        _ => tail,
-                    };
-                    match inside {
-                        [b'}', tail @ ..] if object => tail,
-                        [b']', tail @ ..] if !object => tail,
-                        _ => {
-                            rest = inside;
-                            if depth == 1 && object {
-                                keeps = self.begin_inner(member);
-                            }
-                            depth = depth.wrapping_add(1);
-                            objects = objects << 1 | u64::from(object);
-                            match inside {
-                                [b'"', ..] => continue,
-                                _ if object => break State::FirstName,
-                                [] => break State::FirstValue,
-                                // What is still white space ends a line.
-                                [b'\n', ..] => break State::FirstValue,
-                                _ => continue,
-                            }
-                        }
-                    }
+                if matches!(member, Some(Member::Params | Member::Result)) {
+                    self.forget_inner();
                 }
-                [b'1'..=b'9', ..] => match behind_number(rest) {
-                    Some(tail) => tail,
-                    None => break State::Value,
-                },
-                [b't', b'r', b'u', b'e', tail @ ..] | [b'n', b'u', b'l', b'l', tail @ ..] => tail,
-                [b'f', b'a', b'l', b's', b'e', tail @ ..] => tail,
-                [b'-' | b'0', ..] => match scalar(rest) {
-                    Some(tail) => tail,
-                    None => break State::Value,
-                },
-                _ => break State::Value,
+                if starts_with_space(rest) {
+                    rest = behind_space::<LINE>(rest);
+                }
+                start = self.at(rest);
+            } else if objects & 1 != 0 {
+                if !matches!(rest, [b'"', ..]) {
+                    rest = behind_space::<LINE>(rest);
+                }
+                let Some(behind) = behind_name(rest) else { break State::Name };
+                let colon = if let [b':', ..] = behind { behind } else { behind_space::<LINE>(behind) };
+                // The states look at the name once more then.
+                let [b':', tail @ ..] = colon else { break State::Name };
+                if objects == kept {
+                    place.name = self.at(rest).wrapping_add(1) as u32;
+                    place.name_end = self.at(behind).wrapping_sub(1) as u32;
+                    rest = tail;
+                    if starts_with_space(rest) {
+                        rest = behind_space::<LINE>(rest);
+                    }
+                    place.start = self.at(rest) as u32;
+                } else {
+                    rest = tail;
+                }
+            }
+            rest = 'value: loop {
+                break match rest {
+                    [b'"', text @ ..] => match behind_text(text) {
+                        [b'"', tail @ ..] => tail,
+                        stopped => {
+                            rest = stopped;
+                            (self.in_name, self.name_length) = (false, NO_NAME);
+                            break 'tokens State::Text(Inside::Plain);
+                        }
+                    },
+                    [b'{', tail @ ..] if objects < bound => {
+                        let inside = if starts_with_space(tail) { behind_space::<LINE>(tail) } else { tail };
+                        if let [b'}', tail @ ..] = inside {
+                            break tail;
+                        }
+                        rest = inside;
+                        if objects == MESSAGE {
+                            kept = if self.begin_inner(member) { INNER } else { 0 };
+                        }
+                        objects = objects << 1 | 1;
+                        if !matches!(rest, [b'"', ..]) {
+                            break 'tokens State::FirstName;
+                        }
+                        continue 'tokens;
+                    }
+                    [b'[', tail @ ..] if objects < bound => {
+                        let inside = if starts_with_space(tail) { behind_space::<LINE>(tail) } else { tail };
+                        if let [b']', tail @ ..] = inside {
+                            break tail;
+                        }
+                        rest = inside;
+                        objects <<= 1;
+                        // What is still white space ends a line.
+                        if matches!(rest, [] | [b'\n', ..]) {
+                            break 'tokens State::FirstValue;
+                        }
+                        continue 'value;
+                    }
+                    [b'1'..=b'9', ..] => match behind_number(rest) {
+                        Some(tail) => tail,
+                        None => break 'tokens State::Value,
+                    },
+                    [b't', b'r', b'u', b'e', tail @ ..] | [b'n', b'u', b'l', b'l', tail @ ..] => tail,
+                    [b'f', b'a', b'l', b's', b'e', tail @ ..] => tail,
+                    [b'-' | b'0', ..] => match scalar(rest) {
+                        Some(tail) => tail,
+                        None => break 'tokens State::Value,
+                    },
+                    [b' ' | b'\t' | b'\n' | b'\r', ..] => {
+                        let behind = behind_space::<LINE>(rest);
+                        if behind.len() == rest.len() {
+                            break 'tokens State::Value;
+                        }
+                        rest = behind;
+                        continue 'value;
+                    }
+                    _ => break 'tokens State::Value,
+                };
             };
             // A value has ended here, and perhaps some around it.
             loop {
-                match depth {
-                    0 => break 'tokens State::After,
-                    1 => {
+                if objects <= INNER {
+                    if objects == kept {
+                        place.end = self.at(rest) as u32;
+                        kept = if self.keep(place) { kept } else { 0 };
+                    } else if objects == MESSAGE {
                         if let Some(member) = member.take() {
                             let end = self.at(rest);
                             self.note(member, [start, end]);
                         }
+                    } else if objects == OUTSIDE {
+                        break 'tokens State::After;
                     }
-                    2 if keeps => {
-                        place.end = self.at(rest) as u32;
-                        keeps = self.keep(place);
-                    }
-                    _ => {}
                 }
-                if let [b' ' | b'\t' | b'\n' | b'\r', ..] = rest {
-                    rest = behind_space::<LINE>(rest);
-                }
-                match rest {
+                rest = match rest {
                     [b',', tail @ ..] => {
                         rest = tail;
                         continue 'tokens;
                     }
-                    [b'}', tail @ ..] if objects & 1 != 0 => rest = tail,
-                    [b']', tail @ ..] if objects & 1 == 0 => rest = tail,
-                    _ => break 'tokens State::After,
-                }
-                if keeps && depth == 2 {
+                    [b'}', tail @ ..] if objects & 1 != 0 => tail,
+                    [b']', tail @ ..] if objects & 1 == 0 => tail,
+                    _ => match behind_space::<LINE>(rest) {
+                        [b',', tail @ ..] => {
+                            rest = tail;
+                            continue 'tokens;
+                        }
+                        [b'}', tail @ ..] if objects & 1 != 0 => tail,
+                        [b']', tail @ ..] if objects & 1 == 0 => tail,
+                        wrong => {
+                            rest = wrong;
+                            break 'tokens State::After;
+                        }
+                    },
+                };
+                if objects == kept {
                     self.end_inner(member);
-                    keeps = false;
+                    kept = 0;
                 }
-                depth = depth.wrapping_sub(1);
                 objects >>= 1;
             }
         };
         // An open value has begun; of one that is expected nothing is known.
         if let Some(member) = member
-            && (depth > 1 || matches!(state, State::Text(_)))
+            && (objects > MESSAGE || matches!(state, State::Text(_)))
         {
             self.note(member, [start, NOWHERE]);
         }
-        (self.current, self.depth, self.state) = (member, depth, state);
+        (self.current, self.state) = (member, state);
         self.set_kinds(objects);
         rest
     }
@@ -217,24 +239,30 @@ impl Scanner {
         member.and_then(|member| self.members.get(member as usize)).map_or(NOWHERE, |span| span.start)
     }
 
-    /// The kinds of the open containers, the innermost in the lowest bit.
+    /// The kinds of the open containers, as a word; 0 if they are too many.
     fn kinds(&self) -> u64 {
-        if self.depth == 0 {
+        if self.depth > DEEPEST {
             return 0;
         }
         let kinds = self.objects.first_chunk().map_or(0, |kinds| u64::from_le_bytes(*kinds));
-        kinds.reverse_bits().wrapping_shr(DEEPEST.wrapping_sub(self.depth))
+        let kinds = kinds.reverse_bits().checked_shr(u64::BITS.wrapping_sub(self.depth)).unwrap_or(0);
+        OUTSIDE.wrapping_shl(self.depth) | kinds
     }
 
     fn set_kinds(&mut self, kinds: u64) {
-        if self.depth == 0 {
-            return;
-        }
-        let kinds = kinds.wrapping_shl(DEEPEST.wrapping_sub(self.depth)).reverse_bits();
-        if let Some(place) = self.objects.first_chunk_mut() {
-            *place = kinds.to_le_bytes();
+        self.depth = DEEPEST.wrapping_sub(kinds.leading_zeros());
+        // Outside of all, nobody asks.
+        if kinds > OUTSIDE
+            && let Some(place) = self.objects.first_chunk_mut()
+        {
+            *place = kinds.wrapping_shl(u64::BITS.wrapping_sub(self.depth)).reverse_bits().to_le_bytes();
         }
     }
+}
+
+#[inline(always)]
+fn starts_with_space(rest: &[u8]) -> bool {
+    matches!(rest, [b' ' | b'\t' | b'\n' | b'\r', ..])
 }
 
 /// What a name is, between its quotes, given what follows it.
@@ -254,15 +282,14 @@ fn behind_space<const LINE: bool>(mut rest: &[u8]) -> &[u8] {
     }
 }
 
-/// What follows the printable ASCII that a text begins with, up to a quote or a backslash. Most texts are short: their
-/// words are looked at in place, the rest is a call.
+/// What follows the printable ASCII that a text begins with, up to a quote or a backslash. Most texts are short: so many of
+/// their words are looked at in place, the rest is a call.
 #[inline(always)]
-fn behind_plain(text: &[u8]) -> &[u8] {
+fn behind_plain<const WORDS: usize>(text: &[u8]) -> &[u8] {
     let mut rest = text;
-    for _ in 0..3 {
+    for _ in 0..WORDS {
         let Some((word, tail)) = rest.split_first_chunk() else { break };
-        let length = plain_bytes(u64::from_le_bytes(*word));
-        if length < 8 {
+        if let Some(length) = plain_end(u64::from_le_bytes(*word)) {
             return rest.get(length..).unwrap_or_default();
         }
         rest = tail;
@@ -278,7 +305,7 @@ fn behind_long_plain(text: &[u8]) -> &[u8] {
 /// What follows the characters that a text begins with.
 #[inline(always)]
 fn behind_text(text: &[u8]) -> &[u8] {
-    match behind_plain(text) {
+    match behind_plain::<3>(text) {
         end @ [b'"', ..] => end,
         stopped => behind_characters(stopped),
     }

@@ -1,6 +1,6 @@
 //! Names: those of a message are told by the first eight bytes at once.
 
-use super::{behind_plain, plain_bytes};
+use super::behind_plain;
 use crate::json::scan::Member;
 
 /// The first member of most messages.
@@ -15,50 +15,32 @@ pub(super) fn is_version(rest: &[u8]) -> bool {
     rest.first_chunk().is_some_and(|head| u128::from_le_bytes(*head) == JSONRPC_2)
 }
 
-/// A name of a member of the message with the colon behind it, and how long they are.
+/// A name of a member of the message, and what follows it and its colon.
 #[inline(always)]
-pub(super) fn member_name(rest: &[u8]) -> Option<(Member, usize)> {
+pub(super) fn member_name(rest: &[u8]) -> Option<(Member, &[u8])> {
     const JSONRPC: u64 = u64::from_le_bytes(*b"\"jsonrpc");
     const METHOD: u64 = u64::from_le_bytes(*b"\"method\"");
     const PARAMS: u64 = u64::from_le_bytes(*b"\"params\"");
     const RESULT: u64 = u64::from_le_bytes(*b"\"result\"");
     const ERROR: u64 = u64::from_le_bytes(*b"\"error\":");
     const ID: u64 = u64::from_le_bytes(*b"\"id\":\0\0\0");
-    let head = rest.first_chunk::<10>()?;
-    let [.., eighth, ninth] = *head;
-    let word = u64::from_le_bytes(*head.first_chunk()?);
-    let found = match word {
-        JSONRPC if (eighth, ninth) == (b'"', b':') => (Member::Jsonrpc, 10),
-        METHOD if eighth == b':' => (Member::Method, 9),
-        PARAMS if eighth == b':' => (Member::Params, 9),
-        RESULT if eighth == b':' => (Member::Result, 9),
-        ERROR => (Member::Error, 8),
-        _ if word << 24 == ID << 24 => (Member::Id, 5),
-        _ => return None,
-    };
-    Some(found)
+    let (head, behind) = rest.split_first_chunk()?;
+    let word = u64::from_le_bytes(*head);
+    match (word, behind) {
+        _ if word << 24 == ID << 24 => Some((Member::Id, rest.get(5..)?)),
+        (METHOD, [b':', tail @ ..]) => Some((Member::Method, tail)),
+        (PARAMS, [b':', tail @ ..]) => Some((Member::Params, tail)),
+        (RESULT, [b':', tail @ ..]) => Some((Member::Result, tail)),
+        (JSONRPC, [b'"', b':', tail @ ..]) => Some((Member::Jsonrpc, tail)),
+        (ERROR, tail) => Some((Member::Error, tail)),
+        _ => None,
+    }
 }
 
-/// What follows a name that has no escapes. Most have seven bytes at most.
+/// What follows a name that has no escapes.
 #[inline(always)]
 pub(super) fn behind_name(rest: &[u8]) -> Option<&[u8]> {
     let [b'"', text @ ..] = rest else { return None };
-    if let Some((word, _)) = text.split_first_chunk() {
-        let length = plain_bytes(u64::from_le_bytes(*word));
-        if length < 8 {
-            return behind_quote(text.get(length..)?);
-        }
-    }
-    behind_long_name(text)
-}
-
-#[inline(never)]
-fn behind_long_name(text: &[u8]) -> Option<&[u8]> {
-    behind_quote(behind_plain(text))
-}
-
-#[inline(always)]
-fn behind_quote(rest: &[u8]) -> Option<&[u8]> {
-    let [b'"', tail @ ..] = rest else { return None };
+    let [b'"', tail @ ..] = behind_plain::<2>(text) else { return None };
     Some(tail)
 }
