@@ -10,7 +10,7 @@ use super::escapes::behind_characters;
 use super::inner::Place;
 use super::{Inside, Member, NO_NAME, NOWHERE, Scanner, Shape, Span, State};
 use crate::json::swar::{FAST, digit_run, digits, plain_end, plain_run};
-use name::{VERSION, behind_name, is_version, member_name};
+use name::{VERSION, behind_name, behind_version, member_name, short_name};
 
 /// The kinds of the open containers are in one word: a bit for each, the innermost the lowest, set for an object. Above
 /// them are a bit that is not set, for what is outside of all, and one that is, which says how many they are.
@@ -40,6 +40,12 @@ impl Scanner {
         bytes.len().wrapping_sub(left)
     }
 
+    /// Whether a whole text is there, and nothing else is open.
+    #[inline]
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.state, State::After) && self.depth == 0 && !self.too_deep
+    }
+
     /// Takes tokens as long as they are all there, from a name or from a value that has none, and returns what it did not
     /// take. The state is then that of a token that begins there.
     ///
@@ -66,6 +72,14 @@ impl Scanner {
                 [b'[', ..] => Shape::Array,
                 _ => Shape::Other,
             };
+            if let [b'{', tail @ ..] = rest
+                && let Some(behind) = behind_version(tail)
+                && self.limit > 0
+            {
+                let at = self.at(tail);
+                self.note(Member::Jsonrpc, VERSION.map(|offset| at.wrapping_add(offset)));
+                (objects, rest) = (MESSAGE, behind);
+            }
         }
         let bound = OUTSIDE.wrapping_shl(u32::from(self.limit).min(DEEPEST));
         // Which members are kept besides those of the message, if any, and the open one of them.
@@ -73,12 +87,6 @@ impl Scanner {
         let state = 'tokens: loop {
             if objects == MESSAGE {
                 if let Some((found, tail)) = member_name(rest) {
-                    if found == Member::Jsonrpc && is_version(rest) {
-                        let at = self.at(rest);
-                        self.note(found, VERSION.map(|offset| at.wrapping_add(offset)));
-                        rest = rest.get(16..).unwrap_or_default();
-                        continue;
-                    }
                     (member, rest) = (Some(found), tail);
                 } else {
                     rest = behind_space::<LINE>(rest);
@@ -99,13 +107,18 @@ impl Scanner {
                 if !matches!(rest, [b'"', ..]) {
                     rest = behind_space::<LINE>(rest);
                 }
-                let Some(behind) = behind_name(rest) else { break State::Name };
-                let colon = if let [b':', ..] = behind { behind } else { behind_space::<LINE>(behind) };
-                // The states look at the name once more then.
-                let [b':', tail @ ..] = colon else { break State::Name };
+                let (behind, tail) = if let Some(short) = short_name(rest) {
+                    short
+                } else {
+                    let Some(behind) = behind_name(rest) else { break State::Name };
+                    let colon = if let [b':', ..] = behind { behind } else { behind_space::<LINE>(behind) };
+                    // The states look at the name once more then.
+                    let [b':', tail @ ..] = colon else { break State::Name };
+                    (behind.len(), tail)
+                };
                 if objects == kept {
                     place.name = self.at(rest).wrapping_add(1) as u32;
-                    place.name_end = self.at(behind).wrapping_sub(1) as u32;
+                    place.name_end = self.position.wrapping_sub(behind).wrapping_sub(1) as u32;
                     rest = tail;
                     if starts_with_space(rest) {
                         rest = behind_space::<LINE>(rest);
@@ -126,18 +139,22 @@ impl Scanner {
                         }
                     },
                     [b'{', tail @ ..] if objects < bound => {
-                        let inside = if starts_with_space(tail) { behind_space::<LINE>(tail) } else { tail };
-                        if let [b'}', tail @ ..] = inside {
-                            break tail;
+                        rest = tail;
+                        if !matches!(rest, [b'"', ..]) {
+                            rest = behind_space::<LINE>(rest);
+                            match rest {
+                                [b'"', ..] => {}
+                                [b'}', tail @ ..] => break tail,
+                                _ => {
+                                    objects = objects << 1 | 1;
+                                    break 'tokens State::FirstName;
+                                }
+                            }
                         }
-                        rest = inside;
                         if objects == MESSAGE {
                             kept = if self.begin_inner(member) { INNER } else { 0 };
                         }
                         objects = objects << 1 | 1;
-                        if !matches!(rest, [b'"', ..]) {
-                            break 'tokens State::FirstName;
-                        }
                         continue 'tokens;
                     }
                     [b'[', tail @ ..] if objects < bound => {
@@ -249,12 +266,15 @@ impl Scanner {
         OUTSIDE.wrapping_shl(self.depth) | kinds
     }
 
+    #[inline(always)]
     fn set_kinds(&mut self, kinds: u64) {
-        self.depth = DEEPEST.wrapping_sub(kinds.leading_zeros());
         // Outside of all, nobody asks.
-        if kinds > OUTSIDE
-            && let Some(place) = self.objects.first_chunk_mut()
-        {
+        if kinds == OUTSIDE {
+            self.depth = 0;
+            return;
+        }
+        self.depth = DEEPEST.wrapping_sub(kinds.leading_zeros());
+        if let Some(place) = self.objects.first_chunk_mut() {
             *place = kinds.wrapping_shl(u64::BITS.wrapping_sub(self.depth)).reverse_bits().to_le_bytes();
         }
     }
@@ -316,7 +336,7 @@ fn behind_text(text: &[u8]) -> &[u8] {
 fn behind_number(rest: &[u8]) -> Option<&[u8]> {
     if let Some(head) = rest.first_chunk::<9>() {
         let length = digits(u64::from_le_bytes(*head.first_chunk()?));
-        if !matches!(head.get(length)?, b'0'..=b'9' | b'.' | b'e' | b'E') {
+        if matches!(head.get(length)?, b',' | b'}' | b']') {
             return rest.get(length..);
         }
     }

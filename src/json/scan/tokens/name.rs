@@ -1,18 +1,19 @@
 //! Names: those of a message are told by the first eight bytes at once.
 
-use super::behind_plain;
+use super::{behind_plain, plain_end};
 use crate::json::scan::Member;
 
-/// The first member of most messages.
+/// The first member of most messages, and the comma behind it.
 const JSONRPC_2: u128 = u128::from_le_bytes(*br#""jsonrpc":"2.0","#);
 
 /// From where to where its value goes.
 pub(super) const VERSION: [usize; 2] = [10, 15];
 
-/// Whether the first 16 bytes are the version that all have, and a comma.
+/// What follows it. With one look it is known to be the version that all have.
 #[inline(always)]
-pub(super) fn is_version(rest: &[u8]) -> bool {
-    rest.first_chunk().is_some_and(|head| u128::from_le_bytes(*head) == JSONRPC_2)
+pub(super) fn behind_version(rest: &[u8]) -> Option<&[u8]> {
+    let (head, tail) = rest.split_first_chunk()?;
+    (u128::from_le_bytes(*head) == JSONRPC_2).then_some(tail)
 }
 
 /// A name of a member of the message, and what follows it and its colon.
@@ -35,6 +36,20 @@ pub(super) fn member_name(rest: &[u8]) -> Option<(Member, &[u8])> {
         (ERROR, tail) => Some((Member::Error, tail)),
         _ => None,
     }
+}
+
+/// A name of seven bytes at most with a colon right behind it: how much follows its closing quote, and what its colon.
+#[inline(always)]
+pub(super) fn short_name(rest: &[u8]) -> Option<(usize, &[u8])> {
+    let head = rest.first_chunk::<10>()?;
+    let [b'"', text @ ..] = head else { return None };
+    let length = plain_end(u64::from_le_bytes(*text.first_chunk()?))?;
+    let end = text.get(length..)?.first_chunk()?;
+    if *end != *b"\":" {
+        return None;
+    }
+    let tail = rest.get(length.wrapping_add(3)..)?;
+    Some((tail.len().wrapping_add(1), tail))
 }
 
 /// What follows a name that has no escapes.
