@@ -104,12 +104,12 @@ impl Scanner {
                 }
                 start = self.at(rest);
             } else if objects & 1 != 0 {
-                if !matches!(rest, [b'"', ..]) {
-                    rest = behind_space::<LINE>(rest);
-                }
                 let (behind, tail) = if let Some(short) = short_name(rest) {
                     short
                 } else {
+                    if starts_with_space(rest) {
+                        rest = behind_space::<LINE>(rest);
+                    }
                     let Some(behind) = behind_name(rest) else { break State::Name };
                     let colon = if let [b':', ..] = behind { behind } else { behind_space::<LINE>(behind) };
                     // The states look at the name once more then.
