@@ -90,7 +90,7 @@ pub(super) fn has_backslash(bytes: &[u8]) -> bool {
         return (hits(first) | hits(last)) & HIGH != 0;
     }
     if FAST && bytes.len() < 8 {
-        return bytes.iter().any(|byte| *byte == b'\\');
+        return bytes.contains(&b'\\');
     }
     find(b'\\', bytes).is_some()
 }

@@ -38,6 +38,8 @@ impl Inner {
     pub(super) const UNKNOWN: Inner = Inner { of: None, count: 0, places: [Place::NOWHERE; KEPT] };
 
     /// Several members in one pass; of duplicates the last. `text` is what was scanned.
+    #[allow(dead_code, reason = "the machines walk so far")]
+    #[inline]
     pub(crate) fn pick<'t, const N: usize>(&self, text: &'t [u8], keys: [&str; N]) -> [Option<Json<'t>>; N] {
         let mut found = [None; N];
         for place in self.places.iter().take(self.count.into()) {
@@ -80,7 +82,8 @@ impl Scanner {
     #[inline(always)]
     pub(super) fn begin_inner(&mut self, of: Option<Member>) -> bool {
         let Some(inner) = self.inner.first_mut() else { return false };
-        let keeps = matches!(of, Some(Member::Params | Member::Result)) && u32::try_from(self.position).is_ok();
+        let keeps =
+            matches!(of, Some(Member::Params | Member::Result)) && u32::try_from(self.position).is_ok();
         if keeps {
             (inner.of, inner.count) = (None, 0);
         }

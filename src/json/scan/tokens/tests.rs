@@ -86,9 +86,11 @@ fn a_newline_between_tokens_ends_a_line_and_what_is_behind_it_does_not_count() {
 
 #[test]
 fn names_of_a_message_are_told_from_those_that_begin_like_them() {
-    for name in ["jsonrpc", "id", "method", "params", "result", "error", "idx", "i", "errors", "methods", ""] {
+    for name in ["jsonrpc", "id", "method", "params", "result", "error", "idx", "i", "errors", "methods", ""]
+    {
         for end in ["\"", "\" ", "x\"", "\\u0064\"", ""] {
-            for value in [r#":"2.0","#, r#":"2.1","#, r#" :"2.0" ,"#, r#":{"id":1},"#, r#":"2.0"}"#, "", ":"] {
+            for value in [r#":"2.0","#, r#":"2.1","#, r#" :"2.0" ,"#, r#":{"id":1},"#, r#":"2.0"}"#, "", ":"]
+            {
                 for limit in [0, 1, 2] {
                     let text = std::format!("{{\"{name}{end}{value}\"id\":7,\"{name}\":1}}");
                     whole_is_bytewise(text.as_bytes(), limit);
