@@ -62,6 +62,7 @@ impl<'b> Buffer<'b> {
     }
 
     /// Whether the caller lent it: its size never changes.
+    #[inline]
     pub(crate) fn is_lent(&self) -> bool {
         match &self.store {
             Store::Lent(_) => true,
@@ -70,6 +71,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.store {
             Store::Lent(bytes) => bytes,
@@ -78,6 +80,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
+    #[inline]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.store {
             Store::Lent(bytes) => bytes,
@@ -87,6 +90,7 @@ impl<'b> Buffer<'b> {
     }
 
     /// The same bytes for a shorter time, with the right to grow: what a token carries.
+    #[inline]
     pub(crate) fn room(&mut self) -> Room<'_> {
         match &mut self.store {
             Store::Lent(bytes) => Room::Lent(bytes),
@@ -105,6 +109,7 @@ impl<'b> Buffer<'b> {
     }
 
     /// Says that so much of it is in use.
+    #[inline]
     pub(crate) fn note(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
@@ -115,6 +120,7 @@ impl<'b> Buffer<'b> {
 
     /// Says that the buffer is empty after `used` of its bytes had been in use, or what was noted before: one that is much
     /// larger than what it is used for gives memory back.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn settle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
@@ -125,13 +131,7 @@ impl<'b> Buffer<'b> {
                     *calm = 0;
                     return;
                 }
-                *calm = calm.saturating_add(1);
-                if *calm >= CALM {
-                    *calm = 0;
-                    let keep = FLOOR.max(used.saturating_mul(2));
-                    bytes.truncate(keep);
-                    bytes.shrink_to(keep);
-                }
+                shrink(bytes, used, calm);
             }
         }
     }
@@ -207,6 +207,19 @@ impl<'a> Room<'a> {
             Room::Grown { bytes, .. } => Some(bytes),
             Room::Measure => None,
         }
+    }
+}
+
+/// Gives memory back, if this was so often enough.
+#[cfg(feature = "alloc")]
+#[cold]
+fn shrink(bytes: &mut Vec<u8>, used: usize, calm: &mut u8) {
+    *calm = calm.saturating_add(1);
+    if *calm >= CALM {
+        *calm = 0;
+        let keep = FLOOR.max(used.saturating_mul(2));
+        bytes.truncate(keep);
+        bytes.shrink_to(keep);
     }
 }
 

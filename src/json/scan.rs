@@ -10,6 +10,7 @@ mod escapes;
 mod inner;
 mod members;
 mod number;
+mod places;
 mod text;
 mod tokens;
 
@@ -157,7 +158,7 @@ impl Scanner {
         let mut rest = bytes;
         loop {
             if FAST && rest.len() >= tokens::WORTH_IT && matches!(self.state, State::Name | State::Value) {
-                rest = self.tokens(rest);
+                rest = self.tokens::<false>(rest);
             }
             let [byte, tail @ ..] = rest else { return };
             rest = match self.state {
@@ -253,37 +254,6 @@ impl Scanner {
     /// The limit of nesting.
     pub(crate) fn limit(&self) -> u8 {
         self.limit
-    }
-
-    /// The text was given up where it is wrong: nothing is left of it that cannot be relied on then.
-    pub(crate) fn give_up(&mut self) {
-        let mut envelope = self.envelope();
-        envelope.cut(self.position);
-        if envelope.id.is_none()
-            && let Some(id) = self.members.get_mut(Member::Id as usize)
-        {
-            *id = Span { start: NOWHERE, end: NOWHERE };
-        }
-        self.state = State::Failed(ScanErrorKind::GivenUp);
-    }
-
-    /// As if it had scanned the text in which this was found.
-    pub(crate) fn adopt(&mut self, envelope: &Envelope) {
-        let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
-        for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
-            *slot = span.unwrap_or(Span { start: NOWHERE, end: NOWHERE });
-        }
-        (self.shape, self.state) = (shape, State::After);
-    }
-
-    /// Other places than those of the members, kept where these were until the next text. Who needs both would need twice
-    /// the memory.
-    pub(crate) fn set_places(&mut self, places: [Span; 6]) {
-        self.members = places;
-    }
-
-    pub(crate) fn places(&self) -> [Span; 6] {
-        self.members
     }
 
     /// Something is wrong at the start of `rest`. Nothing is left to be looked at.

@@ -4,6 +4,8 @@
     reason = "bytes become the words that are searched, and counts of bits are small; some of it is constant"
 )]
 
+use crate::buffer::find;
+
 /// Whether to spend code on speed. On bare metal flash is what is short, and lines are; everywhere else the fast ways
 /// are worth their size. All ways give the same results; `--cfg mcp_proto_small` takes the small ones everywhere, and
 /// `--cfg mcp_proto_words` those of [`WORDS`], so that tests can see them.
@@ -61,16 +63,36 @@ pub(super) fn short_plain_text(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((kept, length as usize))
 }
 
-/// How many bytes at the start of a word are printable ASCII other than quote and backslash: 8 if all are.
+/// How many bytes of a word come before the first that is not printable ASCII, or is a quote or a backslash.
 #[cfg_attr(not(target_os = "none"), inline(always))]
-pub(super) fn plain_bytes(word: u64) -> usize {
-    (stops::<true>(word).trailing_zeros() >> 3) as usize
+pub(super) fn plain_end(word: u64) -> Option<usize> {
+    let hits = stops::<true>(word);
+    (hits != 0).then(|| (hits.trailing_zeros() >> 3) as usize)
 }
 
 /// How many bytes at the start of a word are neither a quote, a backslash nor a control character: 8 if none is.
 #[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn text_bytes(word: u64) -> usize {
     (stops::<false>(word).trailing_zeros() >> 3) as usize
+}
+
+/// Whether there is a backslash. Most texts are short: two words that overlap are all of them then.
+#[cfg_attr(not(target_os = "none"), inline)]
+pub(super) fn has_backslash(bytes: &[u8]) -> bool {
+    if FAST
+        && bytes.len() <= 16
+        && let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk())
+    {
+        let hits = |word: &[u8; 8]| {
+            let other = u64::from_le_bytes(*word) ^ LOW.wrapping_mul(b'\\' as u64);
+            other.wrapping_sub(LOW) & !other
+        };
+        return (hits(first) | hits(last)) & HIGH != 0;
+    }
+    if FAST && bytes.len() < 8 {
+        return bytes.contains(&b'\\');
+    }
+    find(b'\\', bytes).is_some()
 }
 
 /// How many bytes at the start of a word are digits.

@@ -1,7 +1,7 @@
 //! `Str`: the text of a JSON string, still escaped.
 
 use super::pieces::{Text, prints};
-use super::swar::{FAST, text_run};
+use super::swar::{FAST, has_backslash, text_run};
 use super::walk::{after_prefix, split};
 use crate::buffer::{copy, find, move_down};
 use core::fmt;
@@ -53,7 +53,7 @@ impl<'a> Str<'a> {
     /// The text itself, if nothing in it is escaped.
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
-        if find(b'\\', self.text).is_some() { None } else { Some(self.raw()) }
+        if has_backslash(self.text) { None } else { Some(self.raw()) }
     }
 
     /// The length of the decoded text in bytes.
@@ -107,7 +107,7 @@ impl<'a> Str<'a> {
     fn equals(self, other: &[u8]) -> bool {
         // No escape is shorter than what it stands for, so the lengths mostly tell.
         if FAST && self.text.len() <= other.len() {
-            return self.text == other && find(b'\\', other).is_none();
+            return self.text == other && !has_backslash(other);
         }
         self.behind(other).is_some_and(Str::is_empty)
     }
@@ -299,7 +299,9 @@ pub(crate) fn text_of(bytes: &[u8]) -> &str {
 
 /// Decodes the text between the quotes where it stands, and returns how long it is now: never longer than before.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
-    let Some(first) = find(b'\\', text) else { return text.len() };
+    let Some(first) = (if FAST && !has_backslash(text) { None } else { find(b'\\', text) }) else {
+        return text.len();
+    };
     let (mut from, mut to) = (first, first);
     while let Some([byte, tail @ ..]) = text.get(from..) {
         if *byte != b'\\' {

@@ -99,6 +99,21 @@ fn a_line_with_a_cancel_in_it_is_given_up_wherever_that_stands() {
 }
 
 #[test]
+fn a_newline_ends_a_line_wherever_it_stands() {
+    let text = r#"{"jsonrpc":"2.0","id":12,"params":{"name":"echo","x":[-1.5e3,true]},"method":"\n"}"#;
+    for at in 0..=text.len() {
+        let (before, behind) = text.split_at(at);
+        for newline in ["\n", "\r\n", " \n ", "\n\n"] {
+            let input = [before, newline, behind, "\n", text, newline, "7", newline, text].concat();
+            let expected = lines(256, input.as_bytes(), 1);
+            for size in [7, 50, 100, 1000] {
+                assert_eq!(lines(256, input.as_bytes(), size), expected, "{input} by {size}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_line_may_fill_the_buffer_and_not_be_longer() {
     let rx = 40;
     for length in 30..60 {

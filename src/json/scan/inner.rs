@@ -38,6 +38,8 @@ impl Inner {
     pub(super) const UNKNOWN: Inner = Inner { of: None, count: 0, places: [Place::NOWHERE; KEPT] };
 
     /// Several members in one pass; of duplicates the last. `text` is what was scanned.
+    #[allow(dead_code, reason = "the machines walk so far")]
+    #[inline]
     pub(crate) fn pick<'t, const N: usize>(&self, text: &'t [u8], keys: [&str; N]) -> [Option<Json<'t>>; N] {
         let mut found = [None; N];
         for place in self.places.iter().take(self.count.into()) {
@@ -59,6 +61,7 @@ impl Scanner {
     }
 
     /// A new text begins.
+    #[inline(always)]
     pub(super) fn forget_inner(&mut self) {
         if let Some(inner) = self.inner.first_mut() {
             inner.of = None;
@@ -75,23 +78,28 @@ impl Scanner {
         }
     }
 
-    /// Whether the members of the object that begins now, the value of a member of the message, are worth keeping.
-    pub(super) fn begin_inner(&mut self) -> bool {
+    /// Whether the members of the object that begins now, the value of this member of the message, are worth keeping.
+    #[inline(always)]
+    pub(super) fn begin_inner(&mut self, of: Option<Member>) -> bool {
         let Some(inner) = self.inner.first_mut() else { return false };
-        (inner.of, inner.count) = (None, 0);
-        matches!(self.current, Some(Member::Params | Member::Result))
-            && self.limit > 1
-            && u32::try_from(self.position).is_ok()
+        let keeps =
+            matches!(of, Some(Member::Params | Member::Result)) && u32::try_from(self.position).is_ok();
+        if keeps {
+            (inner.of, inner.count) = (None, 0);
+        }
+        keeps
     }
 
     /// All of them were kept.
-    pub(super) fn end_inner(&mut self) {
+    #[inline(always)]
+    pub(super) fn end_inner(&mut self, of: Option<Member>) {
         if let Some(inner) = self.inner.first_mut() {
-            inner.of = self.current;
+            inner.of = of;
         }
     }
 
     /// Whether there was room for this member, too.
+    #[inline(always)]
     pub(super) fn keep(&mut self, place: Place) -> bool {
         let Some(inner) = self.inner.first_mut() else { return false };
         let Some(free) = inner.places.get_mut(usize::from(inner.count)) else { return false };

@@ -4,351 +4,353 @@
 //! wrong, too deep or just unusual, the pass stops before that token, and they take it, from there. So nothing is scanned
 //! twice but the token itself, and what is wrong is found by the states alone.
 
+mod name;
+
 use super::escapes::behind_characters;
 use super::inner::Place;
-use super::{Inside, Member, NO_NAME, NOWHERE, Scanner, Shape, Span, State, skip_space};
-use crate::json::swar::{digit_run, digits, plain_bytes, plain_run};
-use crate::json::walk::after_prefix;
+use super::{Inside, Member, NO_NAME, NOWHERE, Scanner, Shape, Span, State};
+use crate::json::swar::{FAST, digit_run, digits, plain_end, plain_run};
+use name::{VERSION, behind_name, behind_version, member_name, short_name};
 
-/// How deep the pass goes: the kinds of so many open containers are in one word.
-const DEEPEST: u32 = 64;
+/// The kinds of the open containers are in one word: a bit for each, the innermost the lowest, set for an object. Above
+/// them are a bit that is not set, for what is outside of all, and one that is, which says how many they are.
+const OUTSIDE: u64 = 0b10;
+/// In a message that is an object, and in an object that is the value of one of its members.
+const MESSAGE: u64 = 0b101;
+const INNER: u64 = 0b1011;
+
+/// How deep the pass goes.
+const DEEPEST: u32 = u64::BITS - 2;
 
 /// Shorter pieces are left to the states: they are the rest of something, and not worth the beginning.
 pub(super) const WORTH_IT: usize = 8;
 
-/// Where whole tokens end.
-struct Stop<'t> {
-    rest: &'t [u8],
-    depth: u32,
-    /// A bit for each open container, the innermost the lowest: set for an object.
-    objects: u64,
-    /// What begins there, for the states to take; `None`: what was to be passed has ended.
-    state: Option<State>,
-}
-
 impl Scanner {
+    /// Takes whole tokens at the start of what may be a line and more, and says how many bytes they are. A newline between
+    /// tokens ends them, and so does the end of the text: of nearly all lines, what is left is the newline, and nobody has
+    /// searched for it.
+    #[inline]
+    pub(crate) fn begin_line(&mut self, bytes: &[u8]) -> usize {
+        if !FAST || bytes.len() < WORTH_IT || !matches!(self.state, State::Name | State::Value) {
+            return 0;
+        }
+        self.position = self.position.wrapping_add(bytes.len());
+        let left = self.tokens::<true>(bytes).len();
+        self.position = self.position.wrapping_sub(left);
+        bytes.len().wrapping_sub(left)
+    }
+
+    /// Whether a whole text is there, and nothing else is open.
+    #[inline]
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.state, State::After) && self.depth == 0 && !self.too_deep
+    }
+
     /// Takes tokens as long as they are all there, from a name or from a value that has none, and returns what it did not
     /// take. The state is then that of a token that begins there.
-    pub(super) fn tokens<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
-        let (depth, objects) = (self.depth, self.kinds());
-        if depth > DEEPEST || matches!(self.state, State::Name) == (objects & 1 == 0) {
-            return rest;
-        }
-        let from = Stop { rest, depth, objects, state: None };
-        let stop = match depth {
-            0 => self.message(from),
-            1 if objects != 0 => self.object::<1>(rest),
-            1 => self.nested(from, 0),
-            _ => {
-                let stop = self.nested(from, 1);
-                if stop.state.is_none() {
-                    self.member_ends(stop.rest);
-                }
-                stop
-            }
-        };
-        self.depth = stop.depth;
-        self.set_kinds(stop.objects);
-        self.state = stop.state.unwrap_or(State::After);
-        stop.rest
-    }
-
-    /// A whole text.
-    fn message<'t>(&mut self, from: Stop<'t>) -> Stop<'t> {
-        let rest = skip_space(from.rest);
-        self.shape = match rest {
-            [] => return Stop { state: Some(State::Value), ..from },
-            [b'{', ..] => Shape::Object,
-            [b'[', ..] => Shape::Array,
-            _ => Shape::Other,
-        };
-        let names = if let [b'{', tail @ ..] = rest { skip_space(tail) } else { &[] };
-        match names {
-            [b'"', ..] if self.limit > 0 => self.object::<1>(names),
-            _ => self.nested(Stop { rest, ..from }, 0),
-        }
-    }
-
-    /// The members of the message, or of its parameters or its result, from a name on to the end of the object. Where they
-    /// stand is noted; all that is nested deeper is passed at once.
+    ///
+    /// All is in one loop, so that nothing has to be handed over where an object begins or ends.
     #[inline(never)]
-    fn object<'t, const DEPTH: u32>(&mut self, rest: &'t [u8]) -> Stop<'t> {
-        let (mut rest, mut keeps) = (rest, true);
-        let state = 'members: loop {
-            rest = skip_space(rest);
-            let name = self.at(rest).wrapping_add(1);
-            let length = if let Some((word, length)) = short_name(rest) {
-                if DEPTH == 1 {
-                    self.current = Member::of_word(word);
-                }
-                // The quotes and the colon.
-                rest = rest.get(length.wrapping_add(3)..).unwrap_or_default();
-                length
-            } else {
-                let Some(length) = long_name(rest) else { break State::Name };
-                if DEPTH == 1 {
-                    self.current = rest.get(1..length.wrapping_add(1)).and_then(Member::of);
-                }
-                rest = skip_space(rest.get(length.wrapping_add(2)..).unwrap_or_default());
-                let [b':', tail @ ..] = rest else { break State::Colon };
-                rest = tail;
-                length
+    pub(super) fn tokens<'t, const LINE: bool>(&mut self, rest: &'t [u8]) -> &'t [u8] {
+        let mut rest = rest;
+        let mut objects = OUTSIDE;
+        // The open member of the message, and where its value starts.
+        let (mut member, mut start) = (None, NOWHERE);
+        if self.depth > 0 {
+            objects = self.kinds();
+            if objects == 0 || matches!(self.state, State::Name) == (objects & 1 == 0) {
+                return rest;
+            }
+            member = self.current;
+            start = self.start_of(member);
+        } else {
+            if !matches!(rest, [b'{', ..]) {
+                rest = behind_space::<LINE>(rest);
+            }
+            self.shape = match rest {
+                [b'{', ..] => Shape::Object,
+                [b'[', ..] => Shape::Array,
+                _ => Shape::Other,
             };
-            rest = skip_space(rest);
-            if rest.is_empty() {
-                break State::Value;
-            }
-            let start = self.at(rest);
-            if DEPTH == 1 {
-                self.member_starts(rest);
-            }
-            let short = rest.split_first_chunk().and_then(|(head, _)| short_value(head));
-            rest = if let Some(length) = short {
-                rest.get(length..).unwrap_or_default()
-            } else if let [b'"', text @ ..] = rest
-                && let [b'"', tail @ ..] = behind_plain(text)
+            if let [b'{', tail @ ..] = rest
+                && let Some(behind) = behind_version(tail)
+                && self.limit > 0
             {
-                tail
-            } else {
-                let stop = match rest {
-                    [b'{', tail @ ..] if DEPTH == 1 && tail.starts_with(b"\"") && self.begin_inner() => {
-                        self.object::<2>(tail)
-                    }
-                    _ => self.nested(Stop { rest, depth: DEPTH, objects: 0, state: None }, DEPTH),
-                };
-                if stop.state.is_some() {
-                    // What is open around it.
-                    let around = 1u64.wrapping_shl(DEPTH).wrapping_sub(1);
-                    let objects = stop.objects | around.wrapping_shl(stop.depth.wrapping_sub(DEPTH));
-                    return Stop { objects, ..stop };
-                }
-                stop.rest
-            };
-            if DEPTH == 1 {
-                self.member_ends(rest);
-            } else if keeps {
-                let [name, start, end] = [name, start, self.at(rest)].map(|at| at as u32);
-                keeps = self.keep(Place { name, name_end: name.wrapping_add(length as u32), start, end });
+                let at = self.at(tail);
+                self.note(Member::Jsonrpc, VERSION.map(|offset| at.wrapping_add(offset)));
+                (objects, rest) = (MESSAGE, behind);
             }
-            loop {
-                match rest {
-                    [b',', tail @ ..] => {
-                        rest = tail;
-                        continue 'members;
-                    }
-                    [b'}', tail @ ..] => {
-                        if DEPTH == 2 && keeps {
-                            self.end_inner();
-                        }
-                        return Stop { rest: tail, depth: DEPTH.wrapping_sub(1), objects: 0, state: None };
-                    }
-                    [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] => rest = skip_space(tail),
-                    _ => break 'members State::After,
-                }
-            }
-        };
-        Stop { rest, depth: DEPTH, objects: 1u64.wrapping_shl(DEPTH).wrapping_sub(1), state: Some(state) }
-    }
-
-    /// All that is nested deeper than `outside`: one value, if nothing is yet.
-    #[inline(never)]
-    fn nested<'t>(&mut self, from: Stop<'t>, outside: u32) -> Stop<'t> {
-        let Stop { mut rest, mut depth, mut objects, .. } = from;
-        let deepest = u32::from(self.limit).min(DEEPEST);
-        let state = 'pass: loop {
-            if objects & 1 != 0 {
-                if let Some((_, length)) = short_name(rest) {
-                    // The quotes and the colon.
-                    rest = rest.get(length.wrapping_add(3)..).unwrap_or_default();
+        }
+        let bound = OUTSIDE.wrapping_shl(u32::from(self.limit).min(DEEPEST));
+        // Which members are kept besides those of the message, if any, and the open one of them.
+        let (mut kept, mut place) = (0, Place::NOWHERE);
+        let state = 'tokens: loop {
+            if objects == MESSAGE {
+                if let Some((found, tail)) = member_name(rest) {
+                    (member, rest) = (Some(found), tail);
                 } else {
-                    rest = skip_space(rest);
-                    let Some(length) = long_name(rest) else { break State::Name };
-                    rest = skip_space(rest.get(length.wrapping_add(2)..).unwrap_or_default());
+                    rest = behind_space::<LINE>(rest);
+                    let Some(tail) = behind_name(rest) else { break State::Name };
+                    member = Member::of(between(rest, tail));
+                    rest = behind_space::<LINE>(tail);
                     let [b':', tail @ ..] = rest else { break State::Colon };
                     rest = tail;
                 }
+                if matches!(member, Some(Member::Params | Member::Result)) {
+                    self.forget_inner();
+                }
+                if starts_with_space(rest) {
+                    rest = behind_space::<LINE>(rest);
+                }
+                start = self.at(rest);
+            } else if objects & 1 != 0 {
+                let (behind, tail) = if let Some(short) = short_name(rest) {
+                    short
+                } else {
+                    if starts_with_space(rest) {
+                        rest = behind_space::<LINE>(rest);
+                    }
+                    let Some(behind) = behind_name(rest) else { break State::Name };
+                    let colon = if let [b':', ..] = behind { behind } else { behind_space::<LINE>(behind) };
+                    // The states look at the name once more then.
+                    let [b':', tail @ ..] = colon else { break State::Name };
+                    (behind.len(), tail)
+                };
+                if objects == kept {
+                    place.name = self.at(rest).wrapping_add(1) as u32;
+                    place.name_end = self.position.wrapping_sub(behind).wrapping_sub(1) as u32;
+                    rest = tail;
+                    if starts_with_space(rest) {
+                        rest = behind_space::<LINE>(rest);
+                    }
+                    place.start = self.at(rest) as u32;
+                } else {
+                    rest = tail;
+                }
             }
-            if let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
-                rest = skip_space(tail);
-            }
-            let short = rest.split_first_chunk().and_then(|(head, _)| short_value(head));
-            rest = if let Some(length) = short {
-                rest.get(length..).unwrap_or_default()
-            } else {
-                match rest {
+            rest = 'value: loop {
+                break match rest {
                     [b'"', text @ ..] => match behind_text(text) {
                         [b'"', tail @ ..] => tail,
                         stopped => {
                             rest = stopped;
                             (self.in_name, self.name_length) = (false, NO_NAME);
-                            break State::Text(Inside::Plain);
+                            break 'tokens State::Text(Inside::Plain);
                         }
                     },
-                    [bracket @ (b'{' | b'['), tail @ ..] if depth < deepest => {
-                        let object = *bracket == b'{';
-                        let inside = skip_space(tail);
-                        match inside {
-                            [b'}', tail @ ..] if object => tail,
-                            [b']', tail @ ..] if !object => tail,
-                            _ => {
-                                rest = inside;
-                                depth = depth.wrapping_add(1);
-                                objects = objects << 1 | u64::from(object);
-                                match inside {
-                                    [b'"', ..] => continue,
-                                    _ if object => break State::FirstName,
-                                    [] => break State::FirstValue,
-                                    _ => continue,
+                    [b'{', tail @ ..] if objects < bound => {
+                        rest = tail;
+                        if !matches!(rest, [b'"', ..]) {
+                            rest = behind_space::<LINE>(rest);
+                            match rest {
+                                [b'"', ..] => {}
+                                [b'}', tail @ ..] => break tail,
+                                _ => {
+                                    objects = objects << 1 | 1;
+                                    break 'tokens State::FirstName;
                                 }
                             }
                         }
+                        if objects == MESSAGE {
+                            kept = if self.begin_inner(member) { INNER } else { 0 };
+                        }
+                        objects = objects << 1 | 1;
+                        continue 'tokens;
                     }
-                    _ => match scalar(rest) {
+                    [b'[', tail @ ..] if objects < bound => {
+                        let inside = if starts_with_space(tail) { behind_space::<LINE>(tail) } else { tail };
+                        if let [b']', tail @ ..] = inside {
+                            break tail;
+                        }
+                        rest = inside;
+                        objects <<= 1;
+                        // What is still white space ends a line.
+                        if matches!(rest, [] | [b'\n', ..]) {
+                            break 'tokens State::FirstValue;
+                        }
+                        continue 'value;
+                    }
+                    [b'1'..=b'9', ..] => match behind_number(rest) {
                         Some(tail) => tail,
-                        None => break State::Value,
+                        None => break 'tokens State::Value,
                     },
-                }
+                    [b't', b'r', b'u', b'e', tail @ ..] | [b'n', b'u', b'l', b'l', tail @ ..] => tail,
+                    [b'f', b'a', b'l', b's', b'e', tail @ ..] => tail,
+                    [b'-' | b'0', ..] => match scalar(rest) {
+                        Some(tail) => tail,
+                        None => break 'tokens State::Value,
+                    },
+                    [b' ' | b'\t' | b'\n' | b'\r', ..] => {
+                        let behind = behind_space::<LINE>(rest);
+                        if behind.len() == rest.len() {
+                            break 'tokens State::Value;
+                        }
+                        rest = behind;
+                        continue 'value;
+                    }
+                    _ => break 'tokens State::Value,
+                };
             };
+            // A value has ended here, and perhaps some around it.
             loop {
-                if depth == outside {
-                    return Stop { rest, depth, objects, state: None };
+                if objects <= INNER {
+                    if objects == kept {
+                        place.end = self.at(rest) as u32;
+                        kept = if self.keep(place) { kept } else { 0 };
+                    } else if objects == MESSAGE {
+                        if let Some(member) = member.take() {
+                            let end = self.at(rest);
+                            self.note(member, [start, end]);
+                        }
+                    } else if objects == OUTSIDE {
+                        break 'tokens State::After;
+                    }
                 }
-                match rest {
+                rest = match rest {
                     [b',', tail @ ..] => {
                         rest = tail;
-                        continue 'pass;
+                        continue 'tokens;
                     }
-                    [b'}', tail @ ..] if objects & 1 != 0 => rest = tail,
-                    [b']', tail @ ..] if objects & 1 == 0 => rest = tail,
-                    [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] => {
-                        rest = skip_space(tail);
-                        continue;
-                    }
-                    _ => break 'pass State::After,
+                    [b'}', tail @ ..] if objects & 1 != 0 => tail,
+                    [b']', tail @ ..] if objects & 1 == 0 => tail,
+                    _ => match behind_space::<LINE>(rest) {
+                        [b',', tail @ ..] => {
+                            rest = tail;
+                            continue 'tokens;
+                        }
+                        [b'}', tail @ ..] if objects & 1 != 0 => tail,
+                        [b']', tail @ ..] if objects & 1 == 0 => tail,
+                        wrong => {
+                            rest = wrong;
+                            break 'tokens State::After;
+                        }
+                    },
+                };
+                if objects == kept {
+                    self.end_inner(member);
+                    kept = 0;
                 }
-                depth = depth.wrapping_sub(1);
                 objects >>= 1;
             }
         };
-        Stop { rest, depth, objects, state: Some(state) }
+        // An open value has begun; of one that is expected nothing is known.
+        if let Some(member) = member
+            && (objects > MESSAGE || matches!(state, State::Text(_)))
+        {
+            self.note(member, [start, NOWHERE]);
+        }
+        (self.current, self.state) = (member, state);
+        self.set_kinds(objects);
+        rest
     }
 
-    /// The kinds of the open containers, the innermost in the lowest bit.
+    /// Where the value of a member stands.
+    #[inline(always)]
+    fn note(&mut self, member: Member, [start, end]: [usize; 2]) {
+        if let Some(slot) = self.members.get_mut(member as usize) {
+            *slot = Span { start, end };
+        }
+    }
+
+    fn start_of(&self, member: Option<Member>) -> usize {
+        member.and_then(|member| self.members.get(member as usize)).map_or(NOWHERE, |span| span.start)
+    }
+
+    /// The kinds of the open containers, as a word; 0 if they are too many.
     fn kinds(&self) -> u64 {
-        if self.depth == 0 {
+        if self.depth > DEEPEST {
             return 0;
         }
         let kinds = self.objects.first_chunk().map_or(0, |kinds| u64::from_le_bytes(*kinds));
-        kinds.reverse_bits().wrapping_shr(DEEPEST.wrapping_sub(self.depth))
+        let kinds = kinds.reverse_bits().checked_shr(u64::BITS.wrapping_sub(self.depth)).unwrap_or(0);
+        OUTSIDE.wrapping_shl(self.depth) | kinds
     }
 
+    #[inline(always)]
     fn set_kinds(&mut self, kinds: u64) {
-        if self.depth == 0 {
+        // Outside of all, nobody asks.
+        if kinds == OUTSIDE {
+            self.depth = 0;
             return;
         }
-        let kinds = kinds.wrapping_shl(DEEPEST.wrapping_sub(self.depth)).reverse_bits();
+        self.depth = DEEPEST.wrapping_sub(kinds.leading_zeros());
         if let Some(place) = self.objects.first_chunk_mut() {
-            *place = kinds.to_le_bytes();
-        }
-    }
-
-    #[inline(always)]
-    fn member_starts(&mut self, rest: &[u8]) {
-        let start = self.at(rest);
-        if let Some(member) = self.current
-            && let Some(slot) = self.members.get_mut(member as usize)
-        {
-            *slot = Span { start, end: NOWHERE };
-            self.forget_inner_of(member);
-        }
-    }
-
-    #[inline(always)]
-    fn member_ends(&mut self, rest: &[u8]) {
-        let end = self.at(rest);
-        if let Some(member) = self.current.take()
-            && let Some(slot) = self.members.get_mut(member as usize)
-        {
-            slot.end = end;
+            *place = kinds.wrapping_shl(u64::BITS.wrapping_sub(self.depth)).reverse_bits().to_le_bytes();
         }
     }
 }
 
-/// A name of eight bytes at most with a colon behind it, as nearly all are, as a word and its length.
 #[inline(always)]
-fn short_name(rest: &[u8]) -> Option<(u64, usize)> {
-    let (head, _) = rest.split_first_chunk::<11>()?;
-    let [b'"', text @ ..] = head else { return None };
-    let word = u64::from_le_bytes(*text.first_chunk()?);
-    let length = plain_bytes(word);
-    if text.get(length) != Some(&b'"') || text.get(length.wrapping_add(1)) != Some(&b':') {
-        return None;
+fn starts_with_space(rest: &[u8]) -> bool {
+    matches!(rest, [b' ' | b'\t' | b'\n' | b'\r', ..])
+}
+
+/// What a name is, between its quotes, given what follows it.
+fn between<'t>(rest: &'t [u8], tail: &[u8]) -> &'t [u8] {
+    rest.get(1..rest.len().wrapping_sub(tail.len()).wrapping_sub(1)).unwrap_or_default()
+}
+
+/// What follows white space, of which a newline is none if it ends the text.
+#[inline(never)]
+fn behind_space<const LINE: bool>(mut rest: &[u8]) -> &[u8] {
+    loop {
+        rest = match rest {
+            [b' ' | b'\t' | b'\r', tail @ ..] => tail,
+            [b'\n', tail @ ..] if !LINE => tail,
+            _ => return rest,
+        };
     }
-    // None of ours has eight bytes.
-    let kept =
-        if length < 8 { 1u64.wrapping_shl((length as u32).wrapping_mul(8)).wrapping_sub(1) } else { 0 };
-    Some((word & kept, length))
 }
 
-/// The length of any name without escapes.
-#[inline(never)]
-fn long_name(rest: &[u8]) -> Option<usize> {
-    let [b'"', text @ ..] = rest else { return None };
-    let behind = behind_plain(text);
-    behind.starts_with(b"\"").then(|| text.len().wrapping_sub(behind.len()))
-}
-
-/// What follows the printable ASCII that a text begins with, up to a quote or a backslash. Most texts are short: the first
-/// words are looked at in place, the rest is a call.
-#[inline(never)]
-fn behind_plain(text: &[u8]) -> &[u8] {
+/// What follows the printable ASCII that a text begins with, up to a quote or a backslash. Most texts are short: so many of
+/// their words are looked at in place, the rest is a call.
+#[inline(always)]
+fn behind_plain<const WORDS: usize>(text: &[u8]) -> &[u8] {
     let mut rest = text;
-    for _ in 0..4 {
+    for _ in 0..WORDS {
         let Some((word, tail)) = rest.split_first_chunk() else { break };
-        let length = plain_bytes(u64::from_le_bytes(*word));
-        if length < 8 {
+        if let Some(length) = plain_end(u64::from_le_bytes(*word)) {
             return rest.get(length..).unwrap_or_default();
         }
         rest = tail;
     }
-    rest.get(plain_run(rest)..).unwrap_or_default()
+    behind_long_plain(rest)
+}
+
+#[inline(never)]
+fn behind_long_plain(text: &[u8]) -> &[u8] {
+    text.get(plain_run(text)..).unwrap_or_default()
 }
 
 /// What follows the characters that a text begins with.
 #[inline(always)]
 fn behind_text(text: &[u8]) -> &[u8] {
-    match behind_plain(text) {
+    match behind_plain::<3>(text) {
         end @ [b'"', ..] => end,
         stopped => behind_characters(stopped),
     }
 }
 
-/// The length of a short value that needs no closer look: a string of eight bytes at most, a whole number, a literal.
+/// What follows a number that begins with another digit than 0. Most are whole and short.
 #[inline(always)]
-fn short_value(head: &[u8; 12]) -> Option<usize> {
-    match head {
-        [b'"', text @ ..] => {
-            let length = plain_bytes(u64::from_le_bytes(*text.first_chunk()?));
-            (text.get(length) == Some(&b'"')).then(|| length.wrapping_add(2))
+fn behind_number(rest: &[u8]) -> Option<&[u8]> {
+    if let Some(head) = rest.first_chunk::<9>() {
+        let length = digits(u64::from_le_bytes(*head.first_chunk()?));
+        if matches!(head.get(length)?, b',' | b'}' | b']') {
+            return rest.get(length..);
         }
-        [b'1'..=b'9', ..] => {
-            let length = digits(u64::from_le_bytes(*head.first_chunk()?));
-            matches!(head.get(length), Some(b',' | b'}' | b']')).then_some(length)
-        }
-        [b't', b'r', b'u', b'e', ..] | [b'n', b'u', b'l', b'l', ..] => Some(4),
-        [b'f', b'a', b'l', b's', b'e', ..] => Some(5),
-        _ => None,
     }
+    scalar(rest)
 }
 
-/// What follows a number or a literal. `None`: it is wrong or may go on in the next piece.
+/// What follows a number. `None`: it is wrong or may go on in the next piece.
 #[inline(never)]
 fn scalar(rest: &[u8]) -> Option<&[u8]> {
     let digits = if let [b'-', digits @ ..] = rest { digits } else { rest };
     match digits {
         [b'0', tail @ ..] => behind_digits(tail),
         [b'1'..=b'9', ..] => behind_digits(digits.get(digit_run(digits)..)?),
-        _ => [&b"true"[..], b"false", b"null"].into_iter().find_map(|literal| after_prefix(rest, literal)),
+        _ => None,
     }
 }
 

@@ -96,3 +96,18 @@ fn a_short_text_is_a_word() {
         assert_eq!(word(other), None);
     }
 }
+
+#[test]
+fn a_backslash_is_seen_wherever_it_stands() {
+    for length in 0..40 {
+        for other in [b'x', b'\\' - 1, b'\\' + 1, b'\\' | 0x80, 0, 0xFF] {
+            let mut bytes = std::vec![other; length];
+            assert!(!has_backslash(&bytes));
+            for at in 0..length {
+                bytes[at] = b'\\';
+                assert!(has_backslash(&bytes), "{at} of {length}");
+                bytes[at] = other;
+            }
+        }
+    }
+}

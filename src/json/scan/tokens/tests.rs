@@ -42,6 +42,70 @@ fn whole_tokens_are_what_the_states_say() {
     }
 }
 
+/// The first line of a text is scanned as it is alone, however much stands behind it.
+#[track_caller]
+fn a_line_is_as_it_is_alone(text: &[u8], limit: u8) {
+    let shown = String::from_utf8_lossy(text);
+    let newline = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+    let mut scanner = Scanner::new(limit);
+    let taken = scanner.begin_line(text);
+    assert!(taken <= newline, "{shown}");
+    if scanner.is_whole() {
+        assert!(scanner.clone().finish().is_ok(), "{shown}");
+    }
+    scanner.feed(&text[taken..newline]);
+    let mut alone = Scanner::new(limit);
+    text[..newline].chunks(1).for_each(|piece| alone.feed(piece));
+    // A number ends with the line, if nobody has said that the text does.
+    assert_eq!((scanner.finish(), scanner.position()), (alone.finish(), alone.position()), "{shown}");
+    assert_eq!(scanner.envelope(), alone.envelope(), "{shown}");
+}
+
+#[test]
+fn a_newline_between_tokens_ends_a_line_and_what_is_behind_it_does_not_count() {
+    let usual = concat!(
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"#,
+        r#""0123456789abcdef"}},"result":{"content":[{"type":"text","text":"a"}],"x":[ ]},"error":{ }}"#
+    );
+    for text in [OF_ALL, usual] {
+        for at in 0..=text.len() {
+            let (before, behind) = text.as_bytes().split_at(at);
+            for odd in ["", "\n", "\r\n", " \n", "\n\n", "\u{feff}", "\x18"] {
+                a_line_is_as_it_is_alone(&[before, odd.as_bytes()].concat(), 128);
+                a_line_is_as_it_is_alone(&[before, odd.as_bytes(), behind].concat(), 128);
+                a_line_is_as_it_is_alone(&[before, odd.as_bytes(), behind, b"\n", before].concat(), 2);
+            }
+        }
+    }
+    let mut scanner = Scanner::new(128);
+    let lines = [usual, "\n", usual].concat();
+    if FAST {
+        assert_eq!(scanner.begin_line(lines.as_bytes()), usual.len());
+    }
+}
+
+#[test]
+fn names_of_a_message_are_told_from_those_that_begin_like_them() {
+    for name in ["jsonrpc", "id", "method", "params", "result", "error", "idx", "i", "errors", "methods", ""]
+    {
+        for end in ["\"", "\" ", "x\"", "\\u0064\"", ""] {
+            for value in [r#":"2.0","#, r#":"2.1","#, r#" :"2.0" ,"#, r#":{"id":1},"#, r#":"2.0"}"#, "", ":"]
+            {
+                for limit in [0, 1, 2] {
+                    let text = std::format!("{{\"{name}{end}{value}\"id\":7,\"{name}\":1}}");
+                    whole_is_bytewise(text.as_bytes(), limit);
+                    whole_is_bytewise(std::format!("{{\"x\":1,{}", &text[1..]).as_bytes(), limit);
+                    whole_is_bytewise(std::format!("[{text}]").as_bytes(), limit);
+                    for piece in [7, 8, 9, 16, 17, 18] {
+                        let pieces = said(limit, text.as_bytes().chunks(piece));
+                        assert_eq!(pieces, said(limit, text.as_bytes().chunks(1)), "{text} by {piece}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn whole_tokens_know_how_deep_they_are() {
     for depth in 0..130usize {
