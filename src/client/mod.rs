@@ -32,6 +32,7 @@ mod hand_out;
 mod info;
 mod listen;
 mod lists;
+mod members;
 mod method;
 mod notify;
 mod offers;
@@ -64,11 +65,12 @@ pub use crate::types::annotations::Role;
 pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use self::core::Core;
+use self::members::Noted;
 use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
 use self::request::{Clock, Stage};
 use crate::inflight::Ticket;
-use crate::json::{FAST, Shape};
+use crate::json::{FAST, Member, Shape};
 use crate::keepalive::Due;
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input, Line};
@@ -359,7 +361,10 @@ impl Client<'_> {
         self.core.keep_alive.heard();
         self.core.output.show();
         let received = match class {
-            Some(class) => receive::message(&mut self.core, bytes, class, line.stream),
+            Some(class) => {
+                let noted = self.input.inner(Member::Result).map(|places| Noted { line: bytes, places });
+                receive::message(&mut self.core, bytes, class, noted, line.stream)
+            },
             None => receive::no_message(&mut self.core, bytes, line, &envelope),
         };
         let outcome = match &received {

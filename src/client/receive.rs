@@ -14,6 +14,7 @@ use crate::version::Era;
 use super::asked::Owed;
 use super::core::{Core, ID_LIMIT};
 use super::event::Listed;
+use super::members::{Members, Noted};
 use super::method::Method;
 use super::plan::{FailurePlan, OutcomePlan, Plan};
 use super::request::{Clock, Outgoing, Progress, Stage};
@@ -34,12 +35,19 @@ impl From<Option<Plan>> for Received {
     }
 }
 
-/// Deals with a valid JSON text. There is room for an answer, if it is a request.
-pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class<'_>, stream: StreamId) -> Received {
+/// Deals with a valid JSON text. There is room for an answer, if it is a request. `noted` is what the scanner has noted of
+/// the members of a result.
+pub(crate) fn message(
+    core: &mut Core<'_>,
+    line: &[u8],
+    class: Class<'_>,
+    noted: Option<Noted<'_>>,
+    stream: StreamId,
+) -> Received {
     match class {
         Class::Request { id, method, params } => request(core, line, id, method, params, stream),
         Class::Notification { method, params } => notification(core, line, method, params),
-        Class::Response { id, outcome } => response(core, line, id, outcome),
+        Class::Response { id, outcome } => response(core, line, id, outcome, noted),
         Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent.is_none()) {
             // Only one request is in flight, so it must be that one, unless a slow server answers the one before.
             Some(_) if !core::mem::take(&mut core.given_up_probe) => {
@@ -55,7 +63,7 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class<'_>, stream
         Class::Invalid { why: Invalid::Method, id: Some(id), .. }
             if Json::trusted(line).get("method").is_none() && is_awaited(core, id) =>
         {
-            response(core, line, id, Outcome::Malformed)
+            response(core, line, id, Outcome::Malformed, None)
         }
         Class::Invalid { why, .. } => Received::Fault(match why {
             Invalid::Batch => Fault::Batch,
@@ -233,7 +241,13 @@ fn is_awaited(core: &Core<'_>, id: Json<'_>) -> bool {
     is_connecting(core, id) || core.awaited(id).is_some()
 }
 
-fn response(core: &mut Core<'_>, line: &[u8], id: Json<'_>, outcome: Outcome<'_>) -> Received {
+fn response(
+    core: &mut Core<'_>,
+    line: &[u8],
+    id: Json<'_>,
+    outcome: Outcome<'_>,
+    noted: Option<Noted<'_>>,
+) -> Received {
     let (sequence, slot) = match core.place_of(id) {
         Some((sequence, Some(slot))) => (sequence, slot),
         Some((sequence, None)) if core.connects_as(sequence) => {
@@ -264,7 +278,9 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Json<'_>, outcome: Outcome<'_>
         Outcome::Error(error) => {
             finish(core, ticket, outgoing.method, OutcomePlan::Error(place(line, error.bytes())))
         }
-        Outcome::Result(value) => result(core, line, ticket, outgoing, value),
+        Outcome::Result(value) => {
+            result(core, line, ticket, outgoing, Members::noted(value, noted))
+        }
     }
 }
 
@@ -273,13 +289,13 @@ fn result(
     line: &[u8],
     ticket: Ticket,
     outgoing: Outgoing,
-    result: Json<'_>,
+    members: Members<'_>,
 ) -> Received {
-    let method = outgoing.method;
-    // One walk over the result, and none that finds nothing.
+    let (method, result) = (outgoing.method, members.json());
+    // One walk over the result at most, and none that finds nothing.
     let [kind, member] = match (core.era(), method.member()) {
-        (Some(Era::Stateless), member) => result.pick(["resultType", member.unwrap_or_default()]),
-        (_, Some(member)) => [None, result.get(member)],
+        (Some(Era::Stateless), member) => members.pick(["resultType", member.unwrap_or_default()]),
+        (_, Some(member)) => [None, members.get(member)],
         (_, None) => [None; 2],
     };
     if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
