@@ -65,12 +65,12 @@ pub use crate::types::annotations::Role;
 pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use self::core::Core;
-use self::members::Noted;
+use self::members::{Members, Noted};
 use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
 use self::request::{Clock, Stage};
 use crate::inflight::Ticket;
-use crate::json::{FAST, Member, Shape};
+use crate::json::{Envelope, FAST, Member, Shape};
 use crate::keepalive::Due;
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input, Line};
@@ -208,8 +208,8 @@ impl Client<'_> {
     /// due, or that something has come in.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn advance_settled(&mut self) -> bool {
-        let in_flight = &self.core.in_flight;
-        (in_flight.has_unstarted() || in_flight.is_due(self.core.now)) && self.expire()
+        self.start_clocks();
+        self.core.in_flight.is_due(self.core.now) && self.expire()
             || self.next_line()
             || self.input.ended() && self.end_of_input()
     }
@@ -257,10 +257,8 @@ impl Client<'_> {
 
     /// Deals with requests that have just been sent: their clocks start; and with one whose deadline has come: its time is over.
     fn expire(&mut self) -> bool {
+        self.start_clocks();
         let now = self.core.now;
-        while let Some(ticket) = self.core.in_flight.take_unstarted() {
-            self.start_clock(ticket);
-        }
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get(ticket) else { return false };
         let (method, asked) = (outgoing.method, outgoing.asked.is_some());
@@ -285,17 +283,17 @@ impl Client<'_> {
         true
     }
 
+    /// Starts the time of requests that have just been sent.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn start_clocks(&mut self) {
+        let now = self.core.now;
+        while self.core.in_flight.start_next(|outgoing| outgoing.start_clock(now)) {}
+    }
+
     /// Starts the time of a request, for the first time or anew.
     fn start_clock(&mut self, ticket: Ticket) {
-        let now = self.core.now;
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return };
-        if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
-            outgoing.maximum = now.plus(outgoing.maximum);
-        }
-        let deadline = match outgoing.stage {
-            Stage::Waiting => outgoing.ends(now),
-            _ => outgoing.maximum,
-        };
+        let deadline = outgoing.start_clock(self.core.now);
         self.core.in_flight.set_deadline(ticket, Some(deadline));
     }
 
@@ -323,11 +321,40 @@ impl Client<'_> {
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_line(&mut self) -> bool {
         match self.input.line() {
-            Some(line) => self.deal_with(line),
+            Some(line) => FAST && self.usual_result(line) || self.deal_with(line),
             None => false,
         }
     }
 
+    /// Deals with what nearly every line is that a host waits for: the result of a request, by its number. `false`: it is
+    /// something else, and waits still.
+    fn usual_result(&mut self, line: Line) -> bool {
+        let Envelope { shape: Shape::Object, jsonrpc, id, method: None, result, error: None, .. } =
+            self.input.envelope()
+        else {
+            return false;
+        };
+        let (LineContent::Message, Some(version), Some(id), Some(result)) =
+            (line.content, jsonrpc, id, result)
+        else {
+            return false;
+        };
+        let bytes = self.input.bytes();
+        if rpc::view(bytes, version).bytes() != br#""2.0""# {
+            return false;
+        }
+        let Some((ticket, method)) = self.core.awaited(rpc::view(bytes, id)) else { return false };
+        self.core.keep_alive.heard();
+        self.core.output.show();
+        let noted = self.input.inner(Member::Result).map(|places| Noted { line: bytes, places });
+        let members = Members::noted(rpc::view(bytes, result), noted);
+        self.plan = Some(receive::result(&mut self.core, bytes, ticket, method, members));
+        self.holds_line = true;
+        self.core.output.show_received(bytes, Ok(()));
+        true
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn deal_with(&mut self, line: Line) -> bool {
         let envelope = self.input.envelope();
         let is_array = matches!(line.content, LineContent::Message) && envelope.shape == Shape::Array;
@@ -364,7 +391,7 @@ impl Client<'_> {
             Some(class) => {
                 let noted = self.input.inner(Member::Result).map(|places| Noted { line: bytes, places });
                 receive::message(&mut self.core, bytes, class, noted, line.stream)
-            },
+            }
             None => receive::no_message(&mut self.core, bytes, line, &envelope),
         };
         let outcome = match &received {

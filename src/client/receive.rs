@@ -17,7 +17,7 @@ use super::event::Listed;
 use super::members::{Members, Noted};
 use super::method::Method;
 use super::plan::{FailurePlan, OutcomePlan, Plan};
-use super::request::{Clock, Outgoing, Progress, Stage};
+use super::request::{Clock, Progress, Stage};
 
 /// What became of a line.
 pub(crate) enum Received {
@@ -104,10 +104,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
         return core.fail(FailurePlan::InvalidAnswer).into();
     }
     match core.awaited(id) {
-        Some(ticket) => {
-            let method = core.in_flight.get(ticket).map_or(Method::Other, |outgoing| outgoing.method);
-            finish(core, ticket, method, OutcomePlan::Lost(lost))
-        }
+        Some((ticket, method)) => Received::Host(finish(core, ticket, method, OutcomePlan::Lost(lost))),
         // Whatever it says, the server is there.
         None if core.keep_alive.asked_with(id) => Received::Done,
         None => Received::Fault(fault),
@@ -263,7 +260,7 @@ fn response(
     };
     // Late answers are to be expected; answers to nothing that was ever asked are not.
     let Some(ticket) = core.sent_as(sequence, slot) else { return Received::Done };
-    let Some(outgoing) = core.in_flight.get(ticket).copied() else { return Received::Done };
+    let Some(outgoing) = core.in_flight.get(ticket) else { return Received::Done };
     match outgoing.stage {
         Stage::Waiting | Stage::Listening => {}
         Stage::Cancelled => {
@@ -273,25 +270,24 @@ fn response(
         }
         _ => return Received::Done,
     }
-    match outcome {
-        Outcome::Malformed => finish(core, ticket, outgoing.method, OutcomePlan::Lost(Lost::Invalid)),
-        Outcome::Error(error) => {
-            finish(core, ticket, outgoing.method, OutcomePlan::Error(place(line, error.bytes())))
-        }
-        Outcome::Result(value) => {
-            result(core, line, ticket, outgoing, Members::noted(value, noted))
-        }
-    }
+    let method = outgoing.method;
+    Received::Host(match outcome {
+        Outcome::Malformed => finish(core, ticket, method, OutcomePlan::Lost(Lost::Invalid)),
+        Outcome::Error(error) => finish(core, ticket, method, OutcomePlan::Error(place(line, error.bytes()))),
+        Outcome::Result(value) => result(core, line, ticket, method, Members::noted(value, noted)),
+    })
 }
 
-fn result(
+/// The result of a request, whose answer was awaited.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(crate) fn result(
     core: &mut Core<'_>,
     line: &[u8],
     ticket: Ticket,
-    outgoing: Outgoing,
+    method: Method,
     members: Members<'_>,
-) -> Received {
-    let (method, result) = (outgoing.method, members.json());
+) -> Plan {
+    let result = members.json();
     // One walk over the result at most, and none that finds nothing.
     let [kind, member] = match (core.era(), method.member()) {
         (Some(Era::Stateless), member) => members.pick(["resultType", member.unwrap_or_default()]),
@@ -299,8 +295,8 @@ fn result(
         (_, None) => [None; 2],
     };
     if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
-        return match core.input_required(line, ticket, outgoing, result) {
-            Ok(plan) => Received::Host(plan),
+        return match core.input_required(line, ticket, result) {
+            Ok(plan) => plan,
             Err(lost) => finish(core, ticket, method, OutcomePlan::Lost(lost)),
         };
     }
@@ -309,7 +305,7 @@ fn result(
     }
     let span = place(line, result.bytes());
     match method {
-        Method::List(list) => core.page(list, result, ticket, span),
+        Method::List(list) => core.page(list, members, ticket, span),
         _ => {
             let member = member.map_or(Span::EMPTY, |member| place(line, member.bytes()));
             finish(core, ticket, method, OutcomePlan::Result { result: span, member })
@@ -324,9 +320,10 @@ pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
 }
 
 /// A request has ended, and its slot is free.
-fn finish(core: &mut Core<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> Received {
+#[cfg_attr(not(target_os = "none"), inline(always))]
+fn finish(core: &mut Core<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> Plan {
     core.in_flight.release(ticket);
-    Received::Host(Plan::Finished { ticket, method, outcome })
+    Plan::Finished { ticket, method, outcome }
 }
 
 impl Core<'_> {

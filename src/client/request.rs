@@ -139,9 +139,12 @@ impl Core<'_> {
 
     /// The request with this id, if its answer is awaited: not the request for the page before, nor one that the host has
     /// given up.
-    pub(crate) fn awaited(&self, id: Json<'_>) -> Option<Ticket> {
-        let waits = |stage| matches!(stage, Stage::Waiting | Stage::Listening);
-        self.find(id).filter(|ticket| self.in_flight.get(*ticket).is_some_and(|it| waits(it.stage)))
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(crate) fn awaited(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
+        let (sequence, slot) = self.place_of(id)?;
+        let (ticket, outgoing) = self.in_flight.at(slot?)?;
+        let waits = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
+        (waits && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
     }
 
     /// The request that was last sent with this id, as long as it has its slot.
@@ -239,6 +242,18 @@ impl Outgoing {
     /// How many questions the server has asked, of a request that needs input.
     pub(crate) fn questions(&self) -> u64 {
         self.sequence.saturating_sub(UNANSWERED)
+    }
+
+    /// Starts its time, for the first time or anew, and says when it will be over.
+    #[inline]
+    pub(crate) fn start_clock(&mut self, now: Millis) -> Millis {
+        if core::mem::replace(&mut self.clock, Clock::Running) == Clock::Stopped {
+            self.maximum = now.plus(self.maximum);
+        }
+        match self.stage {
+            Stage::Waiting => self.ends(now),
+            _ => self.maximum,
+        }
     }
 
     /// When its time is over, if that starts now.
