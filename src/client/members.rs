@@ -35,7 +35,7 @@ impl<'a> Members<'a> {
     }
 
     /// See [`Json::pick`].
-    #[cfg_attr(not(target_os = "none"), inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
         match self.noted {
             Some(Noted { line, places }) => places.pick(line, keys),

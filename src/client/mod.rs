@@ -47,6 +47,7 @@ mod timeout;
 mod views;
 
 use ::core::mem;
+use ::core::ops::ControlFlow;
 
 pub use self::asked::answers::{Roots, Sampled};
 pub use self::asked::input::InputRequest;
@@ -172,49 +173,54 @@ impl Client<'_> {
             self.core.answer_owed(self.input.bytes());
             self.input.release_element();
         }
-        let settled = loop {
+        let deadline = loop {
             if self.plan.is_some() {
                 return Action::Event;
             }
-            let settled = FAST && self.core.is_settled();
-            let goes_on = if settled { self.advance_settled() } else { self.advance() };
-            if !goes_on {
-                break settled;
+            if FAST && self.core.is_settled() && self.grace_ends.is_none() && !self.input.ended() {
+                match self.advance_settled() {
+                    ControlFlow::Continue(()) => continue,
+                    ControlFlow::Break(deadline) => break deadline,
+                }
+            }
+            if !self.advance() {
+                if self.core.life.state() == State::Closed {
+                    return Action::Closed;
+                }
+                break self.next_deadline();
             }
         };
-        if !settled && self.core.life.state() == State::Closed {
-            return Action::Closed;
-        }
         self.input.make_room();
-        let deadline = self.next_deadline(settled);
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// When to poll again at the latest. What is overdue even now waits for room, not for time.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn next_deadline(&self, settled: bool) -> Option<Millis> {
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn next_deadline(&self) -> Option<Millis> {
         let now = self.core.now;
         let request = self.core.in_flight.next_deadline();
-        if settled && self.grace_ends.is_none() {
-            return request.filter(|at| *at > now);
-        }
         let connecting = self.core.connecting.map(|connecting| connecting.deadline);
         let alive = self.core.keep_alive.deadline(now).filter(|_| self.core.is_connected());
         let deadlines = [request, self.grace_ends, connecting, alive];
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// The same as `advance` for a client that is settled, most of the time: all that can happen is that a request is
-    /// due, or that something has come in.
+    /// The same as `advance` for a client that is settled, most of the time, while the input goes on: all that can happen is that a request is
+    /// due, or that something has come in. If nothing has happened, it says when to poll again at the latest.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn advance_settled(&mut self) -> bool {
+    fn advance_settled(&mut self) -> ControlFlow<Option<Millis>> {
         self.start_clocks();
-        self.core.in_flight.is_due(self.core.now) && self.expire()
-            || self.next_line()
-            || self.input.ended() && self.end_of_input()
+        let now = self.core.now;
+        let deadline = self.core.in_flight.next_deadline();
+        let is_due = deadline.is_some_and(|at| at <= now);
+        if is_due && self.expire() || self.next_line() {
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(deadline.filter(|_| !is_due))
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn advance(&mut self) -> bool {
         if self.core.output.is_broken() {
             // What has come already is still heard: a server may have answered before it went.
