@@ -286,3 +286,30 @@ impl Outgoing {
         ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::{String, ToString};
+
+    #[test]
+    fn an_id_is_its_digits_and_nothing_else() {
+        for length in 0..=30 {
+            for digit in '0'..='9' {
+                let digits: String = core::iter::repeat_n(digit, length).collect();
+                assert_eq!(number(digits.as_bytes()), digits.parse().ok(), "{digits}");
+                for (at, wrong) in (0..length).zip("/:+- .eE\"x\u{7f}".chars().cycle()) {
+                    let mut digits = digits.clone();
+                    digits.replace_range(at..at + 1, &wrong.to_string());
+                    assert_eq!(number(digits.as_bytes()), None, "{digits}");
+                }
+            }
+        }
+        for id in [u64::MAX, u64::MAX - 1, 10u64.pow(19), 10u64.pow(19) - 1, 0, 1] {
+            assert_eq!(number(id.to_string().as_bytes()), Some(id));
+            // As many as there are and `id` are too many.
+            let more = u128::from(u64::MAX) + 1 + u128::from(id);
+            assert_eq!(number(more.to_string().as_bytes()), None);
+        }
+    }
+}
