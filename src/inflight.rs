@@ -257,10 +257,12 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Ends a request. Its slot may be taken again, unless its tickets are used up.
     pub(crate) fn release(&mut self, ticket: Ticket) {
-        let Some(slot) = self.slot(ticket.slot).filter(|slot| slot.is(ticket)) else { return };
+        if self.get(ticket).is_none() {
+            return;
+        }
         // Most requests of our own are in no chain when they end.
-        let is_alone = FAST && slot.id_length == 0 && slot.deadline() != UNSTARTED;
-        if !is_alone {
+        let alone = |slot: &Slot<D>| slot.id_length == 0 && slot.deadline() != UNSTARTED;
+        if !FAST || !self.slot(ticket.slot).is_some_and(alone) {
             self.leave_unstarted(ticket);
             self.unlink_id(ticket);
         }

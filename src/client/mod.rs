@@ -177,7 +177,7 @@ impl Client<'_> {
             if self.plan.is_some() {
                 return Action::Event;
             }
-            if FAST && self.core.is_settled() && self.grace_ends.is_none() && !self.input.ended() {
+            if FAST && self.core.is_settled() && !self.input.ended() {
                 match self.advance_settled() {
                     ControlFlow::Continue(()) => continue,
                     ControlFlow::Break(deadline) => break deadline,
