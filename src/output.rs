@@ -237,6 +237,7 @@ impl<'b> Output<'b> {
     }
 
     /// What can be written now. In frame mode, one message.
+    #[inline]
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
         self.show();
         let mut bytes = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();

@@ -472,9 +472,13 @@ fn initialize_waits_for_room() {
         wire.reads = false;
         wire.at(0).at(300).heard(&[]);
         assert_eq!(wire.deadline, Some(3300));
+        // The answer to what was not sent yet is none, even from a server that guesses the id.
+        wire.server(&accept("2025-11-25").replace("@initialize", "6")).heard(&[]);
+        assert_eq!(wire.client.revision(), None);
         wire.reads = true;
         wire.at(1000).sent(&[PROBE, &initialize("2025-11-25")]);
         wire.server(&error("discover", -32601, "")).heard(&[]);
+        assert_eq!(wire.message("@initialize"), "6", "as was guessed");
         wire.server(&accept("2025-11-25")).heard(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
     });
 }

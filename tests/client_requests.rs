@@ -61,6 +61,8 @@ fn a_request_ends_with_its_answer() {
         (r#"{"id":0,"error":{"code":1,"message":"x"}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"add","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"+@add","result":{}}"#, &["fault UnknownResponse"]),
+        // It is not what the client has written, though it is the same number.
+        (r#"{"id":"0@add","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":99999999999999999999999999,"result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":@add.0,"result":{}}"#, &["fault InvalidId"]),

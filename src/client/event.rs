@@ -8,6 +8,7 @@ use crate::outcome::{Outcome, RpcError};
 use super::asked::Asked;
 use super::connect::Connected;
 use super::listen::Acknowledged;
+use super::members::{Members, Noted};
 use super::method::Method;
 use super::rounds::InputRequired;
 use super::views::{
@@ -132,13 +133,24 @@ impl Text for Failure<'_> {
 prints!(Failure<'_>);
 
 /// A request that has ended.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Finished<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) method: Method,
     pub(crate) outcome: Outcome<'a>,
     /// The [member](Method::member) of the result.
     pub(crate) member: Option<Json<'a>>,
+    /// What is known of where its other members stand.
+    pub(crate) noted: Option<Noted<'a>>,
+}
+
+/// What was found in the result is nobody's business.
+impl core::fmt::Debug for Finished<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Finished { ticket, method, outcome, .. } = self;
+        let mut out = f.debug_struct("Finished");
+        out.field("ticket", ticket).field("method", method).field("outcome", outcome).finish()
+    }
 }
 
 impl<'a> Finished<'a> {
@@ -165,7 +177,9 @@ impl<'a> Finished<'a> {
     #[must_use]
     pub fn tool_result(&self) -> Option<ToolResult<'a>> {
         match (self.method, self.outcome) {
-            (Method::CallTool, Outcome::Result(result)) => Some(ToolResult::with(result, self.member)),
+            (Method::CallTool, Outcome::Result(result)) => {
+                Some(ToolResult::with(Members::noted(result, self.noted), self.member))
+            }
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! How a decision of `poll` becomes what the host hears: the plan's places in the line become borrows.
 
-use crate::json::{Json, Span, Str};
+use crate::json::{Json, Member, Span, Str};
 use crate::outcome::{Outcome, RpcError};
 use crate::rpc;
 
@@ -8,6 +8,7 @@ use super::Client;
 use super::connect::Connected;
 use super::event::{Event, Failure, Finished};
 use super::listen::Acknowledged;
+use super::members::Noted;
 use super::plan::{FailurePlan, OutcomePlan, Plan};
 use super::rounds::InputRequired;
 use super::views::{LogMessage, Progress, Updated};
@@ -48,7 +49,8 @@ impl Client<'_> {
                     }
                     OutcomePlan::Lost(lost) => Outcome::Lost(lost),
                 };
-                Event::Finished(Finished { ticket, method, outcome, member: found })
+                let noted = input.inner(Member::Result).map(|places| Noted { line, places });
+                Event::Finished(Finished { ticket, method, outcome, member: found, noted })
             }
             Plan::Page { ticket, list, result, last } => list.page(ticket, view(result), last),
             Plan::Progress { ticket, params } => Event::Progress(Progress { ticket, params: view(params) }),

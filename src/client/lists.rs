@@ -12,8 +12,8 @@ use crate::version::Era;
 
 use super::core::Core;
 use super::event::Event;
+use super::members::Members;
 use super::plan::Plan;
-use super::receive::Received;
 use super::request::Stage;
 use super::views::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 
@@ -68,15 +68,14 @@ impl List {
 
 impl Core<'_> {
     /// A page of a list has come: asks for the next one, unless it is the last.
-    pub(crate) fn page(&mut self, list: List, result: Json<'_>, ticket: Ticket, span: Span) -> Received {
-        let Some(outgoing) = self.in_flight.get(ticket).copied() else { return Received::Done };
+    pub(crate) fn page(&mut self, list: List, members: Members<'_>, ticket: Ticket, span: Span) -> Plan {
         // Before 2026-07-28 an empty cursor is how some say that the list ends; there it is a cursor like any other.
         let empty_counts = self.era() == Some(Era::Stateless) || self.info.empty_cursors;
-        let cursor = result.get("nextCursor");
+        let cursor = members.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| empty_counts || !text.is_empty()));
-        let Some(cursor) = cursor else {
+        let Some((outgoing, cursor)) = self.in_flight.get(ticket).copied().zip(cursor) else {
             self.in_flight.release(ticket);
-            return Received::Host(Plan::Page { ticket, list, result: span, last: true });
+            return Plan::Page { ticket, list, result: span, last: true };
         };
         let (_, last) = outgoing.kept(self.in_flight.text(ticket));
         let repeated = outgoing.number > 0 && last == cursor.bytes();
@@ -94,7 +93,7 @@ impl Core<'_> {
             self.in_flight.set_deadline(ticket, Some(deadline));
             self.in_flight.queue(ticket);
         }
-        Received::Host(Plan::Page { ticket, list, result: span, last: false })
+        Plan::Page { ticket, list, result: span, last: false }
     }
 
     /// A list cannot go on: its end is the next event.

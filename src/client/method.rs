@@ -57,6 +57,7 @@ impl Method {
     }
 
     /// The member that every result of the method has, if there is one.
+    #[inline]
     pub(crate) fn member(self) -> Option<&'static str> {
         match self {
             Method::Listen | Method::Look | Method::Other => None,
@@ -69,6 +70,7 @@ impl Method {
     }
 
     /// Whether a result is what every result of the method is. `member` is that [member](Method::member) of it.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn fits(self, result: Json<'_>, member: Option<Json<'_>>) -> bool {
         if result.kind() != Kind::Object {
             // `null` is what some send for a result without members.

@@ -32,6 +32,7 @@ mod hand_out;
 mod info;
 mod listen;
 mod lists;
+mod members;
 mod method;
 mod notify;
 mod offers;
@@ -46,6 +47,7 @@ mod timeout;
 mod views;
 
 use ::core::mem;
+use ::core::ops::ControlFlow;
 
 pub use self::asked::answers::{Roots, Sampled};
 pub use self::asked::input::InputRequest;
@@ -64,11 +66,12 @@ pub use crate::types::annotations::Role;
 pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use self::core::Core;
+use self::members::{Members, Noted};
 use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
 use self::request::{Clock, Stage};
 use crate::inflight::Ticket;
-use crate::json::{FAST, Shape};
+use crate::json::{Envelope, FAST, Member, Shape};
 use crate::keepalive::Due;
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input, Line};
@@ -170,49 +173,54 @@ impl Client<'_> {
             self.core.answer_owed(self.input.bytes());
             self.input.release_element();
         }
-        let settled = loop {
+        let deadline = loop {
             if self.plan.is_some() {
                 return Action::Event;
             }
-            let settled = FAST && self.core.is_settled();
-            let goes_on = if settled { self.advance_settled() } else { self.advance() };
-            if !goes_on {
-                break settled;
+            if FAST && self.core.is_settled() && !self.input.ended() {
+                match self.advance_settled() {
+                    ControlFlow::Continue(()) => continue,
+                    ControlFlow::Break(deadline) => break deadline,
+                }
+            }
+            if !self.advance() {
+                if self.core.life.state() == State::Closed {
+                    return Action::Closed;
+                }
+                break self.next_deadline();
             }
         };
-        if !settled && self.core.life.state() == State::Closed {
-            return Action::Closed;
-        }
         self.input.make_room();
-        let deadline = self.next_deadline(settled);
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// When to poll again at the latest. What is overdue even now waits for room, not for time.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn next_deadline(&self, settled: bool) -> Option<Millis> {
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn next_deadline(&self) -> Option<Millis> {
         let now = self.core.now;
         let request = self.core.in_flight.next_deadline();
-        if settled && self.grace_ends.is_none() {
-            return request.filter(|at| *at > now);
-        }
         let connecting = self.core.connecting.map(|connecting| connecting.deadline);
         let alive = self.core.keep_alive.deadline(now).filter(|_| self.core.is_connected());
         let deadlines = [request, self.grace_ends, connecting, alive];
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// The same as `advance` for a client that is settled, most of the time: all that can happen is that a request is
-    /// due, or that something has come in.
+    /// The same as `advance` for a client that is settled, most of the time, while the input goes on: all that can happen is that a request is
+    /// due, or that something has come in. If nothing has happened, it says when to poll again at the latest.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn advance_settled(&mut self) -> bool {
-        let in_flight = &self.core.in_flight;
-        (in_flight.has_unstarted() || in_flight.is_due(self.core.now)) && self.expire()
-            || self.next_line()
-            || self.input.ended() && self.end_of_input()
+    fn advance_settled(&mut self) -> ControlFlow<Option<Millis>> {
+        self.start_clocks();
+        let now = self.core.now;
+        let deadline = self.core.in_flight.next_deadline();
+        let is_due = deadline.is_some_and(|at| at <= now);
+        if is_due && self.expire() || self.next_line() {
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(deadline.filter(|_| !is_due))
     }
 
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn advance(&mut self) -> bool {
         if self.core.output.is_broken() {
             // What has come already is still heard: a server may have answered before it went.
@@ -255,10 +263,8 @@ impl Client<'_> {
 
     /// Deals with requests that have just been sent: their clocks start; and with one whose deadline has come: its time is over.
     fn expire(&mut self) -> bool {
+        self.start_clocks();
         let now = self.core.now;
-        while let Some(ticket) = self.core.in_flight.take_unstarted() {
-            self.start_clock(ticket);
-        }
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get(ticket) else { return false };
         let (method, asked) = (outgoing.method, outgoing.asked.is_some());
@@ -283,17 +289,17 @@ impl Client<'_> {
         true
     }
 
+    /// Starts the time of requests that have just been sent.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn start_clocks(&mut self) {
+        let now = self.core.now;
+        while self.core.in_flight.start_next(|outgoing| outgoing.start_clock(now)) {}
+    }
+
     /// Starts the time of a request, for the first time or anew.
     fn start_clock(&mut self, ticket: Ticket) {
-        let now = self.core.now;
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return };
-        if mem::replace(&mut outgoing.clock, Clock::Running) == Clock::Stopped {
-            outgoing.maximum = now.plus(outgoing.maximum);
-        }
-        let deadline = match outgoing.stage {
-            Stage::Waiting => outgoing.ends(now),
-            _ => outgoing.maximum,
-        };
+        let deadline = outgoing.start_clock(self.core.now);
         self.core.in_flight.set_deadline(ticket, Some(deadline));
     }
 
@@ -321,11 +327,40 @@ impl Client<'_> {
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_line(&mut self) -> bool {
         match self.input.line() {
-            Some(line) => self.deal_with(line),
+            Some(line) => FAST && self.usual_result(line) || self.deal_with(line),
             None => false,
         }
     }
 
+    /// Deals with what nearly every line is that a host waits for: the result of a request, by its number. `false`: it is
+    /// something else, and waits still.
+    fn usual_result(&mut self, line: Line) -> bool {
+        let Envelope { shape: Shape::Object, jsonrpc, id, method: None, result, error: None, .. } =
+            self.input.envelope()
+        else {
+            return false;
+        };
+        let (LineContent::Message, Some(version), Some(id), Some(result)) =
+            (line.content, jsonrpc, id, result)
+        else {
+            return false;
+        };
+        let bytes = self.input.bytes();
+        if rpc::view(bytes, version).bytes() != br#""2.0""# {
+            return false;
+        }
+        let Some((ticket, method)) = self.core.awaited(rpc::view(bytes, id)) else { return false };
+        self.core.keep_alive.heard();
+        self.core.output.show();
+        let noted = self.input.inner(Member::Result).map(|places| Noted { line: bytes, places });
+        let members = Members::noted(rpc::view(bytes, result), noted);
+        self.plan = Some(receive::result(&mut self.core, bytes, ticket, method, members));
+        self.holds_line = true;
+        self.core.output.show_received(bytes, Ok(()));
+        true
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn deal_with(&mut self, line: Line) -> bool {
         let envelope = self.input.envelope();
         let is_array = matches!(line.content, LineContent::Message) && envelope.shape == Shape::Array;
@@ -359,7 +394,10 @@ impl Client<'_> {
         self.core.keep_alive.heard();
         self.core.output.show();
         let received = match class {
-            Some(class) => receive::message(&mut self.core, bytes, class, line.stream),
+            Some(class) => {
+                let noted = self.input.inner(Member::Result).map(|places| Noted { line: bytes, places });
+                receive::message(&mut self.core, bytes, class, noted, line.stream)
+            }
             None => receive::no_message(&mut self.core, bytes, line, &envelope),
         };
         let outcome = match &received {

@@ -14,9 +14,10 @@ use crate::version::Era;
 use super::asked::Owed;
 use super::core::{Core, ID_LIMIT};
 use super::event::Listed;
+use super::members::{Members, Noted};
 use super::method::Method;
 use super::plan::{FailurePlan, OutcomePlan, Plan};
-use super::request::{Clock, Outgoing, Progress, Stage};
+use super::request::{Clock, Progress, Stage};
 
 /// What became of a line.
 pub(crate) enum Received {
@@ -34,12 +35,19 @@ impl From<Option<Plan>> for Received {
     }
 }
 
-/// Deals with a valid JSON text. There is room for an answer, if it is a request.
-pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class<'_>, stream: StreamId) -> Received {
+/// Deals with a valid JSON text. There is room for an answer, if it is a request. `noted` is what the scanner has noted of
+/// the members of a result.
+pub(crate) fn message(
+    core: &mut Core<'_>,
+    line: &[u8],
+    class: Class<'_>,
+    noted: Option<Noted<'_>>,
+    stream: StreamId,
+) -> Received {
     match class {
         Class::Request { id, method, params } => request(core, line, id, method, params, stream),
         Class::Notification { method, params } => notification(core, line, method, params),
-        Class::Response { id, outcome } => response(core, line, id, outcome),
+        Class::Response { id, outcome } => response(core, line, id, outcome, noted),
         Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent.is_none()) {
             // Only one request is in flight, so it must be that one, unless a slow server answers the one before.
             Some(_) if !core::mem::take(&mut core.given_up_probe) => {
@@ -55,7 +63,7 @@ pub(crate) fn message(core: &mut Core<'_>, line: &[u8], class: Class<'_>, stream
         Class::Invalid { why: Invalid::Method, id: Some(id), .. }
             if Json::trusted(line).get("method").is_none() && is_awaited(core, id) =>
         {
-            response(core, line, id, Outcome::Malformed)
+            response(core, line, id, Outcome::Malformed, None)
         }
         Class::Invalid { why, .. } => Received::Fault(match why {
             Invalid::Batch => Fault::Batch,
@@ -96,10 +104,7 @@ pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope
         return core.fail(FailurePlan::InvalidAnswer).into();
     }
     match core.awaited(id) {
-        Some(ticket) => {
-            let method = core.in_flight.get(ticket).map_or(Method::Other, |outgoing| outgoing.method);
-            finish(core, ticket, method, OutcomePlan::Lost(lost))
-        }
+        Some((ticket, method)) => Received::Host(finish(core, ticket, method, OutcomePlan::Lost(lost))),
         // Whatever it says, the server is there.
         None if core.keep_alive.asked_with(id) => Received::Done,
         None => Received::Fault(fault),
@@ -233,7 +238,13 @@ fn is_awaited(core: &Core<'_>, id: Json<'_>) -> bool {
     is_connecting(core, id) || core.awaited(id).is_some()
 }
 
-fn response(core: &mut Core<'_>, line: &[u8], id: Json<'_>, outcome: Outcome<'_>) -> Received {
+fn response(
+    core: &mut Core<'_>,
+    line: &[u8],
+    id: Json<'_>,
+    outcome: Outcome<'_>,
+    noted: Option<Noted<'_>>,
+) -> Received {
     let (sequence, slot) = match core.place_of(id) {
         Some((sequence, Some(slot))) => (sequence, slot),
         Some((sequence, None)) if core.connects_as(sequence) => {
@@ -249,7 +260,7 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Json<'_>, outcome: Outcome<'_>
     };
     // Late answers are to be expected; answers to nothing that was ever asked are not.
     let Some(ticket) = core.sent_as(sequence, slot) else { return Received::Done };
-    let Some(outgoing) = core.in_flight.get(ticket).copied() else { return Received::Done };
+    let Some(outgoing) = core.in_flight.get(ticket) else { return Received::Done };
     match outgoing.stage {
         Stage::Waiting | Stage::Listening => {}
         Stage::Cancelled => {
@@ -259,32 +270,33 @@ fn response(core: &mut Core<'_>, line: &[u8], id: Json<'_>, outcome: Outcome<'_>
         }
         _ => return Received::Done,
     }
-    match outcome {
-        Outcome::Malformed => finish(core, ticket, outgoing.method, OutcomePlan::Lost(Lost::Invalid)),
-        Outcome::Error(error) => {
-            finish(core, ticket, outgoing.method, OutcomePlan::Error(place(line, error.bytes())))
-        }
-        Outcome::Result(value) => result(core, line, ticket, outgoing, value),
-    }
+    let method = outgoing.method;
+    Received::Host(match outcome {
+        Outcome::Malformed => finish(core, ticket, method, OutcomePlan::Lost(Lost::Invalid)),
+        Outcome::Error(error) => finish(core, ticket, method, OutcomePlan::Error(place(line, error.bytes()))),
+        Outcome::Result(value) => result(core, line, ticket, method, Members::noted(value, noted)),
+    })
 }
 
-fn result(
+/// The result of a request, whose answer was awaited.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(crate) fn result(
     core: &mut Core<'_>,
     line: &[u8],
     ticket: Ticket,
-    outgoing: Outgoing,
-    result: Json<'_>,
-) -> Received {
-    let method = outgoing.method;
-    // One walk over the result, and none that finds nothing.
+    method: Method,
+    members: Members<'_>,
+) -> Plan {
+    let result = members.json();
+    // One walk over the result at most, and none that finds nothing.
     let [kind, member] = match (core.era(), method.member()) {
-        (Some(Era::Stateless), member) => result.pick(["resultType", member.unwrap_or_default()]),
-        (_, Some(member)) => [None, result.get(member)],
+        (Some(Era::Stateless), member) => members.pick(["resultType", member.unwrap_or_default()]),
+        (_, Some(member)) => [None, members.get(member)],
         (_, None) => [None; 2],
     };
     if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
-        return match core.input_required(line, ticket, outgoing, result) {
-            Ok(plan) => Received::Host(plan),
+        return match core.input_required(line, ticket, result) {
+            Ok(plan) => plan,
             Err(lost) => finish(core, ticket, method, OutcomePlan::Lost(lost)),
         };
     }
@@ -293,7 +305,7 @@ fn result(
     }
     let span = place(line, result.bytes());
     match method {
-        Method::List(list) => core.page(list, result, ticket, span),
+        Method::List(list) => core.page(list, members, ticket, span),
         _ => {
             let member = member.map_or(Span::EMPTY, |member| place(line, member.bytes()));
             finish(core, ticket, method, OutcomePlan::Result { result: span, member })
@@ -302,15 +314,17 @@ fn result(
 }
 
 /// Whether a result of this type is the whole answer: older servers do not say so.
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
     let kind = kind.filter(|kind| !kind.is_null());
     kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
 }
 
 /// A request has ended, and its slot is free.
-fn finish(core: &mut Core<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> Received {
+#[cfg_attr(not(target_os = "none"), inline(always))]
+fn finish(core: &mut Core<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> Plan {
     core.in_flight.release(ticket);
-    Received::Host(Plan::Finished { ticket, method, outcome })
+    Plan::Finished { ticket, method, outcome }
 }
 
 impl Core<'_> {

@@ -4,7 +4,7 @@
 use crate::divide::divide;
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
-use crate::json::{Json, Rank, Writer, magnitude};
+use crate::json::{FAST, Json, Rank, Writer, magnitude};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
@@ -132,16 +132,19 @@ impl Core<'_> {
             [b'"', digits @ .., b'"'] => digits,
             digits => digits,
         };
-        let place = magnitude(digits)?.checked_sub(1)?;
+        let place = number(digits)?.checked_sub(1)?;
         let (sequence, slot) = divide(place, self.stride());
         (sequence < self.sequence).then_some((sequence, slot.checked_sub(1)))
     }
 
     /// The request with this id, if its answer is awaited: not the request for the page before, nor one that the host has
     /// given up.
-    pub(crate) fn awaited(&self, id: Json<'_>) -> Option<Ticket> {
-        let waits = |stage| matches!(stage, Stage::Waiting | Stage::Listening);
-        self.find(id).filter(|ticket| self.in_flight.get(*ticket).is_some_and(|it| waits(it.stage)))
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(crate) fn awaited(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
+        let (sequence, slot) = self.place_of(id)?;
+        let (ticket, outgoing) = self.in_flight.at(slot?)?;
+        let waits = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
+        (waits && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
     }
 
     /// The request that was last sent with this id, as long as it has its slot.
@@ -230,6 +233,24 @@ impl Core<'_> {
     }
 }
 
+/// The value of the digits of an id.
+#[cfg_attr(not(target_os = "none"), inline)]
+fn number(digits: &[u8]) -> Option<u64> {
+    // So few cannot be too many: on hosts nobody looks whether they are.
+    if !FAST || digits.is_empty() || digits.len() > 19 {
+        return magnitude(digits);
+    }
+    let mut value = 0u64;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.wrapping_mul(10).wrapping_add(digit.into());
+    }
+    Some(value)
+}
+
 impl Outgoing {
     /// Whether the host asked for progress.
     pub(crate) fn wants_progress(&self) -> bool {
@@ -239,6 +260,18 @@ impl Outgoing {
     /// How many questions the server has asked, of a request that needs input.
     pub(crate) fn questions(&self) -> u64 {
         self.sequence.saturating_sub(UNANSWERED)
+    }
+
+    /// Starts its time, for the first time or anew, and says when it will be over.
+    #[inline]
+    pub(crate) fn start_clock(&mut self, now: Millis) -> Millis {
+        if core::mem::replace(&mut self.clock, Clock::Running) == Clock::Stopped {
+            self.maximum = now.plus(self.maximum);
+        }
+        match self.stage {
+            Stage::Waiting => self.ends(now),
+            _ => self.maximum,
+        }
     }
 
     /// When its time is over, if that starts now.
@@ -251,5 +284,32 @@ impl Outgoing {
     pub(crate) fn kept<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {
         let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
         ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::{String, ToString};
+
+    #[test]
+    fn an_id_is_its_digits_and_nothing_else() {
+        for length in 0..=30 {
+            for digit in '0'..='9' {
+                let digits: String = core::iter::repeat_n(digit, length).collect();
+                assert_eq!(number(digits.as_bytes()), digits.parse().ok(), "{digits}");
+                for (at, wrong) in (0..length).zip("/:+- .eE\"x\u{7f}".chars().cycle()) {
+                    let mut digits = digits.clone();
+                    digits.replace_range(at..at + 1, &wrong.to_string());
+                    assert_eq!(number(digits.as_bytes()), None, "{digits}");
+                }
+            }
+        }
+        for id in [u64::MAX, u64::MAX - 1, 10u64.pow(19), 10u64.pow(19) - 1, 0, 1] {
+            assert_eq!(number(id.to_string().as_bytes()), Some(id));
+            // As many as there are and `id` are too many.
+            let more = u128::from(u64::MAX) + 1 + u128::from(id);
+            assert_eq!(number(more.to_string().as_bytes()), None);
+        }
     }
 }

@@ -21,7 +21,7 @@ use super::asked::input::InputRequest;
 use super::core::Core;
 use super::method::Method;
 use super::plan::Plan;
-use super::request::{Clock, Outgoing, Stage, UNANSWERED};
+use super::request::{Clock, Stage, UNANSWERED};
 
 /// A server needs something before it answers a request. [`Client::resume`] sends the request again with the answers;
 /// [`Client::cancel`] gives it up. The request's [maximum](crate::client::Options::maximum) goes on meanwhile.
@@ -239,9 +239,9 @@ impl Core<'_> {
         &mut self,
         line: &[u8],
         ticket: Ticket,
-        outgoing: Outgoing,
         result: Json<'_>,
     ) -> Result<Plan, Lost> {
+        let outgoing = self.in_flight.get(ticket).copied().ok_or(Lost::Invalid)?;
         let questions = outgoing.method.may_ask().and_then(|_| self.questions(result));
         let questions = questions.ok_or(Lost::Invalid)?;
         if outgoing.number >= self.info.rounds {

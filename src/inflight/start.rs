@@ -2,7 +2,7 @@
 //! to be set right twice.
 #![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count")]
 
-use super::{CHAINS, Data, InFlight, NEVER, NO_CHAIN, NONE, Ticket, UNSTARTED};
+use super::{CHAINS, Data, InFlight, LAST, NEVER, NO_CHAIN, NONE, Ticket, UNSTARTED};
 use crate::time::Millis;
 
 impl<D: Data> InFlight<'_, D> {
@@ -24,8 +24,21 @@ impl<D: Data> InFlight<'_, D> {
         D::STARTS_LATER && self.unstarted != NO_CHAIN
     }
 
+    /// Starts the time of a request that is to be started now; `start` says when that will be over. `false`: there is none.
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(crate) fn start_next(&mut self, start: impl FnOnce(&mut D) -> Millis) -> bool {
+        let Some(ticket) = self.take_unstarted() else { return false };
+        if let Some(slot) = self.slot_mut(ticket.slot) {
+            let deadline = start(&mut slot.data).min(LAST);
+            slot.set_deadline(deadline);
+            self.settle_deadline(ticket.slot);
+        }
+        true
+    }
+
     /// A request whose time is to be started now. It is not handed out again.
-    pub(crate) fn take_unstarted(&mut self) -> Option<Ticket> {
+    #[cfg_attr(not(target_os = "none"), inline)]
+    fn take_unstarted(&mut self) -> Option<Ticket> {
         let index = u32::from(*self.unstarted.first().filter(|_| self.has_unstarted())?);
         let slot = self.slot_mut(index)?;
         slot.set_deadline(NEVER);

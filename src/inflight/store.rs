@@ -129,6 +129,7 @@ impl<D: Data> InFlight<'_, D> {
         (ticket.slot as usize).saturating_mul(self.part.into())
     }
 
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(super) fn slots_ref(&self) -> &[Slot<D>] {
         match &self.store {
             Store::Lent { slots, .. } => slots,
@@ -137,6 +138,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(super) fn slots_mut(&mut self) -> &mut [Slot<D>] {
         match &mut self.store {
             Store::Lent { slots, .. } => slots,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::client::members::Members;
 use crate::types::annotations::Role;
 use crate::types::sampling::{IncludeContext, ToolChoice};
 use std::string::{String, ToString};
@@ -49,6 +50,45 @@ fn a_block_is_what_it_says_if_it_has_what_belongs_to_that() {
     }
     let Content::Link(link) = Block::of(json(cases[14].0)).content() else { panic!() };
     assert!(link.uri().unwrap() == "u" && link.name().unwrap() == "n");
+}
+
+/// The usual form of a text is told by its bytes. That must make no difference.
+#[test]
+fn a_text_is_the_same_in_the_usual_form_and_in_any_other() {
+    for length in 0..40 {
+        for special in ["", "\\\"", "\\\\", "}", "]", "{\\\"", "\u{e9}", "\\u0000"] {
+            let text = std::format!("{}{special}{}", "x".repeat(length), "y".repeat(length % 9));
+            let forms = [
+                (std::format!(r#"{{"type":"text","text":"{text}"}}"#), true),
+                (std::format!(r#"{{"text":"{text}","type":"text"}}"#), true),
+                (std::format!(r#"{{"type": "text","text":"{text}"}}"#), true),
+                (std::format!(r#"{{"type":"text","text":"{text}" }}"#), true),
+                (std::format!(r#"{{"type":"text","text": "{text}"}}"#), true),
+                (std::format!(r#"{{"type":"text","text":"{text}","annotations":{{}}}}"#), true),
+                (std::format!(r#"{{"type":"text","text":"no","text":"{text}"}}"#), true),
+                (std::format!(r#"{{"type":"text","text":"{text}","text":7}}"#), false),
+                (std::format!(r#"{{"type":"text","text":"{text}","type":"else"}}"#), false),
+                (std::format!(r#"{{"type":"texts","text":"{text}"}}"#), false),
+                (std::format!(r#"{{"type":"text","text":["{text}"]}}"#), false),
+            ];
+            for (form, is_text) in forms {
+                let content = Block::of(json(&form)).content();
+                let found = match content {
+                    Content::Text(text) => Some(text.raw()),
+                    _ => None,
+                };
+                assert_eq!(found, is_text.then_some(&*text), "{form}");
+                for list in
+                    [std::format!("[{form}]"), std::format!("[{form},{form}]"), std::format!("[ {form} ]")]
+                {
+                    let result = std::format!(r#"{{"content":{list}}}"#);
+                    let members = Members::of(json(&result));
+                    let seen = ToolResult::with(members, members.get("content")).text();
+                    assert_eq!(seen.map(|text| text.raw()), is_text.then_some(&*text), "{result}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

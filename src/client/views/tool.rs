@@ -1,8 +1,10 @@
 //! Tools: what there is, and what one has answered.
 
+use super::content::usual_text;
 use super::people::icons;
 use super::{Block, Content, Icon, list, object, text, view};
-use crate::json::{Json, Str};
+use crate::client::members::Members;
+use crate::json::{Json, Kind, Str};
 
 view! {
     /// A tool, as the server describes it.
@@ -123,7 +125,7 @@ impl<'a> ToolHints<'a> {
 /// Specification: *Tools*, *Tool result*.
 #[derive(Clone, Copy)]
 pub struct ToolResult<'a> {
-    json: Json<'a>,
+    members: Members<'a>,
     /// The content, if it was found before.
     content: Option<Json<'a>>,
 }
@@ -132,29 +134,29 @@ impl<'a> ToolResult<'a> {
     /// A view of this value. One that is no object has no members.
     #[must_use]
     pub fn of(json: Json<'a>) -> ToolResult<'a> {
-        ToolResult { json, content: None }
+        ToolResult { members: Members::of(json), content: None }
     }
 
-    pub(crate) fn with(json: Json<'a>, content: Option<Json<'a>>) -> ToolResult<'a> {
-        ToolResult { json, content }
+    pub(crate) fn with(members: Members<'a>, content: Option<Json<'a>>) -> ToolResult<'a> {
+        ToolResult { members, content }
     }
 
     /// The whole value, as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
-        self.json
+        self.members.json()
     }
 
     /// What else is said about it: `_meta`, an object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
-        object(self.json, "_meta")
+        self.members.get("_meta").filter(|meta| meta.kind() == Kind::Object)
     }
 
     /// Whether the tool says that it failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.json.get("isError").and_then(Json::boolean) == Some(true)
+        self.members.get("isError").and_then(Json::boolean) == Some(true)
     }
 
     /// Its content, piece by piece. None if the server left it out.
@@ -164,25 +166,26 @@ impl<'a> ToolResult<'a> {
 
     /// Its content, piece by piece, with what is said about each.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
-        self.content.map_or_else(|| list(self.json, "content"), Json::elements).map(Block::of)
+        self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(Block::of)
     }
 
     /// The first piece of text.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        self.blocks().find_map(|block| block.text())
+        let first = self.content.and_then(|content| usual_text(content.bytes().get(1..)?));
+        first.or_else(|| self.blocks().find_map(|block| block.text()))
     }
 
     /// The structured content: an object, in `2026-07-28` any value.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
-        self.json.get("structuredContent")
+        self.members.get("structuredContent")
     }
 }
 
 /// Where its content was found is nobody's business.
 impl core::fmt::Debug for ToolResult<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("ToolResult").field("json", &self.json).finish()
+        f.debug_struct("ToolResult").field("json", &self.raw()).finish()
     }
 }
