@@ -3,7 +3,7 @@
 use core::mem;
 
 use crate::fault::Fault;
-use crate::json::{Span, decode_text_in_place};
+use crate::json::{Member, Span, decode_text_in_place};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc::{self, Class};
@@ -130,7 +130,10 @@ impl Server<'_> {
                 self.core.keep_alive.heard();
                 self.core.output.show();
                 let outcome = match class {
-                    Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream, &mut places),
+                    Some(class) => {
+                        let known = self.input.inner(Member::Params);
+                        dispatch::message(&mut self.core, bytes, class, known, line.stream, &mut places)
+                    }
                     None => dispatch::no_message(&mut self.core, &self.input, line),
                 };
                 let fault = match &outcome {

@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use crate::frame::StreamId;
 use crate::inflight::Ticket;
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
+use crate::json::{DEPTH_LIMIT, Envelope, Inner, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content, Input, Line};
 use crate::methods::{self, Method};
@@ -61,12 +61,14 @@ fn is_notification(envelope: &Envelope) -> bool {
     envelope.shape == Shape::Object && envelope.id.is_none()
 }
 
-/// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
+/// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one. `known`: where the members
+/// of its parameters stand.
 #[cfg_attr(target_os = "none", inline(never))]
 pub(crate) fn message(
     core: &mut Core<'_>,
     line: &[u8],
     class: Class<'_>,
+    known: Option<&Inner>,
     stream: StreamId,
     places: &mut Places,
 ) -> Received {
@@ -86,7 +88,7 @@ pub(crate) fn message(
             places.id = place(line, id.bytes());
             let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
             let (meta, name, arguments) = (None, None, None);
-            request(&mut Request { core, line, places, params, meta, name, arguments, pending }, method)
+            request(&mut Request { core, line, places, params, known, meta, name, arguments, pending }, method)
         }
         Class::Notification { method, params } => notification(core, line, method, params, places),
         Class::Response { id, outcome } => response(core, line, id, outcome, places),

@@ -1,7 +1,7 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, Span, Str, Text, Writer};
+use crate::json::{Inner, Json, Kind, Span, Str, Text, Writer};
 use crate::methods::Method;
 pub(crate) use crate::rpc::place;
 use crate::server::catalogue::{Catalogue, Found};
@@ -97,6 +97,8 @@ pub(crate) struct Request<'r, 'b> {
     pub(crate) line: &'r [u8],
     pub(crate) places: &'r mut Places,
     pub(crate) params: Option<Json<'r>>,
+    /// Where their members stand, if that is known.
+    pub(crate) known: Option<&'r Inner>,
     /// The members of the parameters that most requests have: found together, since each look goes through all of them.
     pub(crate) meta: Option<Json<'r>>,
     pub(crate) name: Option<Json<'r>>,
@@ -120,15 +122,26 @@ impl<'r> Request<'r, '_> {
     /// Finds what most requests have. (On a small board the stack that it takes is free again before a feature runs.)
     #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn look(&mut self) {
-        let params = self.params.unwrap_or(Json::NULL);
-        let [meta, name, arguments] = params.pick(["_meta", "name", "arguments"]);
+        let names = ["_meta", "name", "arguments"];
+        let [meta, name, arguments] = match (self.known, self.params) {
+            (Some(known), _) => known.pick(self.line, names),
+            (None, Some(params)) => params.pick(names),
+            (None, None) => return,
+        };
         self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
         (self.name, self.arguments) = (name, arguments);
     }
 
     /// Another member of the parameters; `null` counts as absent.
     pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
-        self.params?.get(name).filter(|value| !value.is_null())
+        let found = match self.known {
+            Some(known) => {
+                let [found] = known.pick(self.line, [name]);
+                found
+            }
+            None => self.params?.get(name),
+        };
+        found.filter(|value| !value.is_null())
     }
 
     /// Answers with a result.
