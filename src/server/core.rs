@@ -6,7 +6,7 @@ use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
 use crate::json::{Decimal, FAST, Json, Rank, Text, Writer};
 use crate::keepalive::KeepAlive;
-use crate::lifecycle::{Lifecycle, role};
+use crate::lifecycle::{Lifecycle, State, role};
 use crate::output::{Output, Overflow};
 use crate::server::Ending;
 use crate::server::asking::Asking;
@@ -172,6 +172,18 @@ impl Core<'_> {
         !FAST || self.in_flight.len() > 0
     }
 
+    /// Whether nothing waits to be written or told, nothing is in flight, and nobody asks whether the client is there: the
+    /// core by itself has nothing to do, now or later.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        let flags = self.wants_room | self.output.is_broken() | self.fault.is_some() | self.pinging.is_some();
+        let counts = self.in_flight.len() | usize::from(self.changed.bits());
+        let rests = self.ending == Ending::NotYet && self.batches == Batches::NONE;
+        let open = !matches!(self.life.state(), State::Draining | State::Closed);
+        !flags & (counts == 0) & rests & open
+    }
+
+    #[inline]
     pub(crate) fn room(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }

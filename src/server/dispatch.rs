@@ -88,7 +88,10 @@ pub(crate) fn message(
             places.id = place(line, id.bytes());
             let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
             let (meta, name, arguments) = (None, None, None);
-            request(&mut Request { core, line, places, params, known, meta, name, arguments, pending }, method)
+            request(
+                &mut Request { core, line, places, params, known, meta, name, arguments, pending },
+                method,
+            )
         }
         Class::Notification { method, params } => notification(core, line, method, params, places),
         Class::Response { id, outcome } => response(core, line, id, outcome, places),
