@@ -1,7 +1,7 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Inner, Json, Kind, Span, Str, Text, Writer};
+use crate::json::{FAST, Inner, Json, Kind, Span, Str, Text, Writer};
 use crate::methods::Method;
 pub(crate) use crate::rpc::place;
 use crate::server::catalogue::{Catalogue, Found};
@@ -123,18 +123,23 @@ impl<'r> Request<'r, '_> {
     #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn look(&mut self) {
         let names = ["_meta", "name", "arguments"];
-        let [meta, name, arguments] = match (self.known, self.params) {
+        let [meta, name, arguments] = match (self.known(), self.params) {
             (Some(known), _) => known.pick(self.line, names),
-            (None, Some(params)) => params.pick(names),
-            (None, None) => return,
+            (None, params) => params.unwrap_or(Json::NULL).pick(names),
         };
         self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
         (self.name, self.arguments) = (name, arguments);
     }
 
+    /// Where the members of the parameters stand, if that is known: never on a small board.
+    #[inline]
+    fn known(&self) -> Option<&'r Inner> {
+        self.known.filter(|_| FAST)
+    }
+
     /// Another member of the parameters; `null` counts as absent.
     pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
-        let found = match self.known {
+        let found = match self.known() {
             Some(known) => {
                 let [found] = known.pick(self.line, [name]);
                 found
