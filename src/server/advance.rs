@@ -189,7 +189,9 @@ impl Server<'_> {
 
     fn settle_plan(&mut self, places: &mut Places) {
         if self.core.plan.is_some_and(|plan| plan.holds_line()) {
-            decode_subject(self.input.bytes_mut(), &mut places.subject);
+            if places.subject != Span::EMPTY {
+                decode_subject(self.input.bytes_mut(), &mut places.subject);
+            }
             self.input.set_places(places.spans());
         } else {
             self.release();

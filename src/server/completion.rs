@@ -44,7 +44,7 @@ impl Sealed for Completion {
         &[methods::COMPLETION_COMPLETE]
     }
 
-    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Received {
+    fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
         let Some(reference) = request.params.and_then(Reference::of) else {
             let what = "`ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
             return request.refuse(Fault::InvalidParams, &what);

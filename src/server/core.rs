@@ -17,6 +17,7 @@ use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::pings::Pinging;
 use crate::server::plan::{Places, Plan};
+use crate::server::recent::Recent;
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::watch::Watches;
 use crate::server::write::{END, begin_error, begin_result, write_fault, write_log};
@@ -94,6 +95,7 @@ pub(crate) struct Core<'b> {
     pub(crate) watches: Watches<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) keep_alive: KeepAlive,
+    pub(crate) recent: Recent<'b>,
 }
 
 impl<'b> Core<'b> {
@@ -122,6 +124,7 @@ impl<'b> Core<'b> {
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAlive::OFF,
+            recent: Recent::NONE,
             pinging: None,
             asking: None,
             ours: 0,

@@ -121,7 +121,11 @@ impl Server<'_> {
                 let (arguments, others) = Others::around(line, arguments);
                 let source = Source::Line { id: others.at(id), meta: others.at(meta), last: Rank::NONE };
                 let returned = Returned { responses: others.at(responses), state: others.at(state) };
-                let (info, name) = (core.info, text_of(others.at(subject)));
+                let name = match core.recent.subject() {
+                    Some(name) => name,
+                    None => text_of(others.at(subject)),
+                };
+                let info = core.info;
                 let reply = Reply { machine: core, info, pending: Pending { source, context } };
                 event(Parts { subject: name, arguments, returned }, reply)
             }

@@ -34,7 +34,7 @@ pub(crate) trait Sealed {
     }
 
     /// Deals with a request for the method at this place among them.
-    fn handle(&self, _method: usize, _: &mut Request<'_, '_>) -> Received {
+    fn handle<'b>(&'b self, _method: usize, _: &mut Request<'_, 'b>) -> Received {
         Received::Done
     }
 
@@ -103,10 +103,12 @@ pub(crate) struct Request<'r, 'b> {
     pub(crate) meta: Option<Json<'r>>,
     pub(crate) name: Option<Json<'r>>,
     pub(crate) arguments: Option<Json<'r>>,
+    /// The name as an entry of a catalogue has it, if it is that byte by byte: then nobody has to decode it.
+    pub(crate) found: Option<&'b str>,
     pub(crate) pending: Pending<'r>,
 }
 
-impl<'r> Request<'r, '_> {
+impl<'r, 'b> Request<'r, 'b> {
     pub(crate) fn id(&self) -> &'r [u8] {
         match self.pending.source {
             Source::Line { id, .. } => id,
@@ -122,13 +124,25 @@ impl<'r> Request<'r, '_> {
     /// Finds what most requests have. (On a small board the stack that it takes is free again before a feature runs.)
     #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn look(&mut self) {
-        let names = ["_meta", "name", "arguments"];
-        let [meta, name, arguments] = match (self.known(), self.params) {
-            (Some(known), _) => known.pick(self.line, names),
-            (None, params) => params.unwrap_or(Json::NULL).pick(names),
-        };
+        if let Some(known) = self.known() {
+            return self.look_at(known);
+        }
+        let params = self.params.unwrap_or(Json::NULL);
+        let [meta, name, arguments] = params.pick(["_meta", "name", "arguments"]);
         self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
         (self.name, self.arguments) = (name, arguments);
+    }
+
+    /// The same where their places are known.
+    fn look_at(&mut self, known: &'r Inner) {
+        for (name, value) in known.members(self.line) {
+            match name {
+                b"name" => self.name = Some(value),
+                b"arguments" => self.arguments = Some(value),
+                b"_meta" => self.meta = Some(value).filter(|meta| meta.kind() == Kind::Object),
+                _ => {}
+            }
+        }
     }
 
     /// Where the members of the parameters stand, if that is known: never on a small board.
@@ -196,24 +210,28 @@ impl<'r> Request<'r, '_> {
         if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
             return self.refuse(Fault::TooManyInFlight { limit }, &("at most ", limit));
         }
-        let (mut responses, mut state) = (None, None);
+        let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
+        let (mut responses, mut state) = (Span::EMPTY, Span::EMPTY);
         if kind.can_round_trip(self.pending.context.revision) {
-            (responses, state) = (self.param("inputResponses"), self.param("requestState"));
-            let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
-            if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
+            let parts = [self.param("inputResponses"), self.param("requestState")];
+            let wrong =
+                |(part, kind): (&Option<Json<'_>>, Kind)| part.is_some_and(|part| part.kind() != kind);
+            if parts.iter().zip([Kind::Object, Kind::String]).any(wrong) {
                 let what = &"`inputResponses` must be an object, and `requestState` a string";
                 return self.refuse(Fault::InvalidParams, what);
             }
+            [responses, state] = parts.map(place);
         }
-        let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
         *self.places = Places {
             id: self.places.id,
-            subject: place(subject),
+            // What is known already is not looked at again.
+            subject: place(subject.filter(|_| self.found.is_none())),
             arguments: place(arguments),
             meta: place(self.meta),
-            responses: place(responses),
-            state: place(state),
+            responses,
+            state,
         };
+        self.core.recent.set_subject(self.found);
         let context = Context { kind, ..self.pending.context };
         self.core.tell(Plan::Request { kept: Kept::of(&context), event })
     }

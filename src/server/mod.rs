@@ -50,6 +50,7 @@ mod pings;
 mod plan;
 mod prompts;
 mod read;
+mod recent;
 mod reply;
 mod request;
 mod resources;
