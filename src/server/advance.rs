@@ -175,6 +175,7 @@ impl Server<'_> {
         true
     }
 
+    #[cfg_attr(not(target_os = "none"), inline)]
     fn settle(&mut self, outcome: Received, places: &mut Places) {
         match outcome {
             Received::Host => return self.settle_plan(places),

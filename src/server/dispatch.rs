@@ -63,6 +63,7 @@ fn is_notification(envelope: &Envelope) -> bool {
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one. `known`: where the members
 /// of its parameters stand.
 #[cfg_attr(target_os = "none", inline(never))]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn message(
     core: &mut Core<'_>,
     line: &[u8],

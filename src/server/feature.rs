@@ -199,6 +199,7 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     /// Leaves the answer to the host, unless it has too much to do already.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn hand_out(
         &mut self,
         kind: RequestKind,
