@@ -160,14 +160,14 @@ pub struct Complete<'a> {
 }
 
 impl<'a> Complete<'a> {
-    fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Event<'e> {
+    fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
         let params = Json::trusted(parts.arguments);
         if let (Source::Line { meta, .. }, Some(found)) = (&mut reply.pending.source, params.get("_meta"))
             && found.kind() == Kind::Object
         {
             *meta = found.bytes();
         }
-        Event::Complete(Complete { params, reply })
+        Some(Event::Complete(Complete { params, reply }))
     }
 
     /// What the argument belongs to.

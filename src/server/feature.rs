@@ -136,11 +136,13 @@ impl<'r, 'b> Request<'r, 'b> {
     /// The same where their places are known.
     fn look_at(&mut self, known: &'r Inner) {
         for (name, value) in known.members(self.line) {
-            match name {
-                b"name" => self.name = Some(value),
-                b"arguments" => self.arguments = Some(value),
-                b"_meta" => self.meta = Some(value).filter(|meta| meta.kind() == Kind::Object),
-                _ => {}
+            // Each is compared in one look or two, as patterns are not.
+            if name == b"name" {
+                self.name = Some(value);
+            } else if name == b"arguments" {
+                self.arguments = Some(value);
+            } else if name == b"_meta" {
+                self.meta = Some(value).filter(|meta| meta.kind() == Kind::Object);
             }
         }
     }
