@@ -190,7 +190,7 @@ impl Server<'_> {
 
     fn settle_plan(&mut self, places: &mut Places) {
         if self.core.plan.is_some_and(|plan| plan.holds_line()) {
-            if places.subject != Span::EMPTY {
+            if !FAST || places.subject != Span::EMPTY {
                 decode_subject(self.input.bytes_mut(), &mut places.subject);
             }
             self.input.set_places(places.spans());

@@ -93,26 +93,26 @@ impl Server<'_> {
             Plan::Silent => Event::Silent,
             Plan::Ready => Event::Ready,
             Plan::Expired(ticket) => Event::Expired(ticket),
-            Plan::Told(told) => core.asking?.event(told, part(input, |places| places.arguments)),
+            Plan::Told(told) => core.asking?.event(told, part(input, places(input).arguments)),
             Plan::Cancelled(ticket) => {
-                Event::Cancelled { ticket, reason: part(input, |places| places.arguments).string() }
+                Event::Cancelled { ticket, reason: part(input, places(input).arguments).string() }
             }
             Plan::Listening(ticket) => {
                 Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
             }
             Plan::Watched { on } => {
-                let uri = text_of(part(input, |places| places.subject).bytes());
+                let uri = text_of(part(input, places(input).subject).bytes());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
             }
             Plan::Connected(revision) => Event::Connected(Connected {
                 revision,
-                info: part(input, |places| places.arguments),
-                capabilities: part(input, |places| places.meta),
+                info: part(input, places(input).arguments),
+                capabilities: part(input, places(input).meta),
             }),
             Plan::Request { kept, event } => {
                 let context = kept.context(input.stream());
                 core.owed = true;
-                let Places { id, subject, arguments, meta, responses, state } = Places::of(input.places());
+                let Places { id, subject, arguments, meta, responses, state } = places(input);
                 let (arguments, others) = Others::around(input.bytes_mut(), arguments);
                 let source = Source::Line { id: others.at(id), meta: others.at(meta), last: Rank::NONE };
                 let returned = Returned { responses: others.at(responses), state: others.at(state) };
@@ -128,9 +128,13 @@ impl Server<'_> {
     }
 }
 
+fn places(input: &Input<'_>) -> Places {
+    Places::of(input.places())
+}
+
 /// A part of the line that an event is about: nothing, if there is none.
-fn part<'a>(input: &'a Input<'_>, place: fn(&Places) -> Span) -> Json<'a> {
-    rpc::view(input.bytes(), place(&Places::of(input.places())))
+fn part<'a>(input: &'a Input<'_>, place: Span) -> Json<'a> {
+    rpc::view(input.bytes(), place)
 }
 
 /// Makes the event of a request. Each feature names its own: what is not offered is not linked. (It is an `Option` because that

@@ -213,26 +213,24 @@ impl<'r, 'b> Request<'r, 'b> {
         if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
             return self.refuse(Fault::TooManyInFlight { limit }, &("at most ", limit));
         }
-        let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
-        let (mut responses, mut state) = (Span::EMPTY, Span::EMPTY);
+        let (mut responses, mut state) = (None, None);
         if kind.can_round_trip(self.pending.context.revision) {
-            let parts = [self.param("inputResponses"), self.param("requestState")];
-            let wrong =
-                |(part, kind): (&Option<Json<'_>>, Kind)| part.is_some_and(|part| part.kind() != kind);
-            if parts.iter().zip([Kind::Object, Kind::String]).any(wrong) {
+            (responses, state) = (self.param("inputResponses"), self.param("requestState"));
+            let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
+            if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
                 let what = &"`inputResponses` must be an object, and `requestState` a string";
                 return self.refuse(Fault::InvalidParams, what);
             }
-            [responses, state] = parts.map(place);
         }
+        let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
         *self.places = Places {
             id: self.places.id,
             // What is known already is not looked at again.
-            subject: place(subject.filter(|_| self.found.is_none())),
+            subject: place(subject.filter(|_| !FAST || self.found.is_none())),
             arguments: place(arguments),
             meta: place(self.meta),
-            responses,
-            state,
+            responses: place(responses),
+            state: place(state),
         };
         self.core.recent.set_subject(self.found);
         let context = Context { kind, ..self.pending.context };

@@ -175,6 +175,7 @@ impl Server<'_> {
             return Action::Closed;
         }
         self.input.make_room();
+        debug_assert!(!settled || self.deadline().is_none());
         let deadline = if settled { None } else { self.deadline() };
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }

@@ -278,7 +278,9 @@ impl Tools<'_> {
             return request.refuse(Fault::InvalidParams, &"`arguments` must be an object");
         }
         let exactly = self.exactly(name);
-        request.found = exactly.map(Tool::name);
+        if FAST {
+            request.found = exactly.map(Tool::name);
+        }
         let found = match exactly {
             Some(tool) => Found::Tool(tool),
             None => self.find(Catalogue::Tools, &|tool| name == *tool),
