@@ -1,5 +1,6 @@
 //! What was asked for last. Most servers are asked for the same again and again: hosts look there first, and small boards,
 //! where memory is short, remember nothing.
+#![allow(clippy::as_conversions, reason = "whether it is fast is how many there are")]
 
 use crate::json::{FAST, Str};
 use crate::methods::Method;
