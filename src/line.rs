@@ -224,7 +224,6 @@ impl<'b> Input<'b> {
     }
 
     /// Where the members of `params` or `result` of the line that waits stand, if the scanner has noted them.
-    #[allow(dead_code, reason = "the machines walk so far")]
     #[inline]
     pub(crate) fn inner(&self, of: Member) -> Option<&Inner> {
         self.scanner.inner(of)

@@ -7,14 +7,14 @@ mod derived;
 mod error;
 mod flaw;
 mod steps;
+mod strings;
 
 pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
-use super::swar::{FAST, text_run};
-use super::text::decode_in_place as decode_text_in_place;
+use super::swar::FAST;
 use super::view::magnitude;
-use super::walk::{after_space, text_length, value_length};
+use super::walk::{after_space, value_length};
 use access::{Elements, Members, Variant};
 use flaw::Flaw;
 use serde_core::de::value::BorrowedStrDeserializer;
@@ -104,42 +104,21 @@ impl<'de> Decoder<'de> {
     }
 
     /// Takes the byte that has to come next.
+    #[cfg_attr(not(target_os = "none"), inline)]
     fn expect(&mut self, byte: u8) -> Result<(), Flaw<'de>> {
         if self.peek() != Some(byte) {
             return Err(Flaw::BROKEN);
         }
-        self.take(1);
+        self.pass();
         Ok(())
     }
 
-    /// A string, from its opening quote.
-    fn string(&mut self) -> Result<&'de str, Flaw<'de>> {
-        if FAST && let Some(length) = self.plain_string() {
-            let text: &'de [u8] = self.take(length);
-            let text = text.get(1..length.wrapping_sub(1)).unwrap_or_default();
-            return core::str::from_utf8(text).map_err(|_| Flaw::BROKEN);
+    /// Takes one byte, which is there.
+    #[cfg_attr(not(target_os = "none"), inline)]
+    fn pass(&mut self) {
+        if let [_, rest @ ..] = core::mem::take(&mut self.rest) {
+            self.rest = rest;
         }
-        self.any_string()
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn any_string(&mut self) -> Result<&'de str, Flaw<'de>> {
-        self.expect(b'"')?;
-        let text = self.take(text_length(self.rest));
-        if self.take(1) != b"\"" {
-            return Err(Flaw::BROKEN);
-        }
-        let length = decode_text_in_place(text);
-        let text: &'de [u8] = text;
-        text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or(Flaw::BROKEN)
-    }
-
-    /// How long the string is, with its quotes, that comes next, if nothing in it is escaped: it is searched once, for its end
-    /// and for escapes.
-    fn plain_string(&self) -> Option<usize> {
-        let [b'"', text @ ..] = &*self.rest else { return None };
-        let length = text_run(text);
-        (text.get(length) == Some(&b'"')).then_some(length.wrapping_add(2))
     }
 
     /// The text of the next value, as it stands.
@@ -197,9 +176,14 @@ impl<'de> Decoder<'de> {
         Ok(value)
     }
 
-    fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
+    /// An object. `fields`: the names that its members are likely to have, if that is known.
+    fn object<V: Visitor<'de>>(
+        &mut self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
         let close = self.enter_object()?;
-        let value = visitor.visit_map(Members::new(self))?;
+        let value = visitor.visit_map(Members::new(self, fields))?;
         self.leave(close)?;
         Ok(value)
     }
@@ -303,7 +287,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.peek() {
             Some(b'"') => visitor.visit_borrowed_str(self.string()?),
-            Some(b'{') | None => self.object(visitor),
+            Some(b'{') | None => self.object(&[], visitor),
             Some(b'[') => self.sequence(visitor),
             Some(b't' | b'f') => self.deserialize_bool(visitor),
             Some(b'n') => self.deserialize_unit(visitor),
@@ -415,7 +399,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        self.object(visitor)
+        self.object(&[], visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -428,8 +412,8 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         if name == crate::schema::derived::STRUCT || name == crate::schema::derived::ONE_OF {
             return self.derived_object(name, fields, visitor);
         }
-        let _ = (name, fields);
-        self.object(visitor)
+        let _ = name;
+        self.object(fields, visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

@@ -3,7 +3,7 @@
 use core::mem;
 
 use crate::fault::Fault;
-use crate::json::{Span, decode_text_in_place};
+use crate::json::{FAST, Member, Span, decode_text_in_place};
 use crate::lifecycle::{State, Trigger};
 use crate::line::Content;
 use crate::rpc::{self, Class};
@@ -18,18 +18,25 @@ use crate::time::Millis;
 impl Server<'_> {
     /// Answers what the host let go, and releases the line of the last event.
     #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(super) fn finish_event(&mut self) {
         if !mem::take(&mut self.core.handed_out) {
             return;
         }
         if mem::take(&mut self.core.owed) {
-            let (id, stream) = (Places::of(self.input.places()).id, self.input.stream());
-            let id = self.input.bytes().get(id.range()).unwrap_or_default();
-            let pending = Pending::of_line(id, stream, self.core.batches.in_line());
-            self.core.write_fault(&pending, Fault::Unanswered, None);
-            self.core.fault = Some(Fault::Unanswered);
+            self.answer_unanswered();
         }
         self.release();
+    }
+
+    /// The host has let go what it was to answer.
+    #[cold]
+    fn answer_unanswered(&mut self) {
+        let (id, stream) = (Places::of(self.input.places()).id, self.input.stream());
+        let id = self.input.bytes().get(id.range()).unwrap_or_default();
+        let pending = Pending::of_line(id, stream, self.core.batches.in_line());
+        self.core.write_fault(&pending, Fault::Unanswered, None);
+        self.core.fault = Some(Fault::Unanswered);
     }
 
     /// Lets the line go, unless it is a batch, which has more members.
@@ -39,21 +46,33 @@ impl Server<'_> {
         }
     }
 
-    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due. A server
+    /// that [is settled](Server::is_settled) only has lines to deal with.
     #[cfg_attr(target_os = "none", inline(never))]
-    pub(super) fn advance(&mut self) -> bool {
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(super) fn advance(&mut self, settled: bool) -> bool {
+        if !settled && let Some(goes_on) = self.advance_own() {
+            return goes_on;
+        }
+        self.next_line() || (!settled && self.drain())
+    }
+
+    /// What comes before the next line. `None`: it may come.
+    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn advance_own(&mut self) -> Option<bool> {
         if let Some(fault) = self.core.fault.take() {
             self.core.plan = Some(Plan::Fault(fault));
-            return true;
+            return Some(true);
         }
         if self.core.output.is_broken() {
             self.lose();
         }
         if self.core.has_in_flight() && self.expire() {
-            return true;
+            return Some(true);
         }
         if let State::Closed = self.core.life.state() {
-            return false;
+            return Some(false);
         }
         if self.core.has_in_flight() {
             self.core.write_queued();
@@ -62,13 +81,20 @@ impl Server<'_> {
         if self.core.wants_room && !self.core.batches.in_line() && self.core.has_room() {
             self.core.wants_room = false;
             self.core.plan = Some(Plan::Room);
-            return true;
+            return Some(true);
         }
         self.core.write_changes();
         if self.core.pinging.is_some_and(|pinging| pinging.ping(self)) {
-            return true;
+            return Some(true);
         }
-        self.next_line() || self.drain()
+        None
+    }
+
+    /// Whether nothing is to be done but to wait for lines, and nothing but a line can change that: so it is at nearly every
+    /// poll of a server that answers at once. (Small boards look for each thing, which takes less code.)
+    #[inline]
+    pub(super) fn is_settled(&self) -> bool {
+        FAST && self.core.is_settled() && !self.input.ended()
     }
 
     /// Nothing can be written any more: everything ends here.
@@ -101,6 +127,7 @@ impl Server<'_> {
 
     /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
     #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
@@ -130,7 +157,10 @@ impl Server<'_> {
                 self.core.keep_alive.heard();
                 self.core.output.show();
                 let outcome = match class {
-                    Some(class) => dispatch::message(&mut self.core, bytes, class, line.stream, &mut places),
+                    Some(class) => {
+                        let known = self.input.inner(Member::Params);
+                        dispatch::message(&mut self.core, bytes, class, known, line.stream, &mut places)
+                    }
                     None => dispatch::no_message(&mut self.core, &self.input, line),
                 };
                 let fault = match &outcome {
@@ -145,6 +175,7 @@ impl Server<'_> {
         true
     }
 
+    #[cfg_attr(not(target_os = "none"), inline)]
     fn settle(&mut self, outcome: Received, places: &mut Places) {
         match outcome {
             Received::Host => return self.settle_plan(places),
@@ -159,7 +190,9 @@ impl Server<'_> {
 
     fn settle_plan(&mut self, places: &mut Places) {
         if self.core.plan.is_some_and(|plan| plan.holds_line()) {
-            decode_subject(self.input.bytes_mut(), &mut places.subject);
+            if !FAST || places.subject != Span::EMPTY {
+                decode_subject(self.input.bytes_mut(), &mut places.subject);
+            }
             self.input.set_places(places.spans());
         } else {
             self.release();
@@ -167,6 +200,7 @@ impl Server<'_> {
     }
 
     /// Ends the connection when its input has, and nothing is left to do.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn drain(&mut self) -> bool {
         let ended = self.input.ended();
         if ended && self.input.line().is_none() {

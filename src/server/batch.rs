@@ -194,7 +194,7 @@ impl Batching for Members {
                 return Received::Fault(core.refuse(id, stream, Fault::Batch));
             }
         }
-        dispatch::message(core, line, class, stream, places)
+        dispatch::message(core, line, class, None, stream, places)
     }
 
     fn room(&self, core: &Core<'_>) -> usize {

@@ -28,9 +28,9 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
+    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
         let Parts { subject: name, arguments, returned } = parts;
-        Event::Call(Call { name, arguments, returned, reply })
+        Some(Event::Call(Call { name, arguments, returned, reply }))
     }
 
     /// The name of the tool.

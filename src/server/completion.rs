@@ -44,7 +44,7 @@ impl Sealed for Completion {
         &[methods::COMPLETION_COMPLETE]
     }
 
-    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Received {
+    fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
         let Some(reference) = request.params.and_then(Reference::of) else {
             let what = "`ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
             return request.refuse(Fault::InvalidParams, &what);
@@ -160,14 +160,14 @@ pub struct Complete<'a> {
 }
 
 impl<'a> Complete<'a> {
-    fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Event<'e> {
+    fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
         let params = Json::trusted(parts.arguments);
         if let (Source::Line { meta, .. }, Some(found)) = (&mut reply.pending.source, params.get("_meta"))
             && found.kind() == Kind::Object
         {
             *meta = found.bytes();
         }
-        Event::Complete(Complete { params, reply })
+        Some(Event::Complete(Complete { params, reply }))
     }
 
     /// What the argument belongs to.

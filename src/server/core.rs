@@ -6,7 +6,7 @@ use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
 use crate::json::{Decimal, FAST, Json, Rank, Text, Writer};
 use crate::keepalive::KeepAlive;
-use crate::lifecycle::{Lifecycle, role};
+use crate::lifecycle::{Lifecycle, State, role};
 use crate::output::{Output, Overflow};
 use crate::server::Ending;
 use crate::server::asking::Asking;
@@ -17,6 +17,7 @@ use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::pings::Pinging;
 use crate::server::plan::{Places, Plan};
+use crate::server::recent::Recent;
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::watch::Watches;
 use crate::server::write::{END, begin_error, begin_result, write_fault, write_log};
@@ -94,6 +95,7 @@ pub(crate) struct Core<'b> {
     pub(crate) watches: Watches<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) keep_alive: KeepAlive,
+    pub(crate) recent: Recent<'b>,
 }
 
 impl<'b> Core<'b> {
@@ -122,6 +124,7 @@ impl<'b> Core<'b> {
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAlive::OFF,
+            recent: Recent::NONE,
             pinging: None,
             asking: None,
             ours: 0,
@@ -172,6 +175,18 @@ impl Core<'_> {
         !FAST || self.in_flight.len() > 0
     }
 
+    /// Whether nothing waits to be written or told, nothing is in flight, and nobody asks whether the client is there: the
+    /// core by itself has nothing to do, now or later.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        let flags = self.wants_room | self.output.is_broken() | self.fault.is_some() | self.pinging.is_some();
+        let counts = self.in_flight.len() | usize::from(self.changed.bits());
+        let rests = self.ending == Ending::NotYet && self.batches == Batches::NONE;
+        let open = !matches!(self.life.state(), State::Draining | State::Closed);
+        !flags & (counts == 0) & rests & open
+    }
+
+    #[inline]
     pub(crate) fn room(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }

@@ -3,16 +3,15 @@
 use crate::fault::Fault;
 use crate::frame::StreamId;
 use crate::inflight::Ticket;
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Shape, Span, Str};
+use crate::json::{DEPTH_LIMIT, Envelope, Inner, Json, Kind, ScanErrorKind, Shape, Span, Str};
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content, Input, Line};
-use crate::methods::{self, Method};
+use crate::methods;
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::core::Core;
-use crate::server::feature::{Feature, Request, place};
+use crate::server::feature::{Request, place};
 use crate::server::handshake;
 use crate::server::incoming::Stage;
-use crate::server::info::ServerInfo;
 use crate::server::plan::{Places, Plan};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::tolerance;
@@ -61,12 +60,15 @@ fn is_notification(envelope: &Envelope) -> bool {
     envelope.shape == Shape::Object && envelope.id.is_none()
 }
 
-/// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one.
+/// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one. `known`: where the members
+/// of its parameters stand.
 #[cfg_attr(target_os = "none", inline(never))]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn message(
     core: &mut Core<'_>,
     line: &[u8],
     class: Class<'_>,
+    known: Option<&Inner>,
     stream: StreamId,
     places: &mut Places,
 ) -> Received {
@@ -85,8 +87,11 @@ pub(crate) fn message(
         Class::Request { id, method, params } => {
             places.id = place(line, id.bytes());
             let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
-            let (meta, name, arguments) = (None, None, None);
-            request(&mut Request { core, line, places, params, meta, name, arguments, pending }, method)
+            let (meta, name, arguments, found) = (None, None, None, None);
+            request(
+                &mut Request { core, line, places, params, known, meta, name, arguments, found, pending },
+                method,
+            )
         }
         Class::Notification { method, params } => notification(core, line, method, params, places),
         Class::Response { id, outcome } => response(core, line, id, outcome, places),
@@ -207,7 +212,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let called = feature_method(request.core.info, revision, method);
+    let called = request.core.recent.method(request.core.info, revision, method);
     if called.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(Fault::UnknownMethod, &method);
     }
@@ -227,7 +232,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
 fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let (session, info) = (request.core.session, request.core.info);
     // Nearly all requests are for a feature. Then the method is none of those below, and is not compared with them.
-    let called = session.and_then(|session| feature_method(info, session.revision, method));
+    let called = session.and_then(|session| request.core.recent.method(info, session.revision, method));
     if called.is_none() && method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
@@ -276,16 +281,6 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Received {
         ", or send `initialize` first"
     };
     request.refuse(Fault::InvalidParams, &(NEEDED, how))
-}
-
-/// The feature that has this method in the revision of a request.
-fn feature_method<'b>(
-    info: &'b ServerInfo<'b>,
-    revision: Revision,
-    name: Str<'_>,
-) -> Option<(&'b dyn Feature, usize)> {
-    let called = |method: &Method| name == method.name && method.by_client.contains(revision);
-    info.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
 }
 
 #[inline(never)]

@@ -5,7 +5,8 @@ use core::mem;
 use crate::client::Progress;
 use crate::fault::Fault;
 use crate::inflight::Ticket;
-use crate::json::{FAST, Rank, Span, Str, text_of};
+use crate::json::{FAST, Json, Rank, Span, Str, text_of};
+use crate::line::Input;
 use crate::rpc;
 use crate::server::Server;
 use crate::server::ask::Answered;
@@ -86,51 +87,59 @@ impl Server<'_> {
         let plan = self.core.plan.take()?;
         self.core.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
-        let (places, stream) = (Places::of(input.places()), input.stream());
-        let line = input.bytes_mut();
         Some(match plan {
             Plan::Fault(fault) => Event::Fault(fault),
             Plan::Room => Event::Room,
             Plan::Silent => Event::Silent,
             Plan::Ready => Event::Ready,
             Plan::Expired(ticket) => Event::Expired(ticket),
-            Plan::Told(told) => core.asking?.event(told, rpc::view(line, places.arguments)),
+            Plan::Told(told) => core.asking?.event(told, part(input, places(input).arguments)),
             Plan::Cancelled(ticket) => {
-                let reason = Some(places.arguments).filter(|reason| *reason != Span::EMPTY);
-                Event::Cancelled {
-                    ticket,
-                    reason: reason.and_then(|reason| rpc::view(line, reason).string()),
-                }
+                Event::Cancelled { ticket, reason: part(input, places(input).arguments).string() }
             }
             Plan::Listening(ticket) => {
                 Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
             }
             Plan::Watched { on } => {
-                let uri = text_of(line.get(places.subject.range()).unwrap_or_default());
+                let uri = text_of(part(input, places(input).subject).bytes());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
             }
             Plan::Connected(revision) => Event::Connected(Connected {
                 revision,
-                info: rpc::view(line, places.arguments),
-                capabilities: rpc::view(line, places.meta),
+                info: part(input, places(input).arguments),
+                capabilities: part(input, places(input).meta),
             }),
             Plan::Request { kept, event } => {
-                let context = kept.context(stream);
+                let context = kept.context(input.stream());
                 core.owed = true;
-                let Places { id, subject, arguments, meta, responses, state } = places;
-                let (arguments, others) = Others::around(line, arguments);
+                let Places { id, subject, arguments, meta, responses, state } = places(input);
+                let (arguments, others) = Others::around(input.bytes_mut(), arguments);
                 let source = Source::Line { id: others.at(id), meta: others.at(meta), last: Rank::NONE };
                 let returned = Returned { responses: others.at(responses), state: others.at(state) };
-                let (info, name) = (core.info, text_of(others.at(subject)));
+                let subject = match core.recent.subject() {
+                    Some(name) => name,
+                    None => text_of(others.at(subject)),
+                };
+                let info = core.info;
                 let reply = Reply { machine: core, info, pending: Pending { source, context } };
-                event(Parts { subject: name, arguments, returned }, reply)
+                return event(Parts { subject, arguments, returned }, reply);
             }
         })
     }
 }
 
-/// Makes the event of a request. Each feature names its own: what is not offered is not linked.
-pub(crate) type MakeEvent = for<'a> fn(Parts<'a>, Reply<'a>) -> Event<'a>;
+fn places(input: &Input<'_>) -> Places {
+    Places::of(input.places())
+}
+
+/// A part of the line that an event is about: nothing, if there is none.
+fn part<'a>(input: &'a Input<'_>, place: Span) -> Json<'a> {
+    rpc::view(input.bytes(), place)
+}
+
+/// Makes the event of a request. Each feature names its own: what is not offered is not linked. (It is an `Option` because that
+/// is what the host gets: so it is made where the host wants it, and not copied.)
+pub(crate) type MakeEvent = for<'a> fn(Parts<'a>, Reply<'a>) -> Option<Event<'a>>;
 
 /// What stands in a line beside one part of it, which is decoded in place.
 struct Others<'a> {

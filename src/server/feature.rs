@@ -1,7 +1,7 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, Span, Str, Text, Writer};
+use crate::json::{FAST, Inner, Json, Kind, Span, Str, Text, Writer};
 use crate::methods::Method;
 pub(crate) use crate::rpc::place;
 use crate::server::catalogue::{Catalogue, Found};
@@ -34,7 +34,7 @@ pub(crate) trait Sealed {
     }
 
     /// Deals with a request for the method at this place among them.
-    fn handle(&self, _method: usize, _: &mut Request<'_, '_>) -> Received {
+    fn handle<'b>(&'b self, _method: usize, _: &mut Request<'_, 'b>) -> Received {
         Received::Done
     }
 
@@ -97,14 +97,18 @@ pub(crate) struct Request<'r, 'b> {
     pub(crate) line: &'r [u8],
     pub(crate) places: &'r mut Places,
     pub(crate) params: Option<Json<'r>>,
+    /// Where their members stand, if that is known.
+    pub(crate) known: Option<&'r Inner>,
     /// The members of the parameters that most requests have: found together, since each look goes through all of them.
     pub(crate) meta: Option<Json<'r>>,
     pub(crate) name: Option<Json<'r>>,
     pub(crate) arguments: Option<Json<'r>>,
+    /// The name as an entry of a catalogue has it, if it is that byte by byte: then nobody has to decode it.
+    pub(crate) found: Option<&'b str>,
     pub(crate) pending: Pending<'r>,
 }
 
-impl<'r> Request<'r, '_> {
+impl<'r, 'b> Request<'r, 'b> {
     pub(crate) fn id(&self) -> &'r [u8] {
         match self.pending.source {
             Source::Line { id, .. } => id,
@@ -120,15 +124,45 @@ impl<'r> Request<'r, '_> {
     /// Finds what most requests have. (On a small board the stack that it takes is free again before a feature runs.)
     #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn look(&mut self) {
+        if let Some(known) = self.known() {
+            return self.look_at(known);
+        }
         let params = self.params.unwrap_or(Json::NULL);
         let [meta, name, arguments] = params.pick(["_meta", "name", "arguments"]);
         self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
         (self.name, self.arguments) = (name, arguments);
     }
 
+    /// The same where their places are known.
+    fn look_at(&mut self, known: &'r Inner) {
+        for (name, value) in known.members(self.line) {
+            // Each is compared in one look or two, as patterns are not.
+            if name == b"name" {
+                self.name = Some(value);
+            } else if name == b"arguments" {
+                self.arguments = Some(value);
+            } else if name == b"_meta" {
+                self.meta = Some(value).filter(|meta| meta.kind() == Kind::Object);
+            }
+        }
+    }
+
+    /// Where the members of the parameters stand, if that is known: never on a small board.
+    #[inline]
+    fn known(&self) -> Option<&'r Inner> {
+        self.known.filter(|_| FAST)
+    }
+
     /// Another member of the parameters; `null` counts as absent.
     pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
-        self.params?.get(name).filter(|value| !value.is_null())
+        let found = match self.known() {
+            Some(known) => {
+                let [found] = known.pick(self.line, [name]);
+                found
+            }
+            None => self.params?.get(name),
+        };
+        found.filter(|value| !value.is_null())
     }
 
     /// Answers with a result.
@@ -167,6 +201,7 @@ impl<'r> Request<'r, '_> {
     }
 
     /// Leaves the answer to the host, unless it has too much to do already.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn hand_out(
         &mut self,
         kind: RequestKind,
@@ -190,12 +225,14 @@ impl<'r> Request<'r, '_> {
         let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
         *self.places = Places {
             id: self.places.id,
-            subject: place(subject),
+            // What is known already is not looked at again.
+            subject: place(subject.filter(|_| !FAST || self.found.is_none())),
             arguments: place(arguments),
             meta: place(self.meta),
             responses: place(responses),
             state: place(state),
         };
+        self.core.recent.set_subject(self.found);
         let context = Context { kind, ..self.pending.context };
         self.core.tell(Plan::Request { kept: Kept::of(&context), event })
     }

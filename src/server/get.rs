@@ -47,13 +47,13 @@ pub struct GetPrompt<'a> {
 }
 
 impl<'a> GetPrompt<'a> {
-    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
-        Event::GetPrompt(GetPrompt {
+    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+        Some(Event::GetPrompt(GetPrompt {
             name: parts.subject,
             arguments: parts.arguments,
             returned: parts.returned,
             reply,
-        })
+        }))
     }
 
     /// The name of the prompt.

@@ -50,8 +50,8 @@ macro_rules! list {
         }
 
         impl $request<'_> {
-            pub(crate) fn event<'e>(_: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
-                Event::$request($request { reply })
+            pub(crate) fn event<'e>(_: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+                Some(Event::$request($request { reply }))
             }
 
             /// The revision in which the request was made.

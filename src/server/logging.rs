@@ -32,7 +32,7 @@ impl Sealed for Logging {
         &[methods::LOGGING_SET_LEVEL]
     }
 
-    fn handle(&self, _: usize, request: &mut Request<'_, '_>) -> Received {
+    fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
         let Some(level) = request.param("level").and_then(Json::string).and_then(Level::of) else {
             return request
                 .refuse(Fault::InvalidParams, &"`level` must be the name of a level, debug to emergency");

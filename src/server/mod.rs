@@ -50,6 +50,7 @@ mod pings;
 mod plan;
 mod prompts;
 mod read;
+mod recent;
 mod reply;
 mod request;
 mod resources;
@@ -161,19 +162,26 @@ impl Server<'_> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         self.finish_event();
-        while self.core.plan.is_none() && self.advance() {}
-        if self.core.plan.is_some() {
-            return Action::Event;
-        }
-        if self.core.life.state() == State::Closed {
+        let settled = loop {
+            if self.core.plan.is_some() {
+                return Action::Event;
+            }
+            let settled = self.is_settled();
+            if !self.advance(settled) {
+                break settled;
+            }
+        };
+        if !settled && self.core.life.state() == State::Closed {
             return Action::Closed;
         }
         self.input.make_room();
-        let deadline = self.deadline();
+        debug_assert!(!settled || self.deadline().is_none());
+        let deadline = if settled { None } else { self.deadline() };
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// When to poll again even if nothing has moved.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn deadline(&self) -> Option<Millis> {
         let (core, mut next) = (&self.core, None);
         // What is due and was not done waits for room, and not for a time: a host must not be woken for it.

@@ -226,7 +226,7 @@ impl Sealed for Prompts<'_> {
         &[methods::PROMPTS_LIST, methods::PROMPTS_GET]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
+    fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         if method == LIST { self.list(request) } else { self.get(request) }
     }
 

@@ -42,8 +42,8 @@ pub struct ReadResource<'a> {
 }
 
 impl<'a> ReadResource<'a> {
-    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Event<'e> {
-        Event::ReadResource(ReadResource { uri: parts.subject, returned: parts.returned, reply })
+    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+        Some(Event::ReadResource(ReadResource { uri: parts.subject, returned: parts.returned, reply }))
     }
 
     /// The URI.

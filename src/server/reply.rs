@@ -67,7 +67,8 @@ pub(crate) struct Pending<'a> {
 
 impl<'a> Pending<'a> {
     /// A request of which no more is known than its id, empty if it has none.
-    #[inline(never)]
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn of_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
         let context = Context {
             revision: Revision::V2024_11_05,

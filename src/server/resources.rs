@@ -168,7 +168,7 @@ impl Sealed for Resources<'_> {
         &[methods::RESOURCES_READ, methods::RESOURCES_LIST, methods::RESOURCES_TEMPLATES_LIST]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
+    fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             READ => self.read(request),
             LIST => self.list(request),

@@ -54,7 +54,7 @@ impl Sealed for Subscriptions {
         &[methods::SUBSCRIPTIONS_LISTEN, methods::RESOURCES_SUBSCRIBE, methods::RESOURCES_UNSUBSCRIBE]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
+    fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             LISTEN => listen(request),
             _ if !can_watch(request.core.info) => {

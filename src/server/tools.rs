@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Tools*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{Json, Kind, Writer};
+use crate::json::{FAST, Json, Kind, Str, Writer};
 use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::call::Call;
@@ -221,7 +221,7 @@ impl Sealed for Tools<'_> {
         &[methods::TOOLS_LIST, methods::TOOLS_CALL]
     }
 
-    fn handle(&self, method: usize, request: &mut Request<'_, '_>) -> Received {
+    fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         if method == LIST { self.list(request) } else { self.call(request) }
     }
 
@@ -261,7 +261,15 @@ impl Tools<'_> {
         )
     }
 
-    fn call(&self, request: &mut Request<'_, '_>) -> Received {
+    /// The tool whose name is this text as it stands, which has no escapes: then it need not be decoded. (Small boards only
+    /// look in the way that always works.)
+    fn exactly(&self, name: Str<'_>) -> Option<&Tool<'_>> {
+        let tools = self.catalogue.filter(|_| FAST)?;
+        let tool = tools.iter().find(|tool| tool.name().as_bytes() == name.bytes())?;
+        (!name.bytes().contains(&b'\\')).then_some(tool)
+    }
+
+    fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
         let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
         let Some(name) = subject.and_then(Json::string) else {
             return request.refuse(Fault::InvalidParams, &"`name` must be the name of a tool");
@@ -269,7 +277,14 @@ impl Tools<'_> {
         if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return request.refuse(Fault::InvalidParams, &"`arguments` must be an object");
         }
-        let found = self.find(Catalogue::Tools, &|tool| name == *tool);
+        let exactly = self.exactly(name);
+        if FAST {
+            request.found = exactly.map(Tool::name);
+        }
+        let found = match exactly {
+            Some(tool) => Found::Tool(tool),
+            None => self.find(Catalogue::Tools, &|tool| name == *tool),
+        };
         if found.is_nothing() {
             return request.refuse(Fault::UnknownTool, &name);
         }

@@ -144,7 +144,7 @@ struct Typed<'a> {
 fn answer(mut call: Call<'_>, notes: &mut Notes) {
     let number = |call: &Call<'_>, name| call.raw_arguments().get(name).and_then(|value| value.integer());
     match call.name() {
-        "echo" | "caf\u{e9}" => {
+        "echo" | "caf\u{e9}" | r"ec\u0068o" => {
             let text = call.raw_arguments().raw().to_string();
             call.text(text);
         }

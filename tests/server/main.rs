@@ -17,6 +17,7 @@ mod limits;
 mod open_batches;
 mod output;
 mod prompts;
+mod recent;
 mod resources;
 mod round;
 mod stateless;

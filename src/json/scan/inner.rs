@@ -37,6 +37,15 @@ pub(super) type Inners = [Inner; FAST as usize];
 impl Inner {
     pub(super) const UNKNOWN: Inner = Inner { of: None, count: 0, places: [Place::NOWHERE; KEPT] };
 
+    /// The members, in the order of the text. `text` is what was scanned.
+    #[inline]
+    pub(crate) fn members<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Json<'t>)> {
+        self.places.iter().take(self.count.into()).filter_map(|place| {
+            let name = text.get(place.name as usize..place.name_end as usize)?;
+            Some((name, Json::exact(text.get(place.start as usize..place.end as usize)?)))
+        })
+    }
+
     /// Several members in one pass; of duplicates the last. `text` is what was scanned.
     #[allow(dead_code, reason = "the machines walk so far")]
     #[inline]

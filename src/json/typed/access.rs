@@ -54,7 +54,10 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 /// The members of an object, after its bracket.
 pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
-    first: bool,
+    /// How many were seen.
+    count: usize,
+    /// The names that they are likely to have, in this order: those of the type.
+    likely: &'static [&'static str],
     name: &'de str,
     /// The value of that name is being read, or was the last.
     inside: bool,
@@ -73,10 +76,11 @@ pub(super) struct Leave {
 }
 
 impl<'d, 'de> Members<'d, 'de> {
-    pub(super) fn new(decoder: &'d mut Decoder<'de>) -> Self {
+    pub(super) fn new(decoder: &'d mut Decoder<'de>, likely: &'static [&'static str]) -> Self {
         Members {
             decoder,
-            first: true,
+            count: 0,
+            likely,
             name: "",
             inside: false,
             #[cfg(feature = "derive")]
@@ -86,8 +90,12 @@ impl<'d, 'de> Members<'d, 'de> {
 
     /// Members that leave the object by themselves when there are no more, for a visitor that reads them all.
     #[cfg(feature = "derive")]
-    pub(super) fn leaving(decoder: &'d mut Decoder<'de>, leave: Leave) -> Self {
-        Members { decoder, first: true, name: "", inside: false, leave: Some(leave) }
+    pub(super) fn leaving(
+        decoder: &'d mut Decoder<'de>,
+        likely: &'static [&'static str],
+        leave: Leave,
+    ) -> Self {
+        Members { decoder, count: 0, likely, name: "", inside: false, leave: Some(leave) }
     }
 }
 
@@ -111,11 +119,11 @@ impl<'de> Members<'_, 'de> {
             }
             return Ok(None);
         }
-        if !self.first {
+        if self.count > 0 {
             self.decoder.expect(b',')?;
         }
-        self.first = false;
-        self.name = self.decoder.string()?;
+        self.name = self.decoder.name(self.likely.get(self.count))?;
+        self.count = self.count.saturating_add(1);
         Ok(Some(self.name))
     }
 

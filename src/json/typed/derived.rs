@@ -23,18 +23,18 @@ impl<'de> Decoder<'de> {
         match names {
             [tag, ..] if kind == ONE_OF => {
                 let variant = self.find_variant(tag, names)?;
-                let members = self.derived_members()?;
+                let members = self.derived_members(&[])?;
                 visitor.visit_map(Tagged { members, tag, next: Next::Name(variant) })
             }
-            _ => visitor.visit_map(self.derived_members()?),
+            _ => visitor.visit_map(self.derived_members(names)?),
         }
     }
 
     /// Enters an object of a derived type.
-    fn derived_members(&mut self) -> Result<Members<'_, 'de>, Flaw<'de>> {
+    fn derived_members(&mut self, likely: &'static [&'static str]) -> Result<Members<'_, 'de>, Flaw<'de>> {
         let close = self.enter_object()?;
         let leave = Leave { close, derived: mem::replace(&mut self.derived, true) };
-        Ok(Members::leaving(self, leave))
+        Ok(Members::leaving(self, likely, leave))
     }
 
     /// Which of the variants the object is that comes next.

@@ -297,3 +297,36 @@ fn structs_without_named_fields() {
     assert!(decoded::<Nothing>("0").is_err());
     assert!(decoded::<Pair>("[1]").is_err());
 }
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    first: u8,
+    #[serde(rename = "zweites é")]
+    second: u8,
+    #[serde(default)]
+    third: String,
+}
+
+#[test]
+fn members_may_come_in_any_order_and_their_names_in_any_spelling() {
+    let named = Named { first: 1, second: 2, third: "x".to_owned() };
+    let spellings = [
+        r#"{"first":1,"zweites é":2,"third":"x"}"#,
+        r#"{"third":"x","zweites é":2,"first":1}"#,
+        r#"{"f\u0069rst":1,"zweites \u00e9":2,"third":"\u0078"}"#,
+        r#"{ "first" : 1 , "zweites é" : 2 , "third" : "x" }"#,
+    ];
+    for text in spellings {
+        assert_eq!(decoded::<Named>(text).as_ref(), Ok(&named), "{text}");
+    }
+    for (text, why) in [
+        (r#"{"firsT":1,"zweites é":2}"#, "firsT"),
+        (r#"{"first":1,"first":1}"#, "first"),
+        (r#"{"first":1,"zweites e":2}"#, "zweites e"),
+        (r#"{"first":"1"}"#, "first"),
+    ] {
+        let error = decoded::<Named>(text).unwrap_err();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}

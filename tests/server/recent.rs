@@ -1,0 +1,93 @@
+//! What was asked for before makes no difference: hosts remember it.
+
+use crate::common::Setup;
+use crate::common::demo::INFO;
+use crate::common::library::RESOURCES;
+use mcp_proto::server::{Feature, Logging, ServerInfo, Tool, Tools};
+use mcp_proto::{Revision, Revisions};
+
+/// The second name has a backslash: it is not that of the third, and no escape.
+static NAMES: Tools<'static> =
+    Tools::new(&[Tool::new("echo", "{}"), Tool::new(r"ec\u0068o", "{}"), Tool::new("ech", "{}")]);
+static FEATURES: [&dyn Feature; 3] = [&NAMES, &RESOURCES, &Logging];
+const NAMED: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+
+#[test]
+fn a_name_is_what_it_decodes_to_whatever_was_called_before() {
+    for revision in Revisions::HANDSHAKE.newest_first() {
+        Setup::new(NAMED).session(revision).check(
+            r#"> call 1 tools/call {"name":"echo","arguments":{"a":1}}
+               ! call echo {"a":1}
+               < result 1 …
+               > call 2 tools/call {"name":"ec\u0068o"}
+               ! call echo {}
+               < result 2 …
+               > call 3 tools/call {"arguments":{},"name":"\u0065cho"}
+               ! call echo {}
+               < result 3 …
+               > call 4 resources/read {"uri":"lib:b/a"}
+               ! read lib:b/a …
+               < result 4 …
+               > call 5 tools/call {"name":"ec\\u0068o"}
+               ! call ec\u0068o {}
+               < …
+               > call 6 tools/call {"name":"echo"}
+               ! call echo {}
+               < result 6 …
+               > call 7 resources/read {"uri":"lib:\u006cog"}
+               ! read lib:log …
+               < result 7 …
+               > call 8 tools/call {"name":"ec"}
+               < error 8 -32602 …
+               ! fault UnknownTool"#,
+        );
+    }
+}
+
+#[test]
+fn a_method_is_called_however_it_is_written_and_only_where_the_revision_has_it() {
+    let stateless = |id: u8, method: &str, params: &str| {
+        format!(
+            r#"> call {id} {method} {{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}{params}}}"#
+        )
+    };
+    Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
+        r#"> call 1 logging/setLevel {{"level":"debug"}}
+           < result 1
+           {}
+           < error 2 -32601 …
+           ! fault UnknownMethod
+           > call 3 logging/setLevel {{"level":"info"}}
+           < result 3
+           > call 4 logging\/setLevel {{"level":"info"}}
+           < result 4
+           > call 5 tools/call {{"name":"echo"}}
+           ! call echo {{}}
+           < result 5 …
+           > call 6 tools/list
+           < result 6 …
+           {}
+           ! call echo {{}}
+           < result 7 …
+           > call 8 tools/cal
+           < error 8 -32601 …
+           ! fault UnknownMethod"#,
+        stateless(2, "logging/setLevel", r#","level":"debug""#),
+        stateless(7, "tools/call", r#","name":"echo""#),
+    ));
+}
+
+#[test]
+fn parameters_are_found_among_any_number_of_others_and_of_duplicates_the_last_counts() {
+    let others: String = (0..12).map(|number| format!(r#""x{number}":{{"name":"no"}},"#)).collect();
+    for others in ["", r#""name":7,"arguments":[],"_meta":1,"#, r#""n\u0061me":"no","#, &others] {
+        Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
+            r#"> call 1 tools/call {{{others}"name" : "who" , "arguments" : {{"a":1}} ,"_meta":{{"a":2}}}}
+               ! call who {{"a":1}}
+               < result 1 …{{\"a\":2}}…
+               > call 2 tools/call {{{others}"\u006eame":"who","arguments":{{}},"\u005fmeta":{{"a":3}}}}
+               ! call who …
+               < …"#,
+        ));
+    }
+}
