@@ -4,11 +4,10 @@
 use crate::divide::divide;
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
-use crate::json::{Json, Rank, Writer, magnitude};
+use crate::json::{FAST, Json, Rank, Writer, magnitude};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
-use crate::types::input::write_request;
 use crate::types::level::Level;
 use crate::version::{Era, Revision};
 
@@ -166,17 +165,25 @@ impl Core<'_> {
         meta: Meta<'_>,
         params: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
-        let info = self.info;
-        self.send(About::REQUEST, room, &mut |out| {
+        self.output.compact();
+        let mut out = self.output.begin(room);
+        if !(FAST && put_head(&mut out, id, method).is_some()) {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
-            write_request(out, method, &mut |out| {
-                params(out);
-                info.write_meta(revision, meta, out);
-                true
-            });
+            out.field_string("method", method);
+            out.token(PARAMS);
+        }
+        let head = out.len();
+        params(&mut out);
+        self.info.write_meta(revision, meta, &mut out);
+        if out.len() > head {
+            out.token("}}");
+        } else {
+            out.take_back(PARAMS);
             out.token("}");
-        })
+        }
+        let to = out.finish().ok();
+        self.output.end_message(About::REQUEST, to)
     }
 
     /// Sends a request of a slot again, under a fresh id: for the next page of a list, with answers to what the server
@@ -252,4 +259,16 @@ impl Outgoing {
         let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
         ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
     }
+}
+
+/// How parameters begin, behind a method.
+const PARAMS: &str = r#","params":{"#;
+
+/// `{"jsonrpc":"2.0","id":…,"method":…,"params":{` at once: a short method into room that is there.
+#[inline]
+fn put_head(out: &mut Writer<'_>, id: u64, method: &str) -> Option<()> {
+    let free = out.free()?.token(r#"{"jsonrpc":"2.0","id":"#)?.number(id)?;
+    let to = free.token(r#","method":""#)?.plain(method)?.token("\"")?.token(PARAMS)?.end();
+    out.filled(to, b'{');
+    Some(())
 }
