@@ -115,6 +115,7 @@ impl<'b> Buffer<'b> {
 
     /// Says that the buffer is empty after `used` of its bytes had been in use, or what was noted before: one that is much
     /// larger than what it is used for gives memory back.
+    #[inline]
     pub(crate) fn settle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
@@ -123,14 +124,8 @@ impl<'b> Buffer<'b> {
                 let used = used.max(core::mem::take(most));
                 if bytes.len() <= FLOOR || used > bytes.len() / 4 {
                     *calm = 0;
-                    return;
-                }
-                *calm = calm.saturating_add(1);
-                if *calm >= CALM {
-                    *calm = 0;
-                    let keep = FLOOR.max(used.saturating_mul(2));
-                    bytes.truncate(keep);
-                    bytes.shrink_to(keep);
+                } else {
+                    calm_down(bytes, used, calm);
                 }
             }
         }
@@ -224,6 +219,20 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
     bytes.resize(wanted, 0);
     Some(())
+}
+
+/// Mostly unused, once more.
+#[cfg(feature = "alloc")]
+#[cold]
+#[inline(never)]
+fn calm_down(bytes: &mut Vec<u8>, used: usize, calm: &mut u8) {
+    *calm = calm.saturating_add(1);
+    if *calm >= CALM {
+        *calm = 0;
+        let keep = FLOOR.max(used.saturating_mul(2));
+        bytes.truncate(keep);
+        bytes.shrink_to(keep);
+    }
 }
 
 /// Copies as much as both have. (`copy_from_slice` keeps a panic for lengths that differ, even where they cannot.)
