@@ -167,12 +167,7 @@ impl Core<'_> {
     ) -> Result<(), Overflow> {
         self.output.compact();
         let mut out = self.output.begin(room);
-        if !(FAST && put_head(&mut out, id, method).is_some()) {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.unsigned(id);
-            out.field_string("method", method);
-            out.token(PARAMS);
-        }
+        write_head(&mut out, id, method);
         let head = out.len();
         params(&mut out);
         self.info.write_meta(revision, meta, &mut out);
@@ -264,11 +259,53 @@ impl Outgoing {
 /// How parameters begin, behind a method.
 const PARAMS: &str = r#","params":{"#;
 
-/// `{"jsonrpc":"2.0","id":…,"method":…,"params":{` at once: a short method into room that is there.
+/// `{"jsonrpc":"2.0","id":…,"method":…,"params":{`
+fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
+    if !(FAST && put_head(out, id, method).is_some()) {
+        out.token(r#"{"jsonrpc":"2.0","id":"#);
+        out.unsigned(id);
+        out.field_string("method", method);
+        out.token(PARAMS);
+    }
+}
+
+/// The same at once: a short method into room that is there.
 #[inline]
 fn put_head(out: &mut Writer<'_>, id: u64, method: &str) -> Option<()> {
     let free = out.free()?.token(r#"{"jsonrpc":"2.0","id":"#)?.number(id)?;
     let to = free.token(r#","method":""#)?.plain(method)?.token("\"")?.token(PARAMS)?.end();
     out.filled(to, b'{');
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Room;
+    use std::{format, vec};
+
+    #[test]
+    fn heads_of_all_ids_and_methods_in_any_room() {
+        let long = "x".repeat(40);
+        let methods =
+            ["", "a", "ping", "tools/call", "with \"quotes\"", "\n", "notifications/initialized", &long];
+        for method in methods {
+            for id in [0, 1, 9, 10, 4_711, 99_999_999, 100_000_000, u64::MAX] {
+                let name = serde_json::to_string(method).unwrap();
+                let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{name},"params":{{"#);
+                for room in 0..expected.len() + 9 {
+                    let mut bytes = vec![0xEE; room];
+                    let mut out = Writer::new(Room::Lent(&mut bytes), 0, room);
+                    write_head(&mut out, id, method);
+                    assert_eq!(out.overflowed(), room < expected.len(), "{expected} in {room}");
+                    if !out.overflowed() {
+                        assert_eq!(out.written(), expected.as_bytes());
+                        out.take_back(PARAMS);
+                        out.token("}");
+                        assert_eq!(out.written(), expected.replace(PARAMS, "}").as_bytes());
+                    }
+                }
+            }
+        }
+    }
 }

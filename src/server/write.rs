@@ -107,3 +107,28 @@ pub(crate) fn write_log(
     }
     out.token("}}");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Room;
+    use crate::version::Revision;
+    use std::{format, vec};
+
+    #[test]
+    fn results_begin_alike_for_all_ids_in_any_room() {
+        let info = ServerInfo::new("s", "1");
+        for id in
+            ["1", "12", "123", "1234", "1234567", "12345678", "123456789", r#""a""#, r#""a\"b-c-d-e-f""#]
+        {
+            let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"#);
+            for room in 0..expected.len() + 9 {
+                let mut bytes = vec![0xEE; room];
+                let mut out = Writer::new(Room::Lent(&mut bytes), 0, room);
+                begin_result(&mut out, id.as_bytes(), &info, Revision::V2025_11_25, Shape::Result);
+                assert_eq!(out.overflowed(), room < expected.len(), "{expected} in {room}");
+                assert!(out.overflowed() || out.written() == expected.as_bytes());
+            }
+        }
+    }
+}
