@@ -172,8 +172,8 @@ impl<'b> Output<'b> {
     /// Moves what is unsent to the front, so that all that is free is in one piece.
     pub(crate) fn compact(&mut self) {
         self.rewind();
-        let full = self.buffer.limit().saturating_sub(self.end) < self.start;
-        if full {
+        // Usually nothing is unsent.
+        if self.start > 0 && self.buffer.limit().saturating_sub(self.end) < self.start {
             self.move_to_front();
         }
     }
@@ -237,7 +237,7 @@ impl<'b> Output<'b> {
     }
 
     /// What can be written now. In frame mode, one message.
-    #[inline]
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
         self.show();
         let mut bytes = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();

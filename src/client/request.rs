@@ -8,7 +8,6 @@ use crate::json::{FAST, Json, Rank, Writer, magnitude};
 use crate::outcome::Lost;
 use crate::output::Overflow;
 use crate::time::Millis;
-use crate::types::input::write_request;
 use crate::types::level::Level;
 use crate::version::{Era, Revision};
 
@@ -169,17 +168,20 @@ impl Core<'_> {
         meta: Meta<'_>,
         params: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
-        let info = self.info;
-        self.send(About::REQUEST, room, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.unsigned(id);
-            write_request(out, method, &mut |out| {
-                params(out);
-                info.write_meta(revision, meta, out);
-                true
-            });
+        self.output.compact();
+        let mut out = self.output.begin(room);
+        write_head(&mut out, id, method);
+        let head = out.len();
+        params(&mut out);
+        self.info.write_meta(revision, meta, &mut out);
+        if out.len() > head {
+            out.token("}}");
+        } else {
+            out.take_back(PARAMS);
             out.token("}");
-        })
+        }
+        let to = out.finish().ok();
+        self.output.end_message(About::REQUEST, to)
     }
 
     /// Sends a request of a slot again, under a fresh id: for the next page of a list, with answers to what the server
@@ -287,10 +289,59 @@ impl Outgoing {
     }
 }
 
+/// How parameters begin, behind a method.
+const PARAMS: &str = r#","params":{"#;
+
+/// `{"jsonrpc":"2.0","id":…,"method":…,"params":{`
+fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
+    if !(FAST && put_head(out, id, method).is_some()) {
+        out.token(r#"{"jsonrpc":"2.0","id":"#);
+        out.unsigned(id);
+        out.field_string("method", method);
+        out.token(PARAMS);
+    }
+}
+
+/// The same at once: a short method into room that is there.
+#[inline]
+fn put_head(out: &mut Writer<'_>, id: u64, method: &str) -> Option<()> {
+    let free = out.free()?.token(r#"{"jsonrpc":"2.0","id":"#)?.number(id)?;
+    let to = free.token(r#","method":""#)?.plain(method)?.token("\"")?.token(PARAMS)?.end();
+    out.filled(to, b'{');
+    Some(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::Room;
     use std::string::{String, ToString};
+    use std::{format, vec};
+
+    #[test]
+    fn heads_of_all_ids_and_methods_in_any_room() {
+        let long = "x".repeat(40);
+        let methods =
+            ["", "a", "ping", "tools/call", "with \"quotes\"", "\n", "notifications/initialized", &long];
+        for method in methods {
+            for id in [0, 1, 9, 10, 4_711, 99_999_999, 100_000_000, u64::MAX] {
+                let name = serde_json::to_string(method).unwrap();
+                let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{name},"params":{{"#);
+                for room in 0..expected.len() + 9 {
+                    let mut bytes = vec![0xEE; room];
+                    let mut out = Writer::new(Room::Lent(&mut bytes), 0, room);
+                    write_head(&mut out, id, method);
+                    assert_eq!(out.overflowed(), room < expected.len(), "{expected} in {room}");
+                    if !out.overflowed() {
+                        assert_eq!(out.written(), expected.as_bytes());
+                        out.take_back(PARAMS);
+                        out.token("}");
+                        assert_eq!(out.written(), expected.replace(PARAMS, "}").as_bytes());
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn an_id_is_its_digits_and_nothing_else() {

@@ -4,6 +4,7 @@ mod base64;
 mod checked;
 mod escape;
 mod fast;
+mod free;
 mod object;
 mod order;
 mod strings;
@@ -118,8 +119,10 @@ impl<'a> Writer<'a> {
     /// Begins an object.
     #[cfg_attr(not(target_os = "none"), inline)]
     pub fn begin_object(&mut self) {
-        self.separate();
-        self.push_byte(b'{');
+        if !(FAST && self.put_opening(b'{').is_some()) {
+            self.separate();
+            self.push_byte(b'{');
+        }
         self.order.begin(true);
     }
 
@@ -133,8 +136,10 @@ impl<'a> Writer<'a> {
     /// Begins an array.
     #[cfg_attr(not(target_os = "none"), inline)]
     pub fn begin_array(&mut self) {
-        self.separate();
-        self.push_byte(b'[');
+        if !(FAST && self.put_opening(b'[').is_some()) {
+            self.separate();
+            self.push_byte(b'[');
+        }
         self.order.begin(false);
     }
 
@@ -148,7 +153,7 @@ impl<'a> Writer<'a> {
     /// The name of a member, whose value comes next.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn key(&mut self, key: &str) {
-        if !(FAST && self.put_string::<true>(key)) {
+        if !(FAST && self.put_name(key).is_some()) {
             self.name(key);
         }
     }
@@ -162,7 +167,7 @@ impl<'a> Writer<'a> {
 
     /// A string.
     pub fn string(&mut self, text: &str) {
-        if !(FAST && self.put_string::<false>(text)) {
+        if !(FAST && self.put_string(text).is_some()) {
             self.order.value(self.last);
             self.quote(text);
         }
@@ -172,7 +177,7 @@ impl<'a> Writer<'a> {
     fn quote(&mut self, text: &str) {
         self.comma();
         self.push_byte(b'"');
-        self.escape(text.as_bytes());
+        self.escape(text);
         self.push_byte(b'"');
     }
 
@@ -193,8 +198,14 @@ impl<'a> Writer<'a> {
     fn quote_pieces(&mut self, text: &dyn Text) {
         self.comma();
         self.push_byte(b'"');
-        text.pieces(&mut |piece| self.escape(piece.as_bytes()));
+        self.inside(text);
         self.push_byte(b'"');
+    }
+
+    /// The inside of a string that is open.
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(crate) fn inside(&mut self, text: &dyn Text) {
+        text.pieces(&mut |piece| self.escape(piece));
     }
 
     /// A string that came from elsewhere, with the escapes it has.
@@ -207,7 +218,7 @@ impl<'a> Writer<'a> {
 
     /// An integer.
     pub fn integer(&mut self, value: i64) {
-        if FAST && u64::try_from(value).is_ok_and(|value| self.put_unsigned(value)) {
+        if FAST && u64::try_from(value).is_ok_and(|value| self.put_unsigned(value).is_some()) {
             return;
         }
         self.separate();
@@ -219,7 +230,7 @@ impl<'a> Writer<'a> {
 
     /// An integer that is not negative.
     pub fn unsigned(&mut self, value: u64) {
-        if FAST && self.put_unsigned(value) {
+        if FAST && self.put_unsigned(value).is_some() {
             return;
         }
         self.separate();
@@ -268,8 +279,10 @@ impl<'a> Writer<'a> {
     /// A member that is a string.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn field_string(&mut self, key: &str, value: &str) {
-        self.key(key);
-        self.string(value);
+        if !(FAST && self.put_text(key, value).is_some()) {
+            self.key(key);
+            self.string(value);
+        }
     }
 
     /// A member that is a string, if there is one.
@@ -309,7 +322,7 @@ impl<'a> Writer<'a> {
     /// Bytes as they are, without a comma before them: constants, of which nothing is left but stores on hosts.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn token(&mut self, token: &str) {
-        if !(FAST && self.put(token.as_bytes())) {
+        if !(FAST && self.put(token.as_bytes()).is_some()) {
             self.push(token.as_bytes());
         }
     }
@@ -317,7 +330,7 @@ impl<'a> Writer<'a> {
     /// The text of a value that was scanned. Between its tokens line breaks become spaces, so that a line stays a
     /// line; inside strings there are none.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
-        if FAST && self.put_json(bytes) {
+        if FAST && self.put_json(bytes).is_some() {
             return self.took(bytes);
         }
         self.separate();
@@ -409,7 +422,7 @@ impl<'a> Writer<'a> {
 
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn push_byte(&mut self, byte: u8) {
-        if !(FAST && self.put_byte(byte)) {
+        if !(FAST && self.put_byte(byte).is_some()) {
             self.push_byte_slowly(byte);
         }
     }
@@ -434,7 +447,7 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, bytes: &[u8]) {
-        if FAST && self.put(bytes) {
+        if FAST && self.put(bytes).is_some() {
             return;
         }
         let Some(last) = bytes.last() else { return };

@@ -1,6 +1,6 @@
 //! What has to be escaped inside a string, and how.
 
-use super::fast::escapes;
+use super::free::{escapes, has_stop};
 use crate::buffer::copy;
 use crate::json::swar::{FAST, text_run};
 use crate::json::walk::split;
@@ -107,16 +107,6 @@ fn escape_blocks(target: &mut [u8], source: &[u8]) -> (usize, usize) {
 const BLOCK: usize = 64;
 /// Each byte takes up to six, and a word is written where they end.
 const PLACE: usize = BLOCK * 6 + 8;
-
-/// Written as one fold without an early exit, which the compiler turns into vector code.
-#[inline(always)]
-fn has_stop(block: &[u8; BLOCK]) -> bool {
-    let mut found = 0u8;
-    for &byte in block {
-        found |= u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < 0x20);
-    }
-    found != 0
-}
 
 /// Escapes eight bytes to the place from `to` on: where they end. All of what is left of the word is written each time, and
 /// what comes next is written over what is too much: that costs less than to find out how much it is.

@@ -35,6 +35,15 @@ impl Writer<'_> {
         }
         closed
     }
+
+    /// Takes back a token behind a string, if it is the last thing that was written.
+    pub(crate) fn take_back(&mut self, token: &str) {
+        if !self.overflowed && self.at >= self.floor.saturating_add(token.len()) {
+            self.at = self.at.saturating_sub(token.len());
+            self.last = b'"';
+            self.order.lose();
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use crate::json::walk::split;
 
 impl Writer<'_> {
     /// Text inside a string: runs without anything to escape are copied at once.
-    pub(super) fn escape(&mut self, text: &[u8]) {
+    pub(super) fn escape(&mut self, text: &str) {
         if !FAST {
-            return self.escape_run_by_run(text);
+            return self.escape_run_by_run(text.as_bytes());
         }
-        if !self.put_plain(text) {
-            self.escape_fast(text);
+        if self.put_plain(text).is_none() {
+            self.escape_fast(text.as_bytes());
         }
     }
 
