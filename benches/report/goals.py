@@ -35,6 +35,8 @@ class Goals:
         self.add(what, goal, text, reached / times)
 
     def at_most(self, what, goal, limit, value, unit):
+        # As it is printed: with three digits that matter.
+        value = value if math.isnan(value) else float(short(value).replace(",", ""))
         self.add(what, goal, f"{short(value)} {unit}".strip(), limit / value if value else math.inf)
 
     def add(self, what, goal, text, factor):
