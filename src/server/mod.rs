@@ -303,7 +303,7 @@ impl Server<'_> {
 }
 
 /// The budget of a small board: a server and room for four requests in flight, without their text (`docs/footprint.md`).
-#[cfg(all(target_pointer_width = "32", not(feature = "alloc")))]
+#[cfg(all(target_os = "none", target_pointer_width = "32", not(feature = "alloc")))]
 const _: () = assert!(size_of::<Server<'_>>() + 4 * size_of::<Slot>() <= 512, "a server takes more memory");
 
 impl Machine for Server<'_> {
