@@ -35,7 +35,7 @@ miri_skips=(
     a_backslash_is_seen a_hundred_thousand a_newline_between_tokens a_request_costs_about a_run_ends_at an_id_is_its_digits
     brackets_are_remembered depth_is_bounded escapes_end_where every_byte_alone ids_and_deadlines ids_that_collide in_any_room
     a_text_is_the_same more_slots_and_text no_harm order_is_that_of random_strings spans_are_kept texts_stay the_hash_does_not the_seed_decides values_look_as
-    walking_does_not_recurse whole_strings whole_tokens
+    walking_does_not_recurse what_nobody_uses whole_strings whole_tokens
 )
 
 # The tests of the core in an interpreter that sees undefined behaviour and leaks, of dependencies too. It has no clock but its
