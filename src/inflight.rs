@@ -109,6 +109,9 @@ pub(crate) struct InFlight<'b, D> {
     queue: (u16, u16),
     /// The first request whose time is to be started. Small machines have no chain of these.
     unstarted: [u16; CHAINS],
+    /// A free slot that the order of the free ones does not know of: one that is let go and taken again leaves it as it is. Small
+    /// machines have none.
+    spare: [u16; CHAINS],
 }
 
 impl<'b, D: Data> InFlight<'b, D> {
@@ -132,8 +135,8 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     fn over(store: Store<'b, D>, part: usize) -> InFlight<'b, D> {
         let part = part.min(usize::from(FREE).saturating_sub(1)) as u16;
-        let mut table =
-            InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE, unstarted: NO_CHAIN };
+        let (unstarted, spare) = (NO_CHAIN, NO_CHAIN);
+        let mut table = InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE, unstarted, spare };
         table.clear();
         table
     }
@@ -154,7 +157,8 @@ impl<'b, D: Data> InFlight<'b, D> {
             let generation = slot.generation.saturating_add(slot.is_taken().into());
             *slot = Slot { generation, ..Slot::EMPTY };
         }
-        (self.taken, self.queue, self.unstarted) = (0, NO_QUEUE, NO_CHAIN);
+        (self.taken, self.queue) = (0, NO_QUEUE);
+        (self.unstarted, self.spare) = (NO_CHAIN, NO_CHAIN);
         self.settle_all();
     }
 
@@ -173,15 +177,18 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Takes a slot. `None`: all are taken.
     pub(crate) fn take(&mut self, data: D) -> Option<Ticket> {
-        if self.lowest_free() == NONE {
-            self.grow();
-        }
-        let index = self.lowest_free();
+        let spare = self.take_spare();
+        let index = match spare {
+            Some(index) => index,
+            None => self.lowest_or_new(),
+        };
         let slot = self.slot_mut(index)?;
         (slot.text_length, slot.data) = (0, data);
         let ticket = Ticket { slot: index, generation: slot.generation };
         self.taken = self.taken.wrapping_add(1);
-        self.settle_taken(index);
+        if spare.is_none() {
+            self.settle_taken(index);
+        }
         Some(ticket)
     }
 
@@ -272,7 +279,7 @@ impl<'b, D: Data> InFlight<'b, D> {
             (slot.text_length, slot.id_length) = (FREE, 0);
             slot.generation = slot.generation.saturating_add(1);
         }
-        self.settle(ticket.slot);
+        self.settle_free(ticket.slot);
     }
 
     #[cfg_attr(not(target_os = "none"), inline)]

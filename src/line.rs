@@ -8,11 +8,13 @@
 
 mod batch;
 mod frames;
+mod pattern;
 mod room;
 
 use core::ops::Range;
 
 use frames::{FRAMES, Framing};
+pub(crate) use pattern::{LONGEST_ID, Pattern};
 
 use crate::buffer::{Buffer, copy, find, shift};
 use crate::frame::StreamId;
@@ -173,12 +175,24 @@ impl<'b> Input<'b> {
         self.eof = true;
     }
 
+    /// Whether a line waits, or bytes that were not scanned: most polls find neither.
+    #[inline]
+    pub(crate) fn has_more(&self) -> bool {
+        self.line.is_some() || self.scanned < self.end || self.discards || self.eof
+    }
+
+    /// Whether a line waits, found first if it has to be [where there is more](Input::has_more).
+    #[inline]
+    pub(crate) fn has_line(&mut self) -> bool {
+        self.line.is_some() || self.find().is_some()
+    }
+
     /// The line that waits, found first if it has to be.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
             // Most polls come here with nothing new.
-            if FAST && self.scanned >= self.end && !self.discards && !self.eof {
+            if FAST && !self.has_more() {
                 return None;
             }
             self.find()?;

@@ -92,14 +92,28 @@ impl<'b> Output<'b> {
         self.watch = Some(Watch { observer, show: show_written });
     }
 
+    /// Whether somebody looks at all messages.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
     /// Shows the messages that were written since the last time.
     #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn show(&mut self) {
+        if self.watch.is_some() {
+            self.show_unseen();
+        }
+        self.shown = self.end;
+    }
+
+    #[cold]
+    #[cfg_attr(target_os = "none", inline(always))]
+    fn show_unseen(&mut self) {
         if let Some(watch) = &mut self.watch {
             let written = self.buffer.bytes().get(self.shown..self.end).unwrap_or_default();
             (watch.show)(watch.observer, written, self.marking.copied());
         }
-        self.shown = self.end;
     }
 
     /// Shows a message that has come in, and then what was written because of it.
@@ -241,16 +255,27 @@ impl<'b> Output<'b> {
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
         self.show();
         let mut bytes = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
-        let (mut frame, mut overhead) = (None, 0);
-        if let Some((message, about)) = self.marking.and_then(|marking| marking.first(bytes)) {
-            (bytes, frame, overhead) = (message, Some(about), MARK);
+        let mut frame = None;
+        if let Some(marking) = self.marking {
+            (bytes, frame) = first_of(*marking, bytes);
         }
+        let overhead = if frame.is_some() { MARK } else { 0 };
         Transmit { bytes, frame, start: &mut self.start, overhead, link: &mut self.link }
     }
 
     /// The bytes before and behind the text of a message.
     fn around(&self) -> (usize, usize) {
         if self.uses_frames() { (MARK, 0) } else { (0, 1) }
+    }
+}
+
+/// The first message of some that are marked, and what it is about.
+#[cold]
+#[cfg_attr(target_os = "none", inline(always))]
+fn first_of<'t>(marking: &'static dyn Marking, marked: &'t [u8]) -> (&'t [u8], Option<About>) {
+    match marking.first(marked) {
+        Some((message, about)) => (message, Some(about)),
+        None => (marked, None),
     }
 }
 

@@ -5,7 +5,7 @@
 //! knows them of all.
 #![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count")]
 
-use super::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket, UNSTARTED};
+use super::{CHAINS, Data, InFlight, LAST, NEVER, NO_CHAIN, NONE, RETIRED, Slot, Ticket, UNSTARTED};
 use crate::json::FAST;
 use crate::time::Millis;
 
@@ -43,13 +43,48 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// The lowest free slot, or `NONE`.
-    pub(super) fn lowest_free(&self) -> u32 {
+    /// The lowest free slot that is no spare one, or `NONE`.
+    #[cfg_attr(not(target_os = "none"), inline)]
+    fn lowest_free(&self) -> u32 {
         self.slot(0).map_or(NONE, |slot| slot.lowest.into())
     }
 
+    /// The same; of a table that has none, but can grow, a new one.
+    pub(super) fn lowest_or_new(&mut self) -> u32 {
+        if self.lowest_free() == NONE {
+            self.grow();
+        }
+        self.lowest_free()
+    }
+
+    /// The spare slot, if it is the lowest free one. It is spare no more.
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(super) fn take_spare(&mut self) -> Option<u32> {
+        let index = u32::from(*self.spare.first()?);
+        if index >= self.lowest_free() {
+            return None;
+        }
+        self.spare = NO_CHAIN;
+        Some(index)
+    }
+
+    /// A slot was let go, and has no deadline any more.
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(super) fn settle_free(&mut self, index: u32) {
+        let can_be_spare =
+            self.spare == NO_CHAIN && self.slot(index).is_some_and(|slot| slot.generation != RETIRED);
+        if !FAST || !can_be_spare {
+            return self.settle(index);
+        }
+        self.spare = [index as u16; CHAINS];
+        // If nothing is in flight, nothing has a deadline, and none is the earliest.
+        if self.taken > 0 {
+            self.settle_deadline(index);
+        }
+    }
+
     /// A slot was let go, or both of the following: tells the slots that it hangs below.
-    pub(super) fn settle(&mut self, index: u32) {
+    fn settle(&mut self, index: u32) {
         self.settle_as::<true, true>(index);
     }
 
@@ -67,10 +102,10 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     fn settle_as<const FREE: bool, const TIME: bool>(&mut self, index: u32) {
-        let slots = self.slots_mut();
+        let (spare, slots) = (self.spare(), self.slots_mut());
         let mut at = index;
         // Above one that knows what it knew before, and does not know of this slot, nobody hears anything new.
-        while settle_node::<D, FREE, TIME>(slots, at, index) {
+        while settle_node::<D, FREE, TIME>(slots, at, index, spare) {
             let Some(below) = at.checked_sub(1) else { return };
             at = below / 2;
         }
@@ -78,19 +113,30 @@ impl<D: Data> InFlight<'_, D> {
 
     /// The same for every slot.
     pub(super) fn settle_all(&mut self) {
-        let slots = self.slots_mut();
+        let (spare, slots) = (self.spare(), self.slots_mut());
         for at in (0..slots.len() as u32).rev() {
-            settle_node::<D, true, true>(slots, at, NONE);
+            settle_node::<D, true, true>(slots, at, NONE, spare);
         }
+    }
+
+    /// The spare slot, or `NONE`.
+    #[inline]
+    fn spare(&self) -> u32 {
+        self.spare.first().map_or(NONE, |spare| u32::from(*spare))
     }
 }
 
 /// Finds out what a slot knows from itself and the two below it: of free ones, and of deadlines. `false`: that is what it knew, and
 /// the earliest is not `index`, whose deadline may be another one. (To look at that would take small machines more code.)
 #[cfg_attr(not(target_os = "none"), inline(always))]
-fn settle_node<D, const FREE: bool, const TIME: bool>(slots: &mut [Slot<D>], at: u32, index: u32) -> bool {
+fn settle_node<D, const FREE: bool, const TIME: bool>(
+    slots: &mut [Slot<D>],
+    at: u32,
+    index: u32,
+    spare: u32,
+) -> bool {
     let Some(slot) = slots.get(at as usize) else { return true };
-    let is_free = FREE && !slot.is_taken() && slot.generation != RETIRED;
+    let is_free = FREE && !slot.is_taken() && slot.generation != RETIRED && (!FAST || at != spare);
     let mut lowest = if is_free { at } else { NONE };
     let (mut earliest, mut deadline) = (at, slot.deadline());
     let left = at.saturating_mul(2).saturating_add(1);

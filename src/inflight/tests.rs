@@ -154,6 +154,38 @@ fn what_is_next_does_not_depend_on_the_order_before() {
     }
 }
 
+/// Whatever was let go before, and in whichever order: the lowest slot is taken, and of equal deadlines the same comes first.
+#[test]
+fn what_is_next_does_not_depend_on_what_was_let_go() {
+    let due = |table: &InFlight<'_, Plain>| table.due(Millis(9)).map(|ticket| ticket.slot);
+    for mask in 1..32u32 {
+        let (mut slots, mut text) = ([Slot::EMPTY; 5], [0; 50]);
+        let mut table = InFlight::lent(&mut slots, &mut text);
+        let tickets = [0; 5].map(|_| table.take(Plain).unwrap());
+        let stay = tickets.iter().filter(|ticket| mask & 1 << ticket.slot == 0);
+        stay.for_each(|ticket| table.set_deadline(*ticket, Some(Millis(7))));
+        let expected = due(&table);
+        for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 3, 1], [1, 0, 3, 2, 4]] {
+            let (mut slots, mut text) = ([Slot::EMPTY; 5], [0; 50]);
+            let mut table = InFlight::lent(&mut slots, &mut text);
+            let mut tickets: Vec<_> = (0..5).map(|_| table.take(Plain).unwrap()).collect();
+            tickets.iter().for_each(|ticket| table.set_deadline(*ticket, Some(Millis(7))));
+            let gone: Vec<usize> = order.into_iter().filter(|at| mask & 1 << at != 0).collect();
+            gone.iter().for_each(|at| table.release(tickets[*at]));
+            assert_eq!(due(&table), expected, "{mask} {order:?}");
+            let mut lowest = gone.clone();
+            lowest.sort();
+            for at in lowest {
+                tickets[at] = table.take(Plain).unwrap();
+                assert_eq!(tickets[at].slot as usize, at, "{mask} {order:?}");
+            }
+            assert!(table.take(Plain).is_none());
+            gone.iter().for_each(|at| table.set_deadline(tickets[*at], Some(Millis(7))));
+            assert_eq!(due(&table), Some(0), "{mask} {order:?}");
+        }
+    }
+}
+
 #[test]
 fn the_end_of_time_is_a_deadline() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 20]);

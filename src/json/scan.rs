@@ -13,6 +13,7 @@ mod number;
 mod places;
 mod text;
 mod tokens;
+mod within;
 
 pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};

@@ -40,7 +40,7 @@ fn is_stop<const ASCII: bool>(byte: u8) -> bool {
 
 /// How many bytes at the start of `bytes` are printable ASCII other than quote and backslash.
 #[cfg_attr(not(target_os = "none"), inline(always))]
-pub(super) fn plain_run(bytes: &[u8]) -> usize {
+pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     run::<true>(bytes)
 }
 
@@ -97,7 +97,7 @@ pub(super) fn has_backslash(bytes: &[u8]) -> bool {
 
 /// How many bytes at the start of a word are digits.
 #[cfg_attr(not(target_os = "none"), inline(always))]
-pub(super) fn digits(word: u64) -> usize {
+pub(crate) fn digits(word: u64) -> usize {
     let value = word ^ LOW.wrapping_mul(b'0' as u64);
     // Past 9 the high bit is set. A carry goes up only from a byte that is past it.
     let others = (value.wrapping_add(LOW.wrapping_mul(0x7F - 9)) | value) & HIGH;

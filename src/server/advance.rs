@@ -12,10 +12,63 @@ use crate::server::change::Changes;
 use crate::server::dispatch::{self, Received};
 use crate::server::plan::{Places, Plan};
 use crate::server::reply::Pending;
+use crate::server::usual::Usual;
 use crate::server::{Ending, Server};
 use crate::time::Millis;
 
+/// Why nothing more is done now.
+pub(super) enum Rest {
+    /// The host has to hear of something.
+    Event,
+    /// It is over.
+    Closed,
+    /// Bytes have to move, until then at the latest.
+    Io(Option<Millis>),
+}
+
 impl Server<'_> {
+    /// Does what can be done until the host is needed.
+    #[inline]
+    pub(super) fn go_on(&mut self) -> Rest {
+        // At most polls of a host nothing is to be done but to look for a line, which is as most are.
+        if FAST && self.core.plan.is_none() && self.is_settled() {
+            if !self.input.has_more() {
+                debug_assert!(self.deadline().is_none());
+                return Rest::Io(None);
+            }
+            let is_known = self.core.recent.usual().is_some_and(Usual::is_known);
+            if is_known && self.input.is_fresh() && self.plan_usual() {
+                return Rest::Event;
+            }
+            if !self.input.has_line() {
+                return Rest::Io(None);
+            }
+        }
+        self.advance_to_rest()
+    }
+
+    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn advance_to_rest(&mut self) -> Rest {
+        let settled = loop {
+            if self.core.plan.is_some() {
+                return Rest::Event;
+            }
+            let settled = self.is_settled();
+            if !self.advance(settled) {
+                break settled;
+            }
+        };
+        if settled {
+            debug_assert!(self.deadline().is_none());
+            Rest::Io(None)
+        } else if self.core.life.state() == State::Closed {
+            Rest::Closed
+        } else {
+            Rest::Io(self.deadline())
+        }
+    }
+
     /// Answers what the host let go, and releases the line of the last event.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline)]
@@ -23,6 +76,12 @@ impl Server<'_> {
         if !mem::take(&mut self.core.handed_out) {
             return;
         }
+        self.end_event();
+    }
+
+    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn end_event(&mut self) {
         if mem::take(&mut self.core.owed) {
             self.answer_unanswered();
         }

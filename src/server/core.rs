@@ -143,6 +143,7 @@ impl<'b> Core<'b> {
         (self.handed_out, self.ending) = (false, Ending::NotYet);
         (self.plan, self.asking, self.ours) = (None, None, 0);
         self.keep_alive.reset();
+        self.recent.set_usual(None);
     }
 }
 
@@ -179,11 +180,14 @@ impl Core<'_> {
     /// core by itself has nothing to do, now or later.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
-        let flags = self.wants_room | self.output.is_broken() | self.fault.is_some() | self.pinging.is_some();
-        let counts = self.in_flight.len() | usize::from(self.changed.bits());
-        let rests = self.ending == Ending::NotYet && self.batches == Batches::NONE;
+        // In one number, which takes fewer jumps.
+        let small = u8::from(self.wants_room) | u8::from(self.output.is_broken()) | self.changed.bits();
+        let small = small | self.batches.bits() | self.ending.bits();
         let open = !matches!(self.life.state(), State::Draining | State::Closed);
-        !flags & (counts == 0) & rests & open
+        usize::from(small) | self.in_flight.len() == 0
+            && open
+            && self.fault.is_none()
+            && self.pinging.is_none()
     }
 
     #[inline]

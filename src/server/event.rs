@@ -12,7 +12,9 @@ use crate::server::Server;
 use crate::server::ask::Answered;
 use crate::server::call::{Call, Connected};
 use crate::server::completion::Complete;
+use crate::server::core::Core;
 use crate::server::get::GetPrompt;
+use crate::server::incoming::Kept;
 use crate::server::list::{ListPrompts, ListResources, ListTemplates, ListTools};
 use crate::server::listen::Listening;
 use crate::server::plan::{Places, Plan};
@@ -80,6 +82,20 @@ impl Server<'_> {
     /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
     #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
+        let Server { input, core, .. } = &*self;
+        // Nearly all events are requests for an entry of a catalogue, with arguments and nothing else.
+        if FAST
+            && let (false, Some(Plan::Request { kept, event })) = (core.restarted, core.plan)
+            && let (Some(name), Some(places)) = (core.recent.subject(), places(input).of_arguments())
+        {
+            (self.core.plan, self.core.handed_out) = (None, true);
+            return event_of(&mut self.input, &mut self.core, kept, event, places, Some(name));
+        }
+        self.other_event()
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn other_event(&mut self) -> Option<Event<'_>> {
         // The plan is the new client. The host hears of the end of the old one first.
         if mem::take(&mut self.core.restarted) {
             return Some(Event::Restarted);
@@ -110,22 +126,36 @@ impl Server<'_> {
                 capabilities: part(input, places(input).meta),
             }),
             Plan::Request { kept, event } => {
-                let context = kept.context(input.stream());
-                core.owed = true;
-                let Places { id, subject, arguments, meta, responses, state } = places(input);
-                let (arguments, others) = Others::around(input.bytes_mut(), arguments);
-                let source = Source::Line { id: others.at(id), meta: others.at(meta), last: Rank::NONE };
-                let returned = Returned { responses: others.at(responses), state: others.at(state) };
-                let subject = match core.recent.subject() {
-                    Some(name) => name,
-                    None => text_of(others.at(subject)),
-                };
-                let info = core.info;
-                let reply = Reply { machine: core, info, pending: Pending { source, context } };
-                return event(Parts { subject, arguments, returned }, reply);
+                let (places, name) = (places(input), core.recent.subject());
+                return event_of(input, core, kept, event, places, name);
             }
         })
     }
+}
+
+/// The event of a request. `name`: what it names, if that is known.
+#[inline(always)]
+fn event_of<'a>(
+    input: &'a mut Input<'_>,
+    core: &'a mut Core<'_>,
+    kept: Kept,
+    event: MakeEvent,
+    places: Places,
+    name: Option<&'a str>,
+) -> Option<Event<'a>> {
+    let context = kept.context(input.stream());
+    core.owed = true;
+    let Places { id, subject, arguments, meta, responses, state } = places;
+    let (arguments, others) = Others::around(input.bytes_mut(), arguments);
+    let source = Source::Line { id: others.at(id), meta: others.at(meta), last: Rank::NONE };
+    let returned = Returned { responses: others.at(responses), state: others.at(state) };
+    let subject = match name {
+        Some(name) => name,
+        None => text_of(others.at(subject)),
+    };
+    let info = core.info;
+    let reply = Reply { machine: core, info, pending: Pending { source, context } };
+    event(Parts { subject, arguments, returned }, reply)
 }
 
 fn places(input: &Input<'_>) -> Places {

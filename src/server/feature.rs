@@ -43,6 +43,13 @@ pub(crate) trait Sealed {
         Found::Nothing
     }
 
+    /// On hosts: the entry that has this name byte by byte, and what a request asks for that names it. `None`: it has to be
+    /// looked at.
+    #[cfg(not(target_os = "none"))]
+    fn entry(&self, _: &[u8], _: Revision) -> Option<(&str, RequestKind)> {
+        None
+    }
+
     /// The notification that says that its list has changed, if it declared that.
     fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
         None
@@ -234,6 +241,10 @@ impl<'r, 'b> Request<'r, 'b> {
         };
         self.core.recent.set_subject(self.found);
         let context = Context { kind, ..self.pending.context };
-        self.core.tell(Plan::Request { kept: Kept::of(&context), event })
+        let kept = Kept::of(&context);
+        if FAST {
+            self.note_usual(kept, event);
+        }
+        self.core.tell(Plan::Request { kept, event })
     }
 }

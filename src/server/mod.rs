@@ -60,6 +60,7 @@ mod subscriptions;
 mod tolerance;
 mod tool_result;
 mod tools;
+mod usual;
 mod watch;
 mod write;
 
@@ -87,6 +88,7 @@ pub use crate::client::Progress;
 pub use crate::types::resource::{Resource, Template};
 pub use crate::types::template::{Matches, Variable};
 
+use self::advance::Rest;
 use self::core::Core;
 use self::plan::Plan;
 use self::reply::Source;
@@ -156,27 +158,27 @@ pub(crate) enum Ending {
     Late,
 }
 
+impl Ending {
+    /// Zero, if it is not near.
+    #[inline]
+    #[allow(clippy::as_conversions, reason = "they are numbered from zero")]
+    fn bits(self) -> u8 {
+        self as u8
+    }
+}
+
 impl Server<'_> {
     /// What is needed next: see [`Machine::poll`].
     #[inline(never)]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         self.finish_event();
-        let settled = loop {
-            if self.core.plan.is_some() {
-                return Action::Event;
-            }
-            let settled = self.is_settled();
-            if !self.advance(settled) {
-                break settled;
-            }
+        let deadline = match self.go_on() {
+            Rest::Event => return Action::Event,
+            Rest::Closed => return Action::Closed,
+            Rest::Io(deadline) => deadline,
         };
-        if !settled && self.core.life.state() == State::Closed {
-            return Action::Closed;
-        }
         self.input.make_room();
-        debug_assert!(!settled || self.deadline().is_none());
-        let deadline = if settled { None } else { self.deadline() };
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 

@@ -6,16 +6,17 @@ use crate::json::{FAST, Str};
 use crate::methods::Method;
 use crate::server::feature::Feature;
 use crate::server::info::ServerInfo;
+use crate::server::usual::Usual;
 use crate::version::Revision;
 
 /// One on hosts, elsewhere none.
 pub(crate) struct Recent<'b>([Memory<'b>; FAST as usize]);
 
-#[derive(Clone, Copy)]
 struct Memory<'b> {
     called: Option<Called<'b>>,
     /// What the request that is handed out next names, if it was found in a catalogue, word by word.
     subject: Option<&'b str>,
+    usual: Option<Usual<'b>>,
 }
 
 /// A method that was called, and who has it.
@@ -27,7 +28,8 @@ struct Called<'b> {
 }
 
 impl<'b> Recent<'b> {
-    pub(crate) const NONE: Self = Recent([Memory { called: None, subject: None }; FAST as usize]);
+    pub(crate) const NONE: Self =
+        Recent([const { Memory { called: None, subject: None, usual: None } }; FAST as usize]);
 
     /// The feature that has this method in the revision of a request, and its place among the methods of the feature.
     #[cfg_attr(not(target_os = "none"), inline)]
@@ -53,6 +55,29 @@ impl<'b> Recent<'b> {
         if let Some(memory) = self.0.first_mut() {
             memory.subject = subject;
         }
+    }
+
+    /// Keeps what became of a request, as others like it do. `None`: not any more, because another session begins.
+    pub(crate) fn set_usual(&mut self, usual: Option<Usual<'b>>) {
+        if let Some(memory) = self.0.first_mut() {
+            memory.usual = usual;
+        }
+    }
+
+    /// Who has the method that was called last.
+    pub(crate) fn feature(&self) -> Option<&'b dyn Feature> {
+        let (feature, _) = self.0.first()?.called.as_ref()?.found;
+        Some(feature)
+    }
+
+    #[inline]
+    pub(crate) fn usual_mut(&mut self) -> Option<&mut Usual<'b>> {
+        self.0.first_mut()?.usual.as_mut()
+    }
+
+    #[inline]
+    pub(crate) fn usual(&self) -> Option<&Usual<'b>> {
+        self.0.first()?.usual.as_ref()
     }
 
     /// What the request names that is handed out now.

@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Tools*.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{FAST, Json, Kind, Str, Writer};
+use crate::json::{FAST, Json, Kind, Writer};
 use crate::methods::{self, Method};
 use crate::rpc::code;
 use crate::server::call::Call;
@@ -233,6 +233,12 @@ impl Sealed for Tools<'_> {
         }
     }
 
+    #[cfg(not(target_os = "none"))]
+    fn entry(&self, name: &[u8], revision: Revision) -> Option<(&str, RequestKind)> {
+        let tool = self.exactly(name)?;
+        Some((tool.name(), self.kind(Some(tool), revision)))
+    }
+
     fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
         self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
     }
@@ -263,10 +269,10 @@ impl Tools<'_> {
 
     /// The tool whose name is this text as it stands, which has no escapes: then it need not be decoded. (Small boards only
     /// look in the way that always works.)
-    fn exactly(&self, name: Str<'_>) -> Option<&Tool<'_>> {
+    fn exactly(&self, name: &[u8]) -> Option<&Tool<'_>> {
         let tools = self.catalogue.filter(|_| FAST)?;
-        let tool = tools.iter().find(|tool| tool.name().as_bytes() == name.bytes())?;
-        (!name.bytes().contains(&b'\\')).then_some(tool)
+        let tool = tools.iter().find(|tool| tool.name().as_bytes() == name)?;
+        (!name.contains(&b'\\')).then_some(tool)
     }
 
     fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
@@ -277,7 +283,7 @@ impl Tools<'_> {
         if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return request.refuse(Fault::InvalidParams, &"`arguments` must be an object");
         }
-        let exactly = self.exactly(name);
+        let exactly = self.exactly(name.bytes());
         if FAST {
             request.found = exactly.map(Tool::name);
         }
@@ -288,10 +294,17 @@ impl Tools<'_> {
         if found.is_nothing() {
             return request.refuse(Fault::UnknownTool, &name);
         }
-        let plain = matches!(found, Found::Tool(tool) if tool.output_schema.is_none());
-        let pads =
-            self.always_structured && plain && request.pending.context.revision >= Revision::V2025_06_18;
-        request.hand_out(RequestKind::CallTool { pads }, Call::event, subject, arguments)
+        let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
+        let kind = self.kind(tool, request.pending.context.revision);
+        request.hand_out(kind, Call::event, subject, arguments)
+    }
+
+    /// What is asked for by a call of a tool.
+    #[inline]
+    fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
+        let plain = tool.is_some_and(|tool| tool.output_schema.is_none());
+        let pads = self.always_structured && plain && revision >= Revision::V2025_06_18;
+        RequestKind::CallTool { pads }
     }
 }
 

@@ -1,0 +1,216 @@
+//! A request that is as the one before but for its id and its arguments is recognised, and looked at in a shorter way. Whoever
+//! shows its messages to an observer takes the long way each time, so that one can be compared with the other.
+
+use crate::common::demo::INFO;
+use crate::common::{Host, Way, hello};
+use mcp_proto::server::{Feature, Limits, SecondInitialize, Server, ServerInfo, Slot, Tool, Tools};
+use mcp_proto::{Direction, Fault, Observer};
+
+const WHOLE: Way = Way { rx: 0, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
+
+/// Both orders that clients write their members in.
+const LINES: [&str; 2] = [
+    r#"{"jsonrpc":"2.0","id":#,"method":"tools/call","params":{"name":"echo","arguments":@}}"#,
+    r#"{"method":"tools/call","params":{"name":"echo","arguments":@},"jsonrpc":"2.0","id":#}"#,
+];
+
+struct Nothing;
+
+impl Observer for Nothing {
+    fn line(&mut self, _: Direction, _: &[u8], _: Result<(), Fault>) {}
+}
+
+fn line(pattern: &str, id: &str, arguments: &str) -> String {
+    format!("{}\n", pattern.replace('#', id).replace('@', arguments))
+}
+
+/// What is said and what the host hears when this comes in, and how the connection goes on.
+fn heard(info: &ServerInfo<'_>, input: &[u8], way: Way, observed: bool) -> (String, Vec<String>) {
+    let (mut rx, mut tx, mut observer) = ([0; 512], [0; 64 * 1024], Nothing);
+    let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
+    let server = Server::new(info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
+    // A line that has to wait for room is scanned before that.
+    let server = server.reply_room(1024).unwrap();
+    let server = if observed { server.observe(&mut observer) } else { server };
+    let mut host = Host::new(server, way);
+    let hello = hello("2025-11-25");
+    let initialize = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{hello}}}"#);
+    for line in [&*initialize, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#] {
+        host.pending.extend_from_slice(line.as_bytes());
+        host.pending.push(b'\n');
+    }
+    host.pending.extend_from_slice(input);
+    host.run();
+    (String::from_utf8_lossy(&host.output).into_owned(), host.notes.events.clone())
+}
+
+/// Both ways hear and say the same, and what was asked at the end is answered.
+#[track_caller]
+fn same(info: &ServerInfo<'_>, pattern: &str, probe: &[u8], way: Way) -> String {
+    let mut input = Vec::new();
+    for id in ["1", "2", "3"] {
+        input.extend_from_slice(line(pattern, id, r#"{"a":1}"#).as_bytes());
+    }
+    input.extend_from_slice(probe);
+    input.extend_from_slice(line(pattern, "77", "{}").as_bytes());
+    input.extend_from_slice(line(pattern, "78", r#"{"b":[2]}"#).as_bytes());
+    let (short, long) = (heard(info, &input, way, false), heard(info, &input, way, true));
+    assert_eq!(short, long, "{}", String::from_utf8_lossy(probe));
+    assert!(short.0.contains(r#""id":78,"#), "{}\n{}", String::from_utf8_lossy(probe), short.0);
+    short.0
+}
+
+#[test]
+fn one_byte_makes_the_difference_that_it_makes_elsewhere() {
+    for pattern in LINES {
+        let usual = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#).into_bytes();
+        assert!(same(&INFO, pattern, &usual, WHOLE).contains(r#""id":45,"result""#));
+        for at in 0..usual.len() {
+            for byte in *b"\"{}[]:,\\ 0e.-a\n\r\x80\x18" {
+                let mut other = usual.clone();
+                other[at] = byte;
+                same(&INFO, pattern, &other, WHOLE);
+                other.insert(at + 1, usual[at]);
+                same(&INFO, pattern, &other, WHOLE);
+            }
+            let mut shorter = usual.clone();
+            shorter.remove(at);
+            same(&INFO, pattern, &shorter, WHOLE);
+        }
+    }
+}
+
+#[test]
+fn ids_and_arguments_of_all_kinds_are_what_they_are_elsewhere() {
+    let nested = |depth: usize| format!("{}{}", r#"{"a":"#.repeat(depth), "1") + &"}".repeat(depth);
+    let deep: Vec<String> = (1..12).map(nested).collect();
+    let texts: Vec<String> = (0..40).map(|length| format!(r#"{{"t":"{}"}}"#, "x".repeat(length))).collect();
+    let ids = [
+        "0",
+        "-0",
+        "-1",
+        "01",
+        "00",
+        "7",
+        "1234567",
+        "12345678",
+        "123456789",
+        "1234567890123456789012",
+        "1.5",
+        "1e3",
+        "12345678.5",
+        "null",
+        "true",
+        "[]",
+        "{}",
+        "\"\"",
+        "\"7\"",
+        "\"\\u0037\"",
+        "",
+        " 7",
+        "7 ",
+    ];
+    let arguments = [
+        "{}",
+        "{ }",
+        "null",
+        "[]",
+        "1",
+        "\"{\"",
+        "",
+        r#"{"a":1},"b":{}"#,
+        r#"{"a":1},"name":"who""#,
+        "{}}",
+        r#"{"id":9,"method":"x","jsonrpc":"1.0"}"#,
+        r#"{"params":{"name":"who","arguments":{}}}"#,
+        "{\"a\"}",
+        r#"{"t":"\u00e9\ud83d\ude00"}"#,
+        r#"{"t":"é"}"#,
+        r#"{"t":"\ud800"}"#,
+        r#"{"t":1e5,"u":true,"v":null}"#,
+        r#"{"a":1},"_meta":{"progressToken":4}"#,
+        r#"{"result":{},"error":{}}"#,
+    ];
+    let info = INFO.limits(Limits::DEFAULT.with_depth(8));
+    for pattern in LINES {
+        for id in ids {
+            same(&info, pattern, line(pattern, id, r#"{"a":1}"#).as_bytes(), WHOLE);
+        }
+        let more = deep.iter().chain(&texts).map(String::as_str);
+        for arguments in arguments.into_iter().chain(more) {
+            same(&info, pattern, line(pattern, "45", arguments).as_bytes(), WHOLE);
+        }
+    }
+}
+
+#[test]
+fn it_makes_no_difference_how_lines_are_cut() {
+    for pattern in LINES {
+        let probe = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#);
+        let expected = same(&INFO, pattern, probe.as_bytes(), WHOLE);
+        for read in 1..200 {
+            let way = Way { read, ..WHOLE };
+            assert_eq!(same(&INFO, pattern, probe.as_bytes(), way), expected, "{way:?}");
+        }
+    }
+}
+
+static PADDED: Tools<'static> =
+    Tools::new(&[Tool::new("echo", "{}"), Tool::new("who", "{}").output_schema("{}")])
+        .always_structured_content();
+static PADDING: [&dyn Feature; 1] = [&PADDED];
+
+#[test]
+fn another_session_knows_nothing_of_the_requests_of_the_last_one() {
+    let info = ServerInfo::new("s", "1").features(&PADDING).second_initialize(SecondInitialize::Restart);
+    for pattern in LINES {
+        let call = |id| line(pattern, id, r#"{"a":1}"#);
+        let (older, newer) = (hello("2024-11-05"), hello("2025-11-25"));
+        let again = |hello| {
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":50,\"method\":\"initialize\",\"params\":{hello}}}\n")
+        };
+        let probe = [again(older), call("51"), call("52"), again(newer), call("53"), call("54")].concat();
+        let said = same(&info, pattern, probe.as_bytes(), WHOLE);
+        let padded = |line: &&str| line.contains("structuredContent");
+        let ids: Vec<_> = said.lines().filter(padded).map(|line| &line[22..24]).collect();
+        assert_eq!(ids, ["1,", "2,", "3,", "53", "54", "77", "78"], "{said}");
+    }
+}
+
+#[test]
+fn another_name_is_that_of_another_entry_or_of_none() {
+    let info = ServerInfo::new("s", "1").features(&PADDING);
+    let names = ["who", "echo", "ech", "echoes", "", "\\u0065cho", "é", "ec\\\"ho", "echo\",\"name\":\"who"];
+    for (pattern, name) in LINES.into_iter().flat_map(|pattern| names.map(|name| (pattern, name))) {
+        for info in [&info, &INFO] {
+            let probe = line(&pattern.replace("echo", name), "45", r#"{"a":1}"#);
+            // What was named before, or between, makes no difference.
+            same(info, pattern, &[probe.as_bytes(), probe.as_bytes()].concat(), WHOLE);
+            same(info, &pattern.replace("echo", "who"), probe.as_bytes(), WHOLE);
+        }
+    }
+    for pattern in LINES {
+        let probe = line(&pattern.replace("echo", "who"), "45", r#"{"a":1}"#);
+        let said = same(&info, pattern, probe.as_bytes(), WHOLE);
+        assert_eq!(said.matches("structuredContent").count(), 5, "who has none: {said}");
+    }
+}
+
+#[test]
+fn ids_may_be_limited_to_fewer_digits() {
+    let info = INFO.limits(Limits::DEFAULT.with_id(5));
+    for pattern in LINES {
+        for id in ["1234", "12345", "123456", "12345678"] {
+            same(&info, pattern, line(pattern, id, r#"{"a":1}"#).as_bytes(), WHOLE);
+        }
+    }
+}
+
+#[test]
+fn what_is_in_flight_is_not_asked_for_again() {
+    for pattern in LINES {
+        let defer = line(&pattern.replace("echo", "defer"), "45", "{}");
+        let probe = [defer, line(pattern, "46", "{}"), line(pattern, "45", "{}")].concat();
+        assert!(same(&INFO, pattern, probe.as_bytes(), WHOLE).contains(r#""id":45,"error""#));
+    }
+}
