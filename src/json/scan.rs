@@ -322,7 +322,7 @@ impl Scanner {
             && let Some(slot) = self.members.get_mut(member as usize)
         {
             *slot = Span { start: here, end: NOWHERE };
-            self.forget_inner_of(member);
+            self.forget_inner_of(Some(member));
         }
     }
 

@@ -8,6 +8,9 @@ use crate::json::view::Json;
 /// How many members are kept. Hardly any request or result of the protocol has more.
 const KEPT: usize = 8;
 
+/// No place, and none after it.
+const FULL: u8 = u8::MAX;
+
 /// The members of `params` or `result`, in the order of the text, if they were all passed at once and their names have no
 /// escapes.
 #[derive(Clone, Debug)]
@@ -15,6 +18,8 @@ pub(crate) struct Inner {
     /// Whose members these are; `None`: they are not known.
     of: Option<Member>,
     count: u8,
+    /// The place of the member that is passed, while they are kept; [`FULL`] if they are not, or are too many.
+    next: u8,
     places: [Place; KEPT],
 }
 
@@ -35,7 +40,8 @@ impl Place {
 pub(super) type Inners = [Inner; FAST as usize];
 
 impl Inner {
-    pub(super) const UNKNOWN: Inner = Inner { of: None, count: 0, places: [Place::NOWHERE; KEPT] };
+    pub(super) const UNKNOWN: Inner =
+        Inner { of: None, count: 0, next: FULL, places: [Place::NOWHERE; KEPT] };
 
     /// The members, in the order of the text. `text` is what was scanned.
     #[inline]
@@ -47,7 +53,6 @@ impl Inner {
     }
 
     /// Several members in one pass; of duplicates the last. `text` is what was scanned.
-    #[allow(dead_code, reason = "the machines walk so far")]
     #[inline]
     pub(crate) fn pick<'t, const N: usize>(&self, text: &'t [u8], keys: [&str; N]) -> [Option<Json<'t>>; N] {
         let mut found = [None; N];
@@ -79,41 +84,63 @@ impl Scanner {
 
     /// A member of the message begins: what was known of another of that name does not count any more.
     #[inline(always)]
-    pub(super) fn forget_inner_of(&mut self, member: Member) {
+    pub(super) fn forget_inner_of(&mut self, member: Option<Member>) {
         if let Some(inner) = self.inner.first_mut()
-            && inner.of == Some(member)
+            && inner.of == member
         {
             inner.of = None;
         }
     }
 
-    /// Whether the members of the object that begins now, the value of this member of the message, are worth keeping.
+    /// An object begins that is the value of a member of the message. Whether its members are kept depends on whose they are.
     #[inline(always)]
-    pub(super) fn begin_inner(&mut self, of: Option<Member>) -> bool {
-        let Some(inner) = self.inner.first_mut() else { return false };
-        let keeps =
-            matches!(of, Some(Member::Params | Member::Result)) && u32::try_from(self.position).is_ok();
-        if keeps {
-            (inner.of, inner.count) = (None, 0);
+    pub(super) fn begin_inner(&mut self) {
+        let Some(inner) = self.inner.first_mut() else { return };
+        inner.next = FULL;
+        if let Some(Member::Params | Member::Result) = self.current
+            && u32::try_from(self.position).is_ok()
+        {
+            (inner.of, inner.next) = (None, 0);
         }
-        keeps
     }
 
-    /// All of them were kept.
+    /// What comes next was not passed from its start.
     #[inline(always)]
-    pub(super) fn end_inner(&mut self, of: Option<Member>) {
+    pub(super) fn keep_none(&mut self) {
         if let Some(inner) = self.inner.first_mut() {
-            inner.of = of;
+            inner.next = FULL;
         }
     }
 
-    /// Whether there was room for this member, too.
+    /// A member begins: where its name stands, and where its value starts.
     #[inline(always)]
-    pub(super) fn keep(&mut self, place: Place) -> bool {
-        let Some(inner) = self.inner.first_mut() else { return false };
-        let Some(free) = inner.places.get_mut(usize::from(inner.count)) else { return false };
-        *free = place;
-        inner.count = inner.count.wrapping_add(1);
-        true
+    pub(super) fn keep(&mut self, [name, name_end, start]: [usize; 3]) {
+        let Some(inner) = self.inner.first_mut() else { return };
+        match inner.places.get_mut(usize::from(inner.next)) {
+            Some(place) => {
+                *place = Place { name: name as u32, name_end: name_end as u32, start: start as u32, end: 0 };
+            }
+            None => inner.next = FULL,
+        }
+    }
+
+    /// It has ended.
+    #[inline(always)]
+    pub(super) fn kept(&mut self, end: usize) {
+        let Some(inner) = self.inner.first_mut() else { return };
+        if let Some(place) = inner.places.get_mut(usize::from(inner.next)) {
+            place.end = end as u32;
+            inner.next = inner.next.wrapping_add(1);
+        }
+    }
+
+    /// The object has ended: if all of its members were kept, they are known.
+    #[inline(always)]
+    pub(super) fn end_inner(&mut self) {
+        if let Some(inner) = self.inner.first_mut()
+            && inner.next != FULL
+        {
+            (inner.of, inner.count) = (self.current, inner.next);
+        }
     }
 }

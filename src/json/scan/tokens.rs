@@ -5,12 +5,12 @@
 //! twice but the token itself, and what is wrong is found by the states alone.
 
 mod name;
+mod usual;
 
 use super::escapes::behind_characters;
-use super::inner::Place;
 use super::{Inside, Member, NO_NAME, NOWHERE, Scanner, Shape, Span, State};
 use crate::json::swar::{FAST, digit_run, digits, plain_end, plain_run};
-use name::{VERSION, behind_name, behind_version, member_name, short_name};
+use name::usual_name;
 
 /// The kinds of the open containers are in one word: a bit for each, the innermost the lowest, set for an object. Above
 /// them are a bit that is not set, for what is outside of all, and one that is, which says how many they are.
@@ -54,154 +54,125 @@ impl Scanner {
     pub(super) fn tokens<'t, const LINE: bool>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
         let mut objects = OUTSIDE;
-        // The open member of the message, and where its value starts.
-        let (mut member, mut start) = (None, NOWHERE);
         if self.depth > 0 {
             objects = self.kinds();
             if objects == 0 || matches!(self.state, State::Name) == (objects & 1 == 0) {
                 return rest;
             }
-            member = self.current;
-            start = self.start_of(member);
+            self.keep_none();
+        } else if let [b'{', tail @ ..] = rest
+            && let [b'"', ..] = tail
+            && self.limit > 0
+        {
+            self.shape = Shape::Object;
+            (objects, rest) = (MESSAGE, tail);
         } else {
-            if !matches!(rest, [b'{', ..]) {
-                rest = behind_space::<LINE>(rest);
-            }
+            rest = behind_space::<LINE>(rest);
             self.shape = match rest {
                 [b'{', ..] => Shape::Object,
                 [b'[', ..] => Shape::Array,
                 _ => Shape::Other,
             };
-            if let [b'{', tail @ ..] = rest
-                && let Some(behind) = behind_version(tail)
-                && self.limit > 0
-            {
-                let at = self.at(tail);
-                self.note(Member::Jsonrpc, VERSION.map(|offset| at.wrapping_add(offset)));
-                (objects, rest) = (MESSAGE, behind);
-            }
         }
         let bound = OUTSIDE.wrapping_shl(u32::from(self.limit).min(DEEPEST));
-        // Which members are kept besides those of the message, if any, and the open one of them.
-        let (mut kept, mut place) = (0, Place::NOWHERE);
-        let state = 'tokens: loop {
-            if objects == MESSAGE {
-                if let Some((found, tail)) = member_name(rest) {
-                    (member, rest) = (Some(found), tail);
-                } else {
-                    rest = behind_space::<LINE>(rest);
-                    let Some(tail) = behind_name(rest) else { break State::Name };
-                    member = Member::of(between(rest, tail));
-                    rest = behind_space::<LINE>(tail);
-                    let [b':', tail @ ..] = rest else { break State::Colon };
-                    rest = tail;
-                }
-                if matches!(member, Some(Member::Params | Member::Result)) {
-                    self.forget_inner();
-                }
-                if starts_with_space(rest) {
-                    rest = behind_space::<LINE>(rest);
-                }
-                start = self.at(rest);
-            } else if objects & 1 != 0 {
-                let (behind, tail) = if let Some(short) = short_name(rest) {
-                    short
-                } else {
-                    if starts_with_space(rest) {
-                        rest = behind_space::<LINE>(rest);
+        self.state = 'tokens: loop {
+            rest = 'value: {
+                let begun = if objects == MESSAGE {
+                    let usual = self.usual_members(rest, bound);
+                    (objects, rest) = (usual.objects, usual.rest);
+                    if usual.ends {
+                        break 'value rest;
                     }
-                    let Some(behind) = behind_name(rest) else { break State::Name };
-                    let colon = if let [b':', ..] = behind { behind } else { behind_space::<LINE>(behind) };
-                    // The states look at the name once more then.
-                    let [b':', tail @ ..] = colon else { break State::Name };
-                    (behind.len(), tail)
+                    usual.begins
+                } else {
+                    false
                 };
-                if objects == kept {
-                    place.name = self.at(rest).wrapping_add(1) as u32;
-                    place.name_end = self.position.wrapping_sub(behind).wrapping_sub(1) as u32;
-                    rest = tail;
-                    if starts_with_space(rest) {
-                        rest = behind_space::<LINE>(rest);
-                    }
-                    place.start = self.at(rest) as u32;
-                } else {
-                    rest = tail;
-                }
-            }
-            rest = 'value: loop {
-                break match rest {
-                    [b'"', text @ ..] => match behind_text(text) {
-                        [b'"', tail @ ..] => tail,
-                        stopped => {
-                            rest = stopped;
-                            (self.in_name, self.name_length) = (false, NO_NAME);
-                            break 'tokens State::Text(Inside::Plain);
+                if objects & 1 != 0 && !begun {
+                    if objects != MESSAGE
+                        && let Some(tail) = usual_name(rest)
+                    {
+                        if objects == INNER {
+                            let [name, start] = [self.at(rest), self.at(tail)];
+                            self.keep([name.wrapping_add(1), start.wrapping_sub(2), start]);
                         }
-                    },
-                    [b'{', tail @ ..] if objects < bound => {
                         rest = tail;
-                        if !matches!(rest, [b'"', ..]) {
-                            rest = behind_space::<LINE>(rest);
-                            match rest {
-                                [b'"', ..] => {}
-                                [b'}', tail @ ..] => break tail,
-                                _ => {
-                                    objects = objects << 1 | 1;
-                                    break 'tokens State::FirstName;
+                    } else if let Some(tail) = self.any_name::<LINE>(rest, objects) {
+                        rest = tail;
+                    } else {
+                        break 'tokens State::Name;
+                    }
+                }
+                loop {
+                    break match rest {
+                        [b'"', text @ ..] => match behind_text(text) {
+                            [b'"', tail @ ..] => tail,
+                            stopped => {
+                                rest = stopped;
+                                (self.in_name, self.name_length) = (false, NO_NAME);
+                                break 'tokens State::Text(Inside::Plain);
+                            }
+                        },
+                        [b'{', tail @ ..] if objects < bound => {
+                            rest = tail;
+                            if !matches!(rest, [b'"', ..]) {
+                                rest = behind_space::<LINE>(rest);
+                                match rest {
+                                    [b'"', ..] => {}
+                                    [b'}', tail @ ..] => break tail,
+                                    _ => {
+                                        objects = objects << 1 | 1;
+                                        break 'tokens State::FirstName;
+                                    }
                                 }
                             }
+                            if objects == MESSAGE {
+                                self.begin_inner();
+                            }
+                            objects = objects << 1 | 1;
+                            continue 'tokens;
                         }
-                        if objects == MESSAGE {
-                            kept = if self.begin_inner(member) { INNER } else { 0 };
+                        [b'[', tail @ ..] if objects < bound => {
+                            let inside =
+                                if starts_with_space(tail) { behind_space::<LINE>(tail) } else { tail };
+                            if let [b']', tail @ ..] = inside {
+                                break tail;
+                            }
+                            rest = inside;
+                            objects <<= 1;
+                            // What is still white space ends a line.
+                            if matches!(rest, [] | [b'\n', ..]) {
+                                break 'tokens State::FirstValue;
+                            }
+                            continue;
                         }
-                        objects = objects << 1 | 1;
-                        continue 'tokens;
-                    }
-                    [b'[', tail @ ..] if objects < bound => {
-                        let inside = if starts_with_space(tail) { behind_space::<LINE>(tail) } else { tail };
-                        if let [b']', tail @ ..] = inside {
-                            break tail;
-                        }
-                        rest = inside;
-                        objects <<= 1;
-                        // What is still white space ends a line.
-                        if matches!(rest, [] | [b'\n', ..]) {
-                            break 'tokens State::FirstValue;
-                        }
-                        continue 'value;
-                    }
-                    [b'1'..=b'9', ..] => match behind_number(rest) {
-                        Some(tail) => tail,
-                        None => break 'tokens State::Value,
-                    },
-                    [b't', b'r', b'u', b'e', tail @ ..] | [b'n', b'u', b'l', b'l', tail @ ..] => tail,
-                    [b'f', b'a', b'l', b's', b'e', tail @ ..] => tail,
-                    [b'-' | b'0', ..] => match scalar(rest) {
-                        Some(tail) => tail,
-                        None => break 'tokens State::Value,
-                    },
-                    [b' ' | b'\t' | b'\n' | b'\r', ..] => {
-                        let behind = behind_space::<LINE>(rest);
-                        if behind.len() == rest.len() {
-                            break 'tokens State::Value;
-                        }
-                        rest = behind;
-                        continue 'value;
-                    }
-                    _ => break 'tokens State::Value,
-                };
+                        _ => match behind_scalar(rest) {
+                            Some(tail) => tail,
+                            None => {
+                                let behind = behind_space::<LINE>(rest);
+                                if behind.len() == rest.len() {
+                                    break 'tokens State::Value;
+                                }
+                                rest = behind;
+                                continue;
+                            }
+                        },
+                    };
+                }
             };
+            // Mostly, nothing is to be noted, and more follows.
+            if objects > INNER
+                && let [b',', tail @ ..] = rest
+            {
+                rest = tail;
+                continue;
+            }
             // A value has ended here, and perhaps some around it.
             loop {
                 if objects <= INNER {
-                    if objects == kept {
-                        place.end = self.at(rest) as u32;
-                        kept = if self.keep(place) { kept } else { 0 };
+                    if objects == INNER {
+                        self.kept(self.at(rest));
                     } else if objects == MESSAGE {
-                        if let Some(member) = member.take() {
-                            let end = self.at(rest);
-                            self.note(member, [start, end]);
-                        }
+                        self.end_member(self.at(rest));
                     } else if objects == OUTSIDE {
                         break 'tokens State::After;
                     }
@@ -226,34 +197,40 @@ impl Scanner {
                         }
                     },
                 };
-                if objects == kept {
-                    self.end_inner(member);
-                    kept = 0;
+                if objects == INNER {
+                    self.end_inner();
                 }
                 objects >>= 1;
             }
         };
-        // An open value has begun; of one that is expected nothing is known.
-        if let Some(member) = member
-            && (objects > MESSAGE || matches!(state, State::Text(_)))
-        {
-            self.note(member, [start, NOWHERE]);
-        }
-        (self.current, self.state) = (member, state);
         self.set_kinds(objects);
         rest
     }
 
     /// Where the value of a member stands.
     #[inline(always)]
-    fn note(&mut self, member: Member, [start, end]: [usize; 2]) {
+    pub(super) fn note(&mut self, member: Member, [start, end]: [usize; 2]) {
         if let Some(slot) = self.members.get_mut(member as usize) {
             *slot = Span { start, end };
         }
     }
 
-    fn start_of(&self, member: Option<Member>) -> usize {
-        member.and_then(|member| self.members.get(member as usize)).map_or(NOWHERE, |span| span.start)
+    /// The value of a member of the message begins.
+    #[inline(always)]
+    pub(super) fn begin_member(&mut self, member: Option<Member>, start: usize) {
+        self.current = member;
+        if let Some(member) = member {
+            self.note(member, [start, NOWHERE]);
+        }
+    }
+
+    #[inline(always)]
+    fn end_member(&mut self, end: usize) {
+        if let Some(member) = self.current.take()
+            && let Some(slot) = self.members.get_mut(member as usize)
+        {
+            slot.end = end;
+        }
     }
 
     /// The kinds of the open containers, as a word; 0 if they are too many.
@@ -285,11 +262,6 @@ fn starts_with_space(rest: &[u8]) -> bool {
     matches!(rest, [b' ' | b'\t' | b'\n' | b'\r', ..])
 }
 
-/// What a name is, between its quotes, given what follows it.
-fn between<'t>(rest: &'t [u8], tail: &[u8]) -> &'t [u8] {
-    rest.get(1..rest.len().wrapping_sub(tail.len()).wrapping_sub(1)).unwrap_or_default()
-}
-
 /// What follows white space, of which a newline is none if it ends the text.
 #[inline(never)]
 fn behind_space<const LINE: bool>(mut rest: &[u8]) -> &[u8] {
@@ -302,32 +274,55 @@ fn behind_space<const LINE: bool>(mut rest: &[u8]) -> &[u8] {
     }
 }
 
-/// What follows the printable ASCII that a text begins with, up to a quote or a backslash. Most texts are short: so many of
-/// their words are looked at in place, the rest is a call.
+/// What follows the printable ASCII that a text begins with, up to a quote or a backslash. Most texts are short: their first
+/// word is looked at in place, the rest is a call.
 #[inline(always)]
-fn behind_plain<const WORDS: usize>(text: &[u8]) -> &[u8] {
-    let mut rest = text;
-    for _ in 0..WORDS {
-        let Some((word, tail)) = rest.split_first_chunk() else { break };
-        if let Some(length) = plain_end(u64::from_le_bytes(*word)) {
-            return rest.get(length..).unwrap_or_default();
-        }
-        rest = tail;
+fn behind_plain(text: &[u8]) -> &[u8] {
+    match text.split_first_chunk() {
+        Some((word, tail)) => match plain_end(u64::from_le_bytes(*word)) {
+            Some(length) => text.get(length..).unwrap_or_default(),
+            None => behind_words(tail),
+        },
+        None => behind_words(text),
     }
-    behind_long_plain(rest)
+}
+
+/// The same by one word more. Each of these is small, and needs few registers.
+#[inline(never)]
+fn behind_words(text: &[u8]) -> &[u8] {
+    let Some((word, tail)) = text.split_first_chunk() else { return behind_run(text) };
+    match plain_end(u64::from_le_bytes(*word)) {
+        Some(length) => text.get(length..).unwrap_or_default(),
+        None => match tail {
+            [b'"', ..] => tail,
+            _ => behind_run(tail),
+        },
+    }
 }
 
 #[inline(never)]
-fn behind_long_plain(text: &[u8]) -> &[u8] {
+fn behind_run(text: &[u8]) -> &[u8] {
     text.get(plain_run(text)..).unwrap_or_default()
 }
 
 /// What follows the characters that a text begins with.
 #[inline(always)]
 fn behind_text(text: &[u8]) -> &[u8] {
-    match behind_plain::<3>(text) {
+    match behind_plain(text) {
         end @ [b'"', ..] => end,
         stopped => behind_characters(stopped),
+    }
+}
+
+/// What follows a number, `true`, `false` or `null`. `None`: it is something else, or may go on in the next piece.
+#[inline(always)]
+fn behind_scalar(rest: &[u8]) -> Option<&[u8]> {
+    match rest {
+        [b'1'..=b'9', ..] => behind_number(rest),
+        [b't', b'r', b'u', b'e', tail @ ..] | [b'n', b'u', b'l', b'l', tail @ ..] => Some(tail),
+        [b'f', b'a', b'l', b's', b'e', tail @ ..] => Some(tail),
+        [b'-' | b'0', ..] => number(rest),
+        _ => None,
     }
 }
 
@@ -340,12 +335,12 @@ fn behind_number(rest: &[u8]) -> Option<&[u8]> {
             return rest.get(length..);
         }
     }
-    scalar(rest)
+    number(rest)
 }
 
 /// What follows a number. `None`: it is wrong or may go on in the next piece.
 #[inline(never)]
-fn scalar(rest: &[u8]) -> Option<&[u8]> {
+fn number(rest: &[u8]) -> Option<&[u8]> {
     let digits = if let [b'-', digits @ ..] = rest { digits } else { rest };
     match digits {
         [b'0', tail @ ..] => behind_digits(tail),

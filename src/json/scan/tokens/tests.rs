@@ -1,6 +1,8 @@
 use crate::json::swar::FAST;
-use crate::json::{Envelope, Member, OpenSpan, ScanError, Scanner};
+use crate::json::view::Json;
+use crate::json::{Envelope, Member, OpenSpan, ScanError, Scanner, Span};
 use std::string::String;
+use std::vec::Vec;
 
 type Said = ([Option<OpenSpan>; 6], usize, Result<Envelope, ScanError>, usize);
 
@@ -250,6 +252,73 @@ fn the_members_of_params_and_result_are_known_if_they_were_passed_at_once() {
             let [name, arguments] =
                 inner.pick(text.as_bytes(), ["name", "arguments"]).map(|value| value.unwrap().raw());
             assert_eq!((name, arguments), ("1", "{}"), "cut at {cut}");
+        }
+    }
+}
+
+/// What nearly everyone writes, in the orders in which they do, and then what only looks like it.
+const USUAL: [&str; 7] = [
+    r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"0123456789abcdef"}}}"#,
+    r#"{"method":"tools/call","params":{"name":"a\nb","arguments":{"a":1}},"jsonrpc":"2.0","id":12345678}"#,
+    r#"{"jsonrpc":"2.0","id":0,"result":{"content":[{"type":"text","text":"0123456789abcdef"}],"isError":false}}"#,
+    r#"{"result":{"content":[{"type":"text","text":"a\"b"}]},"jsonrpc":"2.0","id":1}"#,
+    r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a", "arguments": {"text": "b"}}}"#,
+    r#"{"id":1.5e3,"id":-7,"id":"8","error":{"code":-32600,"message":"m"},"params":{"name":"","name":1}}"#,
+    r#"{"jsonrpc":"2.0","id":12 ,"method":"ä/b","method":"0123456789abcdef0123456789abcdef","params":{},"params":[1]}"#,
+];
+
+#[test]
+fn what_is_usual_is_what_the_states_say() {
+    for text in USUAL {
+        let bytes = text.as_bytes();
+        let mut line = Scanner::new(128);
+        let taken = line.begin_line([text, "\n", text].concat().as_bytes());
+        assert!(!FAST || (taken == bytes.len() && line.is_whole()), "{text}");
+        for limit in 0..7 {
+            whole_is_bytewise(bytes, limit);
+        }
+        for at in 0..=bytes.len() {
+            let (before, behind) = bytes.split_at(at);
+            whole_is_bytewise(before, 128);
+            assert_eq!(said(128, [before, behind].into_iter()), said(128, bytes.chunks(1)), "cut at {at}");
+            for odd in ["", " ", "\n", "\"", "\\", "x", "0", ",", "}", "]", "\u{1F}", "ä"] {
+                let odd = odd.as_bytes();
+                let other = [before, odd, behind].concat();
+                let instead = [before, odd, behind.get(1..).unwrap_or_default()].concat();
+                for limit in [1, 3, 128] {
+                    whole_is_bytewise(&other, limit);
+                    whole_is_bytewise(&instead, limit);
+                }
+                a_line_is_as_it_is_alone(&other, 128);
+                a_line_is_as_it_is_alone(&[&instead[..], b"\n", before].concat(), 128);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_members_that_are_known_are_those_that_there_are() {
+    for text in USUAL {
+        for (of, envelope_of) in [
+            (Member::Params, (|it| it.params) as fn(Envelope) -> Option<Span>),
+            (Member::Result, |it| it.result),
+        ] {
+            for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+                for odd in ["", " ", "\n "] {
+                    let text = [&text[..at], odd, &text[at..]].concat();
+                    let mut scanner = Scanner::new(128);
+                    scanner.feed(text.as_bytes());
+                    let Ok(envelope) = scanner.finish() else { continue };
+                    let Some(known) = scanner.inner(of) else { continue };
+                    let object = &text.as_bytes()[envelope_of(envelope).unwrap().range()];
+                    let walked = Json::exact(object).members().map(|(name, value)| (name.raw(), value.raw()));
+                    let known = known.members(text.as_bytes()).map(|(name, value)| {
+                        (String::from_utf8_lossy(name).into_owned(), String::from(value.raw()))
+                    });
+                    let walked: Vec<_> = walked.map(|(n, v)| (String::from(n), String::from(v))).collect();
+                    assert_eq!(known.collect::<Vec<_>>(), walked, "{text}");
+                }
+            }
         }
     }
 }
