@@ -64,6 +64,9 @@ impl Client<'_> {
         options: Options<'_>,
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, NotNow> {
+        if FAST && let Some(called) = self.core.usual_call(tool, &options, arguments) {
+            return called;
+        }
         self.needs(ServerCapabilities::TOOLS)?;
         self.core.begin(methods::TOOLS_CALL.name, options, &mut |out| {
             write_name(out, tool);
@@ -157,7 +160,7 @@ impl Client<'_> {
 }
 
 /// `"name":…,"arguments":` at the start of an object.
-fn write_name(out: &mut Writer<'_>, tool: &str) {
+pub(super) fn write_name(out: &mut Writer<'_>, tool: &str) {
     if !(FAST && put_name(out, tool).is_some()) {
         out.field_string("name", tool);
         out.key("arguments");

@@ -44,6 +44,7 @@ mod request;
 mod rounds;
 mod setup;
 mod timeout;
+mod usual;
 mod views;
 
 use ::core::mem;
@@ -66,12 +67,12 @@ pub use crate::types::annotations::Role;
 pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use self::core::Core;
-use self::members::{Members, Noted};
+use self::members::Noted;
 use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
 use self::request::{Clock, Stage};
 use crate::inflight::Ticket;
-use crate::json::{Envelope, FAST, Member, Shape};
+use crate::json::{FAST, Member, Shape};
 use crate::keepalive::Due;
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input, Line};
@@ -327,37 +328,10 @@ impl Client<'_> {
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_line(&mut self) -> bool {
         match self.input.line() {
-            Some(line) => FAST && self.usual_result(line) || self.deal_with(line),
+            Some(Line { content: LineContent::Message, .. }) if FAST && self.usual_result().is_some() => true,
+            Some(line) => self.deal_with(line),
             None => false,
         }
-    }
-
-    /// Deals with what nearly every line is that a host waits for: the result of a request, by its number. `false`: it is
-    /// something else, and waits still.
-    fn usual_result(&mut self, line: Line) -> bool {
-        let Envelope { shape: Shape::Object, jsonrpc, id, method: None, result, error: None, .. } =
-            self.input.envelope()
-        else {
-            return false;
-        };
-        let (LineContent::Message, Some(version), Some(id), Some(result)) =
-            (line.content, jsonrpc, id, result)
-        else {
-            return false;
-        };
-        let bytes = self.input.bytes();
-        if rpc::view(bytes, version).bytes() != br#""2.0""# {
-            return false;
-        }
-        let Some((ticket, method)) = self.core.awaited(rpc::view(bytes, id)) else { return false };
-        self.core.keep_alive.heard();
-        self.core.output.show();
-        let noted = self.input.inner(Member::Result).map(|places| Noted { line: bytes, places });
-        let members = Members::noted(rpc::view(bytes, result), noted);
-        self.plan = Some(receive::result(&mut self.core, bytes, ticket, method, members));
-        self.holds_line = true;
-        self.core.output.show_received(bytes, Ok(()));
-        true
     }
 
     #[cfg_attr(not(target_os = "none"), inline(never))]

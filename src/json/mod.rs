@@ -48,7 +48,7 @@ pub use to_string::to_string;
 pub use typed::{TypedError, decode_in_place};
 pub(crate) use view::magnitude;
 pub use view::{Elements, Json, Kind, Members};
-pub(crate) use walk::next_value;
+pub(crate) use walk::{next_value, text_length};
 pub use write::{Mark, Writer};
 
 /// The most containers that may be open at once in any text.

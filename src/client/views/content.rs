@@ -1,7 +1,7 @@
 //! Pieces of content: what tools, prompts and models say, and how models use tools.
 
 use super::{Base64, Resource, ResourceContents, ToolResult, list, number, object, text, view};
-use crate::json::{Decimal, FAST, Json, Kind, Str, next_value};
+use crate::json::{Decimal, FAST, Json, Kind, Str, text_length};
 use crate::types::annotations::Role;
 
 view! {
@@ -108,11 +108,11 @@ pub(super) fn usual_text(bytes: &[u8]) -> Option<Str<'_>> {
     if !FAST {
         return None;
     }
-    let value = bytes.strip_prefix(br#"{"type":"text","text":"#)?;
-    let (_, length) = next_value(value).filter(|(start, _)| *start == 0)?;
-    let (text, behind) = value.split_at_checked(length)?;
-    let ends = behind.first() == Some(&b'}');
-    Json::exact(text).string().filter(|_| ends)
+    let text = bytes.strip_prefix(br#"{"type":"text","text":""#)?;
+    match text.split_at_checked(text_length(text))? {
+        (text, [b'"', b'}', ..]) => Some(Str::trusted(text)),
+        _ => None,
+    }
 }
 
 /// An embedded resource. Some servers embed one with nothing in it: that is a link.

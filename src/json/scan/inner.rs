@@ -1,7 +1,7 @@
 //! On hosts, where the members of `params` and of `result` stand: the scanner passes them anyway, and who looks for some of
 //! them need not walk over all.
 
-use super::{Member, Scanner};
+use super::{Member, Scanner, Span};
 use crate::json::swar::FAST;
 use crate::json::view::Json;
 
@@ -44,6 +44,21 @@ impl Inner {
             let name = text.get(place.name as usize..place.name_end as usize)?;
             Some((name, Json::exact(text.get(place.start as usize..place.end as usize)?)))
         })
+    }
+
+    /// Where the values of several members stand; of duplicates the last. `text` is what was scanned.
+    #[inline(always)]
+    pub(crate) fn find<const N: usize>(&self, text: &[u8], names: [&str; N]) -> [Option<Span>; N] {
+        let mut found = [None; N];
+        for place in self.places.iter().take(self.count.into()) {
+            let name = text.get(place.name as usize..place.name_end as usize).unwrap_or_default();
+            for (wanted, value) in names.iter().zip(&mut found) {
+                if name == wanted.as_bytes() {
+                    *value = Some(Span { start: place.start as usize, end: place.end as usize });
+                }
+            }
+        }
+        found
     }
 
     /// Several members in one pass; of duplicates the last. `text` is what was scanned.
