@@ -67,6 +67,16 @@ impl Client<'_> {
         if FAST && let Some(called) = self.core.usual_call(tool, &options, arguments) {
             return called;
         }
+        self.call_any(tool, options, arguments)
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn call_any(
+        &mut self,
+        tool: &str,
+        options: Options<'_>,
+        arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<Ticket, NotNow> {
         self.needs(ServerCapabilities::TOOLS)?;
         self.core.begin(methods::TOOLS_CALL.name, options, &mut |out| {
             write_name(out, tool);

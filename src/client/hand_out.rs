@@ -1,7 +1,7 @@
 //! How a decision of `poll` becomes what the host hears: the plan's places in the line become borrows.
 
 use crate::inflight::Ticket;
-use crate::json::{FAST, Json, Member, Span, Str};
+use crate::json::{FAST, Json, Kind, Member, Span, Str};
 use crate::line::Input;
 use crate::outcome::{Outcome, RpcError};
 use crate::rpc;
@@ -104,7 +104,7 @@ fn finished<'a>(
     let member = Some(rpc::view(line, member)).filter(|member| !member.bytes().is_empty());
     let result = rpc::view(line, result);
     // `null` is what some send for a result without members.
-    let result = if result.is_null() { Json::EMPTY_OBJECT } else { result };
+    let result = if result.kind() == Kind::Object { result } else { Json::EMPTY_OBJECT };
     let noted = input.inner(Member::Result).map(|places| Noted { line, places });
     Finished { ticket, method, outcome: Outcome::Result(result), member, noted }
 }

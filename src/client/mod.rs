@@ -48,7 +48,6 @@ mod usual;
 mod views;
 
 use ::core::mem;
-use ::core::ops::ControlFlow;
 
 pub use self::asked::answers::{Roots, Sampled};
 pub use self::asked::input::InputRequest;
@@ -171,32 +170,38 @@ impl Client<'_> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         if self.plan.is_none() && mem::take(&mut self.holds_line) {
-            self.core.answer_owed(self.input.bytes());
+            if self.core.owed.is_some() {
+                self.core.answer_owed(self.input.bytes());
+            }
             self.input.release_element();
         }
-        let deadline = loop {
+        if FAST { self.usual_poll() } else { self.poll_any() }
+    }
+
+    /// The same for whatever there is to be done.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn poll_any(&mut self) -> Action<'_> {
+        loop {
             if self.plan.is_some() {
                 return Action::Event;
             }
-            if FAST && self.core.is_settled() && !self.input.ended() {
-                match self.advance_settled() {
-                    ControlFlow::Continue(()) => continue,
-                    ControlFlow::Break(deadline) => break deadline,
-                }
-            }
             if !self.advance() {
-                if self.core.life.state() == State::Closed {
-                    return Action::Closed;
-                }
-                break self.next_deadline();
+                break;
             }
-        };
+        }
+        match self.core.life.state() {
+            State::Closed => Action::Closed,
+            _ => self.io(self.next_deadline()),
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn io(&mut self, deadline: Option<Millis>) -> Action<'_> {
         self.input.make_room();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// When to poll again at the latest. What is overdue even now waits for room, not for time.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn next_deadline(&self) -> Option<Millis> {
         let now = self.core.now;
         let request = self.core.in_flight.next_deadline();
@@ -206,22 +211,7 @@ impl Client<'_> {
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// The same as `advance` for a client that is settled, most of the time, while the input goes on: all that can happen is that a request is
-    /// due, or that something has come in. If nothing has happened, it says when to poll again at the latest.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn advance_settled(&mut self) -> ControlFlow<Option<Millis>> {
-        self.start_clocks();
-        let now = self.core.now;
-        let deadline = self.core.in_flight.next_deadline();
-        let is_due = deadline.is_some_and(|at| at <= now);
-        if is_due && self.expire() || self.next_line() {
-            return ControlFlow::Continue(());
-        }
-        ControlFlow::Break(deadline.filter(|_| !is_due))
-    }
-
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn advance(&mut self) -> bool {
         if self.core.output.is_broken() {
             // What has come already is still heard: a server may have answered before it went.
@@ -291,7 +281,7 @@ impl Client<'_> {
     }
 
     /// Starts the time of requests that have just been sent.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn start_clocks(&mut self) {
         let now = self.core.now;
         while self.core.in_flight.start_next(|outgoing| outgoing.start_clock(now)) {}
@@ -325,16 +315,13 @@ impl Client<'_> {
     }
 
     /// Deals with the next line, if there is one and there is room for its answer.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_line(&mut self) -> bool {
         match self.input.line() {
-            Some(Line { content: LineContent::Message, .. }) if FAST && self.usual_result().is_some() => true,
             Some(line) => self.deal_with(line),
             None => false,
         }
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn deal_with(&mut self, line: Line) -> bool {
         let envelope = self.input.envelope();
         let is_array = matches!(line.content, LineContent::Message) && envelope.shape == Shape::Array;

@@ -152,7 +152,7 @@ impl Core<'_> {
         self.awaited_at(self.place_of_number(id)?)
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn awaited_at(&self, (sequence, slot): (u64, Option<u32>)) -> Option<(Ticket, Method)> {
         let (ticket, outgoing) = self.in_flight.at(slot?)?;
         let waits = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);

@@ -5,7 +5,10 @@ use crate::fault::NotNow;
 use crate::frame::About;
 use crate::inflight::{Data, Ticket};
 use crate::json::{Envelope, Member, Shape, Span, Writer};
+use crate::line::{Content, Line};
+use crate::machine::Action;
 use crate::methods;
+use crate::time::Millis;
 use crate::types::capabilities::ServerCapabilities;
 use crate::version::Era;
 
@@ -50,8 +53,7 @@ impl Core<'_> {
         let room = self.output.free().saturating_sub(self.reserve);
         let mut out = self.output.begin(room);
         if put_call(&mut out, id, tool).is_none() {
-            write_head(&mut out, id, methods::TOOLS_CALL.name);
-            write_name(&mut out, tool);
+            write_call(&mut out, id, tool);
         }
         let valid = arguments(&mut out);
         out.token("}}");
@@ -73,10 +75,44 @@ fn put_call(out: &mut Writer<'_>, id: u64, tool: &str) -> Option<()> {
     Some(())
 }
 
+/// The same piece by piece.
+#[cold]
+fn write_call(out: &mut Writer<'_>, id: u64, tool: &str) {
+    write_head(out, id, methods::TOOLS_CALL.name);
+    write_name(out, tool);
+}
+
 impl Client<'_> {
+    /// A client that is [settled](Core::is_settled), most of the time, while the input goes on, only waits for what comes in,
+    /// and for what is due.
+    #[inline(always)]
+    pub(super) fn usual_poll(&mut self) -> Action<'_> {
+        if self.plan.is_some() || !self.core.is_settled() || self.input.ended() {
+            return self.poll_any();
+        }
+        if self.core.in_flight.has_unstarted() {
+            self.start_clocks();
+        }
+        let deadline = self.core.in_flight.next_deadline();
+        if deadline.is_some_and(|at| at <= self.core.now) {
+            return self.poll_any();
+        }
+        if self.input.is_quiet() { self.io(deadline) } else { self.usual_input(deadline) }
+    }
+
+    #[inline(never)]
+    fn usual_input(&mut self, deadline: Option<Millis>) -> Action<'_> {
+        match self.input.line() {
+            None => self.io(deadline),
+            Some(Line { content: Content::Message, .. }) if self.usual_result().is_some() => Action::Event,
+            Some(_) => self.poll_any(),
+        }
+    }
+
     /// Deals with the line that waits, if it is the result of a call that is awaited, and nothing else. `None`: it is not, and
     /// waits still.
-    pub(super) fn usual_result(&mut self) -> Option<()> {
+    #[inline(always)]
+    fn usual_result(&mut self) -> Option<()> {
         let Envelope { shape: Shape::Object, jsonrpc, id, method: None, error: None, result, .. } =
             self.input.envelope()
         else {

@@ -172,8 +172,15 @@ impl<'a> ToolResult<'a> {
     /// The first piece of text.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        let first = self.content.and_then(|content| usual_text(content.bytes().get(1..)?));
-        first.or_else(|| self.blocks().find_map(|block| block.text()))
+        match self.content.and_then(|content| usual_text(content.bytes().get(1..)?)) {
+            Some(text) => Some(text),
+            None => self.first_text(),
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn first_text(&self) -> Option<Str<'a>> {
+        self.blocks().find_map(|block| block.text())
     }
 
     /// The structured content: an object, in `2026-07-28` any value.
