@@ -123,7 +123,14 @@ impl Client<'_> {
             return None;
         }
         let (ticket, method) = self.core.awaited_as(few_digits(bytes, id?)?)?;
-        let [content, kind] = places.find(bytes, ["content", "resultType"]);
+        let (mut content, mut kind) = (None, None);
+        for (name, value) in places.spans(bytes) {
+            match name {
+                b"content" => content = Some(value),
+                b"resultType" => kind = Some(value),
+                _ => {}
+            }
+        }
         let (result, member) = (result?, content?);
         // Who does not know of types may send them, and mean something else.
         let is_complete = self.core.era() == Some(Era::Handshake)

@@ -39,7 +39,7 @@ pub use pieces::Text;
 pub(crate) use pieces::{print, prints};
 pub(crate) use scan::Inner;
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-pub(crate) use swar::{FAST, WORDS, find_by_words};
+pub(crate) use swar::{FAST, WORDS, find_by_words, has};
 pub use text::{Chars, Str, TooShort};
 pub(crate) use text::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]
@@ -48,7 +48,7 @@ pub use to_string::to_string;
 pub use typed::{TypedError, decode_in_place};
 pub(crate) use view::magnitude;
 pub use view::{Elements, Json, Kind, Members};
-pub(crate) use walk::{next_value, text_length};
+pub(crate) use walk::next_value;
 pub use write::{Mark, Writer};
 
 /// The most containers that may be open at once in any text.

@@ -28,7 +28,7 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
 
 /// How long a string's text is, given what follows its opening quote.
 #[inline]
-pub(crate) fn text_length(bytes: &[u8]) -> usize {
+pub(super) fn text_length(bytes: &[u8]) -> usize {
     // Most texts end in their first words, and have no escapes: no call for these.
     if FAST {
         let mut rest = bytes;

@@ -172,7 +172,7 @@ impl<'a> ToolResult<'a> {
     /// The first piece of text.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        match self.content.and_then(|content| usual_text(content.bytes().get(1..)?)) {
+        match self.content.and_then(|content| usual_text(only_element(content)?)) {
             Some(text) => Some(text),
             None => self.first_text(),
         }
@@ -187,6 +187,15 @@ impl<'a> ToolResult<'a> {
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
         self.members.get("structuredContent")
+    }
+}
+
+/// What stands between the brackets of an array: its only element, if it has no more.
+#[inline(always)]
+fn only_element(array: Json<'_>) -> Option<&[u8]> {
+    match array.bytes() {
+        [b'[', element @ .., b']'] => Some(element),
+        _ => None,
     }
 }
 

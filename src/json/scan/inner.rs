@@ -46,19 +46,13 @@ impl Inner {
         })
     }
 
-    /// Where the values of several members stand; of duplicates the last. `text` is what was scanned.
+    /// The names of the members, and where their values stand, in the order of the text. `text` is what was scanned.
     #[inline(always)]
-    pub(crate) fn find<const N: usize>(&self, text: &[u8], names: [&str; N]) -> [Option<Span>; N] {
-        let mut found = [None; N];
-        for place in self.places.iter().take(self.count.into()) {
+    pub(crate) fn spans<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Span)> {
+        self.places.iter().take(self.count.into()).map(|place| {
             let name = text.get(place.name as usize..place.name_end as usize).unwrap_or_default();
-            for (wanted, value) in names.iter().zip(&mut found) {
-                if name == wanted.as_bytes() {
-                    *value = Some(Span { start: place.start as usize, end: place.end as usize });
-                }
-            }
-        }
-        found
+            (name, Span { start: place.start as usize, end: place.end as usize })
+        })
     }
 
     /// Several members in one pass; of duplicates the last. `text` is what was scanned.
