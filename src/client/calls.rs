@@ -58,7 +58,7 @@ impl Client<'_> {
         })
     }
 
-    fn call_dyn(
+    pub(super) fn call_dyn(
         &mut self,
         tool: &str,
         options: Options<'_>,
@@ -71,7 +71,7 @@ impl Client<'_> {
     }
 
     #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn call_any(
+    pub(super) fn call_any(
         &mut self,
         tool: &str,
         options: Options<'_>,

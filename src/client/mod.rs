@@ -168,6 +168,13 @@ impl Client<'_> {
 
     /// What is needed next: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
+        self.begin_poll(now);
+        if FAST { self.usual_poll() } else { self.poll_any() }
+    }
+
+    /// The line of the event that was handed out is let go.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn begin_poll(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
         if self.plan.is_none() && mem::take(&mut self.holds_line) {
             if self.core.owed.is_some() {
@@ -175,7 +182,6 @@ impl Client<'_> {
             }
             self.input.release_element();
         }
-        if FAST { self.usual_poll() } else { self.poll_any() }
     }
 
     /// The same for whatever there is to be done.
@@ -281,7 +287,7 @@ impl Client<'_> {
     }
 
     /// Starts the time of requests that have just been sent.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn start_clocks(&mut self) {
         let now = self.core.now;
         while self.core.in_flight.start_next(|outgoing| outgoing.start_clock(now)) {}

@@ -33,6 +33,9 @@ impl Timeout {
     }
 
     pub(crate) const fn millis(self) -> Millis {
+        if FAST && self.0 >> DIGITS == 0 {
+            return Millis(self.0 as u64);
+        }
         let (digits, zeros) = ((self.0 & ((1 << DIGITS) - 1)) as u64, self.0 >> DIGITS);
         Millis(if digits.leading_zeros() < zeros { u64::MAX } else { digits << zeros })
     }

@@ -22,8 +22,8 @@ use super::request::{Outgoing, Stage, write_head};
 use super::timeout::Timeout;
 
 impl Core<'_> {
-    /// Calls a tool, if the era has a handshake and the options are but times: then nothing goes with the arguments. `None`:
-    /// it is not so, or cannot be now, for whatever reason.
+    /// Calls a tool, if the era has a handshake and the options are but times: then nothing goes with the arguments. (A level
+    /// of logs means nothing before `2026-07-28`.) `None`: it is not so, or cannot be now, for whatever reason.
     #[inline]
     pub(super) fn usual_call(
         &mut self,
@@ -33,7 +33,7 @@ impl Core<'_> {
     ) -> Option<Result<Ticket, NotNow>> {
         let peer = self.peer?;
         let has_tools = peer.capabilities.has(ServerCapabilities::TOOLS);
-        let is_plain = options.meta.is_none() & options.log_level.is_none() & !options.progress;
+        let is_plain = options.meta.is_none() & !options.progress;
         let waits = self.owes_initialized | self.ask_waits | self.owed.is_some();
         let is_usual = has_tools & is_plain & !waits & (peer.revision.era() == Era::Handshake);
         if !(is_usual && self.is_connected()) {
@@ -166,3 +166,6 @@ fn few_digits(bytes: &[u8], place: Span) -> Option<u64> {
     let fours = pairs.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_FFFF_0000_FFFF;
     Some(fours.wrapping_mul(10_000 << 32 | 1) >> 32)
 }
+
+#[cfg(test)]
+mod tests;

@@ -49,7 +49,8 @@ impl Inner {
     /// The names of the members, and where their values stand, in the order of the text. `text` is what was scanned.
     #[inline(always)]
     pub(crate) fn spans<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Span)> {
-        self.places.iter().take(self.count.into()).map(|place| {
+        let places = self.places.get(..self.count.into()).unwrap_or_default();
+        places.iter().map(|place| {
             let name = text.get(place.name as usize..place.name_end as usize).unwrap_or_default();
             (name, Span { start: place.start as usize, end: place.end as usize })
         })
