@@ -70,7 +70,7 @@ impl Client<'_> {
         self.call_any(tool, options, arguments)
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(never))]
+    #[cfg_attr(not(target_os = "none"), cold)]
     pub(super) fn call_any(
         &mut self,
         tool: &str,

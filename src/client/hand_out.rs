@@ -30,7 +30,7 @@ impl Client<'_> {
         self.any_event()
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(never))]
+    #[cfg_attr(not(target_os = "none"), cold)]
     fn any_event(&mut self) -> Option<Event<'_>> {
         let plan = self.plan.take()?;
         let Client { input, core, .. } = self;

@@ -185,7 +185,7 @@ impl Client<'_> {
     }
 
     /// The same for whatever there is to be done.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
+    #[cfg_attr(not(target_os = "none"), cold)]
     fn poll_any(&mut self) -> Action<'_> {
         loop {
             if self.plan.is_some() {

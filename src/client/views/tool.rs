@@ -178,7 +178,7 @@ impl<'a> ToolResult<'a> {
         }
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(never))]
+    #[cfg_attr(not(target_os = "none"), cold)]
     fn first_text(&self) -> Option<Str<'a>> {
         self.blocks().find_map(|block| block.text())
     }
