@@ -95,20 +95,34 @@ impl<'b> Output<'b> {
     /// Shows the messages that were written since the last time.
     #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn show(&mut self) {
+        if self.watch.is_some() {
+            self.show_unseen();
+        }
+        self.shown = self.end;
+    }
+
+    #[cfg_attr(not(target_os = "none"), cold)]
+    fn show_unseen(&mut self) {
         if let Some(watch) = &mut self.watch {
             let written = self.buffer.bytes().get(self.shown..self.end).unwrap_or_default();
             (watch.show)(watch.observer, written, self.marking.copied());
         }
-        self.shown = self.end;
     }
 
     /// Shows a message that has come in, and then what was written because of it.
     #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn show_received(&mut self, line: &[u8], outcome: Result<(), Fault>) {
+        if self.watch.is_some() {
+            self.show_line(line, outcome);
+        }
+        self.show();
+    }
+
+    #[cfg_attr(not(target_os = "none"), cold)]
+    fn show_line(&mut self, line: &[u8], outcome: Result<(), Fault>) {
         if let Some(watch) = &mut self.watch {
             watch.observer.line(Direction::In, line, outcome);
         }
-        self.show();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -162,6 +176,7 @@ impl<'b> Output<'b> {
         true
     }
 
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn move_to_front(&mut self) {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
             shift(bytes, self.start);
