@@ -8,7 +8,6 @@ use crate::json::{Envelope, Member, Shape, Span, Writer};
 use crate::line::{Content, Line};
 use crate::machine::Action;
 use crate::methods;
-use crate::time::Millis;
 use crate::types::capabilities::ServerCapabilities;
 use crate::version::Era;
 
@@ -97,13 +96,13 @@ impl Client<'_> {
         if deadline.is_some_and(|at| at <= self.core.now) {
             return self.poll_any();
         }
-        if self.input.is_quiet() { self.io(deadline) } else { self.usual_input(deadline) }
+        if self.input.is_quiet() { self.io(deadline) } else { self.usual_input() }
     }
 
     #[inline(never)]
-    fn usual_input(&mut self, deadline: Option<Millis>) -> Action<'_> {
+    fn usual_input(&mut self) -> Action<'_> {
         match self.input.line() {
-            None => self.io(deadline),
+            None => self.io(self.core.in_flight.next_deadline()),
             Some(Line { content: Content::Message, .. }) if self.usual_result().is_some() => Action::Event,
             Some(_) => self.poll_any(),
         }

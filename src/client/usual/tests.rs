@@ -2,6 +2,7 @@ use super::*;
 use crate::buffer::Room;
 use crate::client::{ClientInfo, Connect, Event, Options, Slot};
 use crate::json::Json;
+use crate::time::Millis;
 use crate::types::level::Level;
 use std::string::{String, ToString};
 use std::vec::Vec;
