@@ -178,7 +178,7 @@ impl<'b> Input<'b> {
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
             // Most polls come here with nothing new.
-            if FAST && self.is_quiet() {
+            if FAST && self.is_quiet() && !self.eof {
                 return None;
             }
             self.find()?;
@@ -196,10 +196,11 @@ impl<'b> Input<'b> {
         Some(Line { content, stream: self.stream })
     }
 
-    /// Whether there is nothing to look at: no line waits, and nothing has come in that nobody has looked at.
+    /// Whether there is nothing to look at, if the input goes on: no line waits, and nothing has come in that nobody has
+    /// looked at.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
-        self.line.is_none() && self.scanned >= self.end && !self.discards && !self.eof
+        self.line.is_none() && self.scanned >= self.end && !self.discards
     }
 
     /// Looks for the next line, which waits then.
