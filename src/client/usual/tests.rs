@@ -90,12 +90,12 @@ impl Driven {
     }
 
     /// The last that there is to be seen of it, and how much there is.
-    fn state(&self) -> (String, [Option<&String>; 2], Option<&Option<Millis>>, [usize; 4]) {
-        let written = String::from_utf8(self.written.clone()).unwrap();
-        let mut heard = self.heard.iter().rev();
-        let counts = [self.client.pending(), self.written.len(), self.heard.len(), self.deadlines.len()];
-        let last = written.lines().last().unwrap_or_default().to_string();
-        (last, [heard.next(), heard.next()], self.deadlines.last(), counts)
+    fn state(&self) -> String {
+        let Driven { client, written, heard, deadlines, .. } = self;
+        let written = core::str::from_utf8(written).unwrap();
+        let last = written.lines().last();
+        let counts = (client.pending(), written.len(), heard.len(), deadlines.len());
+        format!("{last:?} {:?} {:?} {counts:?}", heard.last(), deadlines.last())
     }
 }
 
