@@ -173,12 +173,24 @@ impl<'b> Input<'b> {
         self.eof = true;
     }
 
+    /// Whether a line waits, or bytes that were not scanned: most polls find neither.
+    #[inline]
+    pub(crate) fn has_more(&self) -> bool {
+        self.line.is_some() || self.scanned < self.end || self.discards || self.eof
+    }
+
+    /// Whether a line waits, found first if it has to be [where there is more](Input::has_more).
+    #[inline]
+    pub(crate) fn has_line(&mut self) -> bool {
+        self.line.is_some() || self.find().is_some()
+    }
+
     /// The line that waits, found first if it has to be.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
             // Most polls come here with nothing new.
-            if FAST && self.is_quiet() && !self.eof {
+            if FAST && !self.has_more() {
                 return None;
             }
             self.find()?;
@@ -194,13 +206,6 @@ impl<'b> Input<'b> {
             }
         };
         Some(Line { content, stream: self.stream })
-    }
-
-    /// Whether there is nothing to look at, if the input goes on: no line waits, and nothing has come in that nobody has
-    /// looked at.
-    #[inline]
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.line.is_none() && self.scanned >= self.end && !self.discards
     }
 
     /// Looks for the next line, which waits then.

@@ -92,6 +92,12 @@ impl<'b> Output<'b> {
         self.watch = Some(Watch { observer, show: show_written });
     }
 
+    /// Whether somebody looks at all messages.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
     /// Shows the messages that were written since the last time.
     #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn show(&mut self) {
@@ -101,7 +107,8 @@ impl<'b> Output<'b> {
         self.shown = self.end;
     }
 
-    #[cfg_attr(not(target_os = "none"), cold)]
+    #[cold]
+    #[cfg_attr(target_os = "none", inline(always))]
     fn show_unseen(&mut self) {
         if let Some(watch) = &mut self.watch {
             let written = self.buffer.bytes().get(self.shown..self.end).unwrap_or_default();
@@ -110,19 +117,11 @@ impl<'b> Output<'b> {
     }
 
     /// Shows a message that has come in, and then what was written because of it.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn show_received(&mut self, line: &[u8], outcome: Result<(), Fault>) {
-        if self.watch.is_some() {
-            self.show_line(line, outcome);
-        }
-        self.show();
-    }
-
-    #[cfg_attr(not(target_os = "none"), cold)]
-    fn show_line(&mut self, line: &[u8], outcome: Result<(), Fault>) {
         if let Some(watch) = &mut self.watch {
             watch.observer.line(Direction::In, line, outcome);
         }
+        self.show();
     }
 
     pub(crate) fn is_empty(&self) -> bool {

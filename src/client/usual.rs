@@ -96,15 +96,17 @@ impl Client<'_> {
         if deadline.is_some_and(|at| at <= self.core.now) {
             return self.poll_any();
         }
-        if self.input.is_quiet() { self.io(deadline) } else { self.usual_input() }
+        if self.input.has_more() { self.usual_input() } else { self.io(deadline) }
     }
 
     #[inline(never)]
     fn usual_input(&mut self) -> Action<'_> {
+        if !self.input.has_line() {
+            return self.io(self.core.in_flight.next_deadline());
+        }
         match self.input.line() {
-            None => self.io(self.core.in_flight.next_deadline()),
             Some(Line { content: Content::Message, .. }) if self.usual_result().is_some() => Action::Event,
-            Some(_) => self.poll_any(),
+            _ => self.poll_any(),
         }
     }
 
@@ -117,6 +119,10 @@ impl Client<'_> {
         else {
             return None;
         };
+        // Who looks at all messages is told on the way for everything.
+        if self.core.output.is_watched() {
+            return None;
+        }
         let (bytes, places) = (self.input.bytes(), self.input.inner(Member::Result)?);
         if bytes.get(jsonrpc?.range())? != br#""2.0""# {
             return None;
@@ -142,7 +148,6 @@ impl Client<'_> {
         self.core.in_flight.release(ticket);
         self.plan = Some(Plan::Finished { ticket, method, outcome: OutcomePlan::Result { result, member } });
         self.holds_line = true;
-        self.core.output.show_received(bytes, Ok(()));
         Some(())
     }
 }
