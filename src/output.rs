@@ -175,6 +175,7 @@ impl<'b> Output<'b> {
         true
     }
 
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn move_to_front(&mut self) {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
             shift(bytes, self.start);

@@ -58,7 +58,20 @@ impl Client<'_> {
         })
     }
 
-    fn call_dyn(
+    pub(super) fn call_dyn(
+        &mut self,
+        tool: &str,
+        options: Options<'_>,
+        arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<Ticket, NotNow> {
+        if FAST && let Some(called) = self.core.usual_call(tool, &options, arguments) {
+            return called;
+        }
+        self.call_any(tool, options, arguments)
+    }
+
+    #[cfg_attr(not(target_os = "none"), cold)]
+    pub(super) fn call_any(
         &mut self,
         tool: &str,
         options: Options<'_>,
@@ -157,7 +170,7 @@ impl Client<'_> {
 }
 
 /// `"name":…,"arguments":` at the start of an object.
-fn write_name(out: &mut Writer<'_>, tool: &str) {
+pub(super) fn write_name(out: &mut Writer<'_>, tool: &str) {
     if !(FAST && put_name(out, tool).is_some()) {
         out.field_string("name", tool);
         out.key("arguments");

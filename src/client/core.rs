@@ -229,14 +229,25 @@ impl<'b> Core<'b> {
                 out.fail();
             }
         });
-        if let Err(Overflow) = sent {
-            self.in_flight.release(ticket);
-            return Err(self.refused(valid));
+        match sent {
+            Ok(()) => Ok(self.begun(ticket)),
+            Err(Overflow) => Err(self.not_begun(ticket, valid)),
         }
+    }
+
+    /// A request was written. The next poll starts its clock.
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(crate) fn begun(&mut self, ticket: Ticket) -> Ticket {
         self.sequence = self.sequence.saturating_add(1);
-        // The next poll starts its clock.
         self.in_flight.start_later(ticket);
-        Ok(ticket)
+        ticket
+    }
+
+    /// A request could not be written.
+    #[cold]
+    pub(crate) fn not_begun(&mut self, ticket: Ticket, valid: bool) -> NotNow {
+        self.in_flight.release(ticket);
+        self.refused(valid)
     }
 
     /// Whether the client is connected and has nothing to do but to wait: nothing of its own is to be written or told, and it does

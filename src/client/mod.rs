@@ -44,10 +44,10 @@ mod request;
 mod rounds;
 mod setup;
 mod timeout;
+mod usual;
 mod views;
 
 use ::core::mem;
-use ::core::ops::ControlFlow;
 
 pub use self::asked::answers::{Roots, Sampled};
 pub use self::asked::input::InputRequest;
@@ -66,12 +66,12 @@ pub use crate::types::annotations::Role;
 pub use crate::types::sampling::{IncludeContext, ToolChoice};
 
 use self::core::Core;
-use self::members::{Members, Noted};
+use self::members::Noted;
 use self::plan::{FailurePlan, OutcomePlan, Plan};
 use self::receive::Received;
 use self::request::{Clock, Stage};
 use crate::inflight::Ticket;
-use crate::json::{Envelope, FAST, Member, Shape};
+use crate::json::{FAST, Member, Shape};
 use crate::keepalive::Due;
 use crate::lifecycle::{State, Trigger};
 use crate::line::{Content as LineContent, Input, Line};
@@ -168,34 +168,46 @@ impl Client<'_> {
 
     /// What is needed next: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
+        self.begin_poll(now);
+        if FAST { self.usual_poll() } else { self.poll_any() }
+    }
+
+    /// The line of the event that was handed out is let go.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn begin_poll(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
         if self.plan.is_none() && mem::take(&mut self.holds_line) {
-            self.core.answer_owed(self.input.bytes());
+            if self.core.owed.is_some() {
+                self.core.answer_owed(self.input.bytes());
+            }
             self.input.release_element();
         }
-        let deadline = loop {
+    }
+
+    /// The same for whatever there is to be done.
+    #[cfg_attr(not(target_os = "none"), cold)]
+    fn poll_any(&mut self) -> Action<'_> {
+        loop {
             if self.plan.is_some() {
                 return Action::Event;
             }
-            if FAST && self.core.is_settled() && !self.input.ended() {
-                match self.advance_settled() {
-                    ControlFlow::Continue(()) => continue,
-                    ControlFlow::Break(deadline) => break deadline,
-                }
-            }
             if !self.advance() {
-                if self.core.life.state() == State::Closed {
-                    return Action::Closed;
-                }
-                break self.next_deadline();
+                break;
             }
-        };
+        }
+        match self.core.life.state() {
+            State::Closed => Action::Closed,
+            _ => self.io(self.next_deadline()),
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn io(&mut self, deadline: Option<Millis>) -> Action<'_> {
         self.input.make_room();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// When to poll again at the latest. What is overdue even now waits for room, not for time.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn next_deadline(&self) -> Option<Millis> {
         let now = self.core.now;
         let request = self.core.in_flight.next_deadline();
@@ -205,22 +217,7 @@ impl Client<'_> {
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// The same as `advance` for a client that is settled, most of the time, while the input goes on: all that can happen is that a request is
-    /// due, or that something has come in. If nothing has happened, it says when to poll again at the latest.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn advance_settled(&mut self) -> ControlFlow<Option<Millis>> {
-        self.start_clocks();
-        let now = self.core.now;
-        let deadline = self.core.in_flight.next_deadline();
-        let is_due = deadline.is_some_and(|at| at <= now);
-        if is_due && self.expire() || self.next_line() {
-            return ControlFlow::Continue(());
-        }
-        ControlFlow::Break(deadline.filter(|_| !is_due))
-    }
-
     /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn advance(&mut self) -> bool {
         if self.core.output.is_broken() {
             // What has come already is still heard: a server may have answered before it went.
@@ -324,43 +321,13 @@ impl Client<'_> {
     }
 
     /// Deals with the next line, if there is one and there is room for its answer.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_line(&mut self) -> bool {
         match self.input.line() {
-            Some(line) => FAST && self.usual_result(line) || self.deal_with(line),
+            Some(line) => self.deal_with(line),
             None => false,
         }
     }
 
-    /// Deals with what nearly every line is that a host waits for: the result of a request, by its number. `false`: it is
-    /// something else, and waits still.
-    fn usual_result(&mut self, line: Line) -> bool {
-        let Envelope { shape: Shape::Object, jsonrpc, id, method: None, result, error: None, .. } =
-            self.input.envelope()
-        else {
-            return false;
-        };
-        let (LineContent::Message, Some(version), Some(id), Some(result)) =
-            (line.content, jsonrpc, id, result)
-        else {
-            return false;
-        };
-        let bytes = self.input.bytes();
-        if rpc::view(bytes, version).bytes() != br#""2.0""# {
-            return false;
-        }
-        let Some((ticket, method)) = self.core.awaited(rpc::view(bytes, id)) else { return false };
-        self.core.keep_alive.heard();
-        self.core.output.show();
-        let noted = self.input.inner(Member::Result).map(|places| Noted { line: bytes, places });
-        let members = Members::noted(rpc::view(bytes, result), noted);
-        self.plan = Some(receive::result(&mut self.core, bytes, ticket, method, members));
-        self.holds_line = true;
-        self.core.output.show_received(bytes, Ok(()));
-        true
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn deal_with(&mut self, line: Line) -> bool {
         let envelope = self.input.envelope();
         let is_array = matches!(line.content, LineContent::Message) && envelope.shape == Shape::Array;

@@ -279,7 +279,6 @@ fn response(
 }
 
 /// The result of a request, whose answer was awaited.
-#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn result(
     core: &mut Core<'_>,
     line: &[u8],

@@ -131,16 +131,29 @@ impl Core<'_> {
             [b'"', digits @ .., b'"'] => digits,
             digits => digits,
         };
-        let place = number(digits)?.checked_sub(1)?;
-        let (sequence, slot) = divide(place, self.stride());
+        self.place_of_number(number(digits)?)
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline)]
+    fn place_of_number(&self, id: u64) -> Option<(u64, Option<u32>)> {
+        let (sequence, slot) = divide(id.checked_sub(1)?, self.stride());
         (sequence < self.sequence).then_some((sequence, slot.checked_sub(1)))
     }
 
     /// The request with this id, if its answer is awaited: not the request for the page before, nor one that the host has
     /// given up.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn awaited(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
-        let (sequence, slot) = self.place_of(id)?;
+        self.awaited_at(self.place_of(id)?)
+    }
+
+    /// The same for an id that was read as the number that it is.
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(crate) fn awaited_as(&self, id: u64) -> Option<(Ticket, Method)> {
+        self.awaited_at(self.place_of_number(id)?)
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn awaited_at(&self, (sequence, slot): (u64, Option<u32>)) -> Option<(Ticket, Method)> {
         let (ticket, outgoing) = self.in_flight.at(slot?)?;
         let waits = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
         (waits && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
@@ -293,7 +306,7 @@ impl Outgoing {
 const PARAMS: &str = r#","params":{"#;
 
 /// `{"jsonrpc":"2.0","id":…,"method":…,"params":{`
-fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
+pub(super) fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
     if !(FAST && put_head(out, id, method).is_some()) {
         out.token(r#"{"jsonrpc":"2.0","id":"#);
         out.unsigned(id);

@@ -39,7 +39,7 @@ pub use pieces::Text;
 pub(crate) use pieces::{print, prints};
 pub(crate) use scan::Inner;
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-pub(crate) use swar::{FAST, WORDS, digits, find_by_words, plain_run};
+pub(crate) use swar::{FAST, WORDS, digits, find_by_words, has, plain_run};
 pub use text::{Chars, Str, TooShort};
 pub(crate) use text::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]

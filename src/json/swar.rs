@@ -76,23 +76,29 @@ pub(super) fn text_bytes(word: u64) -> usize {
     (stops::<false>(word).trailing_zeros() >> 3) as usize
 }
 
-/// Whether there is a backslash. Most texts are short: two words that overlap are all of them then.
+/// Whether there is a backslash.
 #[cfg_attr(not(target_os = "none"), inline)]
 pub(super) fn has_backslash(bytes: &[u8]) -> bool {
+    has(b'\\', bytes)
+}
+
+/// Whether there is such a byte. Most texts are short: two words that overlap are all of them then.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(crate) fn has(byte: u8, bytes: &[u8]) -> bool {
     if FAST
         && bytes.len() <= 16
         && let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk())
     {
         let hits = |word: &[u8; 8]| {
-            let other = u64::from_le_bytes(*word) ^ LOW.wrapping_mul(b'\\' as u64);
+            let other = u64::from_le_bytes(*word) ^ LOW.wrapping_mul(byte as u64);
             other.wrapping_sub(LOW) & !other
         };
         return (hits(first) | hits(last)) & HIGH != 0;
     }
     if FAST && bytes.len() < 8 {
-        return bytes.contains(&b'\\');
+        return bytes.contains(&byte);
     }
-    find(b'\\', bytes).is_some()
+    find(byte, bytes).is_some()
 }
 
 /// How many bytes at the start of a word are digits.

@@ -172,14 +172,30 @@ impl<'a> ToolResult<'a> {
     /// The first piece of text.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        let first = self.content.and_then(|content| usual_text(content.bytes().get(1..)?));
-        first.or_else(|| self.blocks().find_map(|block| block.text()))
+        match self.content.and_then(|content| usual_text(only_element(content)?)) {
+            Some(text) => Some(text),
+            None => self.first_text(),
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), cold)]
+    fn first_text(&self) -> Option<Str<'a>> {
+        self.blocks().find_map(|block| block.text())
     }
 
     /// The structured content: an object, in `2026-07-28` any value.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
         self.members.get("structuredContent")
+    }
+}
+
+/// What stands between the brackets of an array: its only element, if it has no more.
+#[inline(always)]
+fn only_element(array: Json<'_>) -> Option<&[u8]> {
+    match array.bytes() {
+        [b'[', element @ .., b']'] => Some(element),
+        _ => None,
     }
 }
 

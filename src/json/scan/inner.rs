@@ -1,7 +1,7 @@
 //! On hosts, where the members of `params` and of `result` stand: the scanner passes them anyway, and who looks for some of
 //! them need not walk over all.
 
-use super::{Member, Scanner};
+use super::{Member, Scanner, Span};
 use crate::json::swar::FAST;
 use crate::json::view::Json;
 
@@ -49,6 +49,16 @@ impl Inner {
         self.places.iter().take(self.count.into()).filter_map(|place| {
             let name = text.get(place.name as usize..place.name_end as usize)?;
             Some((name, Json::exact(text.get(place.start as usize..place.end as usize)?)))
+        })
+    }
+
+    /// The names of the members, and where their values stand, in the order of the text. `text` is what was scanned.
+    #[inline(always)]
+    pub(crate) fn spans<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Span)> {
+        let places = self.places.get(..self.count.into()).unwrap_or_default();
+        places.iter().map(|place| {
+            let name = text.get(place.name as usize..place.name_end as usize).unwrap_or_default();
+            (name, Span { start: place.start as usize, end: place.end as usize })
         })
     }
 
