@@ -2,6 +2,7 @@
 
 use super::flaw::Flaw;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
+use crate::json::swar::FAST;
 use crate::json::view::Json;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{
@@ -54,13 +55,15 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 /// The members of an object, after its bracket.
 pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
-    /// How many were seen.
-    count: usize,
-    /// The names that they are likely to have, in this order: those of the type.
+    /// The names that the next ones are likely to have, in this order: those of the type.
     likely: &'static [&'static str],
     name: &'de str,
+    /// Before the first of them.
+    first: bool,
     /// The value of that name is being read, or was the last.
     inside: bool,
+    /// The object was left at its end: what comes next is not its own.
+    left: bool,
     /// How to leave the object at its end, if this is not left to whoever entered it.
     #[cfg(feature = "derive")]
     leave: Option<Leave>,
@@ -79,10 +82,11 @@ impl<'d, 'de> Members<'d, 'de> {
     pub(super) fn new(decoder: &'d mut Decoder<'de>, likely: &'static [&'static str]) -> Self {
         Members {
             decoder,
-            count: 0,
             likely,
             name: "",
+            first: true,
             inside: false,
+            left: false,
             #[cfg(feature = "derive")]
             leave: None,
         }
@@ -95,7 +99,9 @@ impl<'d, 'de> Members<'d, 'de> {
         likely: &'static [&'static str],
         leave: Leave,
     ) -> Self {
-        Members { decoder, count: 0, likely, name: "", inside: false, leave: Some(leave) }
+        let mut members = Members::new(decoder, likely);
+        members.leave = Some(leave);
+        members
     }
 }
 
@@ -108,9 +114,39 @@ impl Drop for Members<'_, '_> {
 }
 
 impl<'de> Members<'_, 'de> {
-    /// The name of the next member, before its value is taken or skipped.
+    /// The name of the next member, with its colon.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
         self.inside = false;
+        // On hosts the usual two, the end and the name that is expected, take no call that could fail.
+        if FAST && (self.left || self.leave_plainly()) {
+            return Ok(None);
+        }
+        if FAST
+            && let [likely, rest @ ..] = self.likely
+            && self.decoder.plain_name(self.first, likely)
+        {
+            (self.name, self.likely, self.first) = (likely, rest, false);
+            return Ok(Some(likely));
+        }
+        self.any_name()
+    }
+
+    /// Leaves the object, if this is its end and nothing is between. Its members alone may be all that knows.
+    #[inline(always)]
+    fn leave_plainly(&mut self) -> bool {
+        #[cfg(feature = "derive")]
+        let derived = self.leave.as_ref().map(|leave| leave.derived);
+        self.left = self.decoder.leave_plainly();
+        #[cfg(feature = "derive")]
+        if self.left && let Some(derived) = derived {
+            self.decoder.derived = derived;
+        }
+        self.left
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn any_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
         if matches!(self.decoder.peek(), Some(b'}') | None) {
             #[cfg(feature = "derive")]
             if let Some(Leave { close, derived }) = self.leave.take() {
@@ -119,18 +155,22 @@ impl<'de> Members<'_, 'de> {
             }
             return Ok(None);
         }
-        if self.count > 0 {
+        if !self.first {
             self.decoder.expect(b',')?;
         }
-        self.name = self.decoder.name(self.likely.get(self.count))?;
-        self.count = self.count.saturating_add(1);
+        self.first = false;
+        let likely = self.likely.split_first();
+        if let Some((_, rest)) = likely {
+            self.likely = rest;
+        }
+        self.name = self.decoder.name(likely.map(|(name, _)| *name))?;
+        self.decoder.expect(b':')?;
         Ok(Some(self.name))
     }
 
     /// Passes over the value of the member.
     #[cfg(feature = "derive")]
     pub(super) fn skip_value(&mut self) -> Result<(), Flaw<'de>> {
-        self.decoder.expect(b':')?;
         self.decoder.skip()
     }
 }
@@ -146,7 +186,6 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
-        self.decoder.expect(b':')?;
         self.inside = true;
         seed.deserialize(&mut *self.decoder)
     }
