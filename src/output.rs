@@ -152,15 +152,19 @@ impl<'b> Output<'b> {
     /// Whether so much is free. Makes it so if it can.
     pub(crate) fn has(&mut self, bytes: usize) -> bool {
         self.rewind();
-        if self.unsent().saturating_add(bytes) > self.buffer.limit() {
-            return false;
+        // Usually there is so much behind what is unsent.
+        let limit = self.buffer.limit();
+        if self.end.saturating_add(bytes) <= limit {
+            return true;
         }
-        if self.end.saturating_add(bytes) > self.buffer.limit() {
+        let has = self.unsent().saturating_add(bytes) <= limit;
+        if has {
             self.move_to_front();
         }
-        true
+        has
     }
 
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn move_to_front(&mut self) {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
             shift(bytes, self.start);
@@ -225,6 +229,20 @@ impl<'b> Output<'b> {
         }
         self.end = end;
         Ok(())
+    }
+
+    /// Where one line can be written, of at most `room` bytes, its newline included: in line mode, a shorter way for what is
+    /// written often. That it is whole is told to [`end_line`](Output::end_line).
+    #[inline(always)]
+    pub(crate) fn begin_line(&mut self, room: usize) -> Writer<'_> {
+        let limit = self.end.saturating_add(room);
+        Writer::new(self.buffer.room(), self.end, limit)
+    }
+
+    /// The line that was begun ends here, behind its newline.
+    #[inline(always)]
+    pub(crate) fn end_line(&mut self, end: usize) {
+        self.end = end;
     }
 
     /// Takes the last message back, of so many bytes, which nobody has seen yet: its text.

@@ -247,7 +247,7 @@ impl Core<'_> {
     }
 
     /// What is said of an answer that does not fit.
-    fn too_large(&self, batched: bool) -> Fault {
+    pub(crate) fn too_large(&self, batched: bool) -> Fault {
         let limit = if batched { self.answer_room(true) } else { self.output.reply_room() };
         Fault::ReplyTooLarge { limit }
     }
@@ -351,7 +351,7 @@ impl Core<'_> {
     }
 
     /// The request is answered: it is no longer in flight.
-    fn close(&mut self, source: &Source<'_>) {
+    pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
             Source::Line { .. } => self.owed = false,
             Source::Slot(ticket) => self.end_in_flight(*ticket),

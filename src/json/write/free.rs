@@ -86,9 +86,11 @@ impl<'f> Free<'f> {
         } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
             copy_ends::<4>(place, text);
             escapes(two_words(first, last))
-        } else {
+        } else if let (Some(first), Some(middle), Some(last)) = (text.first(), text.get(text.len() / 2), text.last()) {
             copy_few(place, text);
-            text.iter().fold(0, |found, byte| found | u64::from(is_stop(*byte)))
+            escapes(u64::from_le_bytes([*first, *middle, *last, b' ', b' ', b' ', b' ', b' ']))
+        } else {
+            0
         };
         (found == 0).then_some(free)
     }
@@ -106,9 +108,11 @@ impl<'f> Free<'f> {
         } else if let (Some(first), Some(last)) = (json.first_chunk::<4>(), json.last_chunk::<4>()) {
             copy_ends::<4>(place, json);
             controls(two_words(first, last))
-        } else {
+        } else if let (Some(first), Some(middle), Some(last)) = (json.first(), json.get(json.len() / 2), json.last()) {
             copy_few(place, json);
-            json.iter().fold(0, |found, byte| found | u64::from(*byte < b' '))
+            controls(u64::from_le_bytes([*first, *middle, *last, b' ', b' ', b' ', b' ', b' ']))
+        } else {
+            0
         };
         (found == 0).then_some(free)
     }
@@ -193,11 +197,6 @@ fn controls(word: u64) -> u64 {
     word.wrapping_sub(LOW.wrapping_mul(0x20)) & !word & HIGH
 }
 
-#[inline(always)]
-fn is_stop(byte: u8) -> bool {
-    matches!(byte, 0..=0x1F | b'"' | b'\\')
-}
-
 /// Whether something in a block has to be escaped. Written as one fold without an early exit, which the compiler turns into
 /// vector code.
 #[inline(always)]
@@ -213,6 +212,10 @@ pub(super) fn has_stop<const N: usize>(block: &[u8; N]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn is_stop(byte: u8) -> bool {
+        matches!(byte, 0..=0x1F | b'"' | b'\\')
+    }
 
     #[test]
     fn every_byte_that_has_to_be_escaped_is_found_and_no_other() {
