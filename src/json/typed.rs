@@ -54,7 +54,7 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     };
     let mut value = T::deserialize(&mut decoder);
     match &mut value {
-        Ok(_) if decoder.peek().is_some() => return Err(Flaw::Said("text after the value").into()),
+        Ok(_) if !decoder.rest.is_empty() && decoder.peek().is_some() => return Err(Flaw::Said("text after the value").into()),
         Ok(_) => {}
         Err(error) => decoder.steps.tell(error),
     }
@@ -207,18 +207,6 @@ impl<'de> Decoder<'de> {
             return true;
         }
         false
-    }
-
-    /// Leaves an object, if it ends here and nothing is between.
-    #[inline(always)]
-    fn leave_plainly(&mut self) -> bool {
-        let ends = self.rest.first() == Some(&b'}');
-        if ends {
-            self.levels = self.levels.wrapping_add(1);
-            self.steps.clear();
-            self.pass();
-        }
-        ends
     }
 
     /// Enters an object: how it will end. Where there is no text at all there is no bracket either.
@@ -487,7 +475,12 @@ impl<'de> Decoder<'de> {
     /// Any string at all, if there is no plain one.
     #[cfg_attr(not(target_os = "none"), inline(never))]
     fn string_for(&mut self, expected: &'static str) -> Result<&'de str, Flaw<'de>> {
-        if self.peek() == Some(b'"') { self.any_string() } else { Err(self.unexpected(expected)) }
+        let follows = self.rest.first() == Some(&b'"');
+        match self.peek() {
+            Some(b'"') if FAST && !follows => self.string(),
+            Some(b'"') => self.any_string(),
+            _ => Err(self.unexpected(expected)),
+        }
     }
 
     fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Flaw<'de>> {

@@ -1,6 +1,7 @@
 //! The inside of containers: elements, members and their names, enum variants.
 
 use super::flaw::Flaw;
+use super::strings::is_same;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
 use crate::json::swar::FAST;
 use crate::json::view::Json;
@@ -58,15 +59,23 @@ pub(super) struct Members<'d, 'de> {
     /// The names that the next ones are likely to have, in this order: those of the type.
     likely: &'static [&'static str],
     name: &'de str,
-    /// Before the first of them.
-    first: bool,
+    next: Next,
     /// The value of that name is being read, or was the last.
     inside: bool,
-    /// The object was left at its end: what comes next is not its own.
-    left: bool,
     /// How to leave the object at its end, if this is not left to whoever entered it.
     #[cfg(feature = "derive")]
     leave: Option<Leave>,
+}
+
+/// What comes next in an object.
+#[derive(Clone, Copy)]
+enum Next {
+    /// Its first member, or its end.
+    First,
+    /// Another member, or its end.
+    Other,
+    /// It was left: what comes next is not its own.
+    Nothing,
 }
 
 /// How to leave an object.
@@ -84,9 +93,8 @@ impl<'d, 'de> Members<'d, 'de> {
             decoder,
             likely,
             name: "",
-            first: true,
+            next: Next::First,
             inside: false,
-            left: false,
             #[cfg(feature = "derive")]
             leave: None,
         }
@@ -106,6 +114,7 @@ impl<'d, 'de> Members<'d, 'de> {
 }
 
 impl Drop for Members<'_, '_> {
+    #[cfg_attr(not(target_os = "none"), inline)]
     fn drop(&mut self) {
         if self.inside {
             self.decoder.steps.push(Step::Member(self.name));
@@ -117,36 +126,58 @@ impl<'de> Members<'_, 'de> {
     /// The name of the next member, with its colon.
     #[cfg_attr(not(target_os = "none"), inline)]
     pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
-        self.inside = false;
-        // On hosts the usual two, the end and the name that is expected, take no call that could fail.
-        if FAST && (self.left || self.leave_plainly()) {
-            return Ok(None);
-        }
-        if FAST
-            && let [likely, rest @ ..] = self.likely
-            && self.decoder.plain_name(self.first, likely)
-        {
-            (self.name, self.likely, self.first) = (likely, rest, false);
-            return Ok(Some(likely));
+        if FAST {
+            match self.plain_name() {
+                None if matches!(self.next, Next::Nothing) => return Ok(None),
+                None => {}
+                name => return Ok(name),
+            }
         }
         self.any_name()
     }
 
-    /// Leaves the object, if this is its end and nothing is between. Its members alone may be all that knows.
-    #[inline(always)]
-    fn leave_plainly(&mut self) -> bool {
-        #[cfg(feature = "derive")]
-        let derived = self.leave.as_ref().map(|leave| leave.derived);
-        self.left = self.decoder.leave_plainly();
-        #[cfg(feature = "derive")]
-        if self.left && let Some(derived) = derived {
-            self.decoder.derived = derived;
+    /// The name that is likely, or the end of the object, if that comes next and nothing is between. It is the usual case, so
+    /// that it is one look, in which nothing is called and nothing can go wrong.
+    #[inline(never)]
+    fn plain_name(&mut self) -> Option<&'de str> {
+        self.inside = false;
+        let (byte, rest) = self.decoder.rest.split_first()?;
+        let rest = match (*byte, &*rest, self.next) {
+            (b'"', rest, Next::First) => rest,
+            (b',', [b'"', rest @ ..] | [b' ', b'"', rest @ ..], Next::Other) => rest,
+            (b'}', _, Next::First | Next::Other) => {
+                self.leave();
+                return None;
+            }
+            _ => return None,
+        };
+        let (likely, others) = self.likely.split_first()?;
+        let (name, [b'"', b':', rest @ ..]) = rest.split_at_checked(likely.len())? else { return None };
+        if !is_same(name, likely.as_bytes()) {
+            return None;
         }
-        self.left
+        let taken = self.decoder.rest.len().wrapping_sub(rest.len());
+        self.decoder.take(taken);
+        (self.name, self.likely, self.next) = (likely, others, Next::Other);
+        Some(likely)
+    }
+
+    /// Leaves the object, whose bracket comes next.
+    #[inline(always)]
+    fn leave(&mut self) {
+        self.next = Next::Nothing;
+        self.decoder.levels = self.decoder.levels.wrapping_add(1);
+        self.decoder.steps.clear();
+        self.decoder.pass();
+        #[cfg(feature = "derive")]
+        if let Some(leave) = &self.leave {
+            self.decoder.derived = leave.derived;
+        }
     }
 
     #[cfg_attr(not(target_os = "none"), inline(never))]
     fn any_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
+        self.inside = false;
         if matches!(self.decoder.peek(), Some(b'}') | None) {
             #[cfg(feature = "derive")]
             if let Some(Leave { close, derived }) = self.leave.take() {
@@ -155,10 +186,10 @@ impl<'de> Members<'_, 'de> {
             }
             return Ok(None);
         }
-        if !self.first {
+        if !matches!(self.next, Next::First) {
             self.decoder.expect(b',')?;
         }
-        self.first = false;
+        self.next = Next::Other;
         let likely = self.likely.split_first();
         if let Some((_, rest)) = likely {
             self.likely = rest;

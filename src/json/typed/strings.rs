@@ -42,24 +42,6 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Takes the name of a member with its colon, and the comma before it, if the name is this and nothing is between. It is
-    /// the usual case, so that all of it is one look, without a call.
-    #[inline(never)]
-    pub(super) fn plain_name(&mut self, first: bool, likely: &'static str) -> bool {
-        let rest = match &*self.rest {
-            [b'"', rest @ ..] if first => rest,
-            [b',', b'"', rest @ ..] | [b',', b' ', b'"', rest @ ..] if !first => rest,
-            _ => return false,
-        };
-        let Some((name, [b'"', b':', rest @ ..])) = rest.split_at_checked(likely.len()) else { return false };
-        if !is_same(name, likely.as_bytes()) {
-            return false;
-        }
-        let taken = self.rest.len().wrapping_sub(rest.len());
-        self.take(taken);
-        true
-    }
-
     /// The string that comes next, if it is as nearly all are. It is searched once, for its end and for escapes.
     #[cfg_attr(not(target_os = "none"), inline(never))]
     pub(super) fn plain_string(&mut self) -> Option<&'de str> {
@@ -74,11 +56,8 @@ impl<'de> Decoder<'de> {
     /// strings in the same way.)
     #[inline(always)]
     fn plain_text(&mut self) -> Option<(&'de [u8], &'de mut [u8])> {
-        if !FAST || self.peek() != Some(b'"') {
-            return None;
-        }
-        let text = self.rest.get(1..)?;
-        let length = text_run(text);
+        let [b'"', text @ ..] = &*self.rest else { return None };
+        let length = if FAST { text_run(text) } else { return None };
         if text.get(length) != Some(&b'"') {
             return None;
         }
@@ -88,16 +67,17 @@ impl<'de> Decoder<'de> {
     }
 }
 
-/// Whether two texts of the same length are the same. Names are short: words that overlap are all of most.
+/// Whether two texts of the same length are the same, if they are as short as most names: words that overlap are all of them.
 #[inline(always)]
-fn is_same(left: &[u8], right: &[u8]) -> bool {
+pub(super) fn is_same(left: &[u8], right: &[u8]) -> bool {
     if let (Some(left_first), Some(left_last)) = (left.first_chunk::<8>(), left.last_chunk::<8>()) {
         let ends = Some(left_first) == right.first_chunk() && Some(left_last) == right.last_chunk();
-        return ends && (left.len() <= 16 || left == right);
+        return ends && left.len() <= 16;
     }
     if let (Some(left_first), Some(left_last)) = (left.first_chunk::<4>(), left.last_chunk::<4>()) {
         return Some(left_first) == right.first_chunk() && Some(left_last) == right.last_chunk();
     }
     // Of up to three bytes, the one in the middle is all that is between.
-    left.first() == right.first() && left.get(left.len() / 2) == right.get(left.len() / 2) && left.last() == right.last()
+    let middle = left.len() / 2;
+    left.first() == right.first() && left.get(middle) == right.get(middle) && left.last() == right.last()
 }
