@@ -231,11 +231,10 @@ impl<'b> Output<'b> {
         Ok(())
     }
 
-    /// Where one line can be written, of at most `room` bytes, its newline included: in line mode, a shorter way for what is
-    /// written often. That it is whole is told to [`end_line`](Output::end_line).
+    /// Where one line can be written, with its newline at most up to `limit`: a shorter way in line mode, for what is written
+    /// often. That it is whole is told to [`end_line`](Output::end_line).
     #[inline(always)]
-    pub(crate) fn begin_line(&mut self, room: usize) -> Writer<'_> {
-        let limit = self.end.saturating_add(room);
+    pub(crate) fn begin_line(&mut self, limit: usize) -> Writer<'_> {
         Writer::new(self.buffer.room(), self.end, limit)
     }
 

@@ -230,6 +230,7 @@ impl Core<'_> {
     }
 
     /// A request is in flight no more.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
         let batched = self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched());
         self.count_deferred(batched, false);

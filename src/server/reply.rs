@@ -49,12 +49,18 @@ impl<'a> Source<'a> {
     {
         match self {
             Source::Line { id, .. } => id,
-            Source::Slot(ticket) => match in_flight.id(*ticket) {
-                // Its time is over: it cannot be found any more.
-                b"" => in_flight.text(*ticket),
-                id => id,
-            },
+            Source::Slot(ticket) => id_in(in_flight, *ticket),
         }
+    }
+}
+
+/// The id in a slot.
+#[cfg_attr(not(target_os = "none"), inline(never))]
+fn id_in<'i>(in_flight: &'i InFlight<'_, Incoming>, ticket: Ticket) -> &'i [u8] {
+    match in_flight.id(ticket) {
+        // Its time is over: it cannot be found any more.
+        b"" => in_flight.text(ticket),
+        id => id,
     }
 }
 

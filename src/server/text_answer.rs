@@ -4,17 +4,12 @@
 use crate::fault::Fault;
 use crate::json::{Text, Writer};
 use crate::server::core::{Core, Shape};
+use crate::server::info::ServerInfo;
 use crate::server::plan::RequestKind;
 use crate::server::reply::{Context, Pending};
 use crate::server::tool_result::{write_end, write_text};
 use crate::server::write::begin_result;
 use crate::version::Revision;
-
-/// What stands before the text.
-const CONTENT: &str = r#""content":[{"type":"text","text":""#;
-
-/// What stands behind it: the end of a line, too.
-const LINE_END: &str = "\"}]}}\n";
 
 impl Core<'_> {
     /// Answers a call of a tool with one text.
@@ -25,31 +20,33 @@ impl Core<'_> {
             return self.refuse_with(pending, Fault::InvalidReply);
         };
         if batched || self.output.uses_frames() {
-            return self.answer(pending, Shape::Result, &mut |out| {
-                write_text(out, text, failed, pads);
-                true
-            });
+            return self.answer_text_anywhere(pending, text, failed, pads);
         }
-        let room = self.room();
         let id = pending.source.id(&self.in_flight);
-        let mut out = self.output.begin_line(room);
+        let mut out = self.output.begin_line(self.budget);
         if revision >= Revision::V2026_07_28 || put_head(&mut out, id).is_none() {
-            begin_result(&mut out, id, self.info, revision, Shape::Result);
-            out.members(CONTENT);
+            write_head(&mut out, id, self.info, revision);
         }
         out.inside(text);
         if failed | pads {
-            out.token("\"}]");
-            write_end(&mut out, failed, pads);
-            out.token("}}\n");
+            write_tail(&mut out, failed, pads);
         } else {
-            out.token(LINE_END);
+            out.token("\"}]}}\n");
         }
         match out.finish() {
             Ok(to) => self.output.end_line(to),
             Err(_) => self.refuse_too_large(pending),
         }
         self.close(&pending.source);
+    }
+
+    /// The same in a batch or a frame.
+    #[inline(never)]
+    fn answer_text_anywhere(&mut self, pending: &Pending<'_>, text: &dyn Text, failed: bool, pads: bool) {
+        self.answer(pending, Shape::Result, &mut |out| {
+            write_text(out, text, failed, pads);
+            true
+        });
     }
 
     #[cold]
@@ -68,4 +65,19 @@ fn put_head(out: &mut Writer<'_>, id: &[u8]) -> Option<()> {
     let to = free.token(r#","result":{"content":[{"type":"text","text":""#)?.end();
     out.filled(to, b'"');
     Some(())
+}
+
+/// The same for any id and any revision.
+#[inline(never)]
+fn write_head(out: &mut Writer<'_>, id: &[u8], info: &ServerInfo<'_>, revision: Revision) {
+    begin_result(out, id, info, revision, Shape::Result);
+    out.members(r#""content":[{"type":"text","text":""#);
+}
+
+/// All that stands behind the text, if there is more than the end.
+#[inline(never)]
+fn write_tail(out: &mut Writer<'_>, failed: bool, pads: bool) {
+    out.token("\"}]");
+    write_end(out, failed, pads);
+    out.token("}}\n");
 }
