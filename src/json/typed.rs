@@ -197,18 +197,6 @@ impl<'de> Decoder<'de> {
         Ok(value)
     }
 
-    /// Enters an object, if it comes next and nothing is between: nothing can go wrong then.
-    #[inline(always)]
-    fn enter_plainly(&mut self) -> bool {
-        let levels = self.levels.checked_sub(1);
-        if let Some(levels) = levels.filter(|_| self.rest.first() == Some(&b'{')) {
-            self.levels = levels;
-            self.pass();
-            return true;
-        }
-        false
-    }
-
     /// Enters an object: how it will end. Where there is no text at all there is no bracket either.
     fn enter_object(&mut self) -> Result<Option<u8>, Flaw<'de>> {
         let close = match self.peek() {
@@ -472,17 +460,6 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 }
 
 impl<'de> Decoder<'de> {
-    /// Any string at all, if there is no plain one.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn string_for(&mut self, expected: &'static str) -> Result<&'de str, Flaw<'de>> {
-        let follows = self.rest.first() == Some(&b'"');
-        match self.peek() {
-            Some(b'"') if FAST && !follows => self.string(),
-            Some(b'"') => self.any_string(),
-            _ => Err(self.unexpected(expected)),
-        }
-    }
-
     fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Flaw<'de>> {
         let text = self.number(expected)?;
         let value = integer_of(text);
@@ -507,5 +484,7 @@ impl<'de> Decoder<'de> {
     }
 }
 
+#[cfg(test)]
+mod plain_tests;
 #[cfg(test)]
 mod tests;

@@ -113,6 +113,20 @@ impl<'d, 'de> Members<'d, 'de> {
     }
 }
 
+impl Decoder<'_> {
+    /// Enters an object, if it comes next and nothing is between: nothing can go wrong then.
+    #[inline(always)]
+    pub(super) fn enter_plainly(&mut self) -> bool {
+        let levels = self.levels.checked_sub(1);
+        if let Some(levels) = levels.filter(|_| self.rest.first() == Some(&b'{')) {
+            self.levels = levels;
+            self.pass();
+            return true;
+        }
+        false
+    }
+}
+
 impl Drop for Members<'_, '_> {
     #[cfg_attr(not(target_os = "none"), inline)]
     fn drop(&mut self) {

@@ -17,7 +17,7 @@ impl<'de> Decoder<'de> {
     }
 
     #[cfg_attr(not(target_os = "none"), inline(never))]
-    pub(super) fn any_string(&mut self) -> Result<&'de str, Flaw<'de>> {
+    fn any_string(&mut self) -> Result<&'de str, Flaw<'de>> {
         self.expect(b'"')?;
         let text = self.take(text_length(self.rest));
         if self.take(1) != b"\"" {
@@ -26,6 +26,17 @@ impl<'de> Decoder<'de> {
         let length = decode_in_place(text);
         let text: &'de [u8] = text;
         text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or(Flaw::BROKEN)
+    }
+
+    /// Any string at all, if there is no plain one.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    pub(super) fn string_for(&mut self, expected: &'static str) -> Result<&'de str, Flaw<'de>> {
+        let follows = self.rest.first() == Some(&b'"');
+        match self.peek() {
+            Some(b'"') if FAST && !follows => self.string(),
+            Some(b'"') => self.any_string(),
+            _ => Err(self.unexpected(expected)),
+        }
     }
 
     /// The name of a member. One that is `likely` need not be checked again, nor decoded.
