@@ -54,7 +54,9 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     };
     let mut value = T::deserialize(&mut decoder);
     match &mut value {
-        Ok(_) if !decoder.rest.is_empty() && decoder.peek().is_some() => return Err(Flaw::Said("text after the value").into()),
+        Ok(_) if !decoder.rest.is_empty() && decoder.peek().is_some() => {
+            return Err(Flaw::Said("text after the value").into());
+        }
         Ok(_) => {}
         Err(error) => decoder.steps.tell(error),
     }

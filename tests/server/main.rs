@@ -23,3 +23,4 @@ mod round;
 mod stateless;
 mod streams;
 mod subscriptions;
+mod text_answers;

@@ -129,7 +129,9 @@ fn texts_of_all_lengths_are_read_alike() {
     for length in 0..80 {
         let plain = "x".repeat(length);
         assert_eq!(read(&plain).unwrap().text, plain);
-        for (escaped, decoded) in [("\\n", "\n"), ("\\\\", "\\"), ("ü", "ü"), ("\\u00fc", "ü"), ("\\\"", "\"")] {
+        for (escaped, decoded) in
+            [("\\n", "\n"), ("\\\\", "\\"), ("ü", "ü"), ("\\u00fc", "ü"), ("\\\"", "\"")]
+        {
             for at in [0, length / 2, length] {
                 let (before, after) = plain.split_at(at);
                 let text = read(&[before, escaped, after].concat()).unwrap();
@@ -184,5 +186,8 @@ fn an_object_ends_where_it_ends_whoever_reads_it() {
     // What was not taken is too much.
     let left = in_all_ways::<Vec<Some<1, 0>>>(r#"[{"a":1},{"a":1,"b":2}]"#);
     assert_eq!(left, Err("`[1]`: more elements than expected".to_string()));
-    assert_eq!(in_all_ways::<Vec<Some<1, 0>>>(r#"[{"a":1},{"b":1},{}]"#), Ok(Vec::from([Some(1), Some(1), Some(0)])));
+    assert_eq!(
+        in_all_ways::<Vec<Some<1, 0>>>(r#"[{"a":1},{"b":1},{}]"#),
+        Ok(Vec::from([Some(1), Some(1), Some(0)]))
+    );
 }

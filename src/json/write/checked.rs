@@ -1,7 +1,7 @@
 //! What a host writes is checked, as far as the order in which it was written does not say that it is right.
 
-use super::{Mark, Writer};
 use super::order::Order;
+use super::{Mark, Writer};
 use crate::buffer::Room;
 use crate::json::DEPTH_LIMIT;
 use crate::json::scan::{ScanError, Scanner, scan};

@@ -86,7 +86,9 @@ impl<'f> Free<'f> {
         } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
             copy_ends::<4>(place, text);
             escapes(two_words(first, last))
-        } else if let (Some(first), Some(middle), Some(last)) = (text.first(), text.get(text.len() / 2), text.last()) {
+        } else if let (Some(first), Some(middle), Some(last)) =
+            (text.first(), text.get(text.len() / 2), text.last())
+        {
             copy_few(place, text);
             escapes(u64::from_le_bytes([*first, *middle, *last, b' ', b' ', b' ', b' ', b' ']))
         } else {
@@ -108,7 +110,9 @@ impl<'f> Free<'f> {
         } else if let (Some(first), Some(last)) = (json.first_chunk::<4>(), json.last_chunk::<4>()) {
             copy_ends::<4>(place, json);
             controls(two_words(first, last))
-        } else if let (Some(first), Some(middle), Some(last)) = (json.first(), json.get(json.len() / 2), json.last()) {
+        } else if let (Some(first), Some(middle), Some(last)) =
+            (json.first(), json.get(json.len() / 2), json.last())
+        {
             copy_few(place, json);
             controls(u64::from_le_bytes([*first, *middle, *last, b' ', b' ', b' ', b' ', b' ']))
         } else {
