@@ -58,10 +58,11 @@ impl Core<'_> {
     }
 }
 
-/// All that stands before the text, at once: behind a short id, into room that is there.
+/// All that stands before the text, at once, into room that is there.
 #[inline]
 fn put_head(out: &mut Writer<'_>, id: &[u8]) -> Option<()> {
-    let free = out.free()?.token(r#"{"jsonrpc":"2.0","id":"#)?.json(id)?;
+    // It was seen to be one: there is no line break in it.
+    let free = out.free()?.token(r#"{"jsonrpc":"2.0","id":"#)?.bytes(id)?;
     let to = free.token(r#","result":{"content":[{"type":"text","text":""#)?.end();
     out.filled(to, b'"');
     Some(())

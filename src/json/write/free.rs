@@ -51,7 +51,7 @@ impl<'f> Free<'f> {
 
     /// Bytes as they are.
     #[inline(always)]
-    pub(super) fn bytes(self, bytes: &[u8]) -> Option<Free<'f>> {
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Option<Free<'f>> {
         let (place, free) = self.cut(bytes.len())?;
         if bytes.len() > 16 {
             copy(place, bytes);
