@@ -103,6 +103,7 @@ impl<'b> Output<'b> {
     }
 
     /// Shows a message that has come in, and then what was written because of it.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn show_received(&mut self, line: &[u8], outcome: Result<(), Fault>) {
         if let Some(watch) = &mut self.watch {
             watch.observer.line(Direction::In, line, outcome);
