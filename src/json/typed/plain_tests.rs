@@ -3,6 +3,7 @@
 use super::*;
 use serde::Deserialize;
 use serde::de::MapAccess;
+use std::collections::BTreeMap;
 use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -183,6 +184,8 @@ fn an_object_ends_where_it_ends_whoever_reads_it() {
     // Asked once more, nothing of what is around it is taken.
     let asked = in_all_ways::<(Some<9, 3>, Some<0, 3>, u8)>(r#"[{"a":1,"b":2},{},7]"#);
     assert_eq!(asked, Ok((Some(2), Some(0), 7)));
+    let inside = in_all_ways::<BTreeMap<String, Some<9, 1>>>(r#"{"x":{"a":1}}"#);
+    assert_eq!(inside, Ok(BTreeMap::from([("x".to_string(), Some(1))])));
     // What was not taken is too much.
     let left = in_all_ways::<Vec<Some<1, 0>>>(r#"[{"a":1},{"a":1,"b":2}]"#);
     assert_eq!(left, Err("`[1]`: more elements than expected".to_string()));
