@@ -62,6 +62,7 @@ def goals(numbers):
     it.faster("… of text, as the answer to a call, and all else that is done for it", "write", "text", ["serde_json"], "ns", 3, whole, "serde_json")
     it.faster("… of a program", "write", "code", ["serde_json"], "ns", 3, whole, "serde_json")
     it.faster("round trip in memory, both sides, 16 B", "pair", WINDOW_1, ["rmcp"], "ns", 40, beside="rmcp")
+    it.faster("… of two tools in turn", "pair", f"{WINDOW_1}, two tools", ["rmcp"], "ns", 40, beside="rmcp")
     it.at_most("allocations of it", "0", 0, get("pair", WINDOW_1, "mcp-proto", "allocations"), "")
     for who, name in [("std", "server on stdin and stdout, threads"), ("loop", "the same, one loop")]:
         it.faster(f"{name}: 16 B, window 64", "stdio", WINDOW_64, ["rmcp"], "µs", 80, who, "rmcp")

@@ -8,7 +8,7 @@ use rmcp::{Peer, RoleClient};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use workloads::inputs;
-use workloads::pair::Pair;
+use workloads::pair::{ONE_TOOL, Pair, TWO_TOOLS};
 
 use crate::race::{Contestant, Effort, race, report};
 use crate::rmcp_echo::connected;
@@ -22,23 +22,29 @@ pub fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().build().expect("a runtime")
 }
 
-async fn call(peer: &Peer<RoleClient>, text: &str) {
+async fn call(peer: &Peer<RoleClient>, tool: &'static str, text: &str) {
     let mut arguments = JsonObject::new();
     arguments.insert("text".into(), text.into());
     let result =
-        peer.call_tool(CallToolRequestParams::new("echo").with_arguments(arguments)).await.expect("a result");
+        peer.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)).await.expect("a result");
     let said = result.content.first().and_then(|it| it.as_text()).map(|it| it.text.as_str());
     assert_eq!(said, Some(text));
 }
 
-/// So many calls, of which `window` are on their way at a time.
+/// So many calls of these tools in turn, of which `window` are on their way at a time.
 ///
 /// # Panics
 /// An answer is another.
-pub async fn echo(peer: &Peer<RoleClient>, text: &Arc<str>, count: usize, window: usize) {
+pub async fn echo(
+    peer: &Peer<RoleClient>,
+    tools: [&'static str; 2],
+    text: &Arc<str>,
+    count: usize,
+    window: usize,
+) {
     if window == 1 {
-        for _ in 0..count {
-            call(peer, text).await;
+        for at in 0..count {
+            call(peer, tools[at % 2], text).await;
         }
         return;
     }
@@ -46,8 +52,8 @@ pub async fn echo(peer: &Peer<RoleClient>, text: &Arc<str>, count: usize, window
     for _ in 0..window {
         let (peer, text) = (peer.clone(), Arc::clone(text));
         calls.spawn(async move {
-            for _ in 0..count.div_ceil(window) {
-                call(&peer, &text).await;
+            for at in 0..count.div_ceil(window) {
+                call(&peer, tools[at % 2], &text).await;
             }
         });
     }
@@ -64,21 +70,22 @@ pub fn measure(effort: Effort) {
     let runtime = runtime();
     let rmcp = runtime.block_on(connected(Arc::new(Notify::new())));
     let mut ours = Pair::new(8 << 20, 100);
-    for (case, length, window, count) in [
-        ("16 B, window 1", 16, 1, 64),
-        ("16 B, window 64", 16, 64, 128),
-        ("1 KiB, window 64", 1 << 10, 64, 128),
-        ("64 KiB, window 1", 1 << 16, 1, 4),
-        ("1 MiB, window 1", 1 << 20, 1, 1),
+    for (case, tools, length, window, count) in [
+        ("16 B, window 1", ONE_TOOL, 16, 1, 64),
+        ("16 B, window 1, two tools", TWO_TOOLS, 16, 1, 64),
+        ("16 B, window 64", ONE_TOOL, 16, 64, 128),
+        ("1 KiB, window 64", ONE_TOOL, 1 << 10, 64, 128),
+        ("64 KiB, window 1", ONE_TOOL, 1 << 16, 1, 4),
+        ("1 MiB, window 1", ONE_TOOL, 1 << 20, 1, 1),
     ] {
         let text: Arc<str> = inputs::prose(length).into();
         let contestants = vec![
-            Contestant::new("mcp-proto", || ours.echo(&text, count, window)),
-            Contestant::new("rmcp", || runtime.block_on(echo(&rmcp, &text, count, window))),
+            Contestant::new("mcp-proto", || ours.echo(tools, &text, count, window)),
+            Contestant::new("rmcp", || runtime.block_on(echo(&rmcp, tools, &text, count, window))),
         ];
         race("pair", case, effort, count as f64, contestants);
-        let allocations = allocated(|| ours.echo(&text, count, window));
-        let theirs = allocated(|| runtime.block_on(echo(&rmcp, &text, count, window)));
+        let allocations = allocated(|| ours.echo(tools, &text, count, window));
+        let theirs = allocated(|| runtime.block_on(echo(&rmcp, tools, &text, count, window)));
         for (who, it) in [("mcp-proto", allocations), ("rmcp", theirs)] {
             report("pair", case, who, "allocations", vec![it.count_total as f64 / count as f64]);
             report("pair", case, who, "bytes allocated", vec![it.bytes_total as f64 / count as f64]);

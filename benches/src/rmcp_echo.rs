@@ -7,7 +7,7 @@ use rmcp::service::RunningService;
 use rmcp::{RoleClient, ServerHandler, ServiceExt, schemars, tool, tool_handler, tool_router};
 use tokio::sync::Notify;
 
-/// Answers `echo` at once, and `hold` when it is told to.
+/// Answers `echo` and `again` at once, and `hold` when it is told to.
 #[derive(Clone)]
 pub struct Echo {
     tool_router: ToolRouter<Self>,
@@ -29,6 +29,11 @@ impl Echo {
 
     #[tool(description = "Says the same again")]
     async fn echo(&self, Parameters(Said { text }): Parameters<Said>) -> String {
+        text
+    }
+
+    #[tool(description = "Says the same again, too")]
+    async fn again(&self, Parameters(Said { text }): Parameters<Said>) -> String {
         text
     }
 

@@ -42,6 +42,7 @@ mod begin;
 #[cfg(unix)]
 mod bell;
 mod child;
+mod chunk;
 mod client;
 mod connector;
 mod door;

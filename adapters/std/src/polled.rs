@@ -17,18 +17,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::bell::Bell;
+use crate::chunk::{CHUNK, Chunk};
 use crate::output::Output;
-use crate::pump::{CHUNK, LAST_INPUT, Mover, Step, Turn};
+use crate::pump::{LAST_INPUT, Mover, Step, Turn};
 
 /// Moves bytes between a machine and two streams, without other threads.
 pub(crate) struct Polled {
     input: File,
     output: Output,
     bell: Arc<Bell>,
-    /// What was read and the machine has not taken yet.
-    chunk: Vec<u8>,
-    fed: usize,
-    filled: usize,
+    chunk: Chunk,
     ended: bool,
     /// Whether a read may come back with nothing, so that it has to be asked before.
     asks: bool,
@@ -63,9 +61,7 @@ impl Polled {
             input: input.into(),
             output: Output::new(output),
             bell: Arc::new(Bell::new()?),
-            chunk: vec![0; CHUNK],
-            fed: 0,
-            filled: 0,
+            chunk: Chunk::new(),
             ended: false,
             asks: false,
             out: Out::Free,
@@ -91,9 +87,9 @@ impl Polled {
     fn read(&mut self, mut receive: Receive<'_>) {
         let space = receive.space();
         let is_large = space.len() >= CHUNK;
-        match self.input.read(if is_large { space } else { &mut self.chunk }) {
+        match self.input.read(if is_large { space } else { self.chunk.space() }) {
             Ok(n @ 1..) if is_large => receive.filled(n),
-            Ok(n @ 1..) => (self.fed, self.filled) = (0, n),
+            Ok(n @ 1..) => self.chunk.filled(n),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             // Somebody has made it non-blocking.
             Err(error) if error.kind() == ErrorKind::WouldBlock => self.asks = true,
@@ -144,14 +140,10 @@ impl Mover for Polled {
                 Action::Io(io) => io,
             };
             let deadline = io.deadline().into_iter().chain(until).min();
-            let (transmit, mut receive) = io.split();
+            let (transmit, receive) = io.split();
             // All of the chunk comes before any output: then the answers to all of it leave in one write.
-            if self.fed < self.filled && receive.is_ready() {
-                let (bytes, space) = (&self.chunk[self.fed..self.filled], receive.space());
-                let n = bytes.len().min(space.len());
-                space[..n].copy_from_slice(&bytes[..n]);
-                receive.filled(n);
-                self.fed += n;
+            if !self.chunk.is_empty() && receive.is_ready() {
+                self.chunk.feed(receive);
                 continue;
             }
             let last_input = self.out.last_input();

@@ -13,9 +13,6 @@ use mcp_proto_handles::Wake;
 use crate::polled::Polled;
 use crate::threads::Threads;
 
-/// How much is read at once.
-pub(crate) const CHUNK: usize = 64 * 1024;
-
 /// When nothing can be written any more, what the peer has said before is read for so long, or to its end.
 pub(crate) const LAST_INPUT: Millis = Millis(250);
 

@@ -14,7 +14,8 @@ use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
 
 use mcp_proto_handles::{Wake, lock};
 
-use crate::pump::{CHUNK, LAST_INPUT, Mover, Step, Turn};
+use crate::chunk::{CHUNK, Chunk};
+use crate::pump::{LAST_INPUT, Mover, Step, Turn};
 use crate::sync::{wait, wait_for};
 
 /// A buffer of the writer that grew beyond this is not kept.
@@ -24,9 +25,7 @@ const KEPT: usize = 256 * 1024;
 pub(crate) struct Threads {
     shared: Arc<Shared>,
     /// The chunk that the machine is being fed with.
-    chunk: Vec<u8>,
-    fed: usize,
-    filled: usize,
+    chunk: Chunk,
     told_end: bool,
     /// Since when nothing can be written.
     broken: Option<Millis>,
@@ -80,14 +79,8 @@ impl Threads {
             reader: Condvar::new(),
             writer: Condvar::new(),
         });
-        let threads = Threads {
-            shared: Arc::clone(&shared),
-            chunk: vec![0; CHUNK],
-            fed: 0,
-            filled: 0,
-            told_end: false,
-            broken: None,
-        };
+        let threads =
+            Threads { shared: Arc::clone(&shared), chunk: Chunk::new(), told_end: false, broken: None };
         let reader = InputEnd(Arc::clone(&shared));
         thread::Builder::new().name("mcp-read".into()).spawn(move || read(&reader.0, input))?;
         let writer = OutputEnd(shared);
@@ -100,7 +93,7 @@ impl Mover for Threads {
     fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> Step {
         let Turn { now, until, .. } = turn;
         let mut begun = Some(now);
-        let Threads { shared, chunk, fed, filled, told_end, broken } = self;
+        let Threads { shared, chunk, told_end, broken } = self;
         loop {
             let now = begun.take().unwrap_or_else(|| clock.now());
             let io = match machine.poll(now) {
@@ -109,14 +102,10 @@ impl Mover for Threads {
                 Action::Io(io) => io,
             };
             let deadline = io.deadline().into_iter().chain(until).min();
-            let (transmit, mut receive) = io.split();
+            let (transmit, receive) = io.split();
             // All of the chunk comes before any output: then the answers to all of it leave in one write.
-            if *fed < *filled && receive.is_ready() {
-                let (bytes, space) = (&chunk[*fed..*filled], receive.space());
-                let n = bytes.len().min(space.len());
-                space[..n].copy_from_slice(&bytes[..n]);
-                receive.filled(n);
-                *fed += n;
+            if !chunk.is_empty() && receive.is_ready() {
+                chunk.feed(receive);
                 continue;
             }
             let mut state = lock(&shared.state);
@@ -124,10 +113,10 @@ impl Mover for Threads {
             let last_input = state.is_broken().then(|| broken.get_or_insert(now).plus(LAST_INPUT));
             let nothing_comes = *told_end || last_input.is_some_and(|until| until <= now);
             let mut moved = shared.hand_over(&mut state, transmit, nothing_comes);
-            if *fed == *filled {
+            if chunk.is_empty() {
                 if state.filled > 0 {
-                    mem::swap(chunk, &mut state.chunk);
-                    (*fed, *filled) = (0, mem::take(&mut state.filled));
+                    mem::swap(chunk.space(), &mut state.chunk);
+                    chunk.filled(mem::take(&mut state.filled));
                     shared.reader.notify_one();
                     moved = true;
                 } else if state.ended && !mem::replace(told_end, true) {

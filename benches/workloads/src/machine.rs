@@ -5,9 +5,10 @@ use mcp_proto::{Action, Io, Millis, Next, Server};
 use serde::Deserialize;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
-static TOOLS: Tools<'static> = Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("hold", "{}")]);
+static TOOLS: Tools<'static> =
+    Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("again", SCHEMA), Tool::new("hold", "{}")]);
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
-/// Its tools: `echo`, and `hold`, which is answered later.
+/// Its tools: `echo`, `again`, which does the same, and `hold`, which is answered later.
 pub static INFO: ServerInfo<'static> = ServerInfo::new("echo", "1").features(&FEATURES);
 
 /// What a client says first.

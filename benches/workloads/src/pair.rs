@@ -17,6 +17,11 @@ pub struct Pair {
     finished: usize,
 }
 
+/// Every call is as the one before.
+pub const ONE_TOOL: [&str; 2] = ["echo", "echo"];
+/// No call is as the one before.
+pub const TWO_TOOLS: [&str; 2] = ["echo", "again"];
+
 impl Pair {
     /// Both machines, connected, with grown buffers for messages of that many bytes, and room for that many requests.
     ///
@@ -35,12 +40,12 @@ impl Pair {
         pair
     }
 
-    /// Calls `echo`, `window` calls at a time, until `count` answers are there; each is compared with the text.
+    /// Calls these tools in turn, `window` calls at a time, until `count` answers are there; each is compared with the text.
     ///
     /// # Panics
     /// An answer is another.
     #[inline(never)]
-    pub fn echo(&mut self, text: &str, count: usize, window: usize) {
+    pub fn echo(&mut self, tools: [&str; 2], text: &str, count: usize, window: usize) {
         let (until, mut sent) = (self.finished + count, self.finished);
         while self.finished < until {
             while sent < until && sent - self.finished < window {
@@ -49,7 +54,7 @@ impl Pair {
                     out.field_string("text", text);
                     out.end_object();
                 };
-                self.client.call_with("echo", Options::DEFAULT, arguments).expect("room for a call");
+                self.client.call_with(tools[sent % 2], Options::DEFAULT, arguments).expect("room for a call");
                 sent += 1;
             }
             self.run_until(text, sent);

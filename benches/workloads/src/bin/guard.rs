@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use mcp_proto::{Buffer, Server, json};
-use workloads::pair::Pair;
+use workloads::pair::{ONE_TOOL, Pair, TWO_TOOLS};
 use workloads::{inputs, machine, scan};
 
 fn main() {
@@ -25,9 +25,10 @@ fn main() {
         "scan-dense" => scans(&inputs::dense(1 << 16)),
         "write-text" => writes(&inputs::prose(1 << 16)),
         "write-code" => writes(&inputs::code(1 << 16)),
-        "trip-16" => Pair::new(1 << 20, 100).echo(&inputs::prose(16), count, 1),
-        "trip-16-window-64" => Pair::new(1 << 20, 100).echo(&inputs::prose(16), count * 64, 64),
-        "trip-64k" => Pair::new(1 << 20, 100).echo(&inputs::prose(1 << 16), count, 1),
+        "trip-16" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(16), count, 1),
+        "trip-16-two-tools" => Pair::new(1 << 20, 100).echo(TWO_TOOLS, &inputs::prose(16), count, 1),
+        "trip-16-window-64" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(16), count * 64, 64),
+        "trip-64k" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(1 << 16), count, 1),
         "feed-bytes" => {
             let mut server =
                 Server::new(&machine::INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("one");
