@@ -53,6 +53,20 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     }
 }
 
+impl Decoder<'_> {
+    /// Enters an object, if it comes next and nothing is between: nothing can go wrong then.
+    #[inline(always)]
+    pub(super) fn enter_plainly(&mut self) -> bool {
+        let levels = self.levels.checked_sub(1);
+        if let Some(levels) = levels.filter(|_| self.rest.first() == Some(&b'{')) {
+            self.levels = levels;
+            self.pass();
+            return true;
+        }
+        false
+    }
+}
+
 /// The members of an object, after its bracket.
 pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
@@ -113,20 +127,6 @@ impl<'d, 'de> Members<'d, 'de> {
     }
 }
 
-impl Decoder<'_> {
-    /// Enters an object, if it comes next and nothing is between: nothing can go wrong then.
-    #[inline(always)]
-    pub(super) fn enter_plainly(&mut self) -> bool {
-        let levels = self.levels.checked_sub(1);
-        if let Some(levels) = levels.filter(|_| self.rest.first() == Some(&b'{')) {
-            self.levels = levels;
-            self.pass();
-            return true;
-        }
-        false
-    }
-}
-
 impl Drop for Members<'_, '_> {
     #[cfg_attr(not(target_os = "none"), inline)]
     fn drop(&mut self) {
@@ -156,7 +156,7 @@ impl<'de> Members<'_, 'de> {
     fn plain_name(&mut self) -> Option<&'de str> {
         self.inside = false;
         let (byte, rest) = self.decoder.rest.split_first()?;
-        let rest = match (*byte, &*rest, self.next) {
+        let rest = match (*byte, rest, self.next) {
             (b'"', rest, Next::First) => rest,
             (b',', [b'"', rest @ ..] | [b' ', b'"', rest @ ..], Next::Other) => rest,
             (b'}', _, Next::First | Next::Other) => {
