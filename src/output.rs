@@ -117,6 +117,7 @@ impl<'b> Output<'b> {
     }
 
     /// Shows a message that has come in, and then what was written because of it.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn show_received(&mut self, line: &[u8], outcome: Result<(), Fault>) {
         if let Some(watch) = &mut self.watch {
             watch.observer.line(Direction::In, line, outcome);
@@ -166,13 +167,16 @@ impl<'b> Output<'b> {
     /// Whether so much is free. Makes it so if it can.
     pub(crate) fn has(&mut self, bytes: usize) -> bool {
         self.rewind();
-        if self.unsent().saturating_add(bytes) > self.buffer.limit() {
-            return false;
+        // Usually there is so much behind what is unsent.
+        let limit = self.buffer.limit();
+        if self.end.saturating_add(bytes) <= limit {
+            return true;
         }
-        if self.end.saturating_add(bytes) > self.buffer.limit() {
+        let has = self.unsent().saturating_add(bytes) <= limit;
+        if has {
             self.move_to_front();
         }
-        true
+        has
     }
 
     #[cfg_attr(not(target_os = "none"), inline(never))]
@@ -240,6 +244,19 @@ impl<'b> Output<'b> {
         }
         self.end = end;
         Ok(())
+    }
+
+    /// Where one line can be written, with its newline at most up to `limit`: a shorter way in line mode, for what is written
+    /// often. That it is whole is told to [`end_line`](Output::end_line).
+    #[inline(always)]
+    pub(crate) fn begin_line(&mut self, limit: usize) -> Writer<'_> {
+        Writer::new(self.buffer.room(), self.end, limit)
+    }
+
+    /// The line that was begun ends here, behind its newline.
+    #[inline(always)]
+    pub(crate) fn end_line(&mut self, end: usize) {
+        self.end = end;
     }
 
     /// Takes the last message back, of so many bytes, which nobody has seen yet: its text.

@@ -148,3 +148,20 @@ fn arguments_that_do_not_fit_are_answered_and_the_field_is_named() {
         assert_eq!(answer, [expected]);
     }
 }
+
+#[test]
+fn what_stands_around_derived_arguments_is_read_as_before() {
+    type Around<'a> = (SetLight<'a>, u8);
+    let read = |text: &str| {
+        let mut text = text.as_bytes().to_vec();
+        mcp_proto::json::decode_in_place::<Around<'_>>(&mut text)
+            .map(|(light, level)| (light.percent, level))
+            .ok()
+    };
+    // A whole number may have a point in what is derived, and only there.
+    assert_eq!(read(r#"[{"name":"a","percent":2.0},7]"#), Some((2, 7)));
+    for end in ["}", " }", r#","then":null}"#, r#","then":{"what":"off"}}"#, r#","then":{"what":"off"} }"#] {
+        assert_eq!(read(&format!(r#"[{{"name":"a","percent":2{end},7]"#)), Some((2, 7)));
+        assert_eq!(read(&format!(r#"[{{"name":"a","percent":2{end},7.0]"#)), None);
+    }
+}

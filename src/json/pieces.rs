@@ -28,12 +28,14 @@ pub trait Text {
 }
 
 impl<T: Text + ?Sized> Text for &T {
+    #[inline]
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         (**self).pieces(put);
     }
 }
 
 impl Text for str {
+    #[inline]
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(self);
     }

@@ -54,7 +54,9 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     };
     let mut value = T::deserialize(&mut decoder);
     match &mut value {
-        Ok(_) if decoder.peek().is_some() => return Err(Flaw::Said("text after the value").into()),
+        Ok(_) if !decoder.rest.is_empty() && decoder.peek().is_some() => {
+            return Err(Flaw::Said("text after the value").into());
+        }
         Ok(_) => {}
         Err(error) => decoder.steps.tell(error),
     }
@@ -85,6 +87,11 @@ impl<'de> Decoder<'de> {
         if FAST && let Some(byte @ 0x21..) = self.rest.first() {
             return Some(*byte);
         }
+        self.peek_behind_space()
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn peek_behind_space(&mut self) -> Option<u8> {
         let space = self.rest.len().wrapping_sub(after_space(self.rest).len());
         if space > 0 {
             self.take(space);
@@ -182,9 +189,13 @@ impl<'de> Decoder<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, TypedError> {
-        let close = self.enter_object()?;
+        let levels = self.levels;
+        let close = if FAST && self.enter_plainly() { Some(b'}') } else { self.enter_object()? };
         let value = visitor.visit_map(Members::new(self, fields))?;
-        self.leave(close)?;
+        // On hosts the members have mostly left it themselves.
+        if !FAST || self.levels != levels {
+            self.leave(close)?;
+        }
         Ok(value)
     }
 
@@ -266,7 +277,11 @@ use integers;
 macro_rules! strings {
     ($($method:ident $expected:literal)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-            visitor.visit_borrowed_str(self.string_for($expected)?)
+            let text = match self.plain_string() {
+                Some(text) => text,
+                None => self.string_for($expected)?,
+            };
+            visitor.visit_borrowed_str(text)
         }
     )*};
 }
@@ -447,10 +462,6 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 }
 
 impl<'de> Decoder<'de> {
-    fn string_for(&mut self, expected: &'static str) -> Result<&'de str, Flaw<'de>> {
-        if self.peek() == Some(b'"') { self.string() } else { Err(self.unexpected(expected)) }
-    }
-
     fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Flaw<'de>> {
         let text = self.number(expected)?;
         let value = integer_of(text);
@@ -475,5 +486,7 @@ impl<'de> Decoder<'de> {
     }
 }
 
+#[cfg(test)]
+mod plain_tests;
 #[cfg(test)]
 mod tests;

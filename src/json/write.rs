@@ -323,7 +323,7 @@ impl<'a> Writer<'a> {
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn token(&mut self, token: &str) {
         if !(FAST && self.put(token.as_bytes()).is_some()) {
-            self.push(token.as_bytes());
+            self.push_slowly(token.as_bytes());
         }
     }
 
@@ -446,10 +446,15 @@ impl<'a> Writer<'a> {
         }
     }
 
+    #[cfg_attr(not(target_os = "none"), inline)]
     fn push(&mut self, bytes: &[u8]) {
-        if FAST && self.put(bytes).is_some() {
-            return;
+        if !(FAST && self.put(bytes).is_some()) {
+            self.push_slowly(bytes);
         }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn push_slowly(&mut self, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         let end = self.at.wrapping_add(bytes.len());
         if self.overflowed || end > self.limit || !self.store(bytes, end) {

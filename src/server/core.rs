@@ -234,6 +234,7 @@ impl Core<'_> {
     }
 
     /// A request is in flight no more.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
         let batched = self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched());
         self.count_deferred(batched, false);
@@ -251,7 +252,7 @@ impl Core<'_> {
     }
 
     /// What is said of an answer that does not fit.
-    fn too_large(&self, batched: bool) -> Fault {
+    pub(crate) fn too_large(&self, batched: bool) -> Fault {
         let limit = if batched { self.answer_room(true) } else { self.output.reply_room() };
         Fault::ReplyTooLarge { limit }
     }
@@ -355,7 +356,7 @@ impl Core<'_> {
     }
 
     /// The request is answered: it is no longer in flight.
-    fn close(&mut self, source: &Source<'_>) {
+    pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
             Source::Line { .. } => self.owed = false,
             Source::Slot(ticket) => self.end_in_flight(*ticket),

@@ -57,6 +57,7 @@ mod resources;
 mod round;
 mod setup;
 mod subscriptions;
+mod text_answer;
 mod tolerance;
 mod tool_result;
 mod tools;

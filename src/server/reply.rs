@@ -3,7 +3,7 @@
 use crate::fault::{Fault, NotNow};
 use crate::frame::StreamId;
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, Json, Rank, Text, Writer};
+use crate::json::{Decimal, FAST, Json, Rank, Text, Writer};
 use crate::rpc::code;
 use crate::server::catalogue::{Catalogue, Found, find};
 use crate::server::core::{Core, Shape};
@@ -49,12 +49,18 @@ impl<'a> Source<'a> {
     {
         match self {
             Source::Line { id, .. } => id,
-            Source::Slot(ticket) => match in_flight.id(*ticket) {
-                // Its time is over: it cannot be found any more.
-                b"" => in_flight.text(*ticket),
-                id => id,
-            },
+            Source::Slot(ticket) => id_in(in_flight, *ticket),
         }
+    }
+}
+
+/// The id in a slot.
+#[cfg_attr(not(target_os = "none"), inline(never))]
+fn id_in<'i>(in_flight: &'i InFlight<'_, Incoming>, ticket: Ticket) -> &'i [u8] {
+    match in_flight.id(ticket) {
+        // Its time is over: it cannot be found any more.
+        b"" => in_flight.text(ticket),
+        id => id,
     }
 }
 
@@ -141,18 +147,12 @@ impl<'a> Reply<'a> {
 
     /// Answers a tool call with one piece of text.
     pub fn text(self, text: impl Text) {
-        self.tool_result(&mut |out, _, pads| {
-            write_text(out, &text, false, pads);
-            true
-        });
+        self.answer_text(&text, false);
     }
 
     /// Answers a tool call with the text of what went wrong. For the model to read: the tool ran and failed.
     pub fn fail(self, why: impl Text) {
-        self.tool_result(&mut |out, _, pads| {
-            write_text(out, &why, true, pads);
-            true
-        });
+        self.answer_text(&why, true);
     }
 
     /// Answers a tool call with several pieces of content, a structured value beside them, or both.
@@ -284,6 +284,17 @@ impl<'a> Reply<'a> {
         let mut ticket = None;
         machine.with(&mut |core| ticket = core.defer(pending, time));
         ticket
+    }
+
+    fn answer_text(mut self, text: &dyn Text, failed: bool) {
+        if FAST {
+            let Reply { machine, pending, .. } = &mut self;
+            return machine.with(&mut |core| core.answer_text(pending, text, failed));
+        }
+        self.tool_result(&mut |out, _, pads| {
+            write_text(out, text, failed, pads);
+            true
+        });
     }
 
     fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {

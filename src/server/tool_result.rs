@@ -2,7 +2,7 @@
 //!
 //! Specification: *Tools*, *Tool result*.
 
-use crate::json::{FAST, Mark, Text, Writer};
+use crate::json::{Mark, Text, Writer};
 use crate::server::reply::write_once;
 use crate::types::annotations::Annotations;
 use crate::types::content::{ContentBlock, Items, may_be_structured};
@@ -149,20 +149,14 @@ impl<'w, 'a> ToolResult<'w, 'a> {
 
 /// A result of one text.
 pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn Text, failed: bool, pads: bool) {
-    if FAST {
-        out.members(r#""content":[{"type":"text","text":""#);
-        out.inside(text);
-        out.token("\"}]");
-    } else {
-        out.members(r#""content":[{"type":"text","text":"#);
-        out.display(text);
-        out.token("}]");
-    }
+    out.members(r#""content":[{"type":"text","text":"#);
+    out.display(text);
+    out.token("}]");
     write_end(out, failed, pads);
 }
 
 /// What stands behind the content.
-fn write_end(out: &mut Writer<'_>, failed: bool, pads: bool) {
+pub(crate) fn write_end(out: &mut Writer<'_>, failed: bool, pads: bool) {
     if failed {
         out.field_boolean("isError", true);
     }

@@ -23,4 +23,5 @@ mod round;
 mod stateless;
 mod streams;
 mod subscriptions;
+mod text_answers;
 mod usual;

@@ -1,7 +1,9 @@
 //! The inside of containers: elements, members and their names, enum variants.
 
 use super::flaw::Flaw;
+use super::strings::is_same;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
+use crate::json::swar::FAST;
 use crate::json::view::Json;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{
@@ -51,19 +53,43 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     }
 }
 
+impl Decoder<'_> {
+    /// Enters an object, if it comes next and nothing is between: nothing can go wrong then.
+    #[inline(always)]
+    pub(super) fn enter_plainly(&mut self) -> bool {
+        let levels = self.levels.checked_sub(1);
+        if let Some(levels) = levels.filter(|_| self.rest.first() == Some(&b'{')) {
+            self.levels = levels;
+            self.pass();
+            return true;
+        }
+        false
+    }
+}
+
 /// The members of an object, after its bracket.
 pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
-    /// How many were seen.
-    count: usize,
-    /// The names that they are likely to have, in this order: those of the type.
+    /// The names that the next ones are likely to have, in this order: those of the type.
     likely: &'static [&'static str],
     name: &'de str,
+    next: Next,
     /// The value of that name is being read, or was the last.
     inside: bool,
     /// How to leave the object at its end, if this is not left to whoever entered it.
     #[cfg(feature = "derive")]
     leave: Option<Leave>,
+}
+
+/// What comes next in an object.
+#[derive(Clone, Copy)]
+enum Next {
+    /// Its first member, or its end.
+    First,
+    /// Another member, or its end.
+    Other,
+    /// It was left: what comes next is not its own.
+    Nothing,
 }
 
 /// How to leave an object.
@@ -79,9 +105,9 @@ impl<'d, 'de> Members<'d, 'de> {
     pub(super) fn new(decoder: &'d mut Decoder<'de>, likely: &'static [&'static str]) -> Self {
         Members {
             decoder,
-            count: 0,
             likely,
             name: "",
+            next: Next::First,
             inside: false,
             #[cfg(feature = "derive")]
             leave: None,
@@ -95,11 +121,14 @@ impl<'d, 'de> Members<'d, 'de> {
         likely: &'static [&'static str],
         leave: Leave,
     ) -> Self {
-        Members { decoder, count: 0, likely, name: "", inside: false, leave: Some(leave) }
+        let mut members = Members::new(decoder, likely);
+        members.leave = Some(leave);
+        members
     }
 }
 
 impl Drop for Members<'_, '_> {
+    #[cfg_attr(not(target_os = "none"), inline)]
     fn drop(&mut self) {
         if self.inside {
             self.decoder.steps.push(Step::Member(self.name));
@@ -108,8 +137,60 @@ impl Drop for Members<'_, '_> {
 }
 
 impl<'de> Members<'_, 'de> {
-    /// The name of the next member, before its value is taken or skipped.
+    /// The name of the next member, with its colon.
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
+        if FAST {
+            match self.plain_name() {
+                None if matches!(self.next, Next::Nothing) => return Ok(None),
+                None => {}
+                name => return Ok(name),
+            }
+        }
+        self.any_name()
+    }
+
+    /// The name that is likely, or the end of the object, if that comes next and nothing is between. It is the usual case, so
+    /// that it is one look, in which nothing is called and nothing can go wrong.
+    #[inline(never)]
+    fn plain_name(&mut self) -> Option<&'de str> {
+        self.inside = false;
+        let (byte, rest) = self.decoder.rest.split_first()?;
+        let rest = match (*byte, rest, self.next) {
+            (b'"', rest, Next::First) => rest,
+            (b',', [b'"', rest @ ..] | [b' ', b'"', rest @ ..], Next::Other) => rest,
+            (b'}', _, Next::First | Next::Other) => {
+                self.leave();
+                return None;
+            }
+            _ => return None,
+        };
+        let (likely, others) = self.likely.split_first()?;
+        let (name, [b'"', b':', rest @ ..]) = rest.split_at_checked(likely.len())? else { return None };
+        if !is_same(name, likely.as_bytes()) {
+            return None;
+        }
+        let taken = self.decoder.rest.len().wrapping_sub(rest.len());
+        self.decoder.take(taken);
+        (self.name, self.likely, self.next) = (likely, others, Next::Other);
+        Some(likely)
+    }
+
+    /// Leaves the object, whose bracket comes next.
+    #[inline(always)]
+    fn leave(&mut self) {
+        self.next = Next::Nothing;
+        self.decoder.levels = self.decoder.levels.wrapping_add(1);
+        self.decoder.steps.clear();
+        self.decoder.pass();
+        #[cfg(feature = "derive")]
+        if let Some(leave) = &self.leave {
+            self.decoder.derived = leave.derived;
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn any_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
         self.inside = false;
         if matches!(self.decoder.peek(), Some(b'}') | None) {
             #[cfg(feature = "derive")]
@@ -119,18 +200,22 @@ impl<'de> Members<'_, 'de> {
             }
             return Ok(None);
         }
-        if self.count > 0 {
+        if !matches!(self.next, Next::First) {
             self.decoder.expect(b',')?;
         }
-        self.name = self.decoder.name(self.likely.get(self.count))?;
-        self.count = self.count.saturating_add(1);
+        self.next = Next::Other;
+        let likely = self.likely.split_first();
+        if let Some((_, rest)) = likely {
+            self.likely = rest;
+        }
+        self.name = self.decoder.name(likely.map(|(name, _)| *name))?;
+        self.decoder.expect(b':')?;
         Ok(Some(self.name))
     }
 
     /// Passes over the value of the member.
     #[cfg(feature = "derive")]
     pub(super) fn skip_value(&mut self) -> Result<(), Flaw<'de>> {
-        self.decoder.expect(b':')?;
         self.decoder.skip()
     }
 }
@@ -146,7 +231,6 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
-        self.decoder.expect(b':')?;
         self.inside = true;
         seed.deserialize(&mut *self.decoder)
     }

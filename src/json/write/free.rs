@@ -51,7 +51,7 @@ impl<'f> Free<'f> {
 
     /// Bytes as they are.
     #[inline(always)]
-    pub(super) fn bytes(self, bytes: &[u8]) -> Option<Free<'f>> {
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Option<Free<'f>> {
         let (place, free) = self.cut(bytes.len())?;
         if bytes.len() > 16 {
             copy(place, bytes);
@@ -86,9 +86,13 @@ impl<'f> Free<'f> {
         } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
             copy_ends::<4>(place, text);
             escapes(two_words(first, last))
-        } else {
+        } else if let (Some(first), Some(middle), Some(last)) =
+            (text.first(), text.get(text.len() / 2), text.last())
+        {
             copy_few(place, text);
-            text.iter().fold(0, |found, byte| found | u64::from(is_stop(*byte)))
+            escapes(u64::from_le_bytes([*first, *middle, *last, b' ', b' ', b' ', b' ', b' ']))
+        } else {
+            0
         };
         (found == 0).then_some(free)
     }
@@ -106,9 +110,13 @@ impl<'f> Free<'f> {
         } else if let (Some(first), Some(last)) = (json.first_chunk::<4>(), json.last_chunk::<4>()) {
             copy_ends::<4>(place, json);
             controls(two_words(first, last))
-        } else {
+        } else if let (Some(first), Some(middle), Some(last)) =
+            (json.first(), json.get(json.len() / 2), json.last())
+        {
             copy_few(place, json);
-            json.iter().fold(0, |found, byte| found | u64::from(*byte < b' '))
+            controls(u64::from_le_bytes([*first, *middle, *last, b' ', b' ', b' ', b' ', b' ']))
+        } else {
+            0
         };
         (found == 0).then_some(free)
     }
@@ -116,10 +124,28 @@ impl<'f> Free<'f> {
     /// A number that is not negative, of at most eight digits: longer ones are rare.
     #[inline(always)]
     pub(crate) fn number(self, value: u64) -> Option<Free<'f>> {
+        // Most are small: half the work.
+        if let Some((digits, length)) = four_digits(value) {
+            *self.bytes.first_chunk_mut::<4>()? = digits;
+            return self.behind(length);
+        }
         let (digits, length) = eight_digits(value)?;
         *self.bytes.first_chunk_mut::<8>()? = digits;
         self.behind(length)
     }
+}
+
+/// The same as [`eight_digits`] for a number below ten thousand, in half a word.
+#[inline(always)]
+fn four_digits(value: u64) -> Option<([u8; 4], usize)> {
+    let value = u32::try_from(value).ok().filter(|value| *value < 10_000)?;
+    let hundreds = value.wrapping_mul(10_486) >> 20;
+    let quarters = hundreds | value.wrapping_sub(hundreds.wrapping_mul(100)) << 16;
+    let tens = (quarters.wrapping_mul(103) >> 10) & 0x000F_000F;
+    let digits = tens | quarters.wrapping_sub(tens.wrapping_mul(10)) << 8;
+    let zeros = (digits | 1 << 24).trailing_zeros() >> 3;
+    let text = (digits | 0x3030_3030).wrapping_shr(zeros.wrapping_mul(8));
+    Some((text.to_le_bytes(), 4usize.wrapping_sub(usize::try_from(zeros).unwrap_or_default())))
 }
 
 /// The digits of a number below a hundred million, the rest after them, and how many there are: all of them at once, each in a
@@ -193,11 +219,6 @@ fn controls(word: u64) -> u64 {
     word.wrapping_sub(LOW.wrapping_mul(0x20)) & !word & HIGH
 }
 
-#[inline(always)]
-fn is_stop(byte: u8) -> bool {
-    matches!(byte, 0..=0x1F | b'"' | b'\\')
-}
-
 /// Whether something in a block has to be escaped. Written as one fold without an early exit, which the compiler turns into
 /// vector code.
 #[inline(always)]
@@ -213,6 +234,10 @@ pub(super) fn has_stop<const N: usize>(block: &[u8; N]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn is_stop(byte: u8) -> bool {
+        matches!(byte, 0..=0x1F | b'"' | b'\\')
+    }
 
     #[test]
     fn every_byte_that_has_to_be_escaped_is_found_and_no_other() {
@@ -237,6 +262,9 @@ mod tests {
             let expected = std::format!("{value}");
             let (digits, length) = eight_digits(value).unwrap();
             assert_eq!(&digits[..length], expected.as_bytes());
+            let short = four_digits(value);
+            assert_eq!(short.is_some(), expected.len() <= 4);
+            assert!(short.is_none_or(|(digits, length)| &digits[..length] == expected.as_bytes()));
         };
         // Each half on its own has all its digits, and what is between is far enough apart.
         (0..10_000).for_each(|half| {
@@ -248,5 +276,6 @@ mod tests {
         check(99_999_999);
         assert_eq!(eight_digits(100_000_000), None);
         assert_eq!(eight_digits(u64::MAX), None);
+        assert_eq!((four_digits(1 << 32), four_digits(u64::MAX)), (None, None));
     }
 }
