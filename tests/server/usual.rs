@@ -26,7 +26,7 @@ fn line(pattern: &str, id: &str, arguments: &str) -> String {
 
 /// What is said and what the host hears when this comes in, and how the connection goes on.
 fn heard(info: &ServerInfo<'_>, input: &[u8], way: Way, observed: bool) -> (String, Vec<String>) {
-    let (mut rx, mut tx, mut observer) = ([0; 512], [0; 64 * 1024], Nothing);
+    let (mut rx, mut tx, mut observer) = ([0; 4096], [0; 64 * 1024], Nothing);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
     let server = Server::new(info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
     // A line that has to wait for room is scanned before that.
@@ -212,5 +212,14 @@ fn what_is_in_flight_is_not_asked_for_again() {
         let defer = line(&pattern.replace("echo", "defer"), "45", "{}");
         let probe = [defer, line(pattern, "46", "{}"), line(pattern, "45", "{}")].concat();
         assert!(same(&INFO, pattern, probe.as_bytes(), WHOLE).contains(r#""id":45,"error""#));
+    }
+}
+
+#[test]
+fn everyone_who_asks_for_progress_hears_of_it() {
+    for pattern in LINES {
+        let asks = pattern.replace("\"echo\",", r#""progress","_meta":{"progressToken":5},"#);
+        let said = same(&INFO, &asks, line(&asks, "45", "{}").as_bytes(), WHOLE);
+        assert_eq!(said.matches(r#""progressToken":5"#).count(), 6 * 3, "each of six: {said}");
     }
 }
