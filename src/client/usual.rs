@@ -127,7 +127,7 @@ impl Client<'_> {
         if bytes.get(jsonrpc?.range())? != br#""2.0""# {
             return None;
         }
-        let (ticket, method) = self.core.awaited_as(few_digits(bytes, id?)?)?;
+        let (ticket, method) = self.core.awaited_as(number_at(bytes, id?)?)?;
         let (mut content, mut kind) = (None, None);
         for (name, value) in places.spans(bytes) {
             match name {
@@ -153,6 +153,23 @@ impl Client<'_> {
 }
 
 const LOW: u64 = u64::from_le_bytes([0x01; 8]);
+
+/// The value of a number of at most sixteen digits. There have to be eight bytes behind where it begins.
+#[inline(always)]
+fn number_at(bytes: &[u8], place: Span) -> Option<u64> {
+    match place.end.checked_sub(place.start)? {
+        0..=8 => few_digits(bytes, place),
+        9..=16 => {
+            let middle = place.end.wrapping_sub(8);
+            let high = few_digits(bytes, Span { end: middle, ..place })?;
+            Some(
+                high.wrapping_mul(100_000_000)
+                    .wrapping_add(few_digits(bytes, Span { start: middle, ..place })?),
+            )
+        }
+        _ => None,
+    }
+}
 
 /// The value of a number of at most eight digits, all of them at once. There has to be as much text behind where it begins.
 #[inline(always)]

@@ -9,7 +9,7 @@ use crate::json::{Scanner, Span, digits, plain_run};
 const LONGEST: usize = 192;
 
 /// An id that has more bytes is not one of a pattern.
-pub(crate) const LONGEST_ID: usize = 8;
+pub(crate) const LONGEST_ID: usize = 16;
 
 /// In how many containers the object stands: in `params`, in the message.
 const AROUND: u8 = 2;
@@ -157,14 +157,23 @@ fn object_length(scanner: &mut Scanner, rest: &[u8]) -> Option<usize> {
     if let [b'{', ..] = rest { scanner.value_within(AROUND, rest) } else { None }
 }
 
-/// How long the number is that comes next, if it has one to eight digits, and no more than one if that is zero.
+/// How long the number is that comes next, if it has one to sixteen digits, and no more than one if that is zero.
 #[inline]
 fn short_number(rest: &[u8]) -> Option<usize> {
-    let length = match rest.first_chunk() {
-        Some(word) => digits(u64::from_le_bytes(*word)),
-        None => rest.iter().position(|byte| !byte.is_ascii_digit())?,
+    let length = match few_digits(rest)? {
+        8 => few_digits(rest.get(8..)?)?.wrapping_add(8),
+        length => length,
     };
     (length == 1 || (length > 1 && rest.first() != Some(&b'0'))).then_some(length)
+}
+
+/// How many digits come next, of eight bytes at most.
+#[inline(always)]
+fn few_digits(rest: &[u8]) -> Option<usize> {
+    match rest.first_chunk() {
+        Some(word) => Some(digits(u64::from_le_bytes(*word))),
+        None => rest.iter().position(|byte| !byte.is_ascii_digit()),
+    }
 }
 
 #[cfg(test)]
@@ -218,8 +227,13 @@ mod tests {
                 parts.is_some()
             };
             let [id, name, object] = first;
-            let ids = ["123456789", "1.5", "-1", "1e5", "01", "00", "true", "\"1\""].map(|id| (id, false));
-            for (id, yes) in ["0", "7", "31", "12345678"].map(|id| (id, true)).into_iter().chain(ids) {
+            let ids =
+                ["12345678901234567", "1.5", "-1", "1e5", "01", "00", "true", "\"1\""].map(|id| (id, false));
+            for (id, yes) in ["0", "7", "31", "12345678", "123456789", "1234567890123456"]
+                .map(|id| (id, true))
+                .into_iter()
+                .chain(ids)
+            {
                 assert_eq!(known(id, name, object), yes && FAST, "{id}");
             }
             let names = ["\"\"", "\"on\"", "\"ones\"", "\"öne\"", r#""\u006fne""#, "7"].map(|it| (it, false));

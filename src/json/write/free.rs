@@ -121,7 +121,7 @@ impl<'f> Free<'f> {
         (found == 0).then_some(free)
     }
 
-    /// A number that is not negative, of at most eight digits: longer ones are rare.
+    /// A number that is not negative, of at most sixteen digits.
     #[inline(always)]
     pub(crate) fn number(self, value: u64) -> Option<Free<'f>> {
         // Most are small: half the work.
@@ -129,11 +129,24 @@ impl<'f> Free<'f> {
             *self.bytes.first_chunk_mut::<4>()? = digits;
             return self.behind(length);
         }
-        let (digits, length) = eight_digits(value)?;
+        let Some((digits, length)) = eight_digits(value) else { return self.long_number(value) };
         *self.bytes.first_chunk_mut::<8>()? = digits;
         self.behind(length)
     }
+
+    #[inline(never)]
+    fn long_number(self, value: u64) -> Option<Free<'f>> {
+        let (first, length) = eight_digits(value / EIGHT_DIGITS)?;
+        *self.bytes.first_chunk_mut::<8>()? = first;
+        let free = self.behind(length)?;
+        let last = digit_word(value % EIGHT_DIGITS) | ZEROS;
+        *free.bytes.first_chunk_mut::<8>()? = last.to_le_bytes();
+        free.behind(8)
+    }
 }
+
+/// The first number that has more.
+const EIGHT_DIGITS: u64 = 100_000_000;
 
 /// The same as [`eight_digits`] for a number below ten thousand, in half a word.
 #[inline(always)]
@@ -148,13 +161,22 @@ fn four_digits(value: u64) -> Option<([u8; 4], usize)> {
     Some((text.to_le_bytes(), 4usize.wrapping_sub(usize::try_from(zeros).unwrap_or_default())))
 }
 
-/// The digits of a number below a hundred million, the rest after them, and how many there are: all of them at once, each in a
-/// byte of one word.
+/// The digits of a number below a hundred million, the rest after them, and how many there are.
 #[inline(always)]
 fn eight_digits(value: u64) -> Option<([u8; 8], usize)> {
-    if value >= 100_000_000 {
+    if value >= EIGHT_DIGITS {
         return None;
     }
+    let digits = digit_word(value);
+    // Zeros before the first digit are left out, except for the last one.
+    let zeros = (digits | 1 << 56).trailing_zeros() >> 3;
+    let text = (digits | ZEROS).wrapping_shr(zeros.wrapping_mul(8));
+    Some((text.to_le_bytes(), 8usize.wrapping_sub(usize::try_from(zeros).unwrap_or_default())))
+}
+
+/// Eight digits, all of them at once, each in a byte of one word.
+#[inline(always)]
+fn digit_word(value: u64) -> u64 {
     // Four digits in each half, then two in each quarter, then one in each byte: the first digit lowest. Each division is a
     // multiplication that is exact for so few digits, and never carries into the next part.
     let (high, low) = (value / 10_000, value % 10_000);
@@ -162,11 +184,7 @@ fn eight_digits(value: u64) -> Option<([u8; 8], usize)> {
     let hundreds = (halves.wrapping_mul(10_486) >> 20) & 0x0000_007F_0000_007F;
     let quarters = hundreds | halves.wrapping_sub(hundreds.wrapping_mul(100)) << 16;
     let tens = (quarters.wrapping_mul(103) >> 10) & 0x000F_000F_000F_000F;
-    let digits = tens | quarters.wrapping_sub(tens.wrapping_mul(10)) << 8;
-    // Zeros before the first digit are left out, except for the last one.
-    let zeros = (digits | 1 << 56).trailing_zeros() >> 3;
-    let text = (digits | LOW.wrapping_mul(0x30)).wrapping_shr(zeros.wrapping_mul(8));
-    Some((text.to_le_bytes(), 8usize.wrapping_sub(usize::try_from(zeros).unwrap_or_default())))
+    tens | quarters.wrapping_sub(tens.wrapping_mul(10)) << 8
 }
 
 /// Copies the first and the last so many bytes, which may overlap. `false`: there are not so many.
@@ -199,6 +217,7 @@ fn two_words(first: &[u8; 4], last: &[u8; 4]) -> u64 {
 }
 
 const LOW: u64 = u64::from_le_bytes([0x01; 8]);
+const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 
 /// The high bit of each byte of `word` that has to be escaped: a quote, a backslash or a control character. Every bit is
@@ -277,5 +296,27 @@ mod tests {
         assert_eq!(eight_digits(100_000_000), None);
         assert_eq!(eight_digits(u64::MAX), None);
         assert_eq!((four_digits(1 << 32), four_digits(u64::MAX)), (None, None));
+    }
+
+    #[test]
+    fn numbers_that_are_longer() {
+        let written = |value: u64, room: usize| {
+            let mut bytes = [b'.'; 24];
+            let free = Free::new(&mut bytes[..room], room);
+            let end = free.number(value)?.end();
+            Some(std::string::String::from_utf8_lossy(&bytes[..end]).into_owned())
+        };
+        let powers = (8..16).map(|zeros| 10u64.pow(zeros));
+        let around = powers.flat_map(|power| [power - 1, power, power + 1, power * 9 + 70, power / 7 * 3]);
+        for value in around.chain([0, 7, 1_234_567_890_123_456, 9_999_999_999_999_999, 1_000_000_010_000_000])
+        {
+            assert_eq!(written(value, 24), Some(std::format!("{value}")));
+            // Whatever is written, nothing is behind the room.
+            let length = std::format!("{value}").len();
+            (0..length).for_each(|room| assert_eq!(written(value, room), None, "{value} in {room}"));
+        }
+        for value in [10_000_000_000_000_000, u64::MAX] {
+            assert_eq!(written(value, 24), None);
+        }
     }
 }
