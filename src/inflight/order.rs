@@ -83,7 +83,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// A slot was let go, or both of the following: tells the slots that it hangs below.
+    /// A slot was let go that cannot be the spare one, or both of the following: tells the slots that it hangs below.
     fn settle(&mut self, index: u32) {
         self.settle_as::<true, true>(index);
     }

@@ -127,9 +127,10 @@ impl Input<'_> {
         let span = |start: usize, length| Span { start, end: start.wrapping_add(length) };
         let (scanner, [before, between, behind]) = (&mut self.scanner, pattern.parts()?);
         let (mut rest, mut id) = (line, Span::EMPTY);
+        let longest = self.id_limit.min(LONGEST_ID);
         if ID_FIRST {
             rest = rest.strip_prefix(before)?;
-            id = span(before.len(), short_number(rest)?);
+            id = span(before.len(), short_number(rest, longest)?);
             rest = line.get(id.end..)?;
         }
         let part = if ID_FIRST { between } else { before };
@@ -141,7 +142,7 @@ impl Input<'_> {
         rest = line.get(object.end..)?;
         if !ID_FIRST {
             rest = rest.strip_prefix(between)?;
-            id = span(here(rest), short_number(rest)?);
+            id = span(here(rest), short_number(rest, longest)?);
             rest = line.get(id.end..)?;
         }
         let whole = here(rest.strip_prefix(behind)?);
@@ -154,22 +155,29 @@ impl Input<'_> {
 /// How long the object is that comes next.
 #[inline(always)]
 fn object_length(scanner: &mut Scanner, rest: &[u8]) -> Option<usize> {
-    if let [b'{', ..] = rest { scanner.value_within(AROUND, rest) } else { None }
+    match rest {
+        // The scanner does not begin with so little, and that it may be so deep is known from the line before.
+        [b'{', b'}', ..] => Some(2),
+        [b'{', ..] => scanner.value_within(AROUND, rest),
+        _ => None,
+    }
 }
 
-/// How long the number is that comes next, if it has one to sixteen digits, and no more than one if that is zero.
+/// How long the number is that comes next, if it has so many digits at most, which are sixteen at most, and no more than one if
+/// that is zero.
 #[inline]
-fn short_number(rest: &[u8]) -> Option<usize> {
-    let length = match few_digits(rest)? {
-        8 => few_digits(rest.get(8..)?)?.wrapping_add(8),
+fn short_number(rest: &[u8], longest: usize) -> Option<usize> {
+    let length = match leading_digits(rest)? {
+        8 => leading_digits(rest.get(8..)?)?.wrapping_add(8),
         length => length,
     };
-    (length == 1 || (length > 1 && rest.first() != Some(&b'0'))).then_some(length)
+    let is_number = length == 1 || (length > 1 && rest.first() != Some(&b'0'));
+    (is_number && length <= longest).then_some(length)
 }
 
 /// How many digits come next, of eight bytes at most.
 #[inline(always)]
-fn few_digits(rest: &[u8]) -> Option<usize> {
+fn leading_digits(rest: &[u8]) -> Option<usize> {
     match rest.first_chunk() {
         Some(word) => Some(digits(u64::from_le_bytes(*word))),
         None => rest.iter().position(|byte| !byte.is_ascii_digit()),
@@ -194,7 +202,7 @@ mod tests {
         };
         let pattern = Pattern::of(line.as_bytes(), place(id), place(name), place(object))?;
         let mut buffer = [b' '; 1024];
-        let mut input = Input::new(Buffer::from(&mut buffer[..]), 6, 8);
+        let mut input = Input::new(Buffer::from(&mut buffer[..]), 6, 16);
         input.space()[..next.len()].copy_from_slice(next.as_bytes());
         input.filled(next.len(), StreamId::NONE);
         let mut is_known = |name: &[u8]| name == b"other";
@@ -248,9 +256,25 @@ mod tests {
                 ("[]", false),
                 ("null", false),
             ] {
-                assert_eq!(known(id, name, object), yes && FAST, "{object}");
+                // Elsewhere nobody asks, and the scanner takes nothing at once.
+                assert_eq!(known(id, name, object), yes && (FAST || object == "{}"), "{object}");
             }
         }
+    }
+
+    #[test]
+    fn no_arguments_are_arguments_even_at_the_end_of_all_that_has_come() {
+        let line = r#"{"id":1,"params":{"name":"a","arguments":{"b":2}}}"#;
+        let place =
+            |part: &str| line.find(part).map(|start| Span { start, end: start + part.len() }).unwrap();
+        let pattern = Pattern::of(line.as_bytes(), place("1"), place(r#""a""#), place(r#"{"b":2}"#)).unwrap();
+        let mut buffer = [0; 256];
+        let mut input = Input::new(Buffer::from(&mut buffer[..]), 6, 16);
+        let next = line.replace(r#"{"b":2}"#, "{}") + "\n";
+        input.space()[..next.len()].copy_from_slice(next.as_bytes());
+        input.filled(next.len(), StreamId::NONE);
+        assert!(input.find_like(&pattern, &mut |_| false).is_some());
+        assert_eq!(input.bytes(), next.trim_end().as_bytes());
     }
 
     #[test]

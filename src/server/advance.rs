@@ -12,7 +12,6 @@ use crate::server::change::Changes;
 use crate::server::dispatch::{self, Received};
 use crate::server::plan::{Places, Plan};
 use crate::server::reply::Pending;
-use crate::server::usual::Usual;
 use crate::server::{Ending, Server};
 use crate::time::Millis;
 
@@ -36,7 +35,7 @@ impl Server<'_> {
                 debug_assert!(self.deadline().is_none());
                 return Rest::Io(None);
             }
-            let is_known = self.core.recent.usual().is_some_and(Usual::is_known);
+            let is_known = self.core.recent.usual().is_some();
             if is_known && self.input.is_fresh() && self.plan_usual() {
                 return Rest::Event;
             }

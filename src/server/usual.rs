@@ -20,21 +20,15 @@ pub(crate) struct Usual<'b> {
     kept: Kept,
     event: MakeEvent,
     /// How such a request is written.
-    pattern: Option<Pattern>,
-    /// How many were written otherwise.
-    others: u8,
+    pattern: Pattern,
+    /// How many were written otherwise since then.
+    misses: u8,
 }
 
-/// After so many that were written otherwise, the pattern is a new one.
-const OTHERS: u8 = 16;
+/// After so many that were written otherwise, one after the other, the pattern is a new one, if theirs is one.
+const MISSES: u8 = 16;
 
 impl<'b> Usual<'b> {
-    /// Whether it is known how it is written.
-    #[inline]
-    pub(super) fn is_known(&self) -> bool {
-        self.pattern.is_some()
-    }
-
     /// What becomes of a request that names another entry. `None`: it has to be looked at.
     fn of(&self, name: &[u8]) -> Option<(&'b str, Kept)> {
         #[cfg(not(target_os = "none"))]
@@ -57,16 +51,18 @@ impl Server<'_> {
             return false;
         }
         let Some(usual) = core.recent.usual() else { return false };
-        let Some(pattern) = &usual.pattern else { return false };
         let mut other = None;
         let mut is_known = |name: &[u8]| {
             other = usual.of(name);
             other.is_some()
         };
-        let Some([id, arguments]) = self.input.find_like(pattern, &mut is_known) else { return false };
+        let Some([id, arguments]) = self.input.find_like(&usual.pattern, &mut is_known) else { return false };
         let (name, kept) = other.unwrap_or((usual.name, usual.kept));
         core.plan = Some(Plan::Request { kept, event: usual.event });
         core.recent.set_subject(Some(name));
+        if let Some(usual) = core.recent.usual_mut() {
+            usual.misses = 0;
+        }
         core.invalid_in_a_row = 0;
         self.input.set_places(Places { id, arguments, ..Places::NONE }.spans());
         true
@@ -85,19 +81,18 @@ impl<'b> Request<'_, 'b> {
         let Some((name, feature)) = found else { return };
         let Places { id, arguments, .. } = *self.places;
         let pattern = || {
-            let short_id = id.end.wrapping_sub(id.start) <= LONGEST_ID && LONGEST_ID <= self.core.id_limit();
+            let short_id = id.end.wrapping_sub(id.start) <= LONGEST_ID;
             let place = place(self.line, self.name.filter(|_| short_id)?.bytes());
             Pattern::of(self.line, id, place, arguments)
         };
-        let others = match self.core.recent.usual() {
-            Some(usual) => usual.others.wrapping_add(1),
-            None => 0,
-        };
-        if others % OTHERS == 0 {
-            let pattern = pattern();
-            self.core.recent.set_usual(Some(Usual { name, feature, revision, kept, event, pattern, others }));
+        // What is known stays known until it is of no use any more, and another one is there.
+        let misses = self.core.recent.usual().map_or(MISSES, |usual| usual.misses.saturating_add(1));
+        let pattern = if misses >= MISSES { pattern() } else { None };
+        if let Some(pattern) = pattern {
+            let usual = Usual { name, feature, revision, kept, event, pattern, misses: 0 };
+            self.core.recent.set_usual(Some(usual));
         } else if let Some(usual) = self.core.recent.usual_mut() {
-            usual.others = others;
+            usual.misses = misses;
         }
     }
 }

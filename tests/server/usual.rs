@@ -200,10 +200,14 @@ fn another_name_is_that_of_another_entry_or_of_none() {
 
 #[test]
 fn ids_may_be_limited_to_fewer_digits() {
-    let info = INFO.limits(Limits::DEFAULT.with_id(5));
-    for pattern in LINES {
-        for id in ["1234", "12345", "123456", "12345678"] {
-            same(&info, pattern, line(pattern, id, r#"{"a":1}"#).as_bytes(), WHOLE);
+    for limit in [5, 8, 12, 15, 16, 17] {
+        let info = INFO.limits(Limits::DEFAULT.with_id(limit));
+        for pattern in LINES {
+            for id in (1..20).map(|length| "1234567890123456789"[..length].to_string()) {
+                let said = same(&info, pattern, line(pattern, &id, r#"{"a":1}"#).as_bytes(), WHOLE);
+                let answer = format!(r#""id":{id},"result""#);
+                assert_eq!(said.contains(&answer), id.len() <= limit, "{id}, {limit}: {said}");
+            }
         }
     }
 }
@@ -223,5 +227,18 @@ fn everyone_who_asks_for_progress_hears_of_it() {
         let asks = pattern.replace("\"echo\",", r#""progress","_meta":{"progressToken":5},"#);
         let said = same(&INFO, &asks, line(&asks, "45", "{}").as_bytes(), WHOLE);
         assert_eq!(said.matches(r#""progressToken":5"#).count(), 6 * 3, "each of six: {said}");
+    }
+}
+
+#[test]
+fn the_last_line_may_be_short_and_alone() {
+    for pattern in LINES {
+        let usual = line(pattern, "1", r#"{"a":1}"#);
+        for arguments in ["{}", "{ }", "{", "{}{}", r#"{"":0}"#] {
+            let probe = line(pattern, "45", arguments);
+            let said =
+                |observed| heard(&INFO, &[usual.as_bytes(), probe.as_bytes()].concat(), WHOLE, observed);
+            assert_eq!(said(false), said(true), "{probe}");
+        }
     }
 }

@@ -107,10 +107,11 @@ impl Scanner {
     pub(super) fn begin_inner(&mut self) {
         let Some(inner) = self.inner.first_mut() else { return };
         inner.next = FULL;
-        if let Some(Member::Params | Member::Result) = self.current
-            && u32::try_from(self.position).is_ok()
-        {
-            (inner.of, inner.next) = (None, 0);
+        if let Some(Member::Params | Member::Result) = self.current {
+            inner.of = None;
+            if u32::try_from(self.position).is_ok() {
+                inner.next = 0;
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use super::flaw::Flaw;
 use super::strings::is_same;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
-use crate::json::swar::FAST;
+use crate::json::swar::{FAST, has};
 use crate::json::view::Json;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{
@@ -89,7 +89,7 @@ enum Next {
     /// Another member, or its end.
     Other,
     /// It was left: what comes next is not its own.
-    Nothing,
+    Left,
 }
 
 /// How to leave an object.
@@ -142,7 +142,7 @@ impl<'de> Members<'_, 'de> {
     pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
         if FAST {
             match self.plain_name() {
-                None if matches!(self.next, Next::Nothing) => return Ok(None),
+                None if matches!(self.next, Next::Left) => return Ok(None),
                 None => {}
                 name => return Ok(name),
             }
@@ -167,7 +167,8 @@ impl<'de> Members<'_, 'de> {
         };
         let (likely, others) = self.likely.split_first()?;
         let (name, [b'"', b':', rest @ ..]) = rest.split_at_checked(likely.len())? else { return None };
-        if !is_same(name, likely.as_bytes()) {
+        // What is escaped says something else than it is written.
+        if !is_same(name, likely.as_bytes()) || has(b'\\', name) {
             return None;
         }
         let taken = self.decoder.rest.len().wrapping_sub(rest.len());
@@ -179,7 +180,7 @@ impl<'de> Members<'_, 'de> {
     /// Leaves the object, whose bracket comes next.
     #[inline(always)]
     fn leave(&mut self) {
-        self.next = Next::Nothing;
+        self.next = Next::Left;
         self.decoder.levels = self.decoder.levels.wrapping_add(1);
         self.decoder.steps.clear();
         self.decoder.pass();
@@ -192,6 +193,10 @@ impl<'de> Members<'_, 'de> {
     #[cfg_attr(not(target_os = "none"), inline(never))]
     fn any_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
         self.inside = false;
+        if FAST && self.decoder.peek() == Some(b'}') {
+            self.leave();
+            return Ok(None);
+        }
         if matches!(self.decoder.peek(), Some(b'}') | None) {
             #[cfg(feature = "derive")]
             if let Some(Leave { close, derived }) = self.leave.take() {

@@ -194,3 +194,49 @@ fn an_object_ends_where_it_ends_whoever_reads_it() {
         Ok(Vec::from([Some(1), Some(1), Some(0)]))
     );
 }
+
+#[test]
+fn names_with_escapes_are_what_they_say() {
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Escaped {
+        #[serde(rename = "k\\n")]
+        short: u8,
+        #[serde(rename = "\\\\abcdefghi")]
+        long: u8,
+    }
+    let escaped = |short, long| Ok(Escaped { short, long });
+    assert_eq!(in_all_ways::<Escaped>(r#"{"k\\n":7,"\\\\abcdefghi":8}"#), escaped(7, 8));
+    assert!(in_all_ways::<Escaped>(r#"{"k\n":7}"#).unwrap_err().starts_with("unknown field"));
+    assert!(in_all_ways::<Escaped>(r#"{"k\\n":7,"\\abcdefghi":8}"#).is_err());
+}
+
+/// A value that may be of another type.
+#[derive(Debug, PartialEq)]
+struct Perhaps<T>(core::option::Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Perhaps<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Perhaps(T::deserialize(deserializer).ok()))
+    }
+}
+
+#[test]
+fn an_object_that_lacks_a_member_ends_where_it_ends() {
+    if FAST {
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Two {
+            a: u8,
+            b: u8,
+        }
+        let found = in_all_ways::<Vec<Perhaps<Two>>>(r#"[{"a":1,"b":2},{"a":1},{}]"#);
+        assert_eq!(
+            found,
+            Ok(Vec::from([
+                Perhaps(core::option::Option::Some(Two { a: 1, b: 2 })),
+                Perhaps(None),
+                Perhaps(None)
+            ]))
+        );
+    }
+}
