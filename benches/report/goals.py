@@ -9,6 +9,14 @@ PEERS = [*JSON, "sonic-rs", "simd-json"]
 PIPES = {"rmcp": "rmcp, pipes"}
 WINDOW_1, WINDOW_64, LARGE, HUGE = "16 B, window 1", "16 B, window 64", "64 KiB, window 1", "1 MiB, window 1"
 
+# What keeps it from more, where a goal is missed. The document says how this was found.
+LIMITS = {
+    "64 KiB of a program written as a string": "nobody is faster; beside serde_json the linker's layout decides, 1.8 to 4.2 ×",
+    "… of a program": "nobody is faster; beside serde_json the linker's layout decides, 1.8 to 4.2 ×",
+    "its clean release build": "12 s of the CPU time are serde's macros, most of the rest is code of both roles",
+    "its size, stripped": "an empty program is 285 kB",
+}
+
 
 class Goals:
     """Each is a row: what, the goal, what is reached, and by which factor of the goal."""
@@ -45,7 +53,7 @@ class Goals:
         elif factor >= 1:
             verdict = "yes"
         else:
-            verdict = "**no**"
+            verdict = f"**no**: {LIMITS[what]}" if what in LIMITS else "**no**"
         self.rows.append((what, goal, text, verdict, factor))
 
 
@@ -78,7 +86,7 @@ def goals(numbers):
     for unit, limit in [("ns", 3), ("instructions", 2)]:
         what = {"ns": "time", "instructions": "instructions"}[unit]
         value = get("pending", many, "mcp-proto", unit) / get("pending", "10 pending", "mcp-proto", unit)
-        it.at_most(f"{what} of an operation, 65,000 pending", f"{limit} × that at 10", limit, value, "×")
+        it.at_most(f"{what} of an operation, 65,000 pending (no table has 100,000 slots)", f"{limit} × that at 10", limit, value, "×")
     value = get("feed", "4 MiB", "mcp-proto", "ns") / get("feed", "1 KiB", "mcp-proto", "ns")
     it.at_most("a byte of a line of 4 MiB that comes byte by byte", "1.2 × that of 1 KiB", 1.2, value, "×")
     it.at_most("packages of the server, without macros", "14", 14, get("size", "packages", "std", ""), "")
