@@ -13,7 +13,7 @@
 
 use std::time::Duration;
 
-use mcp_proto::server::{Call, Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Call, Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Responder, ServerHandle, serve};
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ static TOOLS: Tools = Tools::new(&[
         .read_only(true),
 ]);
 
-static INFO: ServerInfo = ServerInfo::new("stdio_server", env!("CARGO_PKG_VERSION"))
+static INFO: ServerConfig = ServerConfig::new("stdio_server", env!("CARGO_PKG_VERSION"))
     .title("Example server")
     .instructions("Tools to try a client with.")
     .features(&[&TOOLS]);
@@ -53,7 +53,7 @@ pub(crate) fn main() -> Result<(), mcp_proto_std::ServeError> {
     serve(&INFO, |event, server| match event {
         Event::Call(call) => answer(call, server),
         // Whatever is to be logged goes to stderr: stdout belongs to the protocol.
-        Event::Fault(fault) => eprintln!("stdio_server: {fault}"),
+        Event::ProtocolError(fault) => eprintln!("stdio_server: {fault}"),
         _ => {}
     })
 }

@@ -1,5 +1,5 @@
 //! A server on stdin and stdout, over tokio: what takes long runs in a task of its own.
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_tokio::Responder;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("add", ADD),
     Tool::new("slow", "{}").description("Ten steps, one each fifty milliseconds"),
 ]);
-static INFO: ServerInfo = ServerInfo::new("tokio_server", "1.0.0").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("tokio_server", "1.0.0").features(&[&TOOLS]);
 
 #[derive(serde::Deserialize)]
 struct Add {
@@ -28,7 +28,7 @@ async fn main() -> Result<(), mcp_proto_tokio::ServeError> {
             "slow" => server.run(call, slow),
             _ => call.unknown_tool(),
         },
-        Event::Fault(fault) => eprintln!("tokio_server: {fault}"),
+        Event::ProtocolError(fault) => eprintln!("tokio_server: {fault}"),
         _ => {}
     })
     .await

@@ -1,8 +1,8 @@
 //! What a machine needs from its host next: [`Action`], and the two halves of [`Action::Io`].
 
-use crate::frame::{About, Frame, StreamId};
-use crate::line::Door;
-use crate::output::Link;
+use crate::framing::InputSink;
+use crate::framing::outbound_message::{About, OutboundMessage, StreamId};
+use crate::peer::transmit_buffer::Link;
 use crate::rpc::Message;
 use crate::time::Millis;
 
@@ -101,9 +101,9 @@ impl<'a> Transmit<'a> {
 
     /// In frame mode, the message with what it is and what it belongs to.
     #[must_use]
-    pub fn frame(&self) -> Option<Frame<'a>> {
+    pub fn frame(&self) -> Option<OutboundMessage<'a>> {
         let about = self.frame?;
-        Some(Frame { message: self.bytes, about })
+        Some(OutboundMessage { message: self.bytes, about })
     }
 
     /// Reports that the first `n` bytes were written. In frame mode a message counts as sent only when it was
@@ -129,11 +129,11 @@ impl<'a> Transmit<'a> {
 
 /// Room for bytes that arrive.
 pub struct Receive<'a> {
-    door: &'a mut (dyn Door + 'a),
+    door: &'a mut (dyn InputSink + 'a),
 }
 
 impl<'a> Receive<'a> {
-    pub(crate) fn new(door: &'a mut (dyn Door + 'a)) -> Receive<'a> {
+    pub(crate) fn new(door: &'a mut (dyn InputSink + 'a)) -> Receive<'a> {
         Receive { door }
     }
 

@@ -2,7 +2,7 @@
 
 #![cfg(feature = "derive")]
 
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Millis, Next, Server, ToolArguments};
 
 /// Sets one of the lights.
@@ -25,8 +25,8 @@ enum After {
     Off,
 }
 
-static TOOLS: Tools = Tools::new(&[Tool::of::<SetLight>("set_light")]);
-static INFO: ServerInfo = ServerInfo::new("lights", "1").features(&[&TOOLS]);
+static TOOLS: Tools = Tools::new(&[Tool::with_arguments::<SetLight>("set_light")]);
+static INFO: ServerConfig = ServerConfig::new("lights", "1").features(&[&TOOLS]);
 
 /// What a server answers to these requests, in a session with this revision.
 fn answers(revision: &str, requests: &[String]) -> Vec<String> {

@@ -1,14 +1,14 @@
 //! What somebody who means harm may try, where no other test has it: SECURITY.md has the list of all of it.
 
-use mcp_proto::client::ClientInfo;
+use mcp_proto::client::ClientConfig;
 use mcp_proto::input::{Field, Form};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Call, Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Call, Event, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Client, Millis, Server};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("a", "{}"), Tool::new("b", "{}"), Tool::new("c", "{}")]);
-static SERVER: ServerInfo = ServerInfo::new("s", "1").features(&[&TOOLS]);
-static CLIENT: ClientInfo = ClientInfo::new("c", "1");
+static SERVER: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
+static CLIENT: ClientConfig = ClientConfig::new("c", "1");
 
 /// A machine and what its host does with events.
 trait Peer {
@@ -193,7 +193,7 @@ fn signed(state: &str) -> String {
 
 fn grant(call: Call<'_>) {
     let Some(state) = call.request_state().map(|state| state.to_string()) else {
-        return call.needs_input(&[("name", &FORM)], Some(&signed("guest")));
+        return call.require_input(&[("name", &FORM)], Some(&signed("guest")));
     };
     match state.split_once(' ') {
         Some((user, _)) if signed(user) == state => call.text(format_args!("You are a {user}.")),

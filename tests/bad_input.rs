@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use mcp_proto::client::{self, ClientInfo, Connect, Options};
-use mcp_proto::server::{self, Event, Limits, ServerInfo, Tool, Tools};
+use mcp_proto::client::{self, ClientConfig, Connect, Options};
+use mcp_proto::server::{self, Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Client, Machine, Millis, Server};
 
 static TOOLS: Tools = Tools::new(&[
@@ -13,8 +13,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("huge", "{}"),
     Tool::new("forgetful", "{}"),
 ]);
-static SERVER: ServerInfo =
-    ServerInfo::new("s", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_id(40).with_depth(8));
+static SERVER: ServerConfig =
+    ServerConfig::new("s", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_id(40).with_depth(8));
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,7 +74,7 @@ fn serve(lines: &[u8], ends: bool) -> (String, Vec<String>) {
                 "huge" => call.text("x".repeat(5000)),
                 _ => drop(call),
             },
-            Event::Fault(fault) => heard.push(format!("`{fault:?}`")),
+            Event::ProtocolError(fault) => heard.push(format!("`{fault:?}`")),
             Event::Connected(_) | Event::Ready => {}
             other => heard.push(format!("`{other:?}`")),
         }
@@ -380,11 +380,11 @@ fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec
         }
         match client.event().unwrap() {
             client::Event::Connected(_) => {}
-            client::Event::Asked(asked) => drop(asked),
-            client::Event::Fault(fault) => heard.push(format!("`{fault:?}`")),
-            client::Event::Finished(end) => heard.push(match end.outcome() {
+            client::Event::ServerRequest(asked) => drop(asked),
+            client::Event::ProtocolError(fault) => heard.push(format!("`{fault:?}`")),
+            client::Event::Response(end) => heard.push(match end.outcome() {
                 client::Outcome::Result(_) => "the result".into(),
-                client::Outcome::Lost(lost) => format!("the call ends: `{lost:?}`"),
+                client::Outcome::Failed(lost) => format!("the call ends: `{lost:?}`"),
                 other => format!("{other:?}"),
             }),
             client::Event::Notification { method, .. } => heard.push(format!("`Notification` {method}")),
@@ -395,7 +395,7 @@ fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec
 }
 
 fn run_client(input: &[u8]) -> (String, String) {
-    let info = ClientInfo::new("c", "1").connect(Connect::Handshake).depth(8);
+    let info = ClientConfig::new("c", "1").connect(Connect::Handshake).depth(8);
     let info = info.capabilities(mcp_proto::ClientCapabilities::SAMPLING);
     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     let (mut slots, mut text) = ([client::Slot::EMPTY; 1], [0; 80]);

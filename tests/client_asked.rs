@@ -1,7 +1,7 @@
 //! What a server of the handshake era asks of the client: who hears of it, and what is answered, now or later.
 mod wire;
 
-use mcp_proto::client::{Asked, Content, IncludeContext, InputRequest, Property, Role, ToolChoice};
+use mcp_proto::client::{Content, IncludeContext, InputRequest, Property, Role, ServerRequest, ToolChoice};
 use mcp_proto::{ClientCapabilities as C, Revision};
 use wire::{Setup, ShownOnFailure};
 
@@ -21,15 +21,15 @@ fn setup() -> Setup {
     Setup::handshake().declares(ALL)
 }
 
-type Handle = fn(Asked<'_>);
+type Handle = fn(ServerRequest<'_>);
 
 /// A host that answers at once: what the server asks, what is heard, and what is answered.
 #[track_caller]
-fn answered(setup: Setup, request: &str, handle: fn(Asked<'_>), heard: &[&str], answer: &str) {
+fn answered(setup: Setup, request: &str, handle: fn(ServerRequest<'_>), heard: &[&str], answer: &str) {
     let _shown = ShownOnFailure(format!("{request} -> {answer}"));
     setup.run(|wire| {
         wire.connect();
-        wire.on_asked(move |asked| {
+        wire.on_server_request(move |asked| {
             handle(asked);
             None
         });
@@ -219,7 +219,7 @@ fn an_answer_that_is_none_becomes_an_error_and_the_host_hears_of_it() {
         setup().revision(*revision).run(|wire| {
             wire.connect();
             let handle = *handle;
-            wire.on_asked(move |asked| {
+            wire.on_server_request(move |asked| {
                 handle(asked);
                 None
             });
@@ -309,7 +309,7 @@ fn a_form_shows_its_fields() {
     ];
     setup().rx(2048).run(|wire| {
         wire.connect();
-        wire.on_asked(move |asked| {
+        wire.on_server_request(move |asked| {
             let InputRequest::Elicit(form) = asked.input() else { panic!("it is a form") };
             let lines: Vec<String> = form.properties().map(line).collect();
             assert_eq!(lines, expected);
@@ -354,7 +354,7 @@ fn a_sample_shows_what_was_said_and_what_is_wanted() {
     );
     setup().rx(4096).run(move |wire| {
         wire.connect();
-        wire.on_asked(|asked| {
+        wire.on_server_request(|asked| {
             let InputRequest::Sample(sample) = asked.input() else { panic!("it is a sample") };
             let said: Vec<String> = sample
                 .messages()

@@ -4,8 +4,8 @@ mod wire;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mcp_proto::client::{Asked, Options};
-use mcp_proto::{ClientCapabilities as C, Decimal, Millis, NotNow, Revision, Ticket};
+use mcp_proto::client::{Options, ServerRequest};
+use mcp_proto::{ClientCapabilities as C, Decimal, Millis, Revision, SendError, Ticket};
 use wire::{Setup, Wire};
 
 const ALL: C = C::ROOTS_LIST_CHANGED
@@ -26,7 +26,7 @@ fn setup() -> Setup {
 fn defers(wire: &mut Wire, time: Option<Millis>) -> Rc<RefCell<Vec<Ticket>>> {
     let tickets = Rc::new(RefCell::new(Vec::new()));
     let kept = tickets.clone();
-    wire.on_asked(move |asked| {
+    wire.on_server_request(move |asked| {
         let ticket = asked.defer(time).unwrap();
         kept.borrow_mut().push(ticket);
         Some(ticket)
@@ -42,14 +42,14 @@ fn a_deferred_request_is_answered_once_by_its_ticket() {
         wire.server(FORM).heard(&["asked form Name?"]).sent(&[]);
         let ticket = tickets.borrow()[0];
         assert!(wire.client.is_pending(ticket));
-        assert_eq!(wire.client.cancel(ticket, ""), Err(NotNow::Gone), "it is not the host's request");
+        assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone), "it is not the host's request");
         // Meanwhile everything goes on.
         wire.call("add", Options::DEFAULT).unwrap();
         wire.forget().server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
         wire.client.reply(ticket).unwrap().accept(|content| content.field_string("name", "x"));
         wire.pump();
         wire.sent(&[r#"{"id":1,"result":{"action":"accept","content":{"name":"x"}}}"#]);
-        assert_eq!(wire.client.reply(ticket).err(), Some(NotNow::Gone));
+        assert_eq!(wire.client.reply(ticket).err(), Some(SendError::Gone));
         assert!(!wire.client.is_pending(ticket));
         assert_eq!((wire.client.pending(), wire.deadline), (0, None));
     });
@@ -90,7 +90,7 @@ fn a_request_that_is_taken_back_gets_no_answer() {
         wire.server(&cancel("1", "")).heard(&["fault UnknownCancel"]);
         wire.server(&cancel(r#""1""#, r#","reason":7"#)).heard(&["cancelled"]);
         for ticket in tickets.borrow().iter() {
-            assert_eq!(wire.client.reply(*ticket).err(), Some(NotNow::Gone));
+            assert_eq!(wire.client.reply(*ticket).err(), Some(SendError::Gone));
         }
         wire.sent(&[]).at(10_000).heard(&[]).sent(&[]);
         assert_eq!(wire.client.pending(), 0);
@@ -112,7 +112,7 @@ fn a_request_that_takes_too_long_gets_an_error_and_the_host_hears_of_it() {
             calls += 1;
         }
         wire.at(700).heard(&["expired"]);
-        assert_eq!(wire.client.reply(tickets.borrow()[0]).err(), Some(NotNow::Gone));
+        assert_eq!(wire.client.reply(tickets.borrow()[0]).err(), Some(SendError::Gone));
         wire.server(r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#);
         wire.heard(&["fault UnknownCancel"]);
         wire.reads = true;
@@ -142,7 +142,7 @@ fn a_request_that_cannot_be_deferred_comes_back() {
     for (slots, text, id) in [(0, 0, "1".to_owned()), (1, 8, r#""a long one""#.to_owned())] {
         Setup { slots, text, ..setup() }.run(|wire| {
             wire.connect();
-            wire.on_asked(|asked| {
+            wire.on_server_request(|asked| {
                 let asked = asked.defer(None).unwrap_err();
                 asked.roots(|_| {});
                 None
@@ -156,10 +156,10 @@ fn a_request_that_cannot_be_deferred_comes_back() {
 
 #[test]
 fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
-    let long = |asked: Asked<'_>| asked.error(-5, "x".repeat(500));
+    let long = |asked: ServerRequest<'_>| asked.error(-5, "x".repeat(500));
     Setup { reply_room: Some(300), ..setup() }.run(|wire| {
         wire.connect();
-        wire.on_asked(move |asked| {
+        wire.on_server_request(move |asked| {
             long(asked);
             None
         });
@@ -170,7 +170,7 @@ fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
     // The whole buffer, if nothing else is said.
     setup().run(|wire| {
         wire.connect();
-        wire.on_asked(move |asked| {
+        wire.on_server_request(move |asked| {
             long(asked);
             None
         });
@@ -183,14 +183,14 @@ fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
 fn a_request_waits_for_room_and_the_host_may_not_take_it() {
     setup().run(|wire| {
         wire.connect();
-        wire.on_asked(|asked| {
+        wire.on_server_request(|asked| {
             asked.roots(|_| {});
             None
         });
         wire.reads = false;
         wire.call("add", Options::DEFAULT).unwrap();
         wire.server(ROOTS).heard(&[]);
-        assert_eq!(wire.call("more", Options::DEFAULT), Err(NotNow::Busy));
+        assert_eq!(wire.call("more", Options::DEFAULT), Err(SendError::Busy));
         wire.reads = true;
         wire.pump();
         wire.heard(&["asked roots", "room"]);
@@ -201,7 +201,7 @@ fn a_request_waits_for_room_and_the_host_may_not_take_it() {
     // Nor while it was handed out and not yet fetched.
     setup().run(|wire| {
         wire.connect();
-        wire.on_asked(|asked| {
+        wire.on_server_request(|asked| {
             // As large as it may be.
             asked.error(-5, "x".repeat(4096 - 67));
             None
@@ -216,7 +216,7 @@ fn a_request_waits_for_room_and_the_host_may_not_take_it() {
         for _ in 0..3 {
             let _ = wire.client.poll(Millis(0));
         }
-        assert_eq!(wire.call("more", Options::DEFAULT), Err(NotNow::Busy));
+        assert_eq!(wire.call("more", Options::DEFAULT), Err(SendError::Busy));
         wire.client.cancel(tickets[0], "").unwrap();
         wire.pump();
         let heard = wire.heard_now();
@@ -236,7 +236,7 @@ fn a_busy_reply_comes_later() {
         let ticket = tickets.borrow()[0];
         wire.reads = false;
         wire.call("add", Options::DEFAULT).unwrap();
-        assert_eq!(wire.client.reply(ticket).err(), Some(NotNow::Busy));
+        assert_eq!(wire.client.reply(ticket).err(), Some(SendError::Busy));
         wire.reads = true;
         wire.pump();
         wire.heard(&["room"]).forget();
@@ -255,9 +255,9 @@ fn progress_is_reported_where_it_is_wanted() {
             wire.connect();
             let tickets = Rc::new(RefCell::new(Vec::new()));
             let kept = tickets.clone();
-            wire.on_asked(move |mut asked| {
+            wire.on_server_request(move |mut asked| {
                 asked.progress(1u32, Some(Decimal::new(4, 0)), "half").unwrap();
-                assert_eq!(asked.progress(1u32, None, ""), Err(NotNow::NotWanted), "it has not grown");
+                assert_eq!(asked.progress(1u32, None, ""), Err(SendError::NotWanted), "it has not grown");
                 let ticket = asked.defer(None).unwrap();
                 kept.borrow_mut().push(ticket);
                 Some(ticket)
@@ -267,7 +267,7 @@ fn progress_is_reported_where_it_is_wanted() {
             )]);
             let ticket = tickets.borrow()[0];
             let mut reply = wire.client.reply(ticket).unwrap();
-            assert_eq!(reply.progress(1u32, None, ""), Err(NotNow::NotWanted));
+            assert_eq!(reply.progress(1u32, None, ""), Err(SendError::NotWanted));
             reply.progress(2u32, None, "").unwrap();
             reply.roots(|_| {});
             wire.pump();
@@ -279,8 +279,8 @@ fn progress_is_reported_where_it_is_wanted() {
     }
     setup().run(|wire| {
         wire.connect();
-        wire.on_asked(|mut asked| {
-            assert_eq!(asked.progress(1u32, None, ""), Err(NotNow::NotWanted));
+        wire.on_server_request(|mut asked| {
+            assert_eq!(asked.progress(1u32, None, ""), Err(SendError::NotWanted));
             asked.roots(|_| {});
             None
         });
@@ -295,7 +295,7 @@ fn when_the_connection_ends_what_was_deferred_is_cancelled() {
         let tickets = defers(wire, None);
         wire.server(ROOTS).heard(&["asked roots"]);
         wire.eof().heard(&["cancelled", "closed"]);
-        assert_eq!(wire.client.reply(tickets.borrow()[0]).err(), Some(NotNow::Gone));
+        assert_eq!(wire.client.reply(tickets.borrow()[0]).err(), Some(SendError::Gone));
         wire.forget();
     });
 }
@@ -304,7 +304,7 @@ fn when_the_connection_ends_what_was_deferred_is_cancelled() {
 fn changed_roots_are_told_once_where_that_was_declared() {
     const CHANGED: &str = r#"{"method":"notifications/roots/list_changed"}"#;
     setup().run(|wire| {
-        assert_eq!(wire.client.roots_changed(), Err(NotNow::NotConnected));
+        assert_eq!(wire.client.roots_changed(), Err(SendError::NotConnected));
         wire.connect();
         wire.client.roots_changed().unwrap();
         wire.client.roots_changed().unwrap();
@@ -317,7 +317,7 @@ fn changed_roots_are_told_once_where_that_was_declared() {
     for setup in [Setup::handshake().declares(C::ROOTS), Setup::automatic().declares(ALL)] {
         setup.run(|wire| {
             wire.connect();
-            assert_eq!(wire.client.roots_changed(), Err(NotNow::Unsupported));
+            assert_eq!(wire.client.roots_changed(), Err(SendError::Unsupported));
         });
     }
 }

@@ -2,7 +2,7 @@
 mod wire;
 
 use mcp_proto::client::{Connect, Options};
-use mcp_proto::{NotNow, Revision, ServerCapabilities, State};
+use mcp_proto::{Revision, SendError, ServerCapabilities, State};
 use wire::{Setup, ShownOnFailure, Wire};
 
 const DEFAULT: Options = Options::DEFAULT;
@@ -43,11 +43,11 @@ fn a_client_declares_what_it_can_in_its_request_and_only_as_objects() {
 #[test]
 fn nothing_is_sent_between_initialize_and_its_answer() {
     let pings =
-        mcp_proto::Pings { interval: mcp_proto::Millis(10), timeout: mcp_proto::Millis(5), close: false };
+        mcp_proto::KeepAlive { interval: mcp_proto::Millis(10), timeout: mcp_proto::Millis(5), close: false };
     Setup { pings: Some(pings), ..Setup::handshake() }.run(|wire| {
         wire.at(0).forget();
-        assert_eq!(wire.client.ping(DEFAULT).map(|_| ()), Err(NotNow::NotConnected));
-        assert_eq!(wire.client.notify("x", |_| {}), Err(NotNow::NotConnected));
+        assert_eq!(wire.client.ping(DEFAULT).map(|_| ()), Err(SendError::NotConnected));
+        assert_eq!(wire.client.notify("x", |_| {}), Err(SendError::NotConnected));
         wire.at(50).at(500).sent(&[]);
         answered(wire, "2025-11-25", "{}");
         wire.heard(&["connected 2025-11-25"]).sent(&[r#"{"method":"notifications/initialized"}"#]);
@@ -233,19 +233,19 @@ fn a_server_that_wants_shutdown_and_exit_gets_them_from_its_host() {
         wire.pump();
         wire.sent(&[r#"{"method":"x/y","params":{"n":1}}"#]);
         // Half a member is none.
-        assert_eq!(wire.client.notify("x", |out| out.key("n")), Err(NotNow::Unwritable));
+        assert_eq!(wire.client.notify("x", |out| out.key("n")), Err(SendError::Unwritable));
         assert_eq!(
             wire.client.notify("x", |out| out.field_string("n", &"x".repeat(100_000))),
-            Err(NotNow::Unwritable)
+            Err(SendError::Unwritable)
         );
         wire.pump();
         wire.sent(&[]).eof().heard(&["closed"]);
-        assert_eq!(wire.client.notify("x", |_| {}), Err(NotNow::NotConnected));
+        assert_eq!(wire.client.notify("x", |_| {}), Err(SendError::NotConnected));
     });
     // Nothing but cancellations is a client's to say there.
     Setup::new(Connect::Stateless).run(|wire| {
         wire.connect();
-        assert_eq!(wire.client.notify("exit", |_| {}), Err(NotNow::Unsupported));
+        assert_eq!(wire.client.notify("exit", |_| {}), Err(SendError::Unsupported));
         wire.pump();
         wire.sent(&[]);
     });
@@ -263,7 +263,7 @@ fn a_notification_without_room_waits_for_the_room_event() {
                 Err(why) => break why,
             }
         };
-        assert_eq!(outcome, NotNow::Busy);
+        assert_eq!(outcome, SendError::Busy);
         wire.heard(&[]);
         // What is kept for answers was not taken.
         wire.server(r#"{"id":1,"method":"ping"}"#);
@@ -294,14 +294,14 @@ fn the_ids_of_a_server_and_those_of_the_client_are_not_the_same_ids() {
 /// The server's name stands in the answer itself or in its `_meta`: both are read.
 #[test]
 fn a_server_is_known_by_its_name_wherever_that_stands() {
-    use mcp_proto::client::{ClientInfo, Event};
+    use mcp_proto::client::{ClientConfig, Event};
     use mcp_proto::{Action, Client, Millis};
     let answers = [
         r#""serverInfo":{"name":"n","version":"1"}"#,
         r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"1"}}"#,
     ];
     for answer in answers {
-        let info = ClientInfo::new("c", "1").connect(Connect::Stateless);
+        let info = ClientConfig::new("c", "1").connect(Connect::Stateless);
         let (mut rx, mut tx) = ([0; 512], [0; 512]);
         let mut client = Client::new(&info, &mut rx, &mut tx).unwrap();
         let line = format!(
@@ -326,7 +326,7 @@ fn a_handshake_that_cannot_be_completed_ends_the_connection() {
         wire.at(0).forget().breaks();
         answered(wire, "2025-11-25", r#"{"tools":{}}"#);
         wire.heard(&["connected 2025-11-25", "closed"]);
-        assert!(wire.client.call_json("t", "{}", DEFAULT) == Err(NotNow::NotConnected));
+        assert!(wire.client.call_json("t", "{}", DEFAULT) == Err(SendError::NotConnected));
         wire.forget();
     });
 }

@@ -2,8 +2,8 @@
 mod wire;
 
 use mcp_proto::client::Options;
-use mcp_proto::client::{ClientInfo, Connect, Slot};
-use mcp_proto::{Client, Misuse, NotNow, Revision, Revisions, State};
+use mcp_proto::client::{ClientConfig, Connect, Slot};
+use mcp_proto::{Client, ConfigError, Revision, Revisions, SendError, State};
 use wire::{META, Setup, ShownOnFailure, TIMES, Wire};
 
 const PROBE: &str = r#"{"id":@,"method":"server/discover","params":{"_meta":{..}}}"#;
@@ -79,10 +79,10 @@ fn the_answer_to_the_probe_decides() {
         (r#"{"id":@discover,"result":{}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"result":null}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"result":["2026-07-28"]}"#.into(), FallsBack("2025-11-25")),
-        (r#"{"id":@discover,"result":{"supportedVersions":["2026-07-28"]}}"#.into(), Fails("InvalidAnswer")),
+        (r#"{"id":@discover,"result":{"supportedVersions":["2026-07-28"]}}"#.into(), Fails("InvalidResponse")),
         (
             r#"{"id":@discover,"result":{"resultType":"input_required","supportedVersions":["2026-07-28"],"capabilities":{}}}"#.into(),
-            Fails("InvalidAnswer"),
+            Fails("InvalidResponse"),
         ),
         (
             r#"{"id":@discover,"result":{"resultType":null,"supportedVersions":["2026-07-28"],"capabilities":{}}}"#.into(),
@@ -286,15 +286,18 @@ fn the_answer_to_initialize_decides() {
         (accept("1.0.0"), Fails(&garbage)),
         (accept("2026-07-28"), Fails(&modern)),
         (accept("2025-11-25").replace("@initialize", "\"@initialize\""), FallsBack("2025-11-25")),
-        (r#"{"id":@initialize,"result":{}}"#.into(), Fails("InvalidAnswer")),
-        (r#"{"id":@initialize,"result":null}"#.into(), Fails("InvalidAnswer")),
-        (accept("2025-11-25").replace("serverInfo", "server"), Fails("InvalidAnswer")),
-        (accept("2025-11-25").replace("capabilities", "caps"), Fails("InvalidAnswer")),
-        (accept("2025-11-25").replace("\"2025-11-25\"", "20251125"), Fails("InvalidAnswer")),
-        (r#"{"id":@initialize,"result":{},"error":{"code":1,"message":"x"}}"#.into(), Fails("InvalidAnswer")),
-        (r#"{"id":@initialize}"#.into(), Fails("InvalidAnswer")),
+        (r#"{"id":@initialize,"result":{}}"#.into(), Fails("InvalidResponse")),
+        (r#"{"id":@initialize,"result":null}"#.into(), Fails("InvalidResponse")),
+        (accept("2025-11-25").replace("serverInfo", "server"), Fails("InvalidResponse")),
+        (accept("2025-11-25").replace("capabilities", "caps"), Fails("InvalidResponse")),
+        (accept("2025-11-25").replace("\"2025-11-25\"", "20251125"), Fails("InvalidResponse")),
+        (
+            r#"{"id":@initialize,"result":{},"error":{"code":1,"message":"x"}}"#.into(),
+            Fails("InvalidResponse"),
+        ),
+        (r#"{"id":@initialize}"#.into(), Fails("InvalidResponse")),
         // Longer than any line that this client can take.
-        (accept("2025-11-25").replace("1\"}", &format!("{long}\"}}")), Fails("InvalidAnswer")),
+        (accept("2025-11-25").replace("1\"}", &format!("{long}\"}}")), Fails("InvalidResponse")),
         (error("initialize", -32602, ""), Fails("Refused no (-32602)")),
         (
             error("initialize", -32022, r#","data":{"supported":["2026-07-28"]}"#),
@@ -375,15 +378,15 @@ fn a_connection_that_ends_while_connecting_has_failed() {
 #[test]
 fn nothing_can_be_asked_before_a_client_is_connected() {
     Setup::automatic().run(|wire| {
-        assert_eq!(wire.call("x", Options::DEFAULT), Err(NotNow::NotConnected));
+        assert_eq!(wire.call("x", Options::DEFAULT), Err(SendError::NotConnected));
         wire.at(0).forget();
-        assert_eq!(wire.call("x", Options::DEFAULT), Err(NotNow::NotConnected));
-        assert_eq!(wire.client.list_tools(Options::DEFAULT), Err(NotNow::NotConnected));
-        assert_eq!(wire.client.ping(Options::DEFAULT), Err(NotNow::NotConnected));
-        assert_eq!(wire.client.request("x", Options::DEFAULT, |_| {}), Err(NotNow::NotConnected));
+        assert_eq!(wire.call("x", Options::DEFAULT), Err(SendError::NotConnected));
+        assert_eq!(wire.client.list_tools(Options::DEFAULT), Err(SendError::NotConnected));
+        assert_eq!(wire.client.ping(Options::DEFAULT), Err(SendError::NotConnected));
+        assert_eq!(wire.client.request("x", Options::DEFAULT, |_| {}), Err(SendError::NotConnected));
         assert_eq!((wire.client.revision(), wire.client.capabilities()), (None, None));
         wire.at(300).forget();
-        assert_eq!(wire.call("x", Options::DEFAULT), Err(NotNow::NotConnected));
+        assert_eq!(wire.call("x", Options::DEFAULT), Err(SendError::NotConnected));
     });
 }
 
@@ -391,8 +394,8 @@ fn nothing_can_be_asked_before_a_client_is_connected() {
 fn what_the_server_did_not_declare_is_not_asked_for() {
     Setup::automatic().run(|wire| {
         wire.at(0).server(&discover(r#"["2026-07-28"]"#)).forget();
-        assert_eq!(wire.call("x", Options::DEFAULT), Err(NotNow::Unsupported));
-        assert_eq!(wire.client.list_tools(Options::DEFAULT), Err(NotNow::Unsupported));
+        assert_eq!(wire.call("x", Options::DEFAULT), Err(SendError::Unsupported));
+        assert_eq!(wire.client.list_tools(Options::DEFAULT), Err(SendError::Unsupported));
         wire.sent(&[]);
     });
 }
@@ -420,9 +423,9 @@ fn the_first_message_in_full() {
 
 #[test]
 fn a_client_without_a_revision_to_ask_for_says_so() {
-    let none = ClientInfo::new("c", "1").revisions(Revisions::NONE);
+    let none = ClientConfig::new("c", "1").revisions(Revisions::NONE);
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
-    assert_eq!(Client::new(&none, &mut rx, &mut tx).err(), Some(Misuse::NoRevision));
+    assert_eq!(Client::new(&none, &mut rx, &mut tx).err(), Some(ConfigError::NoRevision));
     for (connect, revisions) in
         [(Connect::Handshake, Revisions::STATELESS), (Connect::Stateless, Revisions::HANDSHAKE)]
     {
@@ -443,16 +446,16 @@ fn a_client_without_a_revision_to_ask_for_says_so() {
 #[test]
 fn a_buffer_that_is_just_large_enough_connects_and_one_byte_less_is_refused() {
     for connect in [Connect::Automatic, Connect::Handshake] {
-        let info = ClientInfo::new("a name of some length", "1.2.3").title("title").connect(connect);
+        let info = ClientConfig::new("a name of some length", "1.2.3").title("title").connect(connect);
         let fits = |rx: usize, tx: usize| {
             let (mut rx, mut tx) = (vec![0; rx], vec![0; tx]);
             Client::new(&info, &mut rx[..], &mut tx[..]).map(|_| ()).err()
         };
-        let Some(Misuse::TxTooSmall { needed: tx }) = fits(1024, 0) else { panic!() };
-        let Some(Misuse::RxTooSmall { needed: rx }) = fits(0, 1024) else { panic!() };
+        let Some(ConfigError::TxTooSmall { needed: tx }) = fits(1024, 0) else { panic!() };
+        let Some(ConfigError::RxTooSmall { needed: rx }) = fits(0, 1024) else { panic!() };
         assert_eq!(fits(rx, tx), None);
-        assert_eq!(fits(rx - 1, tx), Some(Misuse::RxTooSmall { needed: rx }));
-        assert_eq!(fits(rx, tx - 1), Some(Misuse::TxTooSmall { needed: tx }));
+        assert_eq!(fits(rx - 1, tx), Some(ConfigError::RxTooSmall { needed: rx }));
+        assert_eq!(fits(rx, tx - 1), Some(ConfigError::TxTooSmall { needed: tx }));
     }
 }
 
@@ -460,9 +463,9 @@ fn a_buffer_that_is_just_large_enough_connects_and_one_byte_less_is_refused() {
 /// until the probe has left.
 #[test]
 fn initialize_waits_for_room() {
-    let info = ClientInfo::new("c", "1").timeouts(TIMES);
+    let info = ClientConfig::new("c", "1").timeouts(TIMES);
     let mut slots: [Slot; 0] = [];
-    let Err(Misuse::TxTooSmall { needed }) =
+    let Err(ConfigError::TxTooSmall { needed }) =
         Client::new(&info, &mut [0; 512], &mut []).map(|client| client.in_flight(&mut slots, &mut []))
     else {
         panic!()

@@ -1,10 +1,10 @@
 //! What a client says of itself, in each revision.
 
-use mcp_proto::client::{ClientInfo, Connect};
-use mcp_proto::{Action, Client, ClientCapabilities as C, Millis, Misuse, Revision, Revisions};
+use mcp_proto::client::{ClientConfig, Connect};
+use mcp_proto::{Action, Client, ClientCapabilities as C, ConfigError, Millis, Revision, Revisions};
 
 /// The first message of a client.
-fn first(info: &ClientInfo<'_>) -> String {
+fn first(info: &ClientConfig<'_>) -> String {
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let mut client = Client::new(info, &mut rx, &mut tx).unwrap();
     match client.poll(Millis(0)) {
@@ -14,7 +14,7 @@ fn first(info: &ClientInfo<'_>) -> String {
 }
 
 /// `capabilities` and `clientInfo` of the first message.
-fn said(info: ClientInfo<'_>, revision: Revision) -> (String, String) {
+fn said(info: ClientConfig<'_>, revision: Revision) -> (String, String) {
     let connect = if revision == Revision::V2026_07_28 { Connect::Stateless } else { Connect::Handshake };
     let message = first(&info.connect(connect).revisions(Revisions::only(revision)));
     let value: serde_json::Value = serde_json::from_str(&message).unwrap();
@@ -65,7 +65,7 @@ fn each_revision_is_told_what_it_knows() {
     ];
     for (declared, expected) in cases {
         for (revision, expected) in Revision::ALL.into_iter().zip(expected) {
-            let info = ClientInfo::new("c", "1").capabilities(*declared);
+            let info = ClientConfig::new("c", "1").capabilities(*declared);
             assert_eq!(said(info, revision).0, *expected, "{revision} {declared:?}");
         }
     }
@@ -73,7 +73,7 @@ fn each_revision_is_told_what_it_knows() {
 
 #[test]
 fn extensions_and_experiments_are_echoed_as_they_are() {
-    let info = ClientInfo::new("c", "1")
+    let info = ClientConfig::new("c", "1")
         .extensions(&[("com.example/x", r#"{"a": [1]}"#)])
         .experimental(&[("y", "{}"), ("z", " {\n} ")]);
     for revision in Revision::ALL {
@@ -90,18 +90,18 @@ fn extensions_and_experiments_are_echoed_as_they_are() {
 
 #[test]
 fn settings_that_are_no_objects_are_refused_before_anything_is_sent() {
-    let refused = |info: ClientInfo<'static>| {
+    let refused = |info: ClientConfig<'static>| {
         Client::new(&info, &mut [0; 256], &mut [0; 1024]).expect_err("it is refused")
     };
-    let info = ClientInfo::new("c", "1").extensions(&[("a/b", "{}"), ("a/c", "{")]);
-    assert!(matches!(refused(info), Misuse::InvalidJson { entry: 1, .. }));
-    let info = ClientInfo::new("c", "1").extensions(&[("a/b", "{}")]).experimental(&[("x", "true")]);
-    assert!(matches!(refused(info), Misuse::NotAnObject { entry: 1 }));
+    let info = ClientConfig::new("c", "1").extensions(&[("a/b", "{}"), ("a/c", "{")]);
+    assert!(matches!(refused(info), ConfigError::InvalidJson { entry: 1, .. }));
+    let info = ClientConfig::new("c", "1").extensions(&[("a/b", "{}")]).experimental(&[("x", "true")]);
+    assert!(matches!(refused(info), ConfigError::NotAnObject { entry: 1 }));
 }
 
 #[test]
 fn the_client_is_described_where_there_is_a_member_for_it() {
-    let info = ClientInfo::new("c", "1").title("T").description("D").website("https://example.com/");
+    let info = ClientConfig::new("c", "1").title("T").description("D").website("https://example.com/");
     for revision in Revision::ALL {
         let expected = match revision {
             Revision::V2024_11_05 | Revision::V2025_03_26 => r#"{"name":"c","version":"1"}"#,
@@ -117,11 +117,11 @@ fn the_client_is_described_where_there_is_a_member_for_it() {
 /// A buffer that is just large enough for what is declared connects.
 #[test]
 fn what_is_declared_counts_for_the_size_of_the_buffer() {
-    let info =
-        ClientInfo::new("c", "1").experimental(&[("x", r#"{"text":"a long one, a long one, a long one"}"#)]);
-    let plain = ClientInfo::new("c", "1");
-    let needed = |info: &ClientInfo<'_>| match Client::new(info, &mut [0; 256], &mut []).err() {
-        Some(Misuse::TxTooSmall { needed }) => needed,
+    let info = ClientConfig::new("c", "1")
+        .experimental(&[("x", r#"{"text":"a long one, a long one, a long one"}"#)]);
+    let plain = ClientConfig::new("c", "1");
+    let needed = |info: &ClientConfig<'_>| match Client::new(info, &mut [0; 256], &mut []).err() {
+        Some(ConfigError::TxTooSmall { needed }) => needed,
         other => panic!("{other:?}"),
     };
     assert!(needed(&info) > needed(&plain));

@@ -2,7 +2,7 @@
 mod wire;
 
 use mcp_proto::client::Options;
-use mcp_proto::{Millis, NotNow, State};
+use mcp_proto::{Millis, SendError, State};
 use wire::{Setup, Wire};
 
 const DEFAULT: Options = Options::DEFAULT;
@@ -25,9 +25,9 @@ fn when_the_input_ends_every_request_ends_once_and_then_the_connection() {
         assert_eq!(heard, ["b: lost Closed", "list: lost Closed"]);
         assert_eq!((wire.client.pending(), wire.client.state()), (0, State::Closed));
         for ticket in tickets {
-            assert_eq!(wire.client.cancel(ticket, ""), Err(NotNow::Gone));
+            assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone));
         }
-        assert_eq!(wire.call("late", DEFAULT), Err(NotNow::NotConnected));
+        assert_eq!(wire.call("late", DEFAULT), Err(SendError::NotConnected));
         wire.at(10_000).heard(&[]).sent(&[]);
     });
 }
@@ -109,7 +109,7 @@ fn a_shutdown_ends_every_request_and_writes_what_is_unsent() {
         wire.client.shutdown(Millis(50));
         wire.at(50).heard(&["a: lost Closed"]);
         assert_eq!((wire.client.state(), wire.deadline), (State::Draining, Some(250)));
-        assert_eq!(wire.call("b", DEFAULT), Err(NotNow::NotConnected));
+        assert_eq!(wire.call("b", DEFAULT), Err(SendError::NotConnected));
         wire.at(249).heard(&[]);
         wire.reads = true;
         wire.pump();

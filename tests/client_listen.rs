@@ -2,7 +2,7 @@
 mod wire;
 
 use mcp_proto::client::{Filter, Options};
-use mcp_proto::{Millis, NotNow, Ticket};
+use mcp_proto::{Millis, SendError, Ticket};
 use wire::{Setup, ShownOnFailure, Wire};
 
 const DEFAULT: Options = Options::DEFAULT;
@@ -180,9 +180,9 @@ fn the_acknowledgment_has_a_deadline_and_nothing_else_has() {
 #[test]
 fn the_handshake_era_has_no_subscriptions_of_this_kind() {
     Setup::handshake().run(|wire| {
-        assert_eq!(wire.client.listen(TOOLS, DEFAULT), Err(NotNow::NotConnected));
+        assert_eq!(wire.client.listen(TOOLS, DEFAULT), Err(SendError::NotConnected));
         wire.connect();
-        assert_eq!(wire.client.listen(TOOLS, DEFAULT), Err(NotNow::Unsupported));
+        assert_eq!(wire.client.listen(TOOLS, DEFAULT), Err(SendError::Unsupported));
         wire.server(r#"{"method":"notifications/tools/list_changed"}"#).heard(&["changed Tools"]);
         wire.server(r#"{"method":"notifications/resources/updated","params":{"uri":"a"}}"#);
         wire.heard(&["updated a"]);

@@ -2,7 +2,7 @@
 mod wire;
 
 use mcp_proto::client::Options;
-use mcp_proto::{Millis, NotNow};
+use mcp_proto::{Millis, SendError};
 use wire::{Setup, ShownOnFailure, Wire};
 
 fn page(tools: &[&str], cursor: Option<&str>) -> String {
@@ -222,7 +222,7 @@ fn while_the_next_page_waits_for_room_a_list_can_be_cancelled_without_a_word() {
         wire.connect();
         let ticket = waiting_for_room(wire);
         wire.cancel(ticket, "enough");
-        assert_eq!(wire.client.cancel(ticket, ""), Err(NotNow::Gone));
+        assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone));
         wire.reads = true;
         wire.pump();
         let sent = wire.sent_short();

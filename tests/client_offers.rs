@@ -1,8 +1,8 @@
 //! What a client asks about resources, prompts, completion and log messages, and what comes of the answers.
 mod wire;
 
-use mcp_proto::client::{Event, Finished, Options, Outcome, Reference};
-use mcp_proto::{Action, Client, Level, Millis, NotNow, Revision, ServerCapabilities, Ticket};
+use mcp_proto::client::{Event, Options, Outcome, Reference, Response};
+use mcp_proto::{Action, Client, Level, Millis, Revision, SendError, ServerCapabilities, Ticket};
 use wire::{META, Setup, ShownOnFailure, Wire};
 
 const DEFAULT: Options<'static> = Options::DEFAULT;
@@ -44,7 +44,7 @@ fn request(revision: Revision, method: &str, params: &str) -> String {
     format!(r#"{{"id":@,"method":"{method}"{params}}}"#).replace(META, "{..")
 }
 
-type Ask = fn(&mut Client<'_>, Options<'_>) -> Result<Ticket, NotNow>;
+type Ask = fn(&mut Client<'_>, Options<'_>) -> Result<Ticket, SendError>;
 
 /// What a host may ask, the method, the parameters, what the server has to have declared, whether the last revision has it.
 const ASKED: &[(Ask, &str, &str, &str, bool)] = &[
@@ -108,7 +108,7 @@ fn a_request_says_what_was_asked_for() {
         everywhere(|revision, wire| {
             let asked = ask(&mut wire.client, DEFAULT);
             if revision == Revision::V2026_07_28 && !last {
-                assert_eq!(asked, Err(NotNow::Unsupported), "{method}");
+                assert_eq!(asked, Err(SendError::Unsupported), "{method}");
                 return;
             }
             let expected = request(revision, method, params);
@@ -127,7 +127,7 @@ fn nobody_is_asked_for_what_was_not_declared() {
                 let enough = free || lacking.contains(&format!("{{\"{needed}\""));
                 connected(revision, lacking, |wire| {
                     let asked = ask(&mut wire.client, DEFAULT);
-                    assert_eq!(asked.err(), (!enough).then_some(NotNow::Unsupported), "{method}");
+                    assert_eq!(asked.err(), (!enough).then_some(SendError::Unsupported), "{method}");
                     wire.pump();
                     wire.forget();
                 });
@@ -135,13 +135,13 @@ fn nobody_is_asked_for_what_was_not_declared() {
             connected(revision, &format!(r#"{{"{needed}":{{}}}}"#), |wire| {
                 let asked = ask(&mut wire.client, DEFAULT);
                 let has_it = *last || revision != Revision::V2026_07_28;
-                assert_eq!(asked.err(), (!has_it).then_some(NotNow::Unsupported), "{method}");
+                assert_eq!(asked.err(), (!has_it).then_some(SendError::Unsupported), "{method}");
                 wire.pump();
                 wire.forget();
             });
         }
         Setup::automatic().run(|wire| {
-            assert_eq!(ask(&mut wire.client, DEFAULT), Err(NotNow::NotConnected));
+            assert_eq!(ask(&mut wire.client, DEFAULT), Err(SendError::NotConnected));
         });
     }
     // What it says of itself is enough, and no more.
@@ -218,7 +218,7 @@ fn a_result_has_what_belongs_to_its_method_or_is_none() {
 }
 
 /// Asks, answers, and looks at the end.
-fn ended(ask: usize, answer: &str, look: impl FnOnce(Finished<'_>)) {
+fn ended(ask: usize, answer: &str, look: impl FnOnce(Response<'_>)) {
     let mut wire = Wire::new(Setup::handshake(), wire::Pace { read: 4096, write: 4096, frames: false });
     wire.pump();
     wire.server(&format!(
@@ -239,7 +239,7 @@ fn ended(ask: usize, answer: &str, look: impl FnOnce(Finished<'_>)) {
                 input.filled(line.len());
             }
             Action::Event => match wire.client.event() {
-                Some(Event::Finished(end)) => return look(end),
+                Some(Event::Response(end)) => return look(end),
                 other => panic!("{other:?}"),
             },
             Action::Closed => panic!(),
@@ -325,7 +325,7 @@ fn every_list_comes_page_by_page_with_its_own_method() {
 fn what_the_host_wants_in_meta_goes_with_every_request_and_every_page() {
     let trace = r#"{ "traceparent": "00-1-2-01" , "ba\u0067gage":{"a":[1]}}"#;
     let traced = r#""traceparent":"00-1-2-01","ba\u0067gage":{"a":[1]}"#;
-    let options = DEFAULT.meta(trace).log_level(Level::Notice).with_progress();
+    let options = DEFAULT.meta(trace).log_level(Level::Notification).with_progress();
     everywhere(|revision, wire| {
         let meta = match revision {
             Revision::V2026_07_28 => format!(
@@ -387,10 +387,10 @@ fn meta_that_cannot_be_sent_is_refused() {
             r#"{"io.modelcontextprotocol/logLevel":"x"}"#,
         ] {
             let refused = wire.client.read_resource("a", DEFAULT.meta(wrong));
-            assert_eq!(refused, Err(NotNow::Unwritable), "{wrong}");
+            assert_eq!(refused, Err(SendError::Unwritable), "{wrong}");
         }
         // For a list it has to be kept: 128 bytes for each request.
-        assert_eq!(wire.client.list_prompts(DEFAULT.meta(&long)), Err(NotNow::Unwritable));
+        assert_eq!(wire.client.list_prompts(DEFAULT.meta(&long)), Err(SendError::Unwritable));
         assert_eq!(wire.client.pending(), 0);
         let ticket = wire.client.read_resource("a", DEFAULT.meta(&long)).unwrap();
         wire.name(ticket, "read");

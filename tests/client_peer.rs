@@ -2,7 +2,7 @@
 mod wire;
 
 use mcp_proto::client::Options;
-use mcp_proto::{Millis, Pings};
+use mcp_proto::{KeepAlive, Millis};
 use wire::{Setup, ShownOnFailure};
 
 const DEFAULT: Options = Options::DEFAULT;
@@ -277,12 +277,12 @@ fn a_ping_that_waits_for_room_is_answered_whatever_happens_meanwhile() {
     });
 }
 
-const PINGS: Pings = Pings { interval: Millis(100), timeout: Millis(40), close: false };
+const PINGS: KeepAlive = KeepAlive { interval: Millis(100), timeout: Millis(40), close: false };
 
 #[test]
 fn a_silent_server_is_asked_and_then_reported() {
     for close in [false, true] {
-        Setup { pings: Some(Pings { close, ..PINGS }), ..Setup::automatic() }.connected(|wire| {
+        Setup { pings: Some(KeepAlive { close, ..PINGS }), ..Setup::automatic() }.connected(|wire| {
             let asked = |wire: &wire::Wire, number: u32| {
                 if wire.is_handshake() {
                     format!(r#"{{"id":"ping-{number}","method":"ping"}}"#)
@@ -336,7 +336,7 @@ fn an_answer_that_is_too_long_is_a_sign_of_life() {
 
 #[test]
 fn a_question_without_room_waits_and_no_deadline_is_in_the_past() {
-    let pings = Some(Pings { interval: Millis(100), timeout: Millis(40), close: false });
+    let pings = Some(KeepAlive { interval: Millis(100), timeout: Millis(40), close: false });
     Setup { pings, tx: 512, ..Setup::handshake() }.run(|wire| {
         wire.connect();
         wire.reads = false;

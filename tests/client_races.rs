@@ -1,8 +1,8 @@
 //! What happens while something waits: for room, or for the host to fetch it. It must make no difference to what is heard.
 mod wire;
 
-use mcp_proto::client::{Asked, Filter, Options};
-use mcp_proto::{ClientCapabilities, Millis, NotNow};
+use mcp_proto::client::{Filter, Options, ServerRequest};
+use mcp_proto::{ClientCapabilities, Millis, SendError};
 use wire::{Setup, Wire};
 
 const DEFAULT: Options = Options::DEFAULT;
@@ -97,14 +97,14 @@ const ROOTS: &str = r#"{"id":1,"method":"roots/list"}"#;
 /// The room of an answer was promised to it: nothing else of the host's may take it.
 #[test]
 fn a_notification_does_not_take_the_room_of_an_answer() {
-    let large = |asked: Asked<'_>| {
+    let large = |asked: ServerRequest<'_>| {
         // As large as it may be.
         asked.error(-5, "x".repeat(4096 - 67));
         None
     };
     asking().run(|wire| {
         wire.connect();
-        wire.on_asked(large);
+        wire.on_server_request(large);
         if wire.pace.read < 1000 {
             return;
         }
@@ -113,7 +113,7 @@ fn a_notification_does_not_take_the_room_of_an_answer() {
             let _ = wire.client.poll(Millis(0));
         }
         let long = "y".repeat(2000);
-        assert_eq!(wire.client.notify("x", |out| out.field_string("n", &long)), Err(NotNow::Busy));
+        assert_eq!(wire.client.notify("x", |out| out.field_string("n", &long)), Err(SendError::Busy));
         wire.pump();
         wire.heard(&["asked roots", "room"]);
         assert!(wire.sent_lines()[0].len() > 4000);
@@ -121,11 +121,11 @@ fn a_notification_does_not_take_the_room_of_an_answer() {
     // Nor may it keep the request waiting.
     asking().run(|wire| {
         wire.connect();
-        wire.on_asked(large);
+        wire.on_server_request(large);
         wire.reads = false;
         wire.client.notify("x", |_| {}).unwrap();
         wire.server(ROOTS).heard(&[]);
-        assert_eq!(wire.client.notify("x", |_| {}), Err(NotNow::Busy));
+        assert_eq!(wire.client.notify("x", |_| {}), Err(SendError::Busy));
         wire.reads = true;
         wire.pump();
         wire.heard(&["asked roots", "room"]);

@@ -4,7 +4,7 @@ mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_proto::client::{ClientInfo, Connect, Event, Filter, Options, Slot};
+use mcp_proto::client::{ClientConfig, Connect, Event, Filter, Options, Slot};
 use mcp_proto::{Action, Client, ClientCapabilities as C, Millis, Ticket};
 use wire::ShownOnFailure;
 use wire::pair::Luck;
@@ -34,7 +34,7 @@ struct World {
     deferred: Vec<Ticket>,
     /// Tickets of the host that have not ended, and those that have.
     open: BTreeSet<Ticket>,
-    needs_input: Vec<Ticket>,
+    require_input: Vec<Ticket>,
     ended: BTreeSet<Ticket>,
     /// Ids of the client's requests that the server has read: with their method.
     read: Vec<(u64, String)>,
@@ -49,7 +49,7 @@ impl World {
     fn new(seed: u64, stateless: bool) -> World {
         let mut luck = Luck(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
-        let info = ClientInfo::new("c", "1").connect(connect).capabilities(EVERYTHING).pages(4).rounds(4);
+        let info = ClientConfig::new("c", "1").connect(connect).capabilities(EVERYTHING).pages(4).rounds(4);
         let slots = [1, 2, 5][luck.below(3)];
         let slots: &'static mut [Slot] = Box::leak(vec![Slot::EMPTY; slots].into_boxed_slice());
         let text = Box::leak(vec![0; slots.len() * [8, 40][luck.below(2)]].into_boxed_slice());
@@ -72,7 +72,7 @@ impl World {
             finishes: false,
             deferred: Vec::new(),
             open: BTreeSet::new(),
-            needs_input: Vec::new(),
+            require_input: Vec::new(),
             ended: BTreeSet::new(),
             read: Vec::new(),
             connected: false,
@@ -152,15 +152,15 @@ impl World {
                             self.ended.insert(page.ticket());
                         }
                     }
-                    Event::Finished(end) => {
+                    Event::Response(end) => {
                         assert!(self.open.remove(&end.ticket()), "{end:?}: it was not open");
                         assert!(self.ended.insert(end.ticket()));
                     }
                     Event::InputRequired(it) => {
                         assert!(open.contains(&it.ticket()));
-                        self.needs_input.push(it.ticket());
+                        self.require_input.push(it.ticket());
                     }
-                    Event::Asked(asked) => match self.luck.below(4) {
+                    Event::ServerRequest(asked) => match self.luck.below(4) {
                         0 => asked.decline(),
                         1 => drop(asked),
                         2 => asked.error(1, "x".repeat(self.luck.below(1500))),
@@ -282,7 +282,7 @@ impl World {
                 return;
             }
             (4, _) => {
-                if let Some(ticket) = self.needs_input.pop() {
+                if let Some(ticket) = self.require_input.pop() {
                     let _ = self.client.resume_call_json(ticket, "t", "{}", |_| {});
                 }
                 return;

@@ -2,7 +2,7 @@
 mod wire;
 
 use mcp_proto::client::{Event, Filter, Options};
-use mcp_proto::{Action, ClientCapabilities as C, Millis, NotNow, State, Ticket};
+use mcp_proto::{Action, ClientCapabilities as C, Millis, SendError, State, Ticket};
 use wire::{Setup, Wire};
 
 const DEFAULT: Options = Options::DEFAULT;
@@ -115,7 +115,7 @@ fn what_else_was_in_flight_ends_once() {
             // The call of the third way was never named.
             assert_eq!(heard, expected[usize::from(heard.len() == 3)..], "{heard:?}");
             assert_eq!(wire.client.pending(), 1);
-            assert_eq!(wire.call("early", DEFAULT), Err(NotNow::NotConnected));
+            assert_eq!(wire.call("early", DEFAULT), Err(SendError::NotConnected));
             wire.forget().server(DISCOVERED).heard(&["connected 2026-07-28"]).sent(&[LISTEN]);
             wire.call("late", DEFAULT).unwrap();
             wire.forget().server(r#"{"id":@late,"result":{}}"#).heard(&["late: result {}"]);
@@ -190,7 +190,7 @@ fn it_may_be_given_up_while_it_waits() {
 fn what_a_server_had_asked_is_cancelled_and_its_ids_are_free() {
     Setup::handshake().declares(C::ROOTS).run(|wire| {
         wire.connect();
-        wire.on_asked(|asked| asked.defer(None).ok());
+        wire.on_server_request(|asked| asked.defer(None).ok());
         wire.server(r#"{"id":1,"method":"roots/list"}"#).heard(&["asked roots"]);
         wire.reconnect().heard(&["cancelled"]);
         wire.connect();
@@ -240,8 +240,8 @@ fn what_only_looks_may_be_retried() {
             wire.client.reconnect();
             let mut ended = false;
             while let Action::Event = wire.client.poll(Millis(0)) {
-                if let Some(Event::Finished(end)) = wire.client.event() {
-                    assert_eq!((end.ticket(), end.may_be_retried()), (ticket, expected), "{method}");
+                if let Some(Event::Response(end)) = wire.client.event() {
+                    assert_eq!((end.ticket(), end.is_retryable()), (ticket, expected), "{method}");
                     ended = true;
                 }
             }
@@ -260,7 +260,7 @@ fn what_only_looks_may_be_retried() {
         wire.forget().stop_after(0).server(r#"{"id":@list,"error":{"code":-1,"message":"no"}}"#);
         let _ = wire.client.poll(Millis(0));
         match wire.client.event() {
-            Some(Event::Finished(end)) => assert!(!end.may_be_retried(), "it was answered"),
+            Some(Event::Response(end)) => assert!(!end.is_retryable(), "it was answered"),
             other => panic!("{other:?}"),
         }
     });

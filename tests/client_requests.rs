@@ -2,7 +2,7 @@
 mod wire;
 
 use mcp_proto::client::{Content, Event, Options};
-use mcp_proto::{Action, Millis, NotNow};
+use mcp_proto::{Action, Millis, SendError};
 use wire::{META, Setup, ShownOnFailure, Wire};
 
 /// Calls the tool `add` and lets the server answer.
@@ -175,20 +175,20 @@ fn what_cannot_be_written_is_refused_and_nothing_of_it_is_sent() {
         {
             let _shown = ShownOnFailure(arguments.to_owned());
             let called = wire.client.call_json("t", arguments, Options::DEFAULT);
-            assert_eq!(called, Err(NotNow::Unwritable));
+            assert_eq!(called, Err(SendError::Unwritable));
             let called = wire.client.call_with("t", Options::DEFAULT, |out| {
                 if out.raw(arguments).is_err() {
                     out.key("a");
                 }
             });
-            assert_eq!(called, Err(NotNow::Unwritable));
+            assert_eq!(called, Err(SendError::Unwritable));
         }
-        assert_eq!(wire.client.call("t", "text", Options::DEFAULT), Err(NotNow::Unwritable));
-        assert_eq!(wire.client.call("t", &[1, 2], Options::DEFAULT), Err(NotNow::Unwritable));
+        assert_eq!(wire.client.call("t", "text", Options::DEFAULT), Err(SendError::Unwritable));
+        assert_eq!(wire.client.call("t", &[1, 2], Options::DEFAULT), Err(SendError::Unwritable));
         let unbalanced = wire.client.request("x", Options::DEFAULT, |out| out.begin_object());
-        assert_eq!(unbalanced, Err(NotNow::Unwritable));
+        assert_eq!(unbalanced, Err(SendError::Unwritable));
         let unbalanced = wire.client.request("x", Options::DEFAULT, |out| out.end_object());
-        assert_eq!(unbalanced, Err(NotNow::Unwritable));
+        assert_eq!(unbalanced, Err(SendError::Unwritable));
         wire.pump();
         wire.sent(&[]).heard(&[]);
         assert_eq!(wire.client.pending(), 0);
@@ -206,7 +206,7 @@ fn arguments_may_be_as_large_as_the_buffer_allows_and_not_one_byte_larger() {
         };
         let most = (0..1000).rev().find(|length| {
             let called = call(wire, *length);
-            assert!(matches!(called, Ok(_) | Err(NotNow::Unwritable)), "{called:?}");
+            assert!(matches!(called, Ok(_) | Err(SendError::Unwritable)), "{called:?}");
             called.is_ok()
         });
         wire.pump();
@@ -226,8 +226,8 @@ fn as_many_requests_as_slots_then_full() {
             wire.call(tool, Options::DEFAULT).unwrap();
         }
         wire.forget();
-        assert_eq!(wire.call("d", Options::DEFAULT), Err(NotNow::Full));
-        assert_eq!(wire.client.ping(Options::DEFAULT), Err(NotNow::Full));
+        assert_eq!(wire.call("d", Options::DEFAULT), Err(SendError::Full));
+        assert_eq!(wire.client.ping(Options::DEFAULT), Err(SendError::Full));
         wire.at(1).sent(&[]);
         // Pings of the server are answered all the same, and answers come in any order.
         wire.server(r#"{"id":@b,"result":{}}"#).heard(&["b: result {}"]);
@@ -237,7 +237,7 @@ fn as_many_requests_as_slots_then_full() {
         assert_eq!(wire.client.pending(), 0);
     });
     Setup { slots: 0, text: 0, ..Setup::automatic() }.connected(|wire| {
-        assert_eq!(wire.call("a", Options::DEFAULT), Err(NotNow::Full));
+        assert_eq!(wire.call("a", Options::DEFAULT), Err(SendError::Full));
     });
 }
 
@@ -254,7 +254,7 @@ fn what_has_no_room_waits_for_the_room_event() {
             }
         };
         assert!(sent >= 1);
-        assert_eq!(refused, NotNow::Busy);
+        assert_eq!(refused, SendError::Busy);
         wire.at(1).heard(&[]);
         wire.reads = true;
         wire.pump();
@@ -332,7 +332,7 @@ fn the_result_of_a_tool_can_be_looked_at() {
                 Action::Closed => panic!(),
             }
         }
-        let Some(Event::Finished(end)) = wire.client.event() else { panic!() };
+        let Some(Event::Response(end)) = wire.client.event() else { panic!() };
         assert_eq!(end.ticket(), ticket);
         let result = end.tool_result().unwrap();
         assert!(result.is_error());
@@ -359,13 +359,13 @@ fn everything_is_forgotten_at_a_reset_and_no_id_comes_again() {
         wire.forget().bytes(b"{\"half a line");
         wire.reset();
         assert_eq!(wire.client.pending(), 0);
-        assert_eq!(wire.client.cancel(old, ""), Err(NotNow::Gone));
+        assert_eq!(wire.client.cancel(old, ""), Err(SendError::Gone));
         // The harness sees that no id comes twice.
         wire.connect();
         let new = wire.call("new", Options::DEFAULT).unwrap();
         assert_ne!(old, new);
         wire.forget().raw(stale.as_bytes()).heard(&[]);
-        assert_eq!(wire.client.cancel(old, ""), Err(NotNow::Gone));
+        assert_eq!(wire.client.cancel(old, ""), Err(SendError::Gone));
         wire.at(60).heard(&[]).server(r#"{"id":@new,"result":{}}"#).heard(&["new: result {}"]);
         // From a closed connection, too.
         wire.call("lost", Options::DEFAULT).unwrap();

@@ -1,11 +1,11 @@
 //! What a host is told of a result does not depend on how the machine has found it: from what was noted while it came in, or by
 //! walking over it.
 
-use mcp_proto::client::{ClientInfo, Connect, Event, Options, Slot, ToolResult};
+use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot, ToolResult};
 use mcp_proto::json::Json;
 use mcp_proto::{Action, Client, Millis};
 
-static INFO: ClientInfo<'static> = ClientInfo::new("c", "1").connect(Connect::Handshake);
+static INFO: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
 /// Writes everything, and reads these bytes.
 fn exchange(client: &mut Client<'_>, bytes: &[u8]) {
@@ -43,7 +43,7 @@ fn heard(message: &str, cut: usize) -> String {
     }
     assert!(matches!(client.poll(Millis(0)), Action::Event), "{message}");
     match client.event() {
-        Some(Event::Finished(end)) => told(end.tool_result().expect("a result")),
+        Some(Event::Response(end)) => told(end.tool_result().expect("a result")),
         other => panic!("{message}: {other:?}"),
     }
 }
@@ -77,7 +77,7 @@ const RESULTS: &[&str] = &[
 #[test]
 fn a_result_says_what_it_says_by_itself_wherever_it_is_cut() {
     for result in RESULTS {
-        let expected = told(ToolResult::of(Json::parse(result.as_bytes()).unwrap()));
+        let expected = told(ToolResult::from_json(Json::parse(result.as_bytes()).unwrap()));
         let message = message(result);
         for cut in 0..=message.len() + 1 {
             assert_eq!(heard(&message, cut), expected, "{result} at {cut}");
@@ -90,7 +90,7 @@ fn a_result_says_what_it_says_by_itself_wherever_it_is_cut() {
 fn of_two_results_the_last_counts() {
     let first = r#"{"content":[{"type":"text","text":"first"}],"isError":true}"#;
     for second in RESULTS {
-        let expected = told(ToolResult::of(Json::parse(second.as_bytes()).unwrap()));
+        let expected = told(ToolResult::from_json(Json::parse(second.as_bytes()).unwrap()));
         let twice = message(first)
             .replace(r#","result""#, &format!(r#","result":{first},"params":{first},"result""#));
         let twice = twice.replacen(&format!(r#""result":{first}}}"#), &format!(r#""result":{second}}}"#), 1);

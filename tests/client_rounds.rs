@@ -1,9 +1,9 @@
 //! Requests that take several rounds (`2026-07-28`): the server asks back, the host answers, and it stays one request.
 mod wire;
 
-use mcp_proto::client::{ClientInfo, InputAnswers, Options};
+use mcp_proto::client::{ClientConfig, InputResponses, Options};
 use mcp_proto::json::Writer;
-use mcp_proto::{ClientCapabilities as C, Millis, NotNow, Ticket};
+use mcp_proto::{ClientCapabilities as C, Millis, SendError, Ticket};
 use wire::{Setup, ShownOnFailure, Wire};
 
 const ALL: C =
@@ -36,8 +36,8 @@ const SAMPLE: &str = r#"{"method":"sampling/createMessage","params":{"messages":
 fn resume(
     wire: &mut Wire,
     ticket: Ticket,
-    answers: impl FnOnce(&mut InputAnswers<'_, '_>),
-) -> Result<(), NotNow> {
+    answers: impl FnOnce(&mut InputResponses<'_, '_>),
+) -> Result<(), SendError> {
     let resumed = wire.client.resume_call_json(ticket, "add", r#"{"a":1}"#, answers);
     wire.pump();
     resumed
@@ -70,9 +70,9 @@ fn a_call_is_answered_after_a_round() {
             r#""s":{"role":"assistant","model":"m","stopReason":"endTurn","content":{"type":"text","text":"hi"}}},"#,
             r#""requestState":"st\u0061te\"","_meta":{..}}}"#
         )]);
-        assert_eq!(resume(wire, ticket, |_| {}), Err(NotNow::Gone), "it is under way");
+        assert_eq!(resume(wire, ticket, |_| {}), Err(SendError::Gone), "it is under way");
         wire.server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
-        assert_eq!(resume(wire, ticket, |_| {}), Err(NotNow::Gone));
+        assert_eq!(resume(wire, ticket, |_| {}), Err(SendError::Gone));
         assert_eq!((wire.client.pending(), wire.deadline), (0, None));
     });
 }
@@ -139,7 +139,7 @@ fn prompts_and_resources_may_ask_back_and_nothing_else() {
             }
             wire.heard(&["it: needs [] and a state"]);
             let refused = wire.client.resume_call_json(ticket, "x", "{}", |_| {});
-            assert_eq!(refused, Err(NotNow::Unwritable), "it is no call");
+            assert_eq!(refused, Err(SendError::Unwritable), "it is no call");
             wire.client.resume(ticket, params, |_| {}).unwrap();
             wire.pump();
             wire.sent(&[&format!(
@@ -232,7 +232,7 @@ fn a_state_that_does_not_fit_or_too_many_rounds_end_the_request() {
             .server(&asks("add", r#","requestState":"123456789""#))
             .heard(&["add: lost StateTooLong"]);
     });
-    let info: ClientInfo<'static> = setup().info.rounds(2);
+    let info: ClientConfig<'static> = setup().info.rounds(2);
     run(Setup { info, ..setup() }, |wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         for _ in 0..2 {
@@ -252,7 +252,7 @@ fn answers_have_to_be_whole_and_may_be_tried_again() {
         let ticket = wire.call("add", DEFAULT).unwrap();
         let more = format!(r#","inputRequests":{{"a":{FORM},"b":{ROOTS}}}"#);
         wire.forget().server(&asks("add", &more)).forget();
-        let cases: [fn(&mut InputAnswers<'_, '_>); 5] = [
+        let cases: [fn(&mut InputResponses<'_, '_>); 5] = [
             |_| {},
             |answers| answers.decline("a"),
             |answers| {
@@ -270,10 +270,10 @@ fn answers_have_to_be_whole_and_may_be_tried_again() {
             },
         ];
         for answers in cases {
-            assert_eq!(resume(wire, ticket, answers), Err(NotNow::Unwritable));
+            assert_eq!(resume(wire, ticket, answers), Err(SendError::Unwritable));
         }
         let wrong = wire.client.resume_call_json(ticket, "add", "[]", |_| {});
-        assert_eq!(wrong, Err(NotNow::Unwritable));
+        assert_eq!(wrong, Err(SendError::Unwritable));
         wire.sent(&[]);
         resume(wire, ticket, |answers| {
             answers.decline("a");
@@ -293,7 +293,7 @@ fn without_room_it_is_tried_again_later() {
         wire.reads = false;
         while wire.call("fill", DEFAULT).is_ok() {}
         let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(3500));
-        assert_eq!(wire.client.resume_call_json(ticket, "add", &large, |_| {}), Err(NotNow::Busy));
+        assert_eq!(wire.client.resume_call_json(ticket, "add", &large, |_| {}), Err(SendError::Busy));
         wire.reads = true;
         wire.pump();
         wire.heard(&["room"]).forget();

@@ -2,7 +2,7 @@
 mod wire;
 
 use mcp_proto::client::Options;
-use mcp_proto::{Millis, NotNow};
+use mcp_proto::{Millis, SendError};
 use wire::{Setup, ShownOnFailure, Wire};
 
 /// In the tests' times: one second for a request, five whatever progress it makes.
@@ -30,7 +30,7 @@ fn a_request_that_is_not_answered_in_time_is_cancelled_and_ends_once() {
         wire.forget().at(1399).heard(&[]).sent(&[]);
         wire.at(1400).heard(&["add: lost TimedOut"]).sent(&[&cancelled("add", "timeout")]);
         assert_eq!((wire.deadline, wire.client.pending()), (None, 0));
-        assert_eq!(wire.client.cancel(ticket, ""), Err(NotNow::Gone));
+        assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone));
         wire.at(9000).heard(&[]);
         // The connection goes on.
         wire.call("next", DEFAULT).unwrap();
@@ -81,7 +81,7 @@ fn progress_starts_the_time_anew_up_to_a_maximum() {
             &[(500, "2"), (600, "1"), (700, "1.5"), (800, "3")],
             1800,
         ),
-        ("fixed", DEFAULT.with_progress().fixed(), &[(500, "1"), (900, "2")], 1000),
+        ("fixed", DEFAULT.with_progress().ignore_progress(), &[(500, "1"), (900, "2")], 1000),
         ("maximum", DEFAULT.with_progress().maximum(Millis(1700)), &[(900, "1"), (1600, "2")], 1700),
         ("maximum first", DEFAULT.with_progress().maximum(Millis(700)), &[(600, "1")], 700),
         (
@@ -165,7 +165,7 @@ fn a_cancelled_request_is_never_heard_of_again() {
         wire.forget().cancel(ticket, "not \"needed\"");
         wire.heard(&[]).sent(&[&cancelled("add", r#"not \"needed\""#)]);
         assert_eq!((wire.client.is_pending(ticket), wire.client.pending()), (false, 0));
-        assert_eq!(wire.client.cancel(ticket, "again"), Err(NotNow::Gone));
+        assert_eq!(wire.client.cancel(ticket, "again"), Err(SendError::Gone));
         wire.at(2000).sent(&[]);
         progress(wire, "add", "1");
         wire.heard(&["fault UnknownProgress"]);
@@ -182,7 +182,7 @@ fn an_answer_that_has_come_wins_over_a_cancellation_that_comes_later() {
     Setup::automatic().connected(|wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         wire.forget().server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
-        assert_eq!(wire.client.cancel(ticket, "too late"), Err(NotNow::Gone));
+        assert_eq!(wire.client.cancel(ticket, "too late"), Err(SendError::Gone));
         wire.at(1).sent(&[]);
     });
     // The answer is in the buffer, but the client was not polled since: then the cancellation counts.
@@ -192,7 +192,7 @@ fn an_answer_that_has_come_wins_over_a_cancellation_that_comes_later() {
         wire.forget();
         wire.stop_after(1).servers(&[r#"{"id":@a,"result":{}}"#, r#"{"id":@b,"result":{}}"#]);
         wire.heard(&["a: result {}"]);
-        assert_eq!(wire.client.cancel(first, ""), Err(NotNow::Gone));
+        assert_eq!(wire.client.cancel(first, ""), Err(SendError::Gone));
         wire.cancel(second, "r");
         wire.heard(&[]).sent(&[&cancelled("b", "r")]);
         assert_eq!(wire.client.pending(), 0);
@@ -232,7 +232,7 @@ fn a_cancellation_without_room_waits_for_it() {
         let ticket = wire.call("add", DEFAULT).unwrap();
         full(wire);
         wire.cancel(ticket, "because");
-        assert_eq!(wire.client.cancel(ticket, ""), Err(NotNow::Gone));
+        assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone));
         assert!(!wire.client.is_pending(ticket));
         wire.at(5).heard(&[]);
         wire.reads = true;
@@ -308,7 +308,7 @@ fn a_slot_that_a_cancellation_still_needs_is_announced_when_it_is_free() {
         }
         wire.cancel(ticket, &"because ".repeat(25));
         assert_eq!(wire.client.pending(), 1, "it waits");
-        assert_eq!(wire.call("b", DEFAULT), Err(NotNow::Full));
+        assert_eq!(wire.call("b", DEFAULT), Err(SendError::Full));
         wire.at(1).heard(&[]);
         wire.reads = true;
         wire.pump();

@@ -6,11 +6,11 @@ mod serve;
 
 use std::io::{self, ErrorKind::WouldBlock, Read, Write};
 
-use mcp_proto::server::{ServerInfo, Slot, Tool, Tools};
+use mcp_proto::server::{ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Millis, Server};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}")]);
-static INFO: ServerInfo = ServerInfo::new("s", "1").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
 
 /// It has `input` to read, and takes what is written unless it is `full`.
 struct Socket {

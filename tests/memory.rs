@@ -2,13 +2,13 @@
 //! to the bytes.
 
 use allocation_counter::measure;
-use mcp_proto::server::{Event, Feature, Server, ServerInfo, Slot, Tool, Tools};
+use mcp_proto::server::{Event, Feature, Server, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Action, Buffer, Millis, Ticket};
 
 static TOOLS: Tools<'static> =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("defer", "{}"), Tool::new("large", "{}")]).list_changed();
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
-static INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+static INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 const OPEN: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,

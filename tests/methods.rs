@@ -3,11 +3,12 @@
 
 use std::fmt::Write as _;
 
-use mcp_proto::client::{self, ClientInfo, Connect, Filter, InputRequest, Options};
+use mcp_proto::client::{self, ClientConfig, Connect, Filter, InputRequest, Options};
 use mcp_proto::input::{CreateMessage, Form, Input, ListRoots, OpenUrl};
 use mcp_proto::methods::{self, Method};
 use mcp_proto::server::{
-    self, Ask, Completion, Feature, Logging, Prompts, Resources, ServerInfo, Subscriptions, Tool, Tools,
+    self, Completion, Feature, Logging, Prompts, RequestOptions, Resources, ServerConfig, Subscriptions,
+    Tool, Tools,
 };
 use mcp_proto::{Action, Client, ClientCapabilities, Machine, Millis, Revision, Revisions, Server};
 
@@ -33,8 +34,8 @@ fn is_later_for_clients(method: &Method) -> bool {
 
 /// A server with everything that there is.
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]).list_changed();
-static RESOURCES: Resources = Resources::listed_by_host().list_changed().subscribe();
-static PROMPTS: Prompts = Prompts::listed_by_host().list_changed();
+static RESOURCES: Resources = Resources::dynamic_list().list_changed().subscribe();
+static PROMPTS: Prompts = Prompts::dynamic_list().list_changed();
 static FEATURES: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions, &Logging];
 
 /// Moves what there is to move.
@@ -52,16 +53,16 @@ fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> b
 
 /// What a server of one revision answers to a line, and what its host hears of it. It has asked something before.
 fn serve(revision: Revision, line: &str) -> (String, String) {
-    let info = ServerInfo::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
+    let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let (mut slots, mut text) = ([server::Slot::EMPTY; 1], [0; 64]);
     let mut watches = [0; 64];
-    let server = Server::new(&info, &mut rx, &mut tx).unwrap().watches(&mut watches);
+    let server = Server::new(&info, &mut rx, &mut tx).unwrap().subscription_buffer(&mut watches);
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
     let (mut output, mut heard) = (Vec::new(), String::new());
     if revision < Revision::V2026_07_28 {
         run_server(&mut server, &hello(revision), &mut output);
-        server.ask(&ListRoots, Ask::DEFAULT).unwrap();
+        server.request(&ListRoots, RequestOptions::DEFAULT).unwrap();
         run_server(&mut server, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]}}\n", &mut output);
     }
     heard += &run_server(&mut server, &format!("{line}\n"), &mut output);
@@ -84,7 +85,7 @@ fn run_server(server: &mut Server<'_>, text: &str, output: &mut Vec<u8>) -> Stri
         match server.poll(Millis(0)) {
             Action::Event => match server.event().unwrap() {
                 server::Event::Call(call) => call.text("done"),
-                server::Event::Connected(_) | server::Event::Ready | server::Event::Answered(_) => {}
+                server::Event::Connected(_) | server::Event::Ready | server::Event::Response(_) => {}
                 event => write!(heard, "{event:?}").unwrap(),
             },
             Action::Closed => return heard,
@@ -113,7 +114,7 @@ fn acknowledgment() -> String {
 fn listen(revision: Revision, line: &str) -> (String, String) {
     let stateless = revision == Revision::V2026_07_28;
     let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
-    let info = ClientInfo::new("c", "1").connect(connect).revisions(Revisions::only(revision));
+    let info = ClientConfig::new("c", "1").connect(connect).revisions(Revisions::only(revision));
     let info = info.capabilities(EVERYTHING);
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let (mut slots, mut room) = ([client::Slot::EMPTY; 1], [0; 64]);
@@ -131,7 +132,7 @@ fn listen(revision: Revision, line: &str) -> (String, String) {
                     client.listen(Filter::NOTHING.tools(), Options::DEFAULT).unwrap();
                 }
                 client::Event::Connected(_) => {}
-                client::Event::Asked(asked) => match asked.input() {
+                client::Event::ServerRequest(asked) => match asked.input() {
                     InputRequest::Roots => asked.roots(|_| {}),
                     InputRequest::Sample(_) => asked.sampled("m", "", |_| {}),
                     _ => asked.decline(),
@@ -197,7 +198,7 @@ fn a_server_asks_what_the_table_says_of_it() {
         (&methods::ELICITATION_CREATE, &form),
     ];
     for revision in Revisions::HANDSHAKE.newest_first() {
-        let info = ServerInfo::new("s", "1").revisions(Revisions::only(revision));
+        let info = ServerConfig::new("s", "1").revisions(Revisions::only(revision));
         let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
         let (mut slots, mut text) = ([server::Slot::EMPTY; 8], [0; 512]);
         let server = Server::new(&info, &mut rx, &mut tx).unwrap();
@@ -207,12 +208,12 @@ fn a_server_asks_what_the_table_says_of_it() {
         for (method, input) in inputs {
             assert_eq!(input.method(), method.name());
             let should = method.by_server().contains(revision);
-            let asked = server.ask(input, Ask::DEFAULT);
+            let asked = server.request(input, RequestOptions::DEFAULT);
             assert_eq!(asked.is_ok(), should, "{} in {revision}: {asked:?}", method.name());
             run_server(&mut server, "", &mut output);
         }
         let knows_pages = revision == Revision::V2025_11_25;
-        assert_eq!(server.ask(&page, Ask::DEFAULT).is_ok(), knows_pages);
+        assert_eq!(server.request(&page, RequestOptions::DEFAULT).is_ok(), knows_pages);
         run_server(&mut server, "", &mut output);
         let says = methods::ELICITATION_COMPLETE.by_server().contains(revision);
         assert_eq!(server.elicitation_complete("e").is_ok(), says);
@@ -240,7 +241,7 @@ fn a_client_does_what_the_table_says_of_it() {
                 // These two are about a request that is not there.
                 let about_a_request = [methods::PROGRESS, methods::CANCELLED].contains(method);
                 assert!(
-                    about_a_request || !heard.contains("Fault"),
+                    about_a_request || !heard.contains("ProtocolError"),
                     "{} in {revision}: {heard}",
                     method.name()
                 );

@@ -1,15 +1,15 @@
 //! A client and a server of this crate, joined by a pipe.
-use mcp_proto::client::{self, ClientInfo, Connect, Options};
-use mcp_proto::server::{self, ServerInfo, Tool, Tools};
+use mcp_proto::client::{self, ClientConfig, Connect, Options};
+use mcp_proto::server::{self, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Client, Millis, Server};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}"), Tool::new("slow", "{}")]);
-static SERVER: ServerInfo = ServerInfo::new("server", "1").features(&[&TOOLS]);
+static SERVER: ServerConfig = ServerConfig::new("server", "1").features(&[&TOOLS]);
 
 #[test]
 fn connects_lists_and_calls_in_every_mode() {
     for connect in [Connect::Automatic, Connect::Stateless, Connect::Handshake] {
-        let info = ClientInfo::new("client", "1").connect(connect);
+        let info = ClientConfig::new("client", "1").connect(connect);
         let (mut a, mut b, mut c, mut d) = ([0; 2048], [0; 2048], [0; 2048], [0; 2048]);
         let (mut slots, mut text) = ([client::Slot::EMPTY; 4], [0; 400]);
         let mut client = Client::new(&info, &mut a, &mut b).unwrap().in_flight(&mut slots, &mut text);
@@ -43,7 +43,7 @@ fn connects_lists_and_calls_in_every_mode() {
                                 .join(","),
                         );
                     }
-                    client::Event::Finished(end) => {
+                    client::Event::Response(end) => {
                         seen.push(end.tool_result().unwrap().text().unwrap().to_string());
                     }
                     client::Event::Progress(it) => seen.push(format!("progress {}", it.progress())),

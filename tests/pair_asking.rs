@@ -4,16 +4,16 @@ mod wire;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mcp_proto::client::{Asked, InputRequest, Options};
+use mcp_proto::client::{InputRequest, Options, ServerRequest};
 use mcp_proto::input::ListRoots;
-use mcp_proto::server::Ask;
-use mcp_proto::{ClientCapabilities, Millis, NotNow, Revision, Revisions, Ticket};
+use mcp_proto::server::RequestOptions;
+use mcp_proto::{ClientCapabilities, Millis, Revision, Revisions, SendError, Ticket};
 use wire::both::{Both, EVERYTHING, FORM, MODEL, PAGE};
 
 const DEFAULT: Options = Options::DEFAULT;
 
 /// An answer to everything.
-fn answer(asked: Asked<'_>) {
+fn answer(asked: ServerRequest<'_>) {
     match asked.input() {
         InputRequest::Roots => asked.roots(|roots| roots.add("file:///a", "A")),
         InputRequest::Elicit(form) => {
@@ -26,27 +26,27 @@ fn answer(asked: Asked<'_>) {
 }
 
 /// The server's host asks for everything that the revision has. The names of what it asked, and the answers.
-fn ask_for_everything(both: &mut Both, ask: Ask) -> Vec<(&'static str, Ticket, &'static str)> {
+fn ask_for_everything(both: &mut Both, ask: RequestOptions) -> Vec<(&'static str, Ticket, &'static str)> {
     let mut asked = vec![
         (
             "roots",
-            both.ask("roots", |server| server.ask(&ListRoots, ask)),
+            both.request("roots", |server| server.request(&ListRoots, ask)),
             r#"roots: result {"roots":[{"uri":"file:///a","name":"A"}]}"#,
         ),
         (
             "model",
-            both.ask("model", |server| server.ask(&MODEL, ask)),
+            both.request("model", |server| server.request(&MODEL, ask)),
             r#"model: result {"role":"assistant","model":"m","stopReason":"endTurn","content":{"type":"text","text":"it"}}"#,
         ),
     ];
     let since = |revision| both.revision >= revision;
     let (forms, pages) = (since(Revision::V2025_06_18), since(Revision::V2025_11_25));
     if forms {
-        let ticket = both.ask("form", |server| server.ask(&FORM, ask));
+        let ticket = both.request("form", |server| server.request(&FORM, ask));
         asked.push(("form", ticket, r#"form: result {"action":"accept","content":{"name":"octocat"}}"#));
     }
     if pages {
-        let ticket = both.ask("page", |server| server.ask(&PAGE, ask));
+        let ticket = both.request("page", |server| server.request(&PAGE, ask));
         asked.push(("page", ticket, r#"page: result {"action":"accept"}"#));
     }
     asked
@@ -56,7 +56,7 @@ fn ask_for_everything(both: &mut Both, ask: Ask) -> Vec<(&'static str, Ticket, &
 fn what_a_server_asks_is_answered_at_once() {
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
         both.answers(answer);
-        let asked = ask_for_everything(both, Ask::DEFAULT);
+        let asked = ask_for_everything(both, RequestOptions::DEFAULT);
         both.settle();
         let told: Vec<&str> = asked.iter().map(|it| it.2).collect();
         both.told(&told);
@@ -72,18 +72,18 @@ fn what_a_server_asks_is_answered_at_once() {
 #[test]
 fn what_was_not_declared_cannot_be_asked_for() {
     Both::run(Revisions::HANDSHAKE, ClientCapabilities::NONE, |both| {
-        assert_eq!(both.server.ask(&ListRoots, Ask::DEFAULT), Err(NotNow::Unsupported));
-        assert_eq!(both.server.ask(&MODEL, Ask::DEFAULT), Err(NotNow::Unsupported));
-        assert_eq!(both.server.ask(&FORM, Ask::DEFAULT), Err(NotNow::Unsupported));
-        assert_eq!(both.server.ask(&PAGE, Ask::DEFAULT), Err(NotNow::Unsupported));
+        assert_eq!(both.server.request(&ListRoots, RequestOptions::DEFAULT), Err(SendError::Unsupported));
+        assert_eq!(both.server.request(&MODEL, RequestOptions::DEFAULT), Err(SendError::Unsupported));
+        assert_eq!(both.server.request(&FORM, RequestOptions::DEFAULT), Err(SendError::Unsupported));
+        assert_eq!(both.server.request(&PAGE, RequestOptions::DEFAULT), Err(SendError::Unsupported));
         // A server that does it all the same is refused.
-        both.ask("raw", |server| server.ask_raw("roots/list", Ask::DEFAULT, |_| {}));
+        both.request("raw", |server| server.ask_raw("roots/list", RequestOptions::DEFAULT, |_| {}));
         both.settle().heard(&["fault UnknownMethod"]).told(&["raw: error Method not found (-32601)"]);
-        both.ask("ping", |server| server.ping(Ask::DEFAULT));
+        both.request("ping", |server| server.ping(RequestOptions::DEFAULT));
         both.settle().told(&["ping: result {}"]);
     });
     Both::run(Revisions::STATELESS, EVERYTHING, |both| {
-        assert_eq!(both.server.ask(&ListRoots, Ask::DEFAULT), Err(NotNow::NotConnected));
+        assert_eq!(both.server.request(&ListRoots, RequestOptions::DEFAULT), Err(SendError::NotConnected));
     });
 }
 
@@ -103,7 +103,7 @@ fn defers(both: &mut Both, time: Option<Millis>) -> Rc<RefCell<Vec<Ticket>>> {
 fn what_a_server_asks_is_answered_later_in_any_order() {
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
         let tickets = defers(both, None);
-        let asked = ask_for_everything(both, Ask::DEFAULT.with_progress());
+        let asked = ask_for_everything(both, RequestOptions::DEFAULT.with_progress());
         let progress: Vec<String> = asked.iter().map(|it| format!("{}: 1", it.0)).collect();
         let progress: Vec<&str> = progress.iter().map(String::as_str).collect();
         both.settle().told(&progress);
@@ -112,7 +112,7 @@ fn what_a_server_asks_is_answered_later_in_any_order() {
             let mut reply = both.client.reply(*ticket).unwrap();
             reply.progress(2u32, None, "").unwrap();
             reply.decline();
-            assert_eq!(both.client.reply(*ticket).err(), Some(NotNow::Gone));
+            assert_eq!(both.client.reply(*ticket).err(), Some(SendError::Gone));
             both.settle();
         }
         let told: Vec<String> = asked
@@ -135,20 +135,24 @@ fn what_a_server_asks_is_taken_back_or_takes_too_long_on_either_side() {
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
         // Taken back.
         let tickets = defers(both, Some(Millis(500)));
-        let asked = both.ask("roots", |server| server.ask(&ListRoots, Ask::DEFAULT));
+        let asked = both.request("roots", |server| server.request(&ListRoots, RequestOptions::DEFAULT));
         both.settle().heard(&["asked roots"]);
         both.server.cancel(asked, "enough").unwrap();
-        assert_eq!(both.server.cancel(asked, ""), Err(NotNow::Gone));
+        assert_eq!(both.server.cancel(asked, ""), Err(SendError::Gone));
         both.settle().heard(&["cancelled enough"]).told(&[]);
-        assert_eq!(both.client.reply(tickets.borrow()[0]).err(), Some(NotNow::Gone));
+        assert_eq!(both.client.reply(tickets.borrow()[0]).err(), Some(SendError::Gone));
         // The server does not wait any longer.
-        both.ask("roots", |server| server.ask(&ListRoots, Ask::DEFAULT.timeout(Millis(100))));
+        both.request("roots", |server| {
+            server.request(&ListRoots, RequestOptions::DEFAULT.timeout(Millis(100)))
+        });
         both.settle().heard(&["asked roots"]);
-        both.at(both.now + 100).told(&["roots: Lost(TimedOut)"]);
+        both.at(both.now + 100).told(&["roots: RequestFailure(TimedOut)"]);
         let heard = both.heard_now();
         assert!(heard.len() == 1 && heard[0].starts_with("cancelled"), "{heard:?}");
         // The client's host takes too long.
-        both.ask("roots", |server| server.ask(&ListRoots, Ask::DEFAULT.timeout(Millis(90_000))));
+        both.request("roots", |server| {
+            server.request(&ListRoots, RequestOptions::DEFAULT.timeout(Millis(90_000)))
+        });
         both.settle().heard(&["asked roots"]);
         both.at(both.now + 500).heard(&["expired"]);
         both.told(&["roots: error Internal error: the request was not finished in time (-32603)"]);
@@ -163,7 +167,7 @@ fn a_call_asks_while_it_is_answered_and_others_go_on() {
         both.call("later", "{}", DEFAULT);
         both.settle();
         let call = both.deferred.pop().unwrap();
-        both.ask("roots", |server| server.ask(&ListRoots, Ask::DEFAULT.during(call)));
+        both.request("roots", |server| server.request(&ListRoots, RequestOptions::DEFAULT.during(call)));
         both.call("echo", r#"{"a":1}"#, DEFAULT);
         both.settle().told(&[r#"roots: result {"roots":[{"uri":"file:///a","name":"A"}]}"#]);
         let mut heard = both.heard_now();
@@ -171,7 +175,10 @@ fn a_call_asks_while_it_is_answered_and_others_go_on() {
         assert_eq!(heard, ["asked roots", r#"echo: {"a":1}"#]);
         both.server.reply(call).unwrap().text("there");
         both.settle().heard(&["later: there"]);
-        assert_eq!(both.server.ask(&ListRoots, Ask::DEFAULT.during(call)), Err(NotNow::Gone));
+        assert_eq!(
+            both.server.request(&ListRoots, RequestOptions::DEFAULT.during(call)),
+            Err(SendError::Gone)
+        );
     });
 }
 
@@ -179,7 +186,7 @@ fn a_call_asks_while_it_is_answered_and_others_go_on() {
 fn changed_roots_are_heard_of_by_a_server_that_has_asked_for_them() {
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
         both.answers(answer);
-        both.ask("roots", |server| server.ask(&ListRoots, Ask::DEFAULT));
+        both.request("roots", |server| server.request(&ListRoots, RequestOptions::DEFAULT));
         both.settle().heard_now();
         both.told_now();
         both.client.roots_changed().unwrap();
@@ -193,7 +200,7 @@ fn a_request_takes_as_many_rounds_as_it_needs() {
     Both::run(Revisions::STATELESS, EVERYTHING, |both| {
         let ticket = both.call("asks", "{}", DEFAULT.with_progress());
         both.settle().heard(&["asks: needs [who=form Who?, where=roots] and a state"]);
-        assert_eq!(both.client.resume_call_json(ticket, "asks", "{}", |_| {}), Err(NotNow::Unwritable));
+        assert_eq!(both.client.resume_call_json(ticket, "asks", "{}", |_| {}), Err(SendError::Unwritable));
         both.client
             .resume_call_json(ticket, "asks", "{}", |answers| {
                 answers.accept("who", |content| content.field_string("name", "octocat"));

@@ -1,23 +1,23 @@
 //! Two clients, one of each era, at one server: whole messages on two streams.
 
-use mcp_proto::client::{ClientInfo, Connect, Event, Options};
-use mcp_proto::server::{self, Feature, ServerInfo, Tool, Tools};
-use mcp_proto::{Action, BelongsTo, Buffer, Client, Millis, Revision, Server, StreamId};
+use mcp_proto::client::{ClientConfig, Connect, Event, Options};
+use mcp_proto::server::{self, Feature, ServerConfig, Tool, Tools};
+use mcp_proto::{Action, Buffer, Client, Millis, Relation, Revision, Server, StreamId};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}")]);
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
-static SERVER: ServerInfo = ServerInfo::new("server", "1").features(&FEATURES);
+static SERVER: ServerConfig = ServerConfig::new("server", "1").features(&FEATURES);
 
 #[test]
 fn one_server_serves_both_eras_at_once() {
     let infos = [Connect::Handshake, Connect::Stateless]
-        .map(|connect| ClientInfo::new("client", "1").connect(connect));
+        .map(|connect| ClientConfig::new("client", "1").connect(connect));
     let mut clients = [0, 1].map(|at| {
         let client = Client::new(&infos[at], Buffer::grown(8000), Buffer::grown(8000)).unwrap();
-        client.in_flight_grown(4).frames().unwrap()
+        client.in_flight_grown(4).message_mode().unwrap()
     });
     let mut server =
-        Server::new(&SERVER, Buffer::grown(8000), Buffer::grown(8000)).unwrap().frames().unwrap();
+        Server::new(&SERVER, Buffer::grown(8000), Buffer::grown(8000)).unwrap().message_mode().unwrap();
     let mut to_client: [Vec<Vec<u8>>; 2] = Default::default();
     let mut to_server: Vec<(StreamId, Vec<u8>)> = Vec::new();
     let (mut answers, mut revisions) = ([0, 0], [None, None]);
@@ -34,8 +34,8 @@ fn one_server_serves_both_eras_at_once() {
                 let (out, input) = io.split();
                 if let Some(frame) = out.frame() {
                     // What belongs to no request is for the session.
-                    let stream = match frame.belongs_to() {
-                        BelongsTo::Request(StreamId(stream)) => stream as usize,
+                    let stream = match frame.relation() {
+                        Relation::Request(StreamId(stream)) => stream as usize,
                         _ => 0,
                     };
                     to_client[stream].push(frame.message().to_vec());
@@ -88,7 +88,7 @@ fn step(
         }
         Action::Event => match client.event().unwrap() {
             Event::Connected(it) => revisions[at] = Some(it.revision()),
-            Event::Finished(end) => {
+            Event::Response(end) => {
                 assert!(end.tool_result().unwrap().text().unwrap() == *at.to_string().as_str());
                 answers[at] += 1;
             }

@@ -3,7 +3,7 @@ mod wire;
 
 use mcp_proto::client::{Options, Reference};
 use mcp_proto::server::Change;
-use mcp_proto::{ClientCapabilities, Level, NotNow, Revision, Revisions};
+use mcp_proto::{ClientCapabilities, Level, Revision, Revisions, SendError};
 use wire::both::Both;
 
 const DEFAULT: Options = Options::DEFAULT;
@@ -108,7 +108,7 @@ fn log_messages_are_those_that_were_asked_for() {
         both.settle().heard(if stateless { &all[3..] } else { all });
         if stateless {
             let asked = both.client.set_log_level(Level::Info, DEFAULT);
-            assert_eq!(asked, Err(NotNow::Unsupported));
+            assert_eq!(asked, Err(SendError::Unsupported));
         } else {
             both.start("level", |client| client.set_log_level(Level::Info, DEFAULT));
             both.settle().heard(&["level: result {}"]);
@@ -177,7 +177,7 @@ fn resources_are_watched_in_the_handshake_era() {
         both.settle();
     });
     Both::run(Revisions::STATELESS, NOTHING, |both| {
-        assert_eq!(both.client.subscribe("lib:n0", DEFAULT), Err(NotNow::Unsupported));
+        assert_eq!(both.client.subscribe("lib:n0", DEFAULT), Err(SendError::Unsupported));
     });
 }
 

@@ -1,8 +1,8 @@
 //! A client and a server of this crate find the revision that both speak, whatever each of them speaks.
 mod wire;
 
-use mcp_proto::client::{ClientInfo, Connect, Options, Slot};
-use mcp_proto::server::{Feature, ServerInfo, Tool, Tools};
+use mcp_proto::client::{ClientConfig, Connect, Options, Slot};
+use mcp_proto::server::{Feature, ServerConfig, Tool, Tools};
 use mcp_proto::{Client, Era, Revision, Revisions, Server};
 use wire::pair::{Heard, Pair};
 
@@ -45,8 +45,9 @@ fn whatever_each_of_them_speaks() {
     for connect in [Connect::Automatic, Connect::Stateless, Connect::Handshake] {
         for ours in sets() {
             for theirs in sets() {
-                let info = ClientInfo::new("client", "1").connect(connect).revisions(set(&ours));
-                let server_info = ServerInfo::new("server", "1").features(&FEATURES).revisions(set(&theirs));
+                let info = ClientConfig::new("client", "1").connect(connect).revisions(set(&ours));
+                let server_info =
+                    ServerConfig::new("server", "1").features(&FEATURES).revisions(set(&theirs));
                 let (mut a, mut b, mut c, mut d) = ([0; 1024], [0; 1024], [0; 1024], [0; 2048]);
                 let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
                 let client = Client::new(&info, &mut a, &mut b).unwrap().in_flight(&mut slots, &mut text);
@@ -69,7 +70,7 @@ fn whatever_each_of_them_speaks() {
                         });
                         assert_eq!(pair.heard[1], Heard::Page(vec!["echo".into(), "slow".into()], true));
                         assert!(
-                            matches!(&pair.heard[2], Heard::Finished(_, Ok(text)) if text == r#"{"a":1}"#),
+                            matches!(&pair.heard[2], Heard::Response(_, Ok(text)) if text == r#"{"a":1}"#),
                             "{:?}",
                             pair.heard
                         );

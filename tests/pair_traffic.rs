@@ -3,16 +3,17 @@ mod wire;
 
 use std::collections::HashMap;
 
-use mcp_proto::client::{self, ClientInfo, Connect, Options};
-use mcp_proto::server::{self, Limits, ServerInfo, Tool, Tools};
-use mcp_proto::{Buffer, Client, Millis, NotNow, Server, Ticket};
+use mcp_proto::client::{self, ClientConfig, Connect, Options};
+use mcp_proto::server::{self, Limits, ServerConfig, Tool, Tools};
+use mcp_proto::{Buffer, Client, Millis, SendError, Server, Ticket};
 use wire::ShownOnFailure;
 use wire::pair::{Heard, Luck, Pair, Told};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("large", "{}"), Tool::new("measure", "{}"), Tool::new("later", "{}")]);
-static SERVER: ServerInfo =
-    ServerInfo::new("server", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_deferred(Millis(1 << 40)));
+static SERVER: ServerConfig = ServerConfig::new("server", "1")
+    .features(&[&TOOLS])
+    .limits(Limits::DEFAULT.with_deferred_timeout(Millis(1 << 40)));
 
 const MODES: [Connect; 3] = [Connect::Automatic, Connect::Stateless, Connect::Handshake];
 const PATIENT: Options = Options::DEFAULT.timeout(Millis(1 << 40)).maximum(Millis(1 << 40));
@@ -38,13 +39,13 @@ fn a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
             }
         });
     }
-    assert_eq!(pair.heard[1], Heard::Finished(large, Ok(text.clone())));
-    assert_eq!(pair.heard[2], Heard::Finished(measure, Ok(arguments.len().to_string())));
+    assert_eq!(pair.heard[1], Heard::Response(large, Ok(text.clone())));
+    assert_eq!(pair.heard[2], Heard::Response(measure, Ok(arguments.len().to_string())));
 }
 
 #[test]
 fn a_megabyte_each_way_with_lent_buffers() {
-    let info = ClientInfo::new("client", "1");
+    let info = ClientConfig::new("client", "1");
     let buffers = || vec![0; (1 << 20) + 4096];
     let (mut a, mut b, mut c, mut d) = (buffers(), buffers(), buffers(), buffers());
     let (mut slots, mut text) = ([client::Slot::EMPTY; 2], [0; 64]);
@@ -54,7 +55,7 @@ fn a_megabyte_each_way_with_lent_buffers() {
 
 #[test]
 fn a_megabyte_each_way_with_grown_buffers() {
-    let info = ClientInfo::new("client", "1").connect(Connect::Handshake);
+    let info = ClientConfig::new("client", "1").connect(Connect::Handshake);
     let buffer = || Buffer::grown(4 << 20);
     let client = Client::new(&info, buffer(), buffer()).unwrap().in_flight_grown(4);
     a_megabyte_each_way(client, Server::new(&SERVER, buffer(), buffer()).unwrap());
@@ -71,7 +72,7 @@ struct Open {
 fn interleaved(seed: u64, connect: Connect) {
     let _shown = ShownOnFailure(format!("seed {seed}, {connect:?}"));
     let mut luck = Luck(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) | 1);
-    let info = ClientInfo::new("client", "1").connect(connect);
+    let info = ClientConfig::new("client", "1").connect(connect);
     let tx = 400 + luck.below(3000);
     let (mut a, mut b) = (vec![0; 300 + luck.below(900)], vec![0; tx]);
     let (mut c, mut d) = (vec![0; 700 + luck.below(900)], vec![0; 600 + luck.below(2000)]);
@@ -113,7 +114,7 @@ fn interleaved(seed: u64, connect: Connect) {
                 Told::Other(text) => {
                     assert!(
                         ["Ready", "Connected", "UnknownCancel", "Room"].iter().any(|it| text.contains(it))
-                            || (!connected && text.contains("Fault")),
+                            || (!connected && text.contains("ProtocolError")),
                         "{text}"
                     );
                 }
@@ -122,7 +123,7 @@ fn interleaved(seed: u64, connect: Connect) {
         for heard in pair.heard.drain(..) {
             match heard {
                 Heard::Connected(_) => connected = true,
-                Heard::Finished(ticket, result) => {
+                Heard::Response(ticket, result) => {
                     let call = open.remove(&ticket).expect("it is open, and ends once");
                     match result {
                         Ok(text) => assert_eq!(text, call.number.to_string()),
@@ -136,7 +137,7 @@ fn interleaved(seed: u64, connect: Connect) {
                 Heard::Progress(ticket) => assert!(open[&ticket].progress),
                 Heard::Room => {}
                 // It was on its way when its request was cancelled.
-                Heard::Other(text) if cancelled > 0 && text == "Fault(UnknownProgress)" => {}
+                Heard::Other(text) if cancelled > 0 && text == "ProtocolError(UnknownProgress)" => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -148,14 +149,14 @@ fn interleaved(seed: u64, connect: Connect) {
                     assert!(open.insert(ticket, Open { number: next, progress }).is_none());
                     next += 1;
                 }
-                Err(why) => assert!(matches!(why, NotNow::Busy | NotNow::Full), "{why:?}"),
+                Err(why) => assert!(matches!(why, SendError::Busy | SendError::Full), "{why:?}"),
             }
         }
         if luck.below(60) == 0
             && let Some(ticket) = open.keys().min().copied()
         {
             pair.client.cancel(ticket, "changed my mind").unwrap();
-            assert_eq!(pair.client.cancel(ticket, ""), Err(NotNow::Gone));
+            assert_eq!(pair.client.cancel(ticket, ""), Err(SendError::Gone));
             open.remove(&ticket);
             cancelled += 1;
         }
@@ -170,7 +171,7 @@ fn interleaved(seed: u64, connect: Connect) {
                     reply.text(number);
                     waiting.swap_remove(at);
                 }
-                Err(why) => assert_eq!(why, NotNow::Busy),
+                Err(why) => assert_eq!(why, SendError::Busy),
             }
         }
     }

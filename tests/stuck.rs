@@ -1,10 +1,10 @@
 //! A peer that does not read: nothing is due that cannot be done, so that a host can sleep.
-use mcp_proto::server::{Event, Limits, ServerInfo, Slot, Tool, Tools};
-use mcp_proto::{Action, Millis, NotNow, Server};
+use mcp_proto::server::{Event, Limits, ServerConfig, Slot, Tool, Tools};
+use mcp_proto::{Action, Millis, SendError, Server};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}")]);
-static INFO: ServerInfo =
-    ServerInfo::new("s", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_deferred(Millis(10)));
+static INFO: ServerConfig =
+    ServerConfig::new("s", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_deferred_timeout(Millis(10)));
 
 fn feed(server: &mut Server<'_>, line: &[u8]) {
     let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
@@ -142,7 +142,7 @@ fn the_room_that_a_call_was_promised_is_not_given_away() {
     assert!(matches!(server.poll(Millis(0)), Action::Event));
     match server.reply(ticket) {
         Ok(reply) => reply.text("x".repeat(400)),
-        Err(why) => assert_eq!(why, NotNow::Busy),
+        Err(why) => assert_eq!(why, SendError::Busy),
     }
     let Some(Event::Call(call)) = server.event() else { panic!("call") };
     call.text("y".repeat(400));

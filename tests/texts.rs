@@ -1,5 +1,5 @@
 //! What errors say to people: what is wrong, with its numbers.
-use mcp_proto::{Fault, Lost, Misuse, NotNow};
+use mcp_proto::{ConfigError, ProtocolError, RequestFailure, SendError};
 
 #[track_caller]
 fn says(rows: &[(&dyn core::fmt::Display, &str)]) {
@@ -11,20 +11,23 @@ fn says(rows: &[(&dyn core::fmt::Display, &str)]) {
 #[test]
 fn a_fault_that_the_peer_does_not_hear_of_says_what_it_is() {
     says(&[
-        (&Fault::Truncated, "the input ended in the middle of a message"),
-        (&Fault::UnknownResponse, "a response to no request in flight"),
-        (&Fault::MalformedResponse, "a response needs either a result or an error"),
+        (&ProtocolError::Truncated, "the input ended in the middle of a message"),
+        (&ProtocolError::UnknownResponse, "a response to no request in flight"),
+        (&ProtocolError::MalformedResponse, "a response needs either a result or an error"),
         (
-            &Fault::ErrorWithoutId { code: -32700 },
+            &ProtocolError::ErrorWithoutId { code: -32700 },
             "the peer reported an error without saying for which request (code -32700)",
         ),
-        (&Fault::UnknownCancel, "a cancellation of no request in flight"),
-        (&Fault::UnknownProgress, "progress of no request in flight"),
-        (&Fault::UnknownSubscription, "a notification of no open subscription"),
-        (&Fault::UnknownNotification, "a notification that means nothing here"),
-        (&Fault::Muted, "too many invalid messages in a row; no more are answered until a valid one comes"),
+        (&ProtocolError::UnknownCancel, "a cancellation of no request in flight"),
+        (&ProtocolError::UnknownProgress, "progress of no request in flight"),
+        (&ProtocolError::UnknownSubscription, "a notification of no open subscription"),
+        (&ProtocolError::UnknownNotification, "a notification that means nothing here"),
         (
-            &Fault::EntriesLeftOut { count: 3 },
+            &ProtocolError::Muted,
+            "too many invalid messages in a row; no more are answered until a valid one comes",
+        ),
+        (
+            &ProtocolError::EntriesLeftOut { count: 3 },
             "entries of a list are too large for any page and were left out (3)",
         ),
     ]);
@@ -34,20 +37,23 @@ fn a_fault_that_the_peer_does_not_hear_of_says_what_it_is() {
 fn a_fault_that_the_peer_hears_of_says_what_kind_it_is_and_where_the_bound_is() {
     says(&[
         (
-            &Fault::LineTooLong { limit: 256 },
+            &ProtocolError::LineTooLong { limit: 256 },
             "Invalid request: the message is longer than this receiver can take (at most 256 bytes)",
         ),
         (
-            &Fault::TooDeep { limit: 8 },
+            &ProtocolError::TooDeep { limit: 8 },
             "Invalid request: the message is nested too deeply (at most 8 levels)",
         ),
-        (&Fault::TooManyInFlight { limit: 1 }, "Too many requests in flight (at most 1)"),
+        (&ProtocolError::TooManyInFlight { limit: 1 }, "Too many requests in flight (at most 1)"),
         (
-            &Fault::TooManyWatched { limit: 64 },
+            &ProtocolError::TooManyWatched { limit: 64 },
             "Too many resources are watched (their URIs have at most 64 bytes)",
         ),
-        (&Fault::ReplyTooLarge { limit: 640 }, "Internal error: the answer is too large (at most 640 bytes)"),
-        (&Fault::NotInitialized, "Invalid request: send `initialize` first"),
+        (
+            &ProtocolError::ReplyTooLarge { limit: 640 },
+            "Internal error: the answer is too large (at most 640 bytes)",
+        ),
+        (&ProtocolError::NotInitialized, "Invalid request: send `initialize` first"),
     ]);
 }
 
@@ -56,52 +62,55 @@ fn a_misuse_says_what_is_needed_or_which_entry_is_wrong() {
     let needed = 100;
     says(&[
         (
-            &Misuse::TxTooSmall { needed },
+            &ConfigError::TxTooSmall { needed },
             "the transmit buffer is too small: it needs 100 bytes for the largest message",
         ),
-        (&Misuse::RxTooSmall { needed }, "the receive buffer is too small: it needs at least 100 bytes"),
+        (&ConfigError::RxTooSmall { needed }, "the receive buffer is too small: it needs at least 100 bytes"),
         (
-            &Misuse::TextTooSmall { needed },
+            &ConfigError::TextTooSmall { needed },
             "the text for requests in flight is too small: it needs 100 bytes",
         ),
-        (&Misuse::NotAnObject { entry: 2 }, "a schema or `_meta` of catalogue entry 2 is not a JSON object"),
         (
-            &Misuse::InvalidTemplate { entry: 2 },
+            &ConfigError::NotAnObject { entry: 2 },
+            "a schema or `_meta` of catalogue entry 2 is not a JSON object",
+        ),
+        (
+            &ConfigError::InvalidTemplate { entry: 2 },
             "the URI template of catalogue entry 2 is not valid: braces go around names",
         ),
-        (&Misuse::DuplicateName { entry: 2 }, "catalogue entry 2 has the name of an earlier one"),
+        (&ConfigError::DuplicateName { entry: 2 }, "catalogue entry 2 has the name of an earlier one"),
         (
-            &Misuse::InvalidName { entry: 2 },
+            &ConfigError::InvalidName { entry: 2 },
             "catalogue entry 2 has an invalid name: `com.example/name` would be one",
         ),
-        (&Misuse::NoRevision, "no protocol revision is enabled"),
+        (&ConfigError::NoRevision, "no protocol revision is enabled"),
     ]);
 }
 
 #[test]
 fn why_something_cannot_be_sent() {
     says(&[
-        (&NotNow::Busy, "no room to write to yet"),
-        (&NotNow::Gone, "the request has ended"),
-        (&NotNow::Full, "as many requests are in flight as there can be"),
-        (&NotNow::NotConnected, "not connected"),
-        (&NotNow::Unwritable, "it is too large to be sent, or not valid JSON"),
-        (&NotNow::Unsupported, "the peer does not support it"),
-        (&NotNow::NotWanted, "the request did not ask for it"),
+        (&SendError::Busy, "no room to write to yet"),
+        (&SendError::Gone, "the request has ended"),
+        (&SendError::Full, "as many requests are in flight as there can be"),
+        (&SendError::NotConnected, "not connected"),
+        (&SendError::Unwritable, "it is too large to be sent, or not valid JSON"),
+        (&SendError::Unsupported, "the peer does not support it"),
+        (&SendError::NotWanted, "the request did not ask for it"),
     ]);
 }
 
 #[test]
 fn why_a_request_has_no_answer() {
     says(&[
-        (&Lost::TimedOut, "no answer in time"),
-        (&Lost::Closed, "the connection is over"),
-        (&Lost::Ended, "the server has ended it"),
-        (&Lost::TooLong, "the answer is longer than the receive buffer"),
-        (&Lost::Invalid, "the answer is not valid"),
-        (&Lost::EndlessList, "the list does not end"),
-        (&Lost::CursorTooLong, "a cursor of the list is too long to be kept"),
-        (&Lost::StateTooLong, "the state of the request, or its `_meta`, is too long to be kept"),
-        (&Lost::TooManyRounds, "the server has asked for input too often"),
+        (&RequestFailure::TimedOut, "no answer in time"),
+        (&RequestFailure::Closed, "the connection is over"),
+        (&RequestFailure::Ended, "the server has ended it"),
+        (&RequestFailure::TooLong, "the answer is longer than the receive buffer"),
+        (&RequestFailure::Invalid, "the answer is not valid"),
+        (&RequestFailure::EndlessList, "the list does not end"),
+        (&RequestFailure::CursorTooLong, "a cursor of the list is too long to be kept"),
+        (&RequestFailure::StateTooLong, "the state of the request, or its `_meta`, is too long to be kept"),
+        (&RequestFailure::TooManyRounds, "the server has asked for input too often"),
     ]);
 }

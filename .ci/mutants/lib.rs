@@ -17,7 +17,7 @@ mod time;
 mod version;
 
 pub use buffer::Buffer;
-pub use frame::{BelongsTo, Frame, FrameKind, StreamId};
+pub use frame::{Relation, OutboundMessage, OutboundMessageKind, StreamId};
 pub use inflight::Ticket;
 pub use json::{Decimal, Text};
 pub use lifecycle::State;

@@ -31,7 +31,7 @@ async fn settle() {
 pub fn measure(effort: Effort, pending: usize) {
     let case = format!("{pending} pending");
     let mut client = Pair::new(1 << 20, pending + 1);
-    let of_client = allocated(|| client.ask(pending)).bytes_current as f64 / pending as f64;
+    let of_client = allocated(|| client.request(pending)).bytes_current as f64 / pending as f64;
     drop(client);
     let mut ours = Pair::new(1 << 20, pending + 1);
     ours.reserve(pending);

@@ -8,8 +8,8 @@ mod serve;
 use std::io::{ErrorKind::WouldBlock, Read, Write};
 use std::time::Duration;
 
-use mcp_proto::client::{ClientInfo, Event, Options, Outcome};
-use mcp_proto::server::{ServerInfo, Tool, Tools};
+use mcp_proto::client::{ClientConfig, Event, Options, Outcome};
+use mcp_proto::server::{ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Buffer, Client, Clock, Machine, Millis, Server};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
@@ -18,8 +18,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("add", r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}"#),
     Tool::new("slow", "{}").description("Takes half a second"),
 ]);
-static SERVER: ServerInfo = ServerInfo::new("event-loop-server", "1.0.0").features(&[&TOOLS]);
-static CLIENT: ClientInfo = ClientInfo::new("event-loop-client", "1.0.0");
+static SERVER: ServerConfig = ServerConfig::new("event-loop-server", "1.0.0").features(&[&TOOLS]);
+static CLIENT: ClientConfig = ClientConfig::new("event-loop-client", "1.0.0");
 const LINE: usize = 1 << 20;
 
 /// Moves bytes until something happened or the socket would block.
@@ -78,9 +78,9 @@ fn hear(client: &mut Client<'_>, answers: &mut u32) -> Result<(), Box<dyn std::e
             client.call_json("slow", "{}", Options::DEFAULT.with_progress())?;
             client.call_json("add", r#"{"a":2,"b":40}"#, Options::DEFAULT)?;
         }
-        Some(Event::Failed(why)) => return Err(why.to_string().into()),
+        Some(Event::ConnectFailed(why)) => return Err(why.to_string().into()),
         Some(Event::Progress(step)) => println!("slow: step {}", step.progress()),
-        Some(Event::Finished(end)) => {
+        Some(Event::Response(end)) => {
             match (end.tool_result().and_then(|result| result.text()), end.outcome()) {
                 (Some(text), _) => println!("answer: {text}"),
                 (None, Outcome::Error(error)) => return Err(error.to_string().into()),

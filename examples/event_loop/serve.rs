@@ -1,6 +1,6 @@
 //! A server in a loop of one's own: `turn` it when its socket is ready, and when the time has come that it names.
 use mcp_proto::server::Event;
-use mcp_proto::{Action, Millis, NotNow, Server, Ticket};
+use mcp_proto::{Action, Millis, SendError, Server, Ticket};
 use std::io::{self, ErrorKind::WouldBlock, Read, Write};
 
 /// A call that takes its time: ten steps, one each fifty milliseconds.
@@ -17,7 +17,7 @@ pub(crate) fn turn(server: &mut Server<'_>, mut socket: impl Read + Write, now: 
                 (call.done, call.next) = (call.done + 1, now.plus(Millis(50)));
                 true
             }
-            Err(why) => why == NotNow::Busy,
+            Err(why) => why == SendError::Busy,
         });
         match server.poll(now) {
             Action::Io(io) => {
@@ -40,7 +40,7 @@ pub(crate) fn turn(server: &mut Server<'_>, mut socket: impl Read + Write, now: 
                     },
                 },
                 Some(Event::Cancelled { ticket, .. }) => slow.retain(|call| call.ticket != ticket),
-                Some(Event::Fault(fault)) => eprintln!("{fault}"),
+                Some(Event::ProtocolError(fault)) => eprintln!("{fault}"),
                 _ => {}
             },
             Action::Closed => return None,

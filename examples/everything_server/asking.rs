@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_proto::input::{
-    CreateMessage, ElicitAnswer, Field, Form, Input, ListRoots, OpenUrl, Roots, SampleMessage, Sampled,
+    CreateMessage, ElicitResult, Field, Form, Input, ListRoots, OpenUrl, Roots, SampleMessage, Sampled,
 };
 use mcp_proto::json::Json;
 use mcp_proto::server::Call;
@@ -13,18 +13,18 @@ use mcp_proto_std::ServerHandle;
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What is asked. It may go to another thread, so it owns what is not fixed.
-pub(crate) enum Question {
+pub(crate) enum ServerRequest {
     Fixed(&'static (dyn Input + Sync)),
     User(String, &'static [Field<'static>]),
     Model(String, u32),
 }
 
-impl Question {
+impl ServerRequest {
     pub(crate) fn with<T>(&self, then: impl FnOnce(&dyn Input) -> T) -> T {
         match self {
-            Question::Fixed(input) => then(*input),
-            Question::User(message, fields) => then(&Form::new(message, fields)),
-            Question::Model(prompt, tokens) => {
+            ServerRequest::Fixed(input) => then(*input),
+            ServerRequest::User(message, fields) => then(&Form::new(message, fields)),
+            ServerRequest::Model(prompt, tokens) => {
                 then(&CreateMessage::new(&[SampleMessage::user(prompt)], *tokens))
             }
         }
@@ -39,17 +39,17 @@ pub(crate) fn ask(
     call: Call<'_>,
     server: &ServerHandle,
     key: &str,
-    question: Question,
+    question: ServerRequest,
     read: fn(Json<'_>) -> Option<String>,
 ) {
-    if call.can_round_trip() {
+    if call.can_require_input() {
         return match call.input(key).and_then(read) {
             Some(text) => call.text(text),
-            None => question.with(|input| call.needs_input(&[(key, input)], None)),
+            None => question.with(|input| call.require_input(&[(key, input)], None)),
         };
     }
     server.run_within(PATIENCE, call, move |answer| {
-        match question.with(|input| answer.ask_within(PATIENCE, input)) {
+        match question.with(|input| answer.request_within(PATIENCE, input)) {
             Ok(said) => match read(said.json()) {
                 Some(text) => answer.text(text),
                 None => answer.fail("the client's answer makes no sense"),
@@ -88,43 +88,47 @@ static CHOICES: Form = Form::raw(
 pub(crate) fn answer(call: Call<'_>, server: &ServerHandle) {
     let text = |name| call.raw_arguments().get(name).and_then(Json::string).map(|text| text.to_string());
     let (key, question, read): (_, _, fn(Json<'_>) -> Option<String>) = match call.name() {
-        "ask_form" => ("form", Question::Fixed(&FORM), filled_in),
-        "ask_page" => ("page", Question::Fixed(&PAGE), filled_in),
-        "ask_model" => ("model", Question::Model("What is a state machine?".into(), 200), model_said),
-        "ask_roots" => ("roots", Question::Fixed(&ROOTS), roots),
-        "test_sampling" => ("model", Question::Model(text("prompt").unwrap_or_default(), 100), model_said),
+        "ask_form" => ("form", ServerRequest::Fixed(&FORM), filled_in),
+        "ask_page" => ("page", ServerRequest::Fixed(&PAGE), filled_in),
+        "ask_model" => ("model", ServerRequest::Model("What is a state machine?".into(), 200), model_said),
+        "ask_roots" => ("roots", ServerRequest::Fixed(&ROOTS), roots),
+        "test_sampling" => {
+            ("model", ServerRequest::Model(text("prompt").unwrap_or_default(), 100), model_said)
+        }
         "test_elicitation" => {
-            ("person", Question::User(text("message").unwrap_or_default(), &PERSON), filled_in)
+            ("person", ServerRequest::User(text("message").unwrap_or_default(), &PERSON), filled_in)
         }
-        "test_elicitation_sep1034_defaults" => ("defaults", Question::Fixed(&DEFAULTS), filled_in),
-        "test_elicitation_sep1330_enums" => ("choices", Question::Fixed(&CHOICES), filled_in),
-        "test_input_required_result_sampling" => {
-            ("capital_question", Question::Model("What is the capital of France?".into(), 100), model_said)
-        }
-        "test_input_required_result_list_roots" => ("client_roots", Question::Fixed(&ROOTS), roots),
-        _ => ("user_name", Question::User("What is your name?".into(), NAME), greeting),
+        "test_elicitation_sep1034_defaults" => ("defaults", ServerRequest::Fixed(&DEFAULTS), filled_in),
+        "test_elicitation_sep1330_enums" => ("choices", ServerRequest::Fixed(&CHOICES), filled_in),
+        "test_input_required_result_sampling" => (
+            "capital_question",
+            ServerRequest::Model("What is the capital of France?".into(), 100),
+            model_said,
+        ),
+        "test_input_required_result_list_roots" => ("client_roots", ServerRequest::Fixed(&ROOTS), roots),
+        _ => ("user_name", ServerRequest::User("What is your name?".into(), NAME), greeting),
     };
     ask(call, server, key, question, read);
 }
 
 fn filled_in(answer: Json<'_>) -> Option<String> {
-    let answer = ElicitAnswer::of(answer)?;
+    let answer = ElicitResult::from_json(answer)?;
     let action = format!("{:?}", answer.action()).to_lowercase();
     Some(format!("User response: action={action}, content={}", answer.content()))
 }
 
 fn greeting(answer: Json<'_>) -> Option<String> {
-    let answer = ElicitAnswer::of(answer)?;
+    let answer = ElicitResult::from_json(answer)?;
     let name = answer.field("name").and_then(Json::string);
     Some(name.map_or("Hello, whoever you are!".into(), |name| format!("Hello, {name}!")))
 }
 
 fn model_said(answer: Json<'_>) -> Option<String> {
-    let said = Sampled::of(answer)?;
+    let said = Sampled::from_json(answer)?;
     Some(format!("LLM response: {}", said.text()?))
 }
 
 fn roots(answer: Json<'_>) -> Option<String> {
-    let uris: Vec<String> = Roots::of(answer)?.map(|root| root.uri().to_string()).collect();
+    let uris: Vec<String> = Roots::from_json(answer)?.map(|root| root.uri().to_string()).collect();
     Some(format!("Roots: {}", uris.join(", ")))
 }

@@ -7,15 +7,15 @@ use crate::tools::{Add, Echo, Log, RemoveNote, Slow, WriteNote};
 /// The first one is called by a scenario of the conformance suite that has no arguments to give.
 pub(crate) static TOOLS: Tools = Tools::new(&[
     Tool::new("test_simple_text", "{}").description("Returns a text"),
-    Tool::of::<Echo>("echo").read_only(true),
-    Tool::of::<Add>("add")
+    Tool::with_arguments::<Echo>("echo").read_only(true),
+    Tool::with_arguments::<Add>("add")
         .read_only(true)
         .output_schema(r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#),
-    Tool::of::<Slow>("slow").read_only(true),
-    Tool::of::<Log>("log").read_only(true),
+    Tool::with_arguments::<Slow>("slow").read_only(true),
+    Tool::with_arguments::<Log>("log").read_only(true),
     Tool::new("show_content", "{}").description("Returns content of every kind").read_only(true),
-    Tool::of::<WriteNote>("write_note").idempotent(true).open_world(false),
-    Tool::of::<RemoveNote>("remove_note").destructive(true).open_world(false),
+    Tool::with_arguments::<WriteNote>("write_note").idempotent(true).open_world(false),
+    Tool::with_arguments::<RemoveNote>("remove_note").destructive(true).open_world(false),
     Tool::new("tick", "{}").description("Lets the resource clock://ticks go on by one"),
     Tool::new("ask_form", "{}").description("Asks the user to fill in a form"),
     Tool::new("ask_page", "{}").description("Asks the user to open a web page"),
@@ -58,7 +58,7 @@ const DIALECT: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/sche
 
 /// The list of resources changes, so this server gives it itself: these, and then the notes.
 pub(crate) static RESOURCES: Resources =
-    Resources::listed_by_host().templates(&TEMPLATES).list_changed().subscribe();
+    Resources::dynamic_list().templates(&TEMPLATES).list_changed().subscribe();
 
 pub(crate) static FIXED: [Resource; 4] = [
     Resource::new("test://static-text", "static text").mime_type("text/plain"),

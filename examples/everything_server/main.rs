@@ -17,10 +17,10 @@ mod rounds;
 mod tools;
 
 use mcp_proto::input::ListRoots;
-use mcp_proto::server::{Completion, Event, Logging, ServerInfo, Subscriptions};
+use mcp_proto::server::{Completion, Event, Logging, ServerConfig, Subscriptions};
 use mcp_proto_std::{ServerHandle, serve};
 
-static INFO: ServerInfo = ServerInfo::new("everything_server", env!("CARGO_PKG_VERSION"))
+static INFO: ServerConfig = ServerConfig::new("everything_server", env!("CARGO_PKG_VERSION"))
     .title("Everything")
     .description("Shows what a server can do")
     .instructions("Write notes, read them, watch them. The other tools are for trying out a client.")
@@ -57,14 +57,14 @@ fn hear(event: Event<'_>, server: &ServerHandle, world: &mut World) {
         // Whatever is to be logged goes to stderr: stdout belongs to the protocol.
         Event::Subscribed(uri) => eprintln!("everything_server: {uri} is watched"),
         Event::Unsubscribed(uri) => eprintln!("everything_server: {uri} is watched no more"),
-        Event::Fault(fault) => eprintln!("everything_server: {fault}"),
+        Event::ProtocolError(fault) => eprintln!("everything_server: {fault}"),
         _ => {}
     }
 }
 
 /// Asks for the roots again. The handler goes on: it has to hear the answer.
 fn look_at_roots(server: ServerHandle) {
-    std::thread::spawn(move || match server.ask(&ListRoots) {
+    std::thread::spawn(move || match server.request(&ListRoots) {
         Ok(answer) => {
             let count = answer.roots().map_or(0, Iterator::count);
             eprintln!("everything_server: there are {count} roots now");

@@ -1,6 +1,6 @@
 //! Prompts, and what their arguments may be.
 
-use mcp_proto::input::{ElicitAnswer, Field, Form};
+use mcp_proto::input::{ElicitResult, Field, Form};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Complete, GetPrompt};
 
@@ -53,11 +53,11 @@ static FORM: Form = Form::new("What context should the prompt use?", &CONTEXT);
 
 /// Prompts may need something first, too.
 fn with_context(prompt: GetPrompt<'_>) {
-    if !prompt.can_round_trip() {
+    if !prompt.can_require_input() {
         return prompt.messages(|messages| messages.user().text("Please go on without a context."));
     }
-    match prompt.input("user_context").and_then(ElicitAnswer::of) {
-        None => prompt.needs_input(&[("user_context", &FORM)], None),
+    match prompt.input("user_context").and_then(ElicitResult::from_json) {
+        None => prompt.require_input(&[("user_context", &FORM)], None),
         Some(answer) => {
             let context = answer.field("context").unwrap_or(Json::NULL);
             prompt.messages(|messages| messages.user().text(format_args!("Please go on with {context}.")));

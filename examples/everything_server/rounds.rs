@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use mcp_proto::ClientCapabilities;
 use mcp_proto::input::{
-    CreateMessage, ElicitAnswer, Field, Form, Input, ListRoots, Roots, SampleMessage, Sampled,
+    CreateMessage, ElicitResult, Field, Form, Input, ListRoots, Roots, SampleMessage, Sampled,
 };
 use mcp_proto::json::Json;
 use mcp_proto::server::Call;
@@ -43,7 +43,7 @@ static GREETING: CreateMessage = CreateMessage::new(&GREET, 50);
 
 /// The tools of this room.
 pub(crate) fn answer(call: Call<'_>, seal: &Seal) {
-    if !call.can_round_trip() {
+    if !call.can_require_input() {
         return call.fail("this takes several rounds, which 2026-07-28 has");
     }
     let Some(step) = seal.step_of(&call) else {
@@ -58,19 +58,19 @@ pub(crate) fn answer(call: Call<'_>, seal: &Seal) {
 }
 
 fn confirm(call: Call<'_>, seal: &Seal, step: u32) {
-    match call.input("confirm").and_then(ElicitAnswer::of) {
+    match call.input("confirm").and_then(ElicitResult::from_json) {
         Some(_) if step == 1 => call.text("state-ok"),
         _ => {
             let state = seal.state(call.name(), 1);
-            call.needs_input(&[("confirm", &CONFIRM)], Some(&state));
+            call.require_input(&[("confirm", &CONFIRM)], Some(&state));
         }
     }
 }
 
 fn several(call: Call<'_>, seal: &Seal, step: u32) {
-    let name = call.input("user_name").and_then(ElicitAnswer::of);
-    let greeting = call.input("greeting").and_then(Sampled::of);
-    let roots = call.input("client_roots").and_then(Roots::of);
+    let name = call.input("user_name").and_then(ElicitResult::from_json);
+    let greeting = call.input("greeting").and_then(Sampled::from_json);
+    let roots = call.input("client_roots").and_then(Roots::from_json);
     match (name, greeting, roots) {
         (Some(name), Some(greeting), Some(roots)) if step == 1 => {
             let name = name.field("name").unwrap_or(Json::NULL);
@@ -81,14 +81,14 @@ fn several(call: Call<'_>, seal: &Seal, step: u32) {
             let needed: [(&str, &dyn Input); 3] =
                 [("user_name", &WHO), ("greeting", &GREETING), ("client_roots", &ListRoots)];
             let state = seal.state(call.name(), 1);
-            call.needs_input(&needed, Some(&state));
+            call.require_input(&needed, Some(&state));
         }
     }
 }
 
 /// The state says which question was asked. What was answered to an earlier one would have to be part of it, too.
 fn one_by_one(call: Call<'_>, seal: &Seal, step: u32) {
-    let answered = |key| call.input(key).and_then(ElicitAnswer::of);
+    let answered = |key| call.input(key).and_then(ElicitResult::from_json);
     match (step, answered("step1"), answered("step2")) {
         (2, _, Some(answer)) => {
             let color = answer.field("color").unwrap_or(Json::NULL);
@@ -96,11 +96,11 @@ fn one_by_one(call: Call<'_>, seal: &Seal, step: u32) {
         }
         (1, Some(_), _) | (2, ..) => {
             let state = seal.state(call.name(), 2);
-            call.needs_input(&[("step2", &STEP2)], Some(&state));
+            call.require_input(&[("step2", &STEP2)], Some(&state));
         }
         _ => {
             let state = seal.state(call.name(), 1);
-            call.needs_input(&[("step1", &STEP1)], Some(&state));
+            call.require_input(&[("step1", &STEP1)], Some(&state));
         }
     }
 }
@@ -110,10 +110,10 @@ fn what_fits(call: Call<'_>) {
     let all: [(&str, &dyn Input); 2] = [("greeting", &GREETING), ("user_name", &WHO)];
     let fitting: Vec<_> = all.into_iter().filter(|(_, input)| call.client().has(input.needs())).collect();
     if fitting.is_empty() {
-        return call.needs_capability(ClientCapabilities::SAMPLING);
+        return call.require_capability(ClientCapabilities::SAMPLING);
     }
     if fitting.iter().all(|(key, _)| call.input(key).is_some()) {
         return call.text("all is answered");
     }
-    call.needs_input(&fitting, None);
+    call.require_input(&fitting, None);
 }

@@ -105,7 +105,7 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
         "test_missing_capability" if call.client().has(ClientCapabilities::SAMPLING) => {
             call.text("it is there")
         }
-        "test_missing_capability" => call.needs_capability(ClientCapabilities::SAMPLING),
+        "test_missing_capability" => call.require_capability(ClientCapabilities::SAMPLING),
         // The lists stay as they are: this shows what clients are told.
         "test_trigger_tool_change" => {
             call.changed(Change::Tools);

@@ -6,14 +6,14 @@ use std::io::{IsTerminal, Write};
 use mcp_proto::ClientCapabilities;
 use mcp_proto::client::{ElicitForm, InputRequest, Property, PropertyKind};
 use mcp_proto::json::{self, Json};
-use mcp_proto_std::{InputAnswer, Question};
+use mcp_proto_std::{InputResponse, ServerRequest};
 
 use crate::options::Arguments;
 
 /// What is declared to the server, and what answers it.
-pub(crate) fn of(
+pub(crate) fn server_request_handler(
     arguments: &Arguments,
-) -> (ClientCapabilities, impl FnMut(&Question) -> InputAnswer + Send + 'static) {
+) -> (ClientCapabilities, impl FnMut(&ServerRequest) -> InputResponse + Send + 'static) {
     use ClientCapabilities as C;
     let mut declared = C::ELICITATION_FORM.with(C::ELICITATION_URL);
     if !arguments.roots.is_empty() {
@@ -24,32 +24,32 @@ pub(crate) fn of(
     }
     let roots: Vec<_> = arguments.roots.iter().map(|folder| (uri(folder), folder.clone())).collect();
     let (sample, answers) = (arguments.sample.clone(), arguments.answers.clone());
-    let host = move |question: &Question| match question.input() {
-        InputRequest::Roots => InputAnswer::roots(roots.clone()),
+    let host = move |question: &ServerRequest| match question.input() {
+        InputRequest::Roots => InputResponse::roots(roots.clone()),
         InputRequest::Sample(sampled) => {
             for message in sampled.messages() {
                 println!("the server asks a model: {}", message.raw());
             }
-            InputAnswer::sampled("canned", "endTurn", sample.as_deref().unwrap_or_default())
+            InputResponse::sampled("canned", "endTurn", sample.as_deref().unwrap_or_default())
         }
         InputRequest::OpenUrl(page) => {
             println!("the server asks you to open {}\n  {}", page.url(), page.message());
             match given(&answers, "open").or_else(|| ask("open it (yes or no)")) {
-                Some(answer) if answer == "yes" => InputAnswer::agree(),
-                _ => InputAnswer::decline(),
+                Some(answer) if answer == "yes" => InputResponse::agree(),
+                _ => InputResponse::decline(),
             }
         }
         InputRequest::Elicit(form) => {
             println!("the server asks: {}", form.message());
             fill_in(&form, &answers)
         }
-        _ => InputAnswer::decline(),
+        _ => InputResponse::decline(),
     };
     (declared, host)
 }
 
 /// Fills in a form, field by field. A field without a value keeps its default, or is left out.
-fn fill_in(form: &ElicitForm<'_>, answers: &[(String, String)]) -> InputAnswer {
+fn fill_in(form: &ElicitForm<'_>, answers: &[(String, String)]) -> InputResponse {
     let mut content = BTreeMap::new();
     for field in form.properties() {
         let name = field.name().to_string();
@@ -59,7 +59,7 @@ fn fill_in(form: &ElicitForm<'_>, answers: &[(String, String)]) -> InputAnswer {
             Some(value) => _ = content.insert(name, value),
             None if field.is_required() => {
                 println!("  no {name}: declined");
-                return InputAnswer::decline();
+                return InputResponse::decline();
             }
             None => {}
         }
@@ -67,7 +67,7 @@ fn fill_in(form: &ElicitForm<'_>, answers: &[(String, String)]) -> InputAnswer {
     let members = content.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
     let fields = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
     println!("  answered {fields}");
-    InputAnswer::accept_json(&fields)
+    InputResponse::accept_json(&fields)
 }
 
 /// `Color (one of red, green) [red]`

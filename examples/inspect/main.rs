@@ -45,15 +45,15 @@ fn main() -> ExitCode {
 
 fn inspect(arguments: &Arguments) -> Result<(), String> {
     let (shown, all_shown) = channel::<()>();
-    let (declared, host) = host::of(arguments);
+    let (declared, host) = host::server_request_handler(arguments);
     let patience = Millis(u64::try_from(arguments.timeout.as_millis()).unwrap_or(u64::MAX));
     let mut connector = Connector::new("inspect", env!("CARGO_PKG_VERSION"))
         .connect(arguments.connect)
         .revisions(arguments.revisions.unwrap_or(Revisions::ALL))
         .timeouts(Timeouts { initialize: patience.max(Timeouts::DEFAULT.initialize), ..Timeouts::DEFAULT })
         .longest_line(64 << 20)
-        .on_asked(declared, host)
-        .on_notice(move |notice| {
+        .on_server_request(declared, host)
+        .on_notification(move |notice| {
             // It lives until every notice was shown.
             let _shown = &shown;
             show::notice(&notice);

@@ -3,7 +3,7 @@
 use mcp_proto::json::{Json, Kind, Str};
 use mcp_proto::{Era, ServerCapabilities};
 use mcp_proto_std::{
-    CallError, ClientHandle, Notice, Progress, PromptDescription, ResourceDescription, ServerDetails,
+    CallError, ClientHandle, Notification, Progress, PromptDescription, ResourceDescription, ServerDetails,
     TemplateDescription, ToolDescription,
 };
 
@@ -109,26 +109,26 @@ fn prompts(prompts: &[PromptDescription]) {
 }
 
 /// What the server says by itself, and what is wrong with it.
-pub(crate) fn notice(notice: &Notice) {
+pub(crate) fn notice(notice: &Notification) {
     match notice {
-        Notice::Log { level, logger, data } => {
+        Notification::Log { level, logger, data } => {
             let level = level.map_or("log", |level| level.as_str());
             let logger = logger.as_ref().map(|logger| format!(" ({logger})")).unwrap_or_default();
             // In one piece, as other threads print, too.
             let line = format!("server: {level}{logger}: {data}\n");
             eprint!("{line}");
         }
-        Notice::Changed(listed) => {
+        Notification::Changed(listed) => {
             println!("heard: the list of {} has changed", format!("{listed:?}").to_lowercase())
         }
-        Notice::Updated(uri) => println!("heard: {uri} has changed"),
-        Notice::Other { method, params } => {
+        Notification::Updated(uri) => println!("heard: {uri} has changed"),
+        Notification::Other { method, params } => {
             println!("heard: {method} {}", params.as_deref().unwrap_or_default());
         }
-        Notice::Silent => eprintln!("server: no answer to a ping"),
-        Notice::Reconnected => eprintln!("server: connected again"),
-        Notice::Fault(fault) => eprintln!("server: {fault}"),
-        Notice::Missed(count) => eprintln!("{count} messages came too fast to be shown"),
+        Notification::PeerUnresponsive => eprintln!("server: no answer to a ping"),
+        Notification::Reconnected => eprintln!("server: connected again"),
+        Notification::ProtocolError(fault) => eprintln!("server: {fault}"),
+        Notification::Missed(count) => eprintln!("{count} messages came too fast to be shown"),
         _ => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};
-use mcp_proto::{Direction, Fault, Observer};
+use mcp_proto::{Direction, Observer, ProtocolError};
 
 /// How wide the diagram is, and how much of a message is shown below its arrow.
 const WIDTH: usize = 64;
@@ -14,7 +14,7 @@ pub(crate) struct Trace {
 }
 
 impl Observer for Trace {
-    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), Fault>) {
+    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
         if !std::mem::replace(&mut self.begun, true) {
             eprintln!("client{}server", " ".repeat(WIDTH - 6));
         }

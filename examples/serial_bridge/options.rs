@@ -64,7 +64,7 @@ impl Options {
                 "--no-mark" => options.mark = false,
                 option if option.starts_with('-') => return Err(format!("{option} is no option")),
                 _ if address.is_some() => return Err(format!("{word} is one port too many")),
-                _ => address = Some(Address::of(word)?),
+                _ => address = Some(Address::parse(word)?),
             }
         }
         options.address = address.ok_or("which port?")?;
@@ -73,7 +73,7 @@ impl Options {
 }
 
 impl Address {
-    fn of(word: String) -> Result<Address, String> {
+    fn parse(word: String) -> Result<Address, String> {
         match word.strip_prefix("tcp:") {
             None => Ok(Address::Serial(word)),
             Some(host) if host.contains(':') => Ok(Address::Tcp(host.into())),

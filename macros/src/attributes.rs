@@ -125,7 +125,7 @@ fn serde_default(meta: &ParseNestedMeta<'_>) -> Result<Absent> {
 
 fn shown_default(meta: &ParseNestedMeta<'_>) -> Result<Absent> {
     let expression: Expr = meta.value()?.parse()?;
-    match Literal::of(&expression) {
+    match Literal::parse(&expression) {
         Some(literal) => Ok(Absent::Shown { json: literal.json(), expression }),
         None => Err(Error::new_spanned(
             expression,
@@ -149,7 +149,7 @@ fn description(meta: &ParseNestedMeta<'_>, place: &mut Option<TokenStream>) -> R
 }
 
 impl OfType {
-    pub(crate) fn of(attributes: &[Attribute], is_enum: bool, has_name: bool) -> Result<OfType> {
+    pub(crate) fn parse(attributes: &[Attribute], is_enum: bool, has_name: bool) -> Result<OfType> {
         let mut found = OfType::default();
         let mut denies = false;
         each(attributes, |owner, name, meta| {
@@ -181,7 +181,7 @@ impl OfType {
 }
 
 impl OfVariant {
-    pub(crate) fn of(attributes: &[Attribute]) -> Result<OfVariant> {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<OfVariant> {
         let mut found = OfVariant::default();
         each(attributes, |owner, name, meta| match (owner, name) {
             (Owner::Tool, "description") => description(meta, &mut found.description),
@@ -201,7 +201,7 @@ impl OfVariant {
 }
 
 impl OfField {
-    pub(crate) fn of(attributes: &[Attribute]) -> Result<OfField> {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<OfField> {
         let mut found = OfField::default();
         each(attributes, |owner, name, meta| found.item(owner, name, meta))?;
         found.description = or_documentation(found.description, attributes)?;
@@ -263,7 +263,7 @@ impl OfField {
             return error("a field that is skipped is not in the schema");
         }
         // Integers are compared by the compiler, which knows constants, too.
-        let float = |expression: Option<&Expr>| match expression.and_then(Literal::of) {
+        let float = |expression: Option<&Expr>| match expression.and_then(Literal::parse) {
             Some(Literal::Float(text)) => text.parse::<f64>().ok(),
             _ => None,
         };
@@ -301,7 +301,7 @@ impl OfField {
     /// What the schema shows as its default.
     pub(crate) fn shown_default(&self) -> Option<Literal> {
         match &self.default {
-            Some(Absent::Shown { expression, .. }) => Literal::of(expression),
+            Some(Absent::Shown { expression, .. }) => Literal::parse(expression),
             _ => None,
         }
     }

@@ -39,8 +39,8 @@ pub(crate) struct Value {
 }
 
 impl Value {
-    pub(crate) fn of(field: &Field) -> Result<Value> {
-        Ok(Value { ty: field.ty.clone(), said: OfField::of(&field.attrs)? })
+    pub(crate) fn new(field: &Field) -> Result<Value> {
+        Ok(Value { ty: field.ty.clone(), said: OfField::parse(&field.attrs)? })
     }
 
     /// For a field without a name, which cannot be left out by itself.
@@ -145,7 +145,7 @@ impl Value {
 }
 
 impl Fields {
-    pub(crate) fn of(
+    pub(crate) fn new(
         fields: &FieldsNamed,
         case: Option<Case>,
         open: bool,
@@ -154,7 +154,7 @@ impl Fields {
         let mut all = Fields { present: Vec::new(), skipped: Vec::new(), absent, open };
         for field in &fields.named {
             let Some(ident) = field.ident.clone() else { continue };
-            let value = Value::of(field)?;
+            let value = Value::new(field)?;
             if value.said.skip {
                 all.skipped.push(Skipped { ident, absent: value.said.default });
                 continue;
@@ -306,7 +306,7 @@ fn absent_value(absent: &Absent) -> TokenStream {
     match absent {
         Absent::Trait => quote!(::core::default::Default::default()),
         Absent::Function(path) => quote!(#path()),
-        Absent::Shown { expression, .. } => match Literal::of(expression) {
+        Absent::Shown { expression, .. } => match Literal::parse(expression) {
             Some(Literal::String(text)) => quote!(::core::convert::From::from(#text)),
             _ => quote!(#expression),
         },
@@ -326,7 +326,7 @@ fn option(tokens: Option<impl quote::ToTokens>) -> TokenStream {
 
 /// A bound for the schema: a float's is the text of a literal.
 fn bound(expression: Option<&Expr>) -> TokenStream {
-    option(expression.map(|expression| match Literal::of(expression) {
+    option(expression.map(|expression| match Literal::parse(expression) {
         Some(Literal::Float(text)) => quote!(__derived::Bound::Text(#text)),
         _ => quote!(__derived::Bound::Whole(__schema::Whole::new((#expression) as i128))),
     }))

@@ -47,7 +47,7 @@ pub(crate) fn of_enum(data: &DataEnum, said: &OfType) -> Result<Made> {
 }
 
 fn named<'v>(variant: &'v Variant, of_type: &OfType) -> Result<Option<Named<'v>>> {
-    let said = OfVariant::of(&variant.attrs)?;
+    let said = OfVariant::parse(&variant.attrs)?;
     if said.skip {
         return Ok(None);
     }
@@ -60,11 +60,11 @@ fn named<'v>(variant: &'v Variant, of_type: &OfType) -> Result<Option<Named<'v>>
         syn::Fields::Unit => Holds::Nothing,
         syn::Fields::Named(fields) => {
             let case = said.rename_all.or(of_type.rename_all_fields);
-            Holds::Fields(Fields::of(fields, case, of_type.open, None)?)
+            Holds::Fields(Fields::new(fields, case, of_type.open, None)?)
         }
         syn::Fields::Unnamed(fields) => match fields.unnamed.first() {
             Some(field) if fields.unnamed.len() == 1 => {
-                let value = Value::of(field)?;
+                let value = Value::new(field)?;
                 if value.is_member() || value.is_limited() {
                     return refuse(field.span(), "it is a struct, whose own fields have such attributes");
                 }

@@ -101,7 +101,7 @@ pub(crate) enum Literal {
 
 impl Literal {
     /// What the expression is, if it is as simple as that.
-    pub(crate) fn of(expression: &Expr) -> Option<Literal> {
+    pub(crate) fn parse(expression: &Expr) -> Option<Literal> {
         match expression {
             Expr::Lit(literal) => match &literal.lit {
                 Lit::Int(literal) => Some(Literal::Integer(literal.base10_digits().to_owned())),
@@ -110,13 +110,13 @@ impl Literal {
                 Lit::Str(literal) => Some(Literal::String(literal.value())),
                 _ => None,
             },
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match Literal::of(&unary.expr)? {
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match Literal::parse(&unary.expr)? {
                 Literal::Integer(text) => Some(Literal::Integer(format!("-{text}"))),
                 Literal::Float(text) => Some(Literal::Float(format!("-{text}"))),
                 _ => None,
             },
-            Expr::Group(group) => Literal::of(&group.expr),
-            Expr::Paren(paren) => Literal::of(&paren.expr),
+            Expr::Group(group) => Literal::parse(&group.expr),
+            Expr::Paren(paren) => Literal::parse(&paren.expr),
             _ => None,
         }
     }
@@ -153,7 +153,7 @@ pub(crate) fn documentation(attributes: &[Attribute]) -> Result<Option<TokenStre
     let mut lines = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
         let Meta::NameValue(pair) = &attribute.meta else { continue };
-        let Some(Literal::String(text)) = Literal::of(&pair.value) else {
+        let Some(Literal::String(text)) = Literal::parse(&pair.value) else {
             let why =
                 "a description has to stand here, or in `#[tool(description = …)]`: this cannot be read";
             return Err(Error::new_spanned(&pair.value, why));

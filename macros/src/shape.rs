@@ -29,20 +29,20 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let (made, said) = match &input.data {
         Data::Union(data) => return refuse(data.union_token.span(), "nobody can tell what a union holds"),
         Data::Enum(data) => {
-            let said = OfType::of(&input.attrs, true, true)?;
+            let said = OfType::parse(&input.attrs, true, true)?;
             (of_enum(data, &said)?, said)
         }
         Data::Struct(data) => {
             let has_name = !matches!(data.fields, Kind::Unnamed(_));
-            let mut said = OfType::of(&input.attrs, false, has_name)?;
+            let mut said = OfType::parse(&input.attrs, false, has_name)?;
             let made = match &data.fields {
                 Kind::Named(fields) => {
-                    object(&Fields::of(fields, said.rename_all, said.open, said.default.take())?)
+                    object(&Fields::new(fields, said.rename_all, said.open, said.default.take())?)
                 }
                 Kind::Unit => object(&Fields::none(said.open)),
                 Kind::Unnamed(fields) => match fields.unnamed.first() {
                     Some(field) if fields.unnamed.len() == 1 => {
-                        let value = Value::of(field)?;
+                        let value = Value::new(field)?;
                         if value.is_member()
                             || value.description().is_some()
                             || said.open

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::{Direction, Fault, Observer};
+use mcp_proto::{Direction, Observer, ProtocolError};
 
 /// Every message that went out, in order. Copies share them.
 #[derive(Debug, Clone, Default)]
 pub struct Written(pub Arc<Mutex<Vec<String>>>);
 
 impl Observer for Written {
-    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
+    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), ProtocolError>) {
         if direction == Direction::Out {
             self.0.lock().unwrap().push(String::from_utf8(line.to_vec()).unwrap());
         }

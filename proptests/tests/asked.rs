@@ -1,6 +1,6 @@
 //! Everything that a host may ask a server for, in every revision, against the official schemas.
 
-use mcp_proto::client::{ClientInfo, Connect, Event, Options, Reference};
+use mcp_proto::client::{ClientConfig, Connect, Event, Options, Reference};
 use mcp_proto::{Action, Buffer, Client, Level, Millis, Revision, Revisions};
 use mcp_proto_proptests::schema::Schemas;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ struct Peer {
 
 impl Peer {
     fn connected(revision: Revision) -> Peer {
-        let info = ClientInfo::new("client", "1")
+        let info = ClientConfig::new("client", "1")
             .title("Client")
             .connect(Connect::Automatic)
             .revisions(Revisions::NONE.with(revision));
@@ -43,7 +43,7 @@ impl Peer {
             match self.client.poll(Millis(0)) {
                 Action::Event => {
                     let event = self.client.event().unwrap();
-                    assert!(!matches!(event, Event::Fault(_) | Event::Finished(_)), "{event:?}");
+                    assert!(!matches!(event, Event::ProtocolError(_) | Event::Response(_)), "{event:?}");
                 }
                 Action::Closed => panic!("closed"),
                 Action::Io(io) => {
@@ -88,7 +88,7 @@ fn what_a_host_may_ask_is_as_its_revision_wants_it() {
                 client.set_log_level(Level::Debug, options),
             ];
             assert!(handshake.iter().all(|asked| asked.is_ok() == (revision != Revision::V2026_07_28)));
-            type List = fn(&mut Client<'_>, Options<'_>) -> Result<mcp_proto::Ticket, mcp_proto::NotNow>;
+            type List = fn(&mut Client<'_>, Options<'_>) -> Result<mcp_proto::Ticket, mcp_proto::SendError>;
             let lists: [(&str, List); 4] = [
                 ("tools", |client, options| client.list_tools(options)),
                 ("resources", |client, options| client.list_resources(options)),

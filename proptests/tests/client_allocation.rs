@@ -1,6 +1,6 @@
 //! How much a client takes of the heap: nothing with lent buffers, and nothing more once grown ones have grown.
 
-use mcp_proto::client::{ClientInfo, Connect, Event, Options, Slot};
+use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot};
 use mcp_proto::{Action, Buffer, Client, Millis};
 
 /// How many times `body` takes something of the heap.
@@ -39,8 +39,8 @@ fn run_in_pieces(client: &mut Client<'_>, now: u64, mut input: &[u8], most: usiz
                 }
             }
             Action::Event => match client.event().unwrap() {
-                Event::Fault(fault) => panic!("{fault}"),
-                Event::Finished(end) => assert!(end.tool_result().is_some()),
+                Event::ProtocolError(fault) => panic!("{fault}"),
+                Event::Response(end) => assert!(end.tool_result().is_some()),
                 _ => {}
             },
             Action::Closed => return id,
@@ -82,7 +82,7 @@ fn traffic(client: &mut Client<'_>, line: &mut Vec<u8>, now: u64) {
     assert_eq!(client.pending(), 0);
 }
 
-static INFO: ClientInfo = ClientInfo::new("c", "1").connect(Connect::Handshake);
+static INFO: ClientConfig = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
 #[test]
 fn lent_buffers_take_nothing() {

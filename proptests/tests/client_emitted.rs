@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_proto::client::{Asked, ClientInfo, Connect, Event, Filter, InputRequest, Options};
+use mcp_proto::client::{ClientConfig, Connect, Event, Filter, InputRequest, Options, ServerRequest};
 use mcp_proto::{
     Action, Buffer, Client, ClientCapabilities as C, Decimal, Millis, Revision, Revisions, Ticket,
 };
@@ -32,7 +32,7 @@ struct Host {
 impl Host {
     fn new(revision: Revision) -> Host {
         let connect = if revision == Revision::V2026_07_28 { Connect::Stateless } else { Connect::Handshake };
-        let info = ClientInfo::new("client", "1")
+        let info = ClientConfig::new("client", "1")
             .title("Client")
             .description("for tests")
             .website("https://example.com/")
@@ -79,7 +79,7 @@ impl Host {
                 Action::Event => {
                     let event = self.client.event().unwrap();
                     self.heard.push(format!("{event:?}"));
-                    if let Event::Asked(asked) = event {
+                    if let Event::ServerRequest(asked) = event {
                         self.deferred.extend(answer(asked, self.turn));
                     }
                 }
@@ -127,7 +127,7 @@ impl Host {
     }
 }
 
-fn answer(mut asked: Asked<'_>, turn: usize) -> Option<Ticket> {
+fn answer(mut asked: ServerRequest<'_>, turn: usize) -> Option<Ticket> {
     let _ = asked.progress(Decimal::new(5, -1), Some(Decimal::new(2, 0)), "half");
     match (asked.input(), turn) {
         (_, 0) => return asked.defer(None).ok(),

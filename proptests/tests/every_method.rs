@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_proto::client::{self, ClientInfo, Connect, Filter, InputRequest, Options, Reference};
+use mcp_proto::client::{self, ClientConfig, Connect, Filter, InputRequest, Options, Reference};
 use mcp_proto::input::{CreateMessage, Field, Form, ListRoots, OpenUrl, SampleMessage};
 use mcp_proto::methods::{self, Method};
 use mcp_proto::server::{
-    self, Argument, Ask, Change, Completion, Feature, Logging, Prompt, Prompts, Resource, Resources,
-    ServerInfo, Subscriptions, Template, Tool, Tools,
+    self, Argument, Change, Completion, Feature, Logging, Prompt, Prompts, RequestOptions, Resource,
+    Resources, ServerConfig, Subscriptions, Template, Tool, Tools,
 };
 use mcp_proto::{
     Action, Buffer, Client, ClientCapabilities as C, Level, Millis, Revision, Revisions, Server, Ticket,
@@ -70,8 +70,8 @@ impl Pair {
     fn new(revision: Revision, text: &str) -> Pair {
         let connect = if revision == Revision::V2026_07_28 { Connect::Stateless } else { Connect::Handshake };
         let only = Revisions::only(revision);
-        let info = ClientInfo::new("client", "1").connect(connect).revisions(only).capabilities(EVERYTHING);
-        let server_info = ServerInfo::new("server", "1").features(&FEATURES).revisions(only);
+        let info = ClientConfig::new("client", "1").connect(connect).revisions(only).capabilities(EVERYTHING);
+        let server_info = ServerConfig::new("server", "1").features(&FEATURES).revisions(only);
         let written = [Written::default(), Written::default()];
         let client = Client::new(leak(info), Buffer::grown(65536), Buffer::grown(65536)).unwrap();
         let server = Server::new(leak(server_info), Buffer::grown(65536), Buffer::grown(65536)).unwrap();
@@ -80,7 +80,7 @@ impl Pair {
             server: server
                 .in_flight_grown(16)
                 .unwrap()
-                .watches(Buffer::grown(1000))
+                .subscription_buffer(Buffer::grown(1000))
                 .observe(leak(written[1].clone())),
             written,
             up: Vec::new(),
@@ -107,7 +107,7 @@ impl Pair {
             Action::Event => {}
         }
         match self.client.event() {
-            Some(client::Event::Asked(mut asked)) => {
+            Some(client::Event::ServerRequest(mut asked)) => {
                 let _ = asked.progress(1u32, None, &self.text);
                 match asked.input() {
                     InputRequest::Roots => asked.roots(|roots| roots.add("file:///a", &self.text)),
@@ -141,7 +141,7 @@ impl Pair {
                     let model = CreateMessage::new(&messages, 9).system_prompt(text);
                     let needed: [(&str, &dyn mcp_proto::input::Input); 4] =
                         [("roots", &ListRoots), ("form", &form), ("page", &page), ("model", &model)];
-                    call.needs_input(&needed, Some(text));
+                    call.require_input(&needed, Some(text));
                 }
                 _ => {
                     let _ = call.progress(1u32, None, text);
@@ -215,21 +215,21 @@ fn handshake(pair: &mut Pair, revision: Revision, text: &str) {
     pair.client.unsubscribe("a:c", options).unwrap();
     pair.client.roots_changed().unwrap();
     pair.run();
-    let ask = Ask::DEFAULT.with_progress();
+    let ask = RequestOptions::DEFAULT.with_progress();
     let (fields, messages) = ([Field::text(text)], [SampleMessage::user(text)]);
     pair.server.ping(ask).unwrap();
     pair.run();
-    pair.server.ask(&ListRoots, ask).unwrap();
+    pair.server.request(&ListRoots, ask).unwrap();
     pair.run();
-    pair.server.ask(&CreateMessage::new(&messages, 9).system_prompt(text), ask).unwrap();
+    pair.server.request(&CreateMessage::new(&messages, 9).system_prompt(text), ask).unwrap();
     pair.run();
-    let form = pair.server.ask(&Form::new(text, &fields), ask);
+    let form = pair.server.request(&Form::new(text, &fields), ask);
     pair.run();
-    let page = pair.server.ask(&OpenUrl::new(text, "https://example.com/", text), ask);
+    let page = pair.server.request(&OpenUrl::new(text, "https://example.com/", text), ask);
     pair.run();
     let complete = pair.server.elicitation_complete(text);
     assert_eq!((form.is_ok(), page.is_ok()), (revision >= Revision::V2025_06_18, complete.is_ok()));
-    let taken_back = pair.server.ask(&ListRoots, ask).unwrap();
+    let taken_back = pair.server.request(&ListRoots, ask).unwrap();
     pair.server.cancel(taken_back, text).unwrap();
     pair.run();
 }
@@ -238,7 +238,7 @@ fn stateless(pair: &mut Pair, text: &str) {
     let ticket = pair.client.call_json("needs", "{}", Options::DEFAULT).unwrap();
     pair.run();
     assert_eq!(pair.needs, [ticket]);
-    let answers = |answers: &mut client::InputAnswers<'_, '_>| {
+    let answers = |answers: &mut client::InputResponses<'_, '_>| {
         answers.roots("roots", |roots| roots.add("file:///a", text));
         answers.accept("form", |out| out.field_string(text, text));
         answers.agree("page");

@@ -2,7 +2,7 @@
 //! catalogues and content, in every revision.
 
 use mcp_proto::server::{
-    Argument, Completion, Contents, Event, Messages, Prompt, Prompts, Resource, Resources, ServerInfo,
+    Argument, Completion, Contents, Event, Messages, Prompt, Prompts, Resource, Resources, ServerConfig,
     Template, Tool, ToolResult, Tools,
 };
 use mcp_proto::{
@@ -241,7 +241,7 @@ impl World {
                 Some(total) => complete.values_of(total, &self.values),
                 None => complete.values(&self.values),
             },
-            Event::Fault(_) | Event::Connected(_) | Event::Ready => {}
+            Event::ProtocolError(_) | Event::Connected(_) | Event::Ready => {}
             other => panic!("{other:?}"),
         }
     }
@@ -266,8 +266,10 @@ impl World {
             Resources::try_new(&resources).unwrap().try_templates(&templates).unwrap().subscribe();
         let prompts = Prompts::try_new(&prompts).unwrap();
         let features: [&dyn mcp_proto::server::Feature; 4] = [&tools, &resources, &prompts, &Completion];
-        let info =
-            ServerInfo::new("s", "1").icons(&ICONS).features(&features).revisions(Revisions::only(revision));
+        let info = ServerConfig::new("s", "1")
+            .icons(&ICONS)
+            .features(&features)
+            .revisions(Revisions::only(revision));
         let info = if self.identify { info } else { info.anonymous_results() };
         let (requests, input) = requests(revision);
         let (mut rx, mut tx) = (vec![0; 10_000], vec![0; 10_000]);

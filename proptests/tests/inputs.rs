@@ -6,7 +6,7 @@ use mcp_proto::input::{
     Role, SampleMessage, ToolChoice,
 };
 use mcp_proto::server::{
-    Ask, Call, Event, Experimental, Extensions, Feature, Limits, Server, ServerInfo, Tool, Tools,
+    Call, Event, Experimental, Extensions, Feature, Limits, RequestOptions, Server, ServerConfig, Tool, Tools,
 };
 use mcp_proto::{Action, Buffer, ClientCapabilities, Decimal, Millis, Revision, Revisions};
 use mcp_proto_proptests::schema::Schemas;
@@ -189,11 +189,11 @@ struct Session {
 
 impl Session {
     fn new(revision: Revision) -> Session {
-        let info = ServerInfo::new("server", "1.0")
+        let info = ServerConfig::new("server", "1.0")
             .features(&FEATURES)
             .revisions(Revisions::only(revision))
-            .limits(Limits::DEFAULT.with_asked(Millis(10)));
-        let info: &'static ServerInfo<'static> = Box::leak(Box::new(info));
+            .limits(Limits::DEFAULT.with_request_timeout(Millis(10)));
+        let info: &'static ServerConfig<'static> = Box::leak(Box::new(info));
         let written = Written::default();
         let server = Server::new(info, Buffer::grown(100_000), Buffer::grown(100_000)).unwrap();
         let server = server.in_flight_grown(8).unwrap().observe(Box::leak(Box::new(written.clone())));
@@ -259,13 +259,14 @@ fn handshake(revision: Revision, inputs: &[AnyInput], bits: u8, schemas: &Schema
     let _ = session.server.elicitation_complete("e1");
     for (at, any) in inputs.iter().enumerate() {
         with_input(any, &mut |input| {
-            let ask = if at % 2 == 0 { Ask::DEFAULT } else { Ask::DEFAULT.with_progress() };
-            let fits = session.server.ask(input, ask).is_ok();
+            let ask =
+                if at % 2 == 0 { RequestOptions::DEFAULT } else { RequestOptions::DEFAULT.with_progress() };
+            let fits = session.server.request(input, ask).is_ok();
             let declared = revision >= input.since() && has(bits, input.needs());
             assert_eq!(fits, declared, "{revision} {any:?}");
         });
     }
-    session.server.ping(Ask::DEFAULT).unwrap();
+    session.server.ping(RequestOptions::DEFAULT).unwrap();
     session.run(0, &mut |_| {});
     // All of them are cancelled.
     session.run(10, &mut |_| {});
@@ -273,8 +274,8 @@ fn handshake(revision: Revision, inputs: &[AnyInput], bits: u8, schemas: &Schema
     for id in [1, 2] {
         session.line(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "ask"}}));
         session.run(10, &mut |call| match id {
-            1 => call.needs_urls(&[OpenUrl::new("m", "https://example.com/", "e")]),
-            _ => call.needs_capability(ClientCapabilities::ROOTS.with(ClientCapabilities::SAMPLING_TOOLS)),
+            1 => call.require_urls(&[OpenUrl::new("m", "https://example.com/", "e")]),
+            _ => call.require_capability(ClientCapabilities::ROOTS.with(ClientCapabilities::SAMPLING_TOOLS)),
         });
     }
     check(&session, schemas, revision)
@@ -305,17 +306,17 @@ fn stateless(any: &AnyInput, state: Option<&str>, bits: u8, schemas: &Schemas) -
         with_input(any, &mut |input| {
             let call = call.take().expect("it is made once");
             match state {
-                Some("") => call.needs_input(&[], state),
-                _ => call.needs_input(&[("one", input), ("two\n", &ListRoots)], state),
+                Some("") => call.require_input(&[], state),
+                _ => call.require_input(&[("one", input), ("two\n", &ListRoots)], state),
             }
         });
     });
     request(&mut session, 3, "tools/call", &mut |call| {
-        call.needs_urls(&[OpenUrl::new("m", "https://example.com/", "e")]);
+        call.require_urls(&[OpenUrl::new("m", "https://example.com/", "e")]);
     });
     request(&mut session, 4, "tools/call", &mut |call| {
         let all = [ClientCapabilities::ELICITATION_FORM, ClientCapabilities::SAMPLING_CONTEXT];
-        call.needs_capability(all[0].with(all[1]));
+        call.require_capability(all[0].with(all[1]));
     });
     check(&session, schemas, Revision::V2026_07_28)
 }

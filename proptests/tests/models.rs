@@ -1,6 +1,6 @@
 //! Random operations against the models of whole machines. `PROPTEST_CASES` makes it more of them.
 
-use mcp_proto_proptests::model::{Failure, Way, client, pair, same, server, strategy};
+use mcp_proto_proptests::model::{ConnectFailure, Way, client, pair, same, server, strategy};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
@@ -14,7 +14,7 @@ fn cases(count: u32) -> Config {
     Config { cases: asked, rng_seed: RngSeed::Fixed(1), ..default }
 }
 
-fn fail(failure: Failure) -> TestCaseError {
+fn fail(failure: ConnectFailure) -> TestCaseError {
     TestCaseError::fail(failure.to_string())
 }
 

@@ -33,7 +33,7 @@ proptest! {
     #[test]
     fn bytes_come_through(bytes in prop::collection::vec(any::<u8>(), 0..200), url: bool, padded: bool) {
         let text = serde_json::to_string(&encoded(&bytes, if url { URL } else { STANDARD }, padded)).unwrap();
-        let data = Base64::of(Json::parse(text.as_bytes()).unwrap().string().unwrap());
+        let data = Base64::new(Json::parse(text.as_bytes()).unwrap().string().unwrap());
         prop_assert_eq!(data.decoded_len(), bytes.len());
         let mut buffer = vec![0; bytes.len()];
         prop_assert_eq!(data.decode(&mut buffer), Ok(&bytes[..]));
@@ -46,7 +46,7 @@ proptest! {
     #[test]
     fn any_text_is_base64_or_not(text in "[A-Za-z0-9+/=_\n -]{0,40}") {
         let text = serde_json::to_string(&text).unwrap();
-        let data = Base64::of(Json::parse(text.as_bytes()).unwrap().string().unwrap());
+        let data = Base64::new(Json::parse(text.as_bytes()).unwrap().string().unwrap());
         let mut buffer = [0; 40];
         if let Ok(bytes) = data.decode(&mut buffer) {
             prop_assert_eq!(bytes.len(), data.decoded_len());
@@ -56,12 +56,12 @@ proptest! {
     #[test]
     fn views_of_anything_say_something(text in texts::json()) {
         let json = Json::parse(text.as_bytes()).unwrap();
-        let _ = (Freshness::of(json), Completion::of(json).values().count(), Implementation::of(json).icons().count());
-        let _ = (Tool::of(json).display_name(), Tool::of(json).input_schema(), Prompt::of(json).arguments().count());
-        let _ = (PromptResult::of(json).messages().count(), ReadResult::of(json).text());
-        let _ = (Resource::of(json).annotations().audience().count(), ToolResult::of(json).text());
+        let _ = (Freshness::from_json(json), Completion::from_json(json).values().count(), Implementation::from_json(json).icons().count());
+        let _ = (Tool::from_json(json).display_name(), Tool::from_json(json).input_schema(), Prompt::from_json(json).arguments().count());
+        let _ = (PromptResult::from_json(json).messages().count(), ReadResult::from_json(json).text());
+        let _ = (Resource::from_json(json).annotations().audience().count(), ToolResult::from_json(json).text());
         // A block that is not known is the block itself: nothing is lost.
-        if let Content::Other(other) = Block::of(json).content() {
+        if let Content::Other(other) = Block::from_json(json).content() {
             prop_assert_eq!(other.raw(), json.raw());
         }
     }

@@ -1,13 +1,13 @@
 //! The writer, as hosts have it in their hands: what it writes is what `serde_json` reads, and whatever they do with it, a
 //! line is JSON or is not sent.
 
-use mcp_proto::client::{ClientInfo, Connect};
+use mcp_proto::client::{ClientConfig, Connect};
 use mcp_proto::json::{Decimal, Json, Writer};
 use mcp_proto::{Action, Buffer, Client, Millis, State};
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
 
-static INFO: ClientInfo = ClientInfo::new("c", "1").connect(Connect::Handshake);
+static INFO: ClientConfig = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
 /// Moves bytes until nothing more can be moved: what was written.
 fn settle(client: &mut Client<'_>, mut input: &[u8]) -> String {

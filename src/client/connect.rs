@@ -3,22 +3,22 @@
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning*, *Backward compatibility*.
 
 use crate::json::{Json, Kind, Span, Str, Writer};
-use crate::lifecycle::{State, Trigger};
-use crate::methods;
+use crate::peer::lifecycle::{State, Trigger};
+use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::meta;
+use crate::protocol::methods;
+use crate::protocol::revision::{Era, Revision, Revisions};
 use crate::rpc::{self, Outcome, code};
-use crate::types::capabilities::ServerCapabilities;
-use crate::types::meta;
-use crate::version::{Era, Revision, Revisions};
 
-use super::core::{Connecting, Core, Peer};
-use super::info::{ClientInfo, Connect};
-use super::options::Meta;
-use super::plan::{FailurePlan, Plan};
-use super::receive::is_complete;
-use super::views::{Freshness, Implementation, list, object};
+use crate::client::client_state::{ClientState, Connecting, Peer};
+use crate::client::config::{ClientConfig, Connect};
+use crate::client::options::Meta;
+use crate::client::pending_event::{FailurePlan, PendingEvent};
+use crate::client::receive::is_complete;
+use crate::client::views::{Freshness, Implementation, list, object};
 
 /// What a request that connects carries beside `_meta`.
-pub(crate) fn write_params(info: &ClientInfo<'_>, revision: Revision, out: &mut Writer<'_>) {
+pub(crate) fn write_params(info: &ClientConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     if revision.era() == Era::Handshake {
         out.field_string("protocolVersion", revision.as_str());
         out.key("capabilities");
@@ -28,15 +28,15 @@ pub(crate) fn write_params(info: &ClientInfo<'_>, revision: Revision, out: &mut 
     }
 }
 
-impl Core<'_> {
+impl ClientState<'_> {
     /// Sends the first message.
-    pub(crate) fn connect(&mut self) -> Option<Plan> {
+    pub(crate) fn connect(&mut self) -> Option<PendingEvent> {
         let (era, trigger) = match self.info.connect {
             Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
             Connect::Automatic | Connect::Stateless => (Revisions::STATELESS, Trigger::Probe),
         };
         match self.info.revisions.and(era).latest() {
-            Some(revision) => self.ask(revision, trigger),
+            Some(revision) => self.request(revision, trigger),
             None if self.info.connect == Connect::Automatic => self.fall_back(None),
             None => self.fail(FailurePlan::NoRevision),
         }
@@ -44,7 +44,7 @@ impl Core<'_> {
 
     /// Sends the request that connects, as soon as there is room: its time runs from now on. Alone, it always fits:
     /// `new` has seen to that.
-    fn ask(&mut self, revision: Revision, trigger: Trigger) -> Option<Plan> {
+    fn request(&mut self, revision: Revision, trigger: Trigger) -> Option<PendingEvent> {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.info.timeouts.probe,
             _ => self.info.timeouts.initialize,
@@ -79,24 +79,24 @@ impl Core<'_> {
     }
 
     /// Shakes hands, because the server is of the handshake era: in `offered`, or else in the newest revision.
-    fn fall_back(&mut self, offered: Option<Revision>) -> Option<Plan> {
+    fn fall_back(&mut self, offered: Option<Revision>) -> Option<PendingEvent> {
         let newest = self.info.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
-            Some(revision) => self.ask(revision, Trigger::Initialize),
+            Some(revision) => self.request(revision, Trigger::Initialize),
             None => self.fail(FailurePlan::NoRevision),
         }
     }
 
-    pub(crate) fn fail(&mut self, failure: FailurePlan) -> Option<Plan> {
+    pub(crate) fn fail(&mut self, failure: FailurePlan) -> Option<PendingEvent> {
         (self.connecting, self.unsent) = (None, None);
         if !self.life.step(Trigger::Failed) {
             self.life.step(Trigger::Shutdown);
         }
-        Some(Plan::Failed(failure))
+        Some(PendingEvent::ConnectFailed(failure))
     }
 
     /// The request that connects was not answered in time.
-    pub(crate) fn connect_timed_out(&mut self) -> Option<Plan> {
+    pub(crate) fn connect_timed_out(&mut self) -> Option<PendingEvent> {
         match self.life.state() {
             State::Probing if self.may_fall_back() => {
                 self.given_up_probe = true;
@@ -107,35 +107,35 @@ impl Core<'_> {
     }
 
     /// The answer to the request that connects.
-    pub(crate) fn connect_answered(&mut self, line: &[u8], outcome: Outcome<'_>) -> Option<Plan> {
-        let place = |value: Json<'_>| rpc::place(line, value.bytes());
+    pub(crate) fn connect_answered(&mut self, line: &[u8], outcome: Outcome<'_>) -> Option<PendingEvent> {
+        let span_of = |value: Json<'_>| rpc::span_of(line, value.bytes());
         match (self.life.state(), outcome) {
-            (State::Probing, Outcome::Result(result)) => self.discovered(line, place(result)),
-            (State::Probing, Outcome::Error(error)) => self.probe_refused(line, place(error)),
-            (_, Outcome::Result(result)) => self.initialized(line, place(result)),
-            (_, Outcome::Error(error)) => self.initialize_refused(line, place(error)),
+            (State::Probing, Outcome::Result(result)) => self.discovered(line, span_of(result)),
+            (State::Probing, Outcome::Error(error)) => self.probe_refused(line, span_of(error)),
+            (_, Outcome::Result(result)) => self.initialized(line, span_of(result)),
+            (_, Outcome::Error(error)) => self.initialize_refused(line, span_of(error)),
             (State::Probing, Outcome::Malformed) => self.no_discovery(),
-            (_, Outcome::Malformed) => self.fail(FailurePlan::InvalidAnswer),
+            (_, Outcome::Malformed) => self.fail(FailurePlan::InvalidResponse),
         }
     }
 
     /// The server answers the probe with something that no server of the stateless era does: some answer anything that
     /// they do not know with an empty result.
-    fn no_discovery(&mut self) -> Option<Plan> {
+    fn no_discovery(&mut self) -> Option<PendingEvent> {
         match self.may_fall_back() {
             true => self.fall_back(None),
-            false => self.fail(FailurePlan::InvalidAnswer),
+            false => self.fail(FailurePlan::InvalidResponse),
         }
     }
 
-    fn discovered(&mut self, line: &[u8], span: Span) -> Option<Plan> {
+    fn discovered(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let members = ["supportedVersions", "capabilities", "resultType"];
         let [versions, capabilities, kind] = rpc::view(line, span).pick(members);
         let versions = versions.filter(|value| value.kind() == Kind::Array);
         let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
         let Some(versions) = versions else { return self.no_discovery() };
         let (Some(capabilities), true) = (capabilities, is_complete(kind)) else {
-            return self.fail(FailurePlan::InvalidAnswer);
+            return self.fail(FailurePlan::InvalidResponse);
         };
         let mutual = named(versions).and(self.info.revisions);
         if let Some(revision) = mutual.and(Revisions::STATELESS).latest() {
@@ -150,7 +150,7 @@ impl Core<'_> {
 
     /// An error of the stateless era means that the server is of that era. Any other means that it is not, whichever
     /// it is.
-    fn probe_refused(&mut self, line: &[u8], span: Span) -> Option<Plan> {
+    fn probe_refused(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let error = rpc::view(line, span);
         let automatic = self.may_fall_back();
         match code_of(error) {
@@ -159,7 +159,7 @@ impl Core<'_> {
                 let untried =
                     mutual.and(Revisions::STATELESS).newest_first().find(|it| !self.tried.contains(*it));
                 match (untried, mutual.and(Revisions::HANDSHAKE).latest()) {
-                    (Some(revision), _) => self.ask(revision, Trigger::Probe),
+                    (Some(revision), _) => self.request(revision, Trigger::Probe),
                     (None, Some(revision)) if automatic => self.fall_back(Some(revision)),
                     _ => self.fail(FailurePlan::Refused(span)),
                 }
@@ -172,7 +172,7 @@ impl Core<'_> {
         }
     }
 
-    fn initialized(&mut self, line: &[u8], span: Span) -> Option<Plan> {
+    fn initialized(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let members = ["protocolVersion", "capabilities", "serverInfo"];
         let [version, capabilities, info] = rpc::view(line, span).pick(members);
         let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
@@ -180,10 +180,10 @@ impl Core<'_> {
         let (Some(version), Some(capabilities), Some(_)) =
             (version.and_then(Json::string), capabilities, info)
         else {
-            return self.fail(FailurePlan::InvalidAnswer);
+            return self.fail(FailurePlan::InvalidResponse);
         };
         let ours = self.info.revisions.and(Revisions::HANDSHAKE);
-        match Revision::of(version).filter(|revision| ours.contains(*revision)) {
+        match Revision::from_json(version).filter(|revision| ours.contains(*revision)) {
             Some(revision) => {
                 self.life.step(Trigger::Accepted);
                 self.owes_initialized = true;
@@ -194,11 +194,11 @@ impl Core<'_> {
         }
     }
 
-    fn initialize_refused(&mut self, line: &[u8], span: Span) -> Option<Plan> {
+    fn initialize_refused(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let error = rpc::view(line, span);
         let mutual = supported(error).and(self.info.revisions).and(Revisions::HANDSHAKE);
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
-            return self.ask(revision, Trigger::Initialize);
+            return self.request(revision, Trigger::Initialize);
         }
         // A server that has read the probe only after it was given up is of that era from then on.
         let serves_the_other = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
@@ -206,17 +206,22 @@ impl Core<'_> {
         {
             Some(revision) => {
                 self.probed_again = true;
-                self.ask(revision, Trigger::Probe)
+                self.request(revision, Trigger::Probe)
             }
             None => self.fail(FailurePlan::Refused(span)),
         }
     }
 
-    fn connected(&mut self, revision: Revision, capabilities: Json<'_>, result: Span) -> Option<Plan> {
+    fn connected(
+        &mut self,
+        revision: Revision,
+        capabilities: Json<'_>,
+        result: Span,
+    ) -> Option<PendingEvent> {
         self.connecting = None;
-        self.peer = Some(Peer { revision, capabilities: ServerCapabilities::of(capabilities) });
+        self.peer = Some(Peer { revision, capabilities: ServerCapabilities::from_json(capabilities) });
         self.listen_again();
-        Some(Plan::Connected { revision, result })
+        Some(PendingEvent::Connected { revision, result })
     }
 }
 
@@ -225,7 +230,7 @@ fn named(versions: Json<'_>) -> Revisions {
     versions
         .elements()
         .filter_map(Json::string)
-        .filter_map(Revision::of)
+        .filter_map(Revision::from_json)
         .fold(Revisions::NONE, Revisions::with)
 }
 
@@ -255,7 +260,7 @@ impl<'a> Connected<'a> {
     /// Who the server says it is. Not to be trusted.
     #[must_use]
     pub fn server(&self) -> Implementation<'a> {
-        Implementation::of(self.server_info().unwrap_or(Json::NULL))
+        Implementation::from_json(self.server_info().unwrap_or(Json::NULL))
     }
 
     /// The same, as the server wrote it.
@@ -275,7 +280,7 @@ impl<'a> Connected<'a> {
     /// What the server declared.
     #[must_use]
     pub fn capabilities(&self) -> ServerCapabilities {
-        ServerCapabilities::of(self.raw_capabilities())
+        ServerCapabilities::from_json(self.raw_capabilities())
     }
 
     /// How a model should use the server.
@@ -293,7 +298,7 @@ impl<'a> Connected<'a> {
     /// How long this may be kept.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
-        Freshness::of(self.result)
+        Freshness::from_json(self.result)
     }
 
     /// What else is said about it: `_meta`, an object.

@@ -1,17 +1,17 @@
 //! What a client hears: answers, pages of lists, progress, and what the server says by itself.
 
-use crate::fault::Fault;
-use crate::inflight::Ticket;
-use crate::json::{Json, Str, Text, prints};
-use crate::outcome::{Outcome, RpcError};
+use crate::error::ProtocolError;
+use crate::json::{Json, Str, WriteText, prints};
+use crate::peer::response::{Outcome, RpcError};
+use crate::peer::slots::Ticket;
 
-use super::asked::Asked;
-use super::connect::Connected;
-use super::listen::Acknowledged;
-use super::members::{Members, Noted};
-use super::method::Method;
-use super::rounds::InputRequired;
-use super::views::{
+use crate::client::connect::Connected;
+use crate::client::input_required::InputRequired;
+use crate::client::members::{Members, Noted};
+use crate::client::method::Method;
+use crate::client::server_requests::ServerRequest;
+use crate::client::subscriptions::Acknowledged;
+use crate::client::views::{
     Completion, LogMessage, Progress, PromptResult, PromptsPage, ReadResult, ResourcesPage, TemplatesPage,
     ToolResult, ToolsPage, Updated,
 };
@@ -23,10 +23,10 @@ pub enum Event<'a> {
     /// The server is connected: requests may be sent.
     Connected(Connected<'a>),
     /// Connecting has failed. The connection closes.
-    Failed(Failure<'a>),
+    ConnectFailed(ConnectFailure<'a>),
     /// A request has ended: exactly once for each ticket, but for those that the host cancelled, and lists, which
     /// end with their last page.
-    Finished(Finished<'a>),
+    Response(Response<'a>),
     /// A page of the list of tools has come.
     Tools(ToolsPage<'a>),
     /// A page of the list of resources has come.
@@ -58,8 +58,8 @@ pub enum Event<'a> {
     /// The server needs something before it answers a request (`2026-07-28`).
     InputRequired(InputRequired<'a>),
     /// The server asks for something that the client has declared (up to `2025-11-25`).
-    Asked(Asked<'a>),
-    /// A request of the server's that was [deferred](Asked::defer) is taken back: stop working on it. It gets no answer,
+    ServerRequest(ServerRequest<'a>),
+    /// A request of the server's that was [deferred](ServerRequest::defer) is taken back: stop working on it. It gets no answer,
     /// and its ticket is gone. So it is when the connection ends.
     Cancelled {
         /// The request.
@@ -76,12 +76,12 @@ pub enum Event<'a> {
         /// Its parameters, if it has any.
         params: Option<Json<'a>>,
     },
-    /// There is room again for what was refused as [`NotNow::Busy`](crate::NotNow::Busy).
-    Room,
+    /// There is room again for what was refused as [`SendError::Busy`](crate::SendError::Busy).
+    Writable,
     /// The server does not answer pings.
-    Silent,
+    PeerUnresponsive,
     /// Something went wrong, and was dealt with.
-    Fault(Fault),
+    ProtocolError(ProtocolError),
 }
 
 /// The lists of a server.
@@ -99,7 +99,7 @@ pub enum Listed {
 /// Why connecting has failed.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub enum Failure<'a> {
+pub enum ConnectFailure<'a> {
     /// The client was set up without a revision that it could ask for.
     NoRevision,
     /// The server speaks no revision that the client does. With its answer.
@@ -107,34 +107,34 @@ pub enum Failure<'a> {
     /// The server has refused to connect.
     Refused(RpcError<'a>),
     /// The server's answer is none.
-    InvalidAnswer,
+    InvalidResponse,
     /// The server has not answered in time.
     TimedOut,
     /// The connection ended first.
     Closed,
 }
 
-impl Text for Failure<'_> {
+impl WriteText for ConnectFailure<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
-            Failure::NoRevision => "the client is set up without a revision to ask for",
-            Failure::NoCommonRevision(answer) => {
+            ConnectFailure::NoRevision => "the client is set up without a revision to ask for",
+            ConnectFailure::NoCommonRevision(answer) => {
                 return ("the server speaks no revision that the client does; it answered ", answer)
                     .pieces(put);
             }
-            Failure::Refused(error) => return ("the server refused to connect: ", error).pieces(put),
-            Failure::InvalidAnswer => "the server's answer to the connection request is not valid",
-            Failure::TimedOut => "the server did not answer in time",
-            Failure::Closed => "the connection ended before the server answered",
+            ConnectFailure::Refused(error) => return ("the server refused to connect: ", error).pieces(put),
+            ConnectFailure::InvalidResponse => "the server's answer to the connection request is not valid",
+            ConnectFailure::TimedOut => "the server did not answer in time",
+            ConnectFailure::Closed => "the connection ended before the server answered",
         });
     }
 }
 
-prints!(Failure<'_>);
+prints!(ConnectFailure<'_>);
 
 /// A request that has ended.
 #[derive(Clone, Copy)]
-pub struct Finished<'a> {
+pub struct Response<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) method: Method,
     pub(crate) outcome: Outcome<'a>,
@@ -145,15 +145,15 @@ pub struct Finished<'a> {
 }
 
 /// What was found in the result is nobody's business.
-impl core::fmt::Debug for Finished<'_> {
+impl core::fmt::Debug for Response<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Finished { ticket, method, outcome, .. } = self;
-        let mut out = f.debug_struct("Finished");
+        let Response { ticket, method, outcome, .. } = self;
+        let mut out = f.debug_struct("Response");
         out.field("ticket", ticket).field("method", method).field("outcome", outcome).finish()
     }
 }
 
-impl<'a> Finished<'a> {
+impl<'a> Response<'a> {
     /// Which request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
@@ -169,8 +169,8 @@ impl<'a> Finished<'a> {
     /// Whether it was lost, and sending it again can do no harm: it only looks, as lists, reads and completions do. Of a
     /// call of a tool nobody knows.
     #[must_use]
-    pub fn may_be_retried(&self) -> bool {
-        matches!(self.outcome, Outcome::Lost(_)) && self.method.is_repeatable()
+    pub fn is_retryable(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed(_)) && self.method.is_repeatable()
     }
 
     /// The result of a tool, if the request was a call and has one.
@@ -188,7 +188,7 @@ impl<'a> Finished<'a> {
     #[must_use]
     pub fn resource(&self) -> Option<ReadResult<'a>> {
         match (self.method, self.outcome) {
-            (Method::ReadResource, Outcome::Result(result)) => Some(ReadResult::of(result)),
+            (Method::ReadResource, Outcome::Result(result)) => Some(ReadResult::from_json(result)),
             _ => None,
         }
     }
@@ -197,7 +197,7 @@ impl<'a> Finished<'a> {
     #[must_use]
     pub fn prompt(&self) -> Option<PromptResult<'a>> {
         match (self.method, self.outcome) {
-            (Method::GetPrompt, Outcome::Result(result)) => Some(PromptResult::of(result)),
+            (Method::GetPrompt, Outcome::Result(result)) => Some(PromptResult::from_json(result)),
             _ => None,
         }
     }
@@ -206,7 +206,7 @@ impl<'a> Finished<'a> {
     #[must_use]
     pub fn completion(&self) -> Option<Completion<'a>> {
         match (self.method, self.outcome) {
-            (Method::Complete, Outcome::Result(result)) => Some(Completion::of(result)),
+            (Method::Complete, Outcome::Result(result)) => Some(Completion::from_json(result)),
             _ => None,
         }
     }

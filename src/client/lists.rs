@@ -2,20 +2,20 @@
 //!
 //! Specification: *Pagination*.
 
-use crate::inflight::Ticket;
 use crate::json::{Json, Span};
-use crate::methods;
-use crate::outcome::Lost;
+use crate::peer::response::RequestFailure;
+use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::methods;
+use crate::protocol::revision::Era;
 use crate::time::Millis;
-use crate::types::capabilities::ServerCapabilities;
-use crate::version::Era;
 
-use super::core::Core;
-use super::event::Event;
-use super::members::Members;
-use super::plan::Plan;
-use super::request::Stage;
-use super::views::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
+use crate::client::client_state::ClientState;
+use crate::client::event::Event;
+use crate::client::members::Members;
+use crate::client::outbound_request::Stage;
+use crate::client::pending_event::PendingEvent;
+use crate::client::views::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 
 /// Which list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,24 +66,30 @@ impl List {
     }
 }
 
-impl Core<'_> {
+impl ClientState<'_> {
     /// A page of a list has come: asks for the next one, unless it is the last.
-    pub(crate) fn page(&mut self, list: List, members: Members<'_>, ticket: Ticket, span: Span) -> Plan {
+    pub(crate) fn page(
+        &mut self,
+        list: List,
+        members: Members<'_>,
+        ticket: Ticket,
+        span: Span,
+    ) -> PendingEvent {
         // Before 2026-07-28 an empty cursor is how some say that the list ends; there it is a cursor like any other.
         let empty_counts = self.era() == Some(Era::Stateless) || self.info.empty_cursors;
         let cursor = members.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| empty_counts || !text.is_empty()));
         let Some((outgoing, cursor)) = self.in_flight.get(ticket).copied().zip(cursor) else {
             self.in_flight.release(ticket);
-            return Plan::Page { ticket, list, result: span, last: true };
+            return PendingEvent::Page { ticket, list, result: span, last: true };
         };
         let (_, last) = outgoing.kept(self.in_flight.text(ticket));
         let repeated = outgoing.number > 0 && last == cursor.bytes();
         let pages = outgoing.number.saturating_add(1);
         if repeated || pages >= self.info.pages {
-            self.end_list(ticket, Lost::EndlessList);
+            self.end_list(ticket, RequestFailure::EndlessList);
         } else if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), cursor.bytes()) {
-            self.end_list(ticket, Lost::CursorTooLong);
+            self.end_list(ticket, RequestFailure::CursorTooLong);
         } else {
             if let Some(outgoing) = self.in_flight.get_mut(ticket) {
                 (outgoing.number, outgoing.stage) = (pages, Stage::NextPage);
@@ -93,11 +99,11 @@ impl Core<'_> {
             self.in_flight.set_deadline(ticket, Some(deadline));
             self.in_flight.queue(ticket);
         }
-        Plan::Page { ticket, list, result: span, last: false }
+        PendingEvent::Page { ticket, list, result: span, last: false }
     }
 
     /// A list cannot go on: its end is the next event.
-    pub(crate) fn end_list(&mut self, ticket: Ticket, lost: Lost) {
+    pub(crate) fn end_list(&mut self, ticket: Ticket, lost: RequestFailure) {
         self.set_stage(ticket, Stage::Failed(lost));
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }

@@ -1,6 +1,6 @@
 //! The members of a result: on hosts the scanner has noted where they stand, so that nobody has to walk over all of them.
 
-use crate::json::{Inner, Json};
+use crate::json::{Json, MemberIndex};
 
 /// A result, and where its members stand, if that is known.
 #[derive(Clone, Copy)]
@@ -13,12 +13,12 @@ pub(crate) struct Members<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Noted<'a> {
     pub(crate) line: &'a [u8],
-    pub(crate) places: &'a Inner,
+    pub(crate) places: &'a MemberIndex,
 }
 
 impl<'a> Members<'a> {
     /// Of a value of which nothing is known.
-    pub(crate) fn of(json: Json<'a>) -> Members<'a> {
+    pub(crate) fn new(json: Json<'a>) -> Members<'a> {
         Members { json, noted: None }
     }
 

@@ -2,9 +2,9 @@
 //! answers, and whether doing it twice does harm.
 
 use crate::json::{Json, Kind};
-use crate::methods;
+use crate::protocol::methods;
 
-use super::lists::List;
+use crate::client::lists::List;
 
 /// What a request is by its method, as far as anything depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ const KNOWN: [(&str, Method); 11] = [
 ];
 
 impl Method {
-    pub(crate) fn of(name: &str) -> Method {
+    pub(crate) fn from_name(name: &str) -> Method {
         KNOWN.into_iter().find(|(known, _)| *known == name).map_or(Method::Other, |(_, method)| method)
     }
 

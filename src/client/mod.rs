@@ -1,88 +1,87 @@
 //! The client side of one connection, in both eras.
 //!
-//! A [`ClientInfo`] says who the client is, which revisions it tries, how long it waits, and what it can do for servers. It
+//! A [`ClientConfig`] says who the client is, which revisions it tries, how long it waits, and what it can do for servers. It
 //! connects by itself; then each call that sends a request gives a [`Ticket`], and each ticket has one end:
 //!
 //! | to | call | what the host hears |
 //! |---|---|---|
-//! | connect | [`Client::poll`] | [`Event::Connected`], or [`Event::Failed`] |
-//! | call a tool | [`Client::call`], [`call_with`](Client::call_with), [`call_json`](Client::call_json) | [`Finished::tool_result`] |
+//! | connect | [`Client::poll`] | [`Event::Connected`], or [`Event::ConnectFailed`] |
+//! | call a tool | [`Client::call`], [`call_with`](Client::call_with), [`call_json`](Client::call_json) | [`Response::tool_result`] |
 //! | list | [`Client::list_tools`], [`list_resources`](Client::list_resources), [`list_templates`](Client::list_templates), [`list_prompts`](Client::list_prompts) | [`Event::Tools`], … for each page |
-//! | read, get, complete | [`Client::read_resource`], [`get_prompt`](Client::get_prompt), [`complete`](Client::complete) | [`Finished::resource`], [`prompt`](Finished::prompt), [`completion`](Finished::completion) |
+//! | read, get, complete | [`Client::read_resource`], [`get_prompt`](Client::get_prompt), [`complete`](Client::complete) | [`Response::resource`], [`prompt`](Response::prompt), [`completion`](Response::completion) |
 //! | hear of changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
-//! | send anything else | [`Client::request`], [`notify`](Client::notify) | [`Finished::outcome`] |
+//! | send anything else | [`Client::request`], [`notify`](Client::notify) | [`Response::outcome`] |
 //! | give up | [`Client::cancel`] | nothing |
-//! | go on after a connection | [`Client::reconnect`] | [`Finished::may_be_retried`] says what may be sent again |
+//! | go on after a connection | [`Client::reconnect`] | [`Response::is_retryable`] says what may be sent again |
 //!
-//! What a server asks (roots, a form or an address for the user, something for a model) comes as [`Event::Asked`] up to
-//! `2025-11-25`, to be answered now or, with [`Asked::defer`], later by [`Client::reply`]; in `2026-07-28` as
+//! What a server asks (roots, a form or an address for the user, something for a model) comes as [`Event::ServerRequest`] up to
+//! `2025-11-25`, to be answered now or, with [`ServerRequest::defer`], later by [`Client::reply`]; in `2026-07-28` as
 //! [`Event::InputRequired`], to be answered with [`Client::resume`]. Either way an [`InputRequest`] is what is asked.
 //!
 //! What a server sends is read by views, named as the protocol names things: [`Tool`], [`Resource`], [`Content`]. Each can be
 //! made `of` any JSON, so that what was copied can be viewed again. (What a server *builds* under such names is in
 //! [`server`](crate::server), [`input`](crate::input) and the root of the crate.)
 
-mod asked;
-mod calls;
+mod capabilities;
+mod client_state;
+mod config;
 mod connect;
-mod core;
-mod declared;
+mod emit;
 mod event;
-mod hand_out;
-mod info;
-mod listen;
+mod input_required;
 mod lists;
 mod members;
 mod method;
 mod notify;
-mod offers;
 mod options;
-mod plan;
+mod outbound_request;
+mod pending_event;
 mod receive;
 mod reconnect;
-mod request;
-mod rounds;
+mod requests;
+mod server_requests;
 mod setup;
+mod subscriptions;
 mod timeout;
 mod usual;
 mod views;
 
 use ::core::mem;
 
-pub use self::asked::answers::{Roots, Sampled};
-pub use self::asked::input::InputRequest;
-pub use self::asked::{Asked, AskedReply};
-pub use self::connect::Connected;
-pub use self::event::{Event, Failure, Finished, Listed};
-pub use self::info::{ClientInfo, Connect, Timeouts};
-pub use self::listen::{Acknowledged, Filter};
-pub use self::offers::Reference;
-pub use self::options::Options;
-pub use self::request::Outgoing;
-pub use self::rounds::{InputAnswers, InputRequired};
-pub use self::views::*;
-pub use crate::outcome::{Hint, Lost, Outcome, RpcError};
-pub use crate::types::annotations::Role;
-pub use crate::types::sampling::{IncludeContext, ToolChoice};
+pub use crate::client::config::{ClientConfig, Connect, Timeouts};
+pub use crate::client::connect::Connected;
+pub use crate::client::event::{ConnectFailure, Event, Listed, Response};
+pub use crate::client::input_required::{InputRequired, InputResponses};
+pub use crate::client::options::Options;
+pub use crate::client::outbound_request::OutboundRequest;
+pub use crate::client::requests::features::Reference;
+pub use crate::client::server_requests::input_request::InputRequest;
+pub use crate::client::server_requests::results::{Roots, Sampled};
+pub use crate::client::server_requests::{ServerRequest, ServerRequestReply};
+pub use crate::client::subscriptions::{Acknowledged, Filter};
+pub use crate::client::views::*;
+pub use crate::peer::response::{ErrorHint, Outcome, RequestFailure, RpcError};
+pub use crate::protocol::annotations::Role;
+pub use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
-use self::core::Core;
-use self::members::Noted;
-use self::plan::{FailurePlan, OutcomePlan, Plan};
-use self::receive::Received;
-use self::request::{Clock, Stage};
-use crate::inflight::Ticket;
+use crate::client::client_state::ClientState;
+use crate::client::members::Noted;
+use crate::client::outbound_request::{Clock, Stage};
+use crate::client::pending_event::{FailurePlan, OutcomePlan, PendingEvent};
+use crate::client::receive::Received;
+use crate::framing::{Content as LineContent, Line, LineDecoder};
 use crate::json::{FAST, Member, Shape};
-use crate::keepalive::Due;
-use crate::lifecycle::{State, Trigger};
-use crate::line::{Content as LineContent, Input, Line};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
+use crate::peer::keep_alive::Due;
+use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::revision::Revision;
 use crate::rpc::{self, Class};
 use crate::time::Millis;
-use crate::types::capabilities::ServerCapabilities;
-use crate::version::Revision;
 
 /// Room for one request that waits for its answer. Lend an array: `[Slot::EMPTY; 4]`.
-pub type Slot = crate::inflight::Slot<Outgoing>;
+pub type Slot = crate::peer::slots::Slot<OutboundRequest>;
 
 /// The client side of one connection.
 ///
@@ -90,10 +89,10 @@ pub type Slot = crate::inflight::Slot<Outgoing>;
 /// may be sent. Each request gets a [`Ticket`], and each ticket one end.
 ///
 /// ```
-/// use mcp_proto::client::{ClientInfo, Slot};
+/// use mcp_proto::client::{ClientConfig, Slot};
 /// use mcp_proto::{Action, Client, Millis};
 ///
-/// static INFO: ClientInfo = ClientInfo::new("example", "1.0.0");
+/// static INFO: ClientConfig = ClientConfig::new("example", "1.0.0");
 /// let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
 /// let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 128]);
 /// let mut client = Client::new(&INFO, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text);
@@ -101,13 +100,13 @@ pub type Slot = crate::inflight::Slot<Outgoing>;
 ///     Action::Io(io) => assert!(io.split().0.bytes().starts_with(br#"{"jsonrpc":"2.0","id":1,"#)),
 ///     _ => unreachable!("it connects first"),
 /// }
-/// # Ok::<(), mcp_proto::Misuse>(())
+/// # Ok::<(), mcp_proto::ConfigError>(())
 /// ```
 pub struct Client<'b> {
-    input: Input<'b>,
-    core: Core<'b>,
+    input: LineDecoder<'b>,
+    core: ClientState<'b>,
     /// What `event` will hand out.
-    plan: Option<Plan>,
+    plan: Option<PendingEvent>,
     /// The line belongs to that event: it goes at the first poll after it was handed out.
     holds_line: bool,
     grace_ends: Option<Millis>,
@@ -116,7 +115,7 @@ pub struct Client<'b> {
 }
 
 impl Client<'_> {
-    /// How many requests are in flight, those of the server that were [deferred](Asked::defer) included.
+    /// How many requests are in flight, those of the server that were [deferred](ServerRequest::defer) included.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.core.in_flight.len()
@@ -125,7 +124,7 @@ impl Client<'_> {
     /// Whether a request is in flight.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
-        let asked = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Asked);
+        let asked = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::ServerRequest);
         asked || self.core.open(ticket).is_some()
     }
 
@@ -147,7 +146,7 @@ impl Client<'_> {
         self.core.peer.map(|peer| peer.capabilities)
     }
 
-    /// Ends the connection: every request ends as [`Lost::Closed`], what is unsent is still written for as long as the
+    /// Ends the connection: every request ends as [`RequestFailure::Closed`], what is unsent is still written for as long as the
     /// grace lasts. The host then closes the server's input. [Subscriptions](Client::listen) wait for
     /// [`reconnect`](Client::reconnect).
     pub fn shutdown(&mut self, now: Millis) {
@@ -225,7 +224,7 @@ impl Client<'_> {
             self.input.end();
         }
         if let Some(fault) = self.core.fault.take() {
-            self.plan = Some(Plan::Fault(fault));
+            self.plan = Some(PendingEvent::ProtocolError(fault));
             return true;
         }
         match self.core.life.state() {
@@ -253,7 +252,7 @@ impl Client<'_> {
         let tell = self.core.wants_room && self.core.output.is_empty() && !self.core.ask_waits;
         if tell {
             self.core.wants_room = false;
-            self.plan = Some(Plan::Room);
+            self.plan = Some(PendingEvent::Writable);
         }
         tell
     }
@@ -266,9 +265,9 @@ impl Client<'_> {
         let Some(outgoing) = self.core.in_flight.get(ticket) else { return false };
         let (method, asked) = (outgoing.method, outgoing.asked.is_some());
         let lost = match outgoing.stage {
-            Stage::Asked => {
+            Stage::ServerRequest => {
                 self.core.expire_ask(ticket);
-                self.plan = Some(Plan::Expired(ticket));
+                self.plan = Some(PendingEvent::Expired(ticket));
                 return true;
             }
             Stage::Failed(lost) => lost,
@@ -276,12 +275,12 @@ impl Client<'_> {
                 self.start_clock(ticket);
                 return true;
             }
-            _ => Lost::TimedOut,
+            _ => RequestFailure::TimedOut,
         };
         self.core.give_up(ticket, "timeout");
         self.plan = Some(match asked {
-            true => Plan::Cancelled { ticket, reason: None },
-            false => Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) },
+            true => PendingEvent::Cancelled { ticket, reason: None },
+            false => PendingEvent::Response { ticket, method, outcome: OutcomePlan::Failed(lost) },
         });
         true
     }
@@ -306,15 +305,15 @@ impl Client<'_> {
         }
         match self.core.keep_alive.due(self.core.now) {
             Due::Nothing => false,
-            Due::Ask => {
+            Due::Ping => {
                 self.core.write_ping();
                 false
             }
-            Due::Silent { close } => {
+            Due::PeerUnresponsive { close } => {
                 if close {
                     self.input.close();
                 }
-                self.plan = Some(Plan::Silent);
+                self.plan = Some(PendingEvent::PeerUnresponsive);
                 true
             }
         }
@@ -368,7 +367,7 @@ impl Client<'_> {
             None => receive::no_message(&mut self.core, bytes, line, &envelope),
         };
         let outcome = match &received {
-            Received::Fault(fault) => Err(*fault),
+            Received::ProtocolError(fault) => Err(*fault),
             _ => Ok(()),
         };
         self.core.output.show_received(bytes, outcome);
@@ -378,8 +377,8 @@ impl Client<'_> {
                 self.holds_line = true;
             }
             Received::Done => self.input.release_element(),
-            Received::Fault(fault) => {
-                self.plan = Some(Plan::Fault(fault));
+            Received::ProtocolError(fault) => {
+                self.plan = Some(PendingEvent::ProtocolError(fault));
                 self.input.release_element();
             }
         }
@@ -422,11 +421,11 @@ impl Client<'_> {
             let slot = self.core.in_flight.get(ticket);
             let asked = slot.is_some_and(|it| it.asked.is_some() && it.stage != Stage::Expired);
             self.core.in_flight.release(ticket);
-            if let Some(Outgoing { method, .. }) = open {
-                let outcome = OutcomePlan::Lost(Lost::Closed);
-                self.plan = Some(Plan::Finished { ticket, method, outcome });
+            if let Some(OutboundRequest { method, .. }) = open {
+                let outcome = OutcomePlan::Failed(RequestFailure::Closed);
+                self.plan = Some(PendingEvent::Response { ticket, method, outcome });
             } else if asked {
-                self.plan = Some(Plan::Cancelled { ticket, reason: None });
+                self.plan = Some(PendingEvent::Cancelled { ticket, reason: None });
             }
             return true;
         }

@@ -1,14 +1,14 @@
 //! Notifications of the host's own.
 
-use crate::fault::NotNow;
-use crate::frame::About;
+use crate::error::SendError;
+use crate::framing::outbound_message::About;
 use crate::json::Writer;
-use crate::output::Overflow;
-use crate::types::input::write_request;
-use crate::version::Era;
+use crate::peer::transmit_buffer::Overflow;
+use crate::protocol::input::write_request;
+use crate::protocol::revision::Era;
 
-use super::Client;
-use super::core::Core;
+use crate::client::Client;
+use crate::client::client_state::ClientState;
 
 impl Client<'_> {
     /// Sends a notification that the machine does not send by itself. `params` writes its members, keys and values.
@@ -17,31 +17,31 @@ impl Client<'_> {
     /// [`request`](Client::request) `shutdown`, its answer, and then the notification `exit`.
     ///
     /// # Errors
-    /// [`NotNow::NotConnected`]: not yet, or not any more. [`NotNow::Unsupported`]: in `2026-07-28` clients send no
-    /// notifications but cancellations. [`NotNow::Busy`]: there is no room yet;
-    /// [`Event::Room`](crate::client::Event::Room) says when there is. [`NotNow::Unwritable`]: the parameters are larger than the
+    /// [`SendError::NotConnected`]: not yet, or not any more. [`SendError::Unsupported`]: in `2026-07-28` clients send no
+    /// notifications but cancellations. [`SendError::Busy`]: there is no room yet;
+    /// [`Event::Writable`](crate::client::Event::Writable) says when there is. [`SendError::Unwritable`]: the parameters are larger than the
     /// transmit buffer, or not valid JSON.
-    pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), NotNow> {
+    pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
         self.core.notify(method, &mut |out| out.members_checked(&mut params).is_ok())
     }
 }
 
-impl Core<'_> {
+impl ClientState<'_> {
     fn notify(
         &mut self,
         method: &str,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Result<(), NotNow> {
+    ) -> Result<(), SendError> {
         if !self.is_connected() {
-            return Err(NotNow::NotConnected);
+            return Err(SendError::NotConnected);
         }
         if self.era() == Some(Era::Stateless) {
-            return Err(NotNow::Unsupported);
+            return Err(SendError::Unsupported);
         }
         if self.owes_initialized || self.is_promised() {
             self.wants_room = true;
-            return Err(NotNow::Busy);
+            return Err(SendError::Busy);
         }
         let room = self.room();
         let mut valid = true;
@@ -55,12 +55,12 @@ impl Core<'_> {
     }
 
     /// Why a message of the host's was not sent: it is not valid, it is too large, or it has to wait for room.
-    pub(crate) fn refused(&mut self, valid: bool) -> NotNow {
+    pub(crate) fn refused(&mut self, valid: bool) -> SendError {
         if !valid || self.output.is_empty() {
-            return NotNow::Unwritable;
+            return SendError::Unwritable;
         }
         self.wants_room = true;
-        NotNow::Busy
+        SendError::Busy
     }
 }
 

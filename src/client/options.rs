@@ -1,10 +1,10 @@
 //! What a host may say about a request: how long to wait, what to hear of it, and what else goes with it.
 
-use crate::fault::NotNow;
+use crate::error::SendError;
 use crate::json::{Json, Kind};
+use crate::protocol::level::Level;
+use crate::protocol::meta;
 use crate::time::Millis;
-use crate::types::level::Level;
-use crate::types::meta;
 
 /// How long to wait for an answer, what to hear until then, and what goes into `_meta`.
 ///
@@ -22,7 +22,7 @@ pub struct Options<'o> {
     /// Whether to ask for progress.
     pub progress: bool,
     /// Whether progress does not start the time anew.
-    pub fixed: bool,
+    pub ignore_progress: bool,
     /// Which log messages to ask for.
     pub log_level: Option<Level>,
     /// More members for `_meta`.
@@ -31,8 +31,14 @@ pub struct Options<'o> {
 
 impl<'o> Options<'o> {
     /// The client's own times, no progress, no log messages, and nothing more in `_meta`.
-    pub const DEFAULT: Options<'o> =
-        Options { timeout: None, maximum: None, progress: false, fixed: false, log_level: None, meta: None };
+    pub const DEFAULT: Options<'o> = Options {
+        timeout: None,
+        maximum: None,
+        progress: false,
+        ignore_progress: false,
+        log_level: None,
+        meta: None,
+    };
 
     /// Waits this long, in milliseconds. Progress starts it anew.
     #[must_use]
@@ -57,8 +63,8 @@ impl<'o> Options<'o> {
 
     /// Progress does not start the time anew.
     #[must_use]
-    pub const fn fixed(mut self) -> Self {
-        self.fixed = true;
+    pub const fn ignore_progress(mut self) -> Self {
+        self.ignore_progress = true;
         self
     }
 
@@ -75,7 +81,7 @@ impl<'o> Options<'o> {
     /// [sent again](crate::Client::resume), so it is kept in the text of the slot: see
     /// [`Client::in_flight`](crate::Client::in_flight).
     ///
-    /// What is no such object makes the request [`NotNow::Unwritable`].
+    /// What is no such object makes the request [`SendError::Unwritable`].
     #[must_use]
     pub const fn meta(mut self, object: &'o str) -> Self {
         self.meta = Some(object);
@@ -83,12 +89,12 @@ impl<'o> Options<'o> {
     }
 
     /// The members of `_meta` that the host wants.
-    pub(crate) fn members(&self) -> Result<Option<Json<'o>>, NotNow> {
+    pub(crate) fn members(&self) -> Result<Option<Json<'o>>, SendError> {
         let Some(text) = self.meta else { return Ok(None) };
-        let json = Json::parse(text.as_bytes()).map_err(|_| NotNow::Unwritable)?;
+        let json = Json::parse(text.as_bytes()).map_err(|_| SendError::Unwritable)?;
         let is_ours = |name: crate::json::Str<'_>| meta::OF_REQUESTS.iter().any(|own| name == **own);
         if json.kind() != Kind::Object || json.members().any(|(name, _)| is_ours(name)) {
-            return Err(NotNow::Unwritable);
+            return Err(SendError::Unwritable);
         }
         Ok(Some(json))
     }

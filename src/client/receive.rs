@@ -1,36 +1,36 @@
 //! What comes in: answers to requests in flight, and what the server says by itself.
 
-use crate::fault::Fault;
-use crate::frame::StreamId;
-use crate::inflight::Ticket;
+use crate::error::ProtocolError;
+use crate::framing::outbound_message::StreamId;
+use crate::framing::{Content, Line};
 use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Span, Str};
-use crate::line::{Content, Line};
-use crate::methods;
-use crate::outcome::Lost;
-use crate::rpc::{self, Class, Invalid, Outcome, place};
-use crate::types::capabilities::ServerCapabilities;
-use crate::version::Era;
+use crate::peer::response::RequestFailure;
+use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::methods;
+use crate::protocol::revision::Era;
+use crate::rpc::{self, Class, Invalid, Outcome, span_of};
 
-use super::asked::Owed;
-use super::core::{Core, ID_LIMIT};
-use super::event::Listed;
-use super::members::{Members, Noted};
-use super::method::Method;
-use super::plan::{FailurePlan, OutcomePlan, Plan};
-use super::request::{Clock, Progress, Stage};
+use crate::client::client_state::{ClientState, ID_LIMIT};
+use crate::client::event::Listed;
+use crate::client::members::{Members, Noted};
+use crate::client::method::Method;
+use crate::client::outbound_request::{Clock, Progress, Stage};
+use crate::client::pending_event::{FailurePlan, OutcomePlan, PendingEvent};
+use crate::client::server_requests::Owed;
 
 /// What became of a line.
 pub(crate) enum Received {
     /// Dealt with, nothing to tell.
     Done,
     /// Refused or dropped.
-    Fault(Fault),
+    ProtocolError(ProtocolError),
     /// The host hears of it.
-    Host(Plan),
+    Host(PendingEvent),
 }
 
-impl From<Option<Plan>> for Received {
-    fn from(plan: Option<Plan>) -> Received {
+impl From<Option<PendingEvent>> for Received {
+    fn from(plan: Option<PendingEvent>) -> Received {
         plan.map_or(Received::Done, Received::Host)
     }
 }
@@ -38,7 +38,7 @@ impl From<Option<Plan>> for Received {
 /// Deals with a valid JSON text. There is room for an answer, if it is a request. `noted` is what the scanner has noted of
 /// the members of a result.
 pub(crate) fn message(
-    core: &mut Core<'_>,
+    core: &mut ClientState<'_>,
     line: &[u8],
     class: Class<'_>,
     noted: Option<Noted<'_>>,
@@ -56,7 +56,7 @@ pub(crate) fn message(
             _ => {
                 let code = error.get("code").and_then(Json::integer);
                 let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
-                Received::Fault(Fault::ErrorWithoutId { code })
+                Received::ProtocolError(ProtocolError::ErrorWithoutId { code })
             }
         },
         // Neither a method nor a result nor an error: an answer that is none, if anybody waits for one.
@@ -65,55 +65,62 @@ pub(crate) fn message(
         {
             response(core, line, id, Outcome::Malformed, None)
         }
-        Class::Invalid { why, .. } => Received::Fault(match why {
-            Invalid::Batch => Fault::Batch,
-            Invalid::NotAnObject => Fault::NotAnObject,
-            Invalid::Version => Fault::WrongJsonRpcVersion,
-            Invalid::Id => Fault::InvalidId,
-            Invalid::Method => Fault::InvalidMethod,
+        Class::Invalid { why, .. } => Received::ProtocolError(match why {
+            Invalid::Batch => ProtocolError::Batch,
+            Invalid::NotAnObject => ProtocolError::NotAnObject,
+            Invalid::Version => ProtocolError::WrongJsonRpcVersion,
+            Invalid::Id => ProtocolError::InvalidId,
+            Invalid::Method => ProtocolError::InvalidMethod,
         }),
     }
 }
 
 /// Deals with a line that is no valid JSON text, or was thrown away. A client never answers noise; a request that was
 /// only too long is none.
-pub(crate) fn no_message(core: &mut Core<'_>, bytes: &[u8], line: Line, envelope: &Envelope) -> Received {
+pub(crate) fn no_message(
+    core: &mut ClientState<'_>,
+    bytes: &[u8],
+    line: Line,
+    envelope: &Envelope,
+) -> Received {
     let (id, fault, lost) = match line.content {
-        Content::Message | Content::Truncated => return Received::Fault(Fault::Truncated),
+        Content::Message | Content::Truncated => return Received::ProtocolError(ProtocolError::Truncated),
         Content::Broken(error) if error.kind.leaves_members() => {
             let fault = match error.kind {
-                ScanErrorKind::TooDeep => Fault::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) },
-                _ => Fault::NotJson(error),
+                ScanErrorKind::TooDeep => ProtocolError::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) },
+                _ => ProtocolError::NotJson(error),
             };
-            (envelope.id.and_then(|id| bytes.get(id.range())), fault, Lost::Invalid)
+            (envelope.id.and_then(|id| bytes.get(id.range())), fault, RequestFailure::Invalid)
         }
-        Content::Broken(error) => return Received::Fault(Fault::NotJson(error)),
+        Content::Broken(error) => return Received::ProtocolError(ProtocolError::NotJson(error)),
         Content::TooLong { id_fits, limit } => {
-            (id_fits.then_some(bytes), Fault::LineTooLong { limit }, Lost::TooLong)
+            (id_fits.then_some(bytes), ProtocolError::LineTooLong { limit }, RequestFailure::TooLong)
         }
     };
-    let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else { return Received::Fault(fault) };
+    let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else {
+        return Received::ProtocolError(fault);
+    };
     if envelope.method.is_some() {
         if core.answers() && id.len() <= ID_LIMIT {
             core.answer(id, line.stream, Some(fault));
         }
-        return Received::Fault(fault);
+        return Received::ProtocolError(fault);
     }
     let id = Json::trusted(id);
     if is_connecting(core, id) {
-        return core.fail(FailurePlan::InvalidAnswer).into();
+        return core.fail(FailurePlan::InvalidResponse).into();
     }
     match core.awaited(id) {
-        Some((ticket, method)) => Received::Host(finish(core, ticket, method, OutcomePlan::Lost(lost))),
+        Some((ticket, method)) => Received::Host(finish(core, ticket, method, OutcomePlan::Failed(lost))),
         // Whatever it says, the server is there.
         None if core.keep_alive.asked_with(id) => Received::Done,
-        None => Received::Fault(fault),
+        None => Received::ProtocolError(fault),
     }
 }
 
 /// A server of the handshake era may ask whether the client is there, and for what it has declared.
 fn request(
-    core: &mut Core<'_>,
+    core: &mut ClientState<'_>,
     line: &[u8],
     id: Json<'_>,
     method: Str<'_>,
@@ -123,51 +130,56 @@ fn request(
     let id_text = id.bytes();
     if !core.answers() {
         // The specification forbids the client to answer, even with an error.
-        return Received::Fault(Fault::UnknownMethod);
+        return Received::ProtocolError(ProtocolError::UnknownMethod);
     }
     if id_text.len() > ID_LIMIT {
-        return Received::Fault(Fault::IdTooLong { limit: ID_LIMIT });
+        return Received::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
     let refused = match () {
-        () if core.in_flight.find(id).is_some() => Fault::DuplicateId,
+        () if core.in_flight.find(id).is_some() => ProtocolError::DuplicateId,
         () if method == methods::PING.name => {
             core.answer(id_text, stream, None);
             return Received::Done;
         }
         () => match core.asked_for(method, params, stream) {
             Ok(context) => {
-                let id = place(line, id_text);
-                let params = params.map(|params| place(line, params.bytes()));
+                let id = span_of(line, id_text);
+                let params = params.map(|params| span_of(line, params.bytes()));
                 core.owed = Some(Owed { id, stream });
-                return Received::Host(Plan::Asked { id, params, context });
+                return Received::Host(PendingEvent::ServerRequest { id, params, context });
             }
             Err(fault) => fault,
         },
     };
     core.answer(id_text, stream, Some(refused));
-    Received::Fault(refused)
+    Received::ProtocolError(refused)
 }
 
 /// Whether the host may be asked, so that there has to be room for its answer.
-pub(crate) fn is_for_host(core: &Core<'_>, class: &Class<'_>) -> bool {
+pub(crate) fn is_for_host(core: &ClientState<'_>, class: &Class<'_>) -> bool {
     match class {
         Class::Request { method, .. } => core.may_be_asked(*method),
         _ => false,
     }
 }
 
-fn notification(core: &mut Core<'_>, line: &[u8], name: Str<'_>, params: Option<Json<'_>>) -> Received {
+fn notification(
+    core: &mut ClientState<'_>,
+    line: &[u8],
+    name: Str<'_>,
+    params: Option<Json<'_>>,
+) -> Received {
     let object = params.filter(|params| params.kind() == Kind::Object);
     if name == methods::PROGRESS.name {
         return match object {
             Some(params) => progress(core, line, params),
-            None => Received::Fault(Fault::InvalidParams),
+            None => Received::ProtocolError(ProtocolError::InvalidParams),
         };
     }
     if name == methods::MESSAGE.name {
         return match object {
-            Some(params) => Received::Host(Plan::Log { params: place(line, params.bytes()) }),
-            None => Received::Fault(Fault::InvalidParams),
+            Some(params) => Received::Host(PendingEvent::Log { params: span_of(line, params.bytes()) }),
+            None => Received::ProtocolError(ProtocolError::InvalidParams),
         };
     }
     if name == methods::CANCELLED.name {
@@ -183,41 +195,45 @@ fn notification(core: &mut Core<'_>, line: &[u8], name: Str<'_>, params: Option<
         Some((_, listed)) => core.list_changed(view, listed),
         None if name == methods::RESOURCES_UPDATED.name => core.resource_updated(line, view),
         None if name == methods::SUBSCRIPTIONS_ACKNOWLEDGED.name && !core.answers() => match object {
-            Some(params) => core.acknowledged(line, place(line, params.bytes())),
-            None => Err(Fault::UnknownSubscription),
+            Some(params) => core.acknowledged(line, span_of(line, params.bytes())),
+            None => Err(ProtocolError::UnknownSubscription),
         },
-        None => Ok(Plan::Notification {
-            method: place(line, name.raw().as_bytes()),
-            params: params.map(|params| place(line, params.bytes())),
+        None => Ok(PendingEvent::Notification {
+            method: span_of(line, name.raw().as_bytes()),
+            params: params.map(|params| span_of(line, params.bytes())),
         }),
     };
-    plan.map_or_else(Received::Fault, Received::Host)
+    plan.map_or_else(Received::ProtocolError, Received::Host)
 }
 
 /// The server takes back what it asked.
-fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
+fn cancelled(core: &mut ClientState<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
     let params = params.unwrap_or(Json::NULL);
     let [id, reason] = params.pick(["requestId", "reason"]);
-    let Some(id) = id.filter(|id| rpc::is_id(*id)) else { return Received::Fault(Fault::UnknownCancel) };
+    let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
+        return Received::ProtocolError(ProtocolError::UnknownCancel);
+    };
     if !core.answers() {
         // All that this server may end is a subscription.
-        return core.subscription_ended(id).map_or_else(Received::Fault, Received::from);
+        return core.subscription_ended(id).map_or_else(Received::ProtocolError, Received::from);
     }
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
-    let reason = reason.map(|reason| place(line, reason.bytes()));
+    let reason = reason.map(|reason| span_of(line, reason.bytes()));
     match core.ask_cancelled(id, reason) {
         Ok(plan) => Received::Host(plan),
-        Err(fault) => Received::Fault(fault),
+        Err(fault) => Received::ProtocolError(fault),
     }
 }
 
-fn progress(core: &mut Core<'_>, line: &[u8], params: Json<'_>) -> Received {
+fn progress(core: &mut ClientState<'_>, line: &[u8], params: Json<'_>) -> Received {
     let [token, progress] = params.pick(["progressToken", "progress"]);
     let progress = progress.and_then(Json::number).and_then(Decimal::parse);
     let (Some(token), Some(progress)) = (token, progress) else {
-        return Received::Fault(Fault::InvalidParams);
+        return Received::ProtocolError(ProtocolError::InvalidParams);
     };
-    let Some(ticket) = core.find_token(token) else { return Received::Fault(Fault::UnknownProgress) };
+    let Some(ticket) = core.find_token(token) else {
+        return Received::ProtocolError(ProtocolError::UnknownProgress);
+    };
     let Some(outgoing) = core.in_flight.get_mut(ticket) else { return Received::Done };
     // Progress that does not grow is shown, but buys no time.
     if progress.rank() > outgoing.last_progress {
@@ -227,19 +243,19 @@ fn progress(core: &mut Core<'_>, line: &[u8], params: Json<'_>) -> Received {
             core.in_flight.set_deadline(ticket, Some(deadline));
         }
     }
-    Received::Host(Plan::Progress { ticket, params: place(line, params.bytes()) })
+    Received::Host(PendingEvent::Progress { ticket, params: span_of(line, params.bytes()) })
 }
 
-fn is_connecting(core: &Core<'_>, id: Json<'_>) -> bool {
+fn is_connecting(core: &ClientState<'_>, id: Json<'_>) -> bool {
     matches!(core.place_of(id), Some((sequence, None)) if core.connects_as(sequence))
 }
 
-fn is_awaited(core: &Core<'_>, id: Json<'_>) -> bool {
+fn is_awaited(core: &ClientState<'_>, id: Json<'_>) -> bool {
     is_connecting(core, id) || core.awaited(id).is_some()
 }
 
 fn response(
-    core: &mut Core<'_>,
+    core: &mut ClientState<'_>,
     line: &[u8],
     id: Json<'_>,
     outcome: Outcome<'_>,
@@ -256,7 +272,7 @@ fn response(
             return Received::Done;
         }
         None if core.keep_alive.asked_with(id) => return Received::Done,
-        None => return Received::Fault(Fault::UnknownResponse),
+        None => return Received::ProtocolError(ProtocolError::UnknownResponse),
     };
     // Late answers are to be expected; answers to nothing that was ever asked are not.
     let Some(ticket) = core.sent_as(sequence, slot) else { return Received::Done };
@@ -272,20 +288,22 @@ fn response(
     }
     let method = outgoing.method;
     Received::Host(match outcome {
-        Outcome::Malformed => finish(core, ticket, method, OutcomePlan::Lost(Lost::Invalid)),
-        Outcome::Error(error) => finish(core, ticket, method, OutcomePlan::Error(place(line, error.bytes()))),
+        Outcome::Malformed => finish(core, ticket, method, OutcomePlan::Failed(RequestFailure::Invalid)),
+        Outcome::Error(error) => {
+            finish(core, ticket, method, OutcomePlan::Error(span_of(line, error.bytes())))
+        }
         Outcome::Result(value) => result(core, line, ticket, method, Members::noted(value, noted)),
     })
 }
 
 /// The result of a request, whose answer was awaited.
 pub(crate) fn result(
-    core: &mut Core<'_>,
+    core: &mut ClientState<'_>,
     line: &[u8],
     ticket: Ticket,
     method: Method,
     members: Members<'_>,
-) -> Plan {
+) -> PendingEvent {
     let result = members.json();
     // One walk over the result at most, and none that finds nothing.
     let [kind, member] = match (core.era(), method.member()) {
@@ -296,17 +314,17 @@ pub(crate) fn result(
     if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
         return match core.input_required(line, ticket, result) {
             Ok(plan) => plan,
-            Err(lost) => finish(core, ticket, method, OutcomePlan::Lost(lost)),
+            Err(lost) => finish(core, ticket, method, OutcomePlan::Failed(lost)),
         };
     }
     if !method.fits(result, member) || !is_complete(kind) {
-        return finish(core, ticket, method, OutcomePlan::Lost(Lost::Invalid));
+        return finish(core, ticket, method, OutcomePlan::Failed(RequestFailure::Invalid));
     }
-    let span = place(line, result.bytes());
+    let span = span_of(line, result.bytes());
     match method {
         Method::List(list) => core.page(list, members, ticket, span),
         _ => {
-            let member = member.map_or(Span::EMPTY, |member| place(line, member.bytes()));
+            let member = member.map_or(Span::EMPTY, |member| span_of(line, member.bytes()));
             finish(core, ticket, method, OutcomePlan::Result { result: span, member })
         }
     }
@@ -321,12 +339,12 @@ pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
 
 /// A request has ended, and its slot is free.
 #[cfg_attr(not(target_os = "none"), inline(always))]
-fn finish(core: &mut Core<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> Plan {
+fn finish(core: &mut ClientState<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> PendingEvent {
     core.in_flight.release(ticket);
-    Plan::Finished { ticket, method, outcome }
+    PendingEvent::Response { ticket, method, outcome }
 }
 
-impl Core<'_> {
+impl ClientState<'_> {
     /// Whether the request that connects has this number, and was sent: what was not cannot be answered.
     fn connects_as(&self, sequence: u64) -> bool {
         self.unsent.is_none() && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)

@@ -2,57 +2,58 @@
 //!
 //! Specification: 2026-07-28, *Subscriptions*, *Transports*: after a reconnect the client subscribes anew.
 
-use crate::inflight::Ticket;
-use crate::outcome::Lost;
-use crate::version::Era;
+use crate::peer::response::RequestFailure;
+use crate::peer::slots::Ticket;
+use crate::protocol::revision::Era;
 
-use super::Client;
-use super::core::Core;
-use super::method::Method;
-use super::plan::{OutcomePlan, Plan};
-use super::request::{Stage, UNANSWERED};
+use crate::client::Client;
+use crate::client::client_state::ClientState;
+use crate::client::method::Method;
+use crate::client::outbound_request::{Stage, UNANSWERED};
+use crate::client::pending_event::{OutcomePlan, PendingEvent};
 
 impl Client<'_> {
     /// A new connection on the same buffers, to the same server or one like it. It connects by itself.
     ///
     /// [Subscriptions](Client::listen) that were open go on under their tickets: they are sent again as soon as the
     /// server is connected, and acknowledged again. What changed in between is not told. One whose filter could not be
-    /// kept ends as [`Lost::Closed`], and so does every one if the server is of the handshake era now. What else was in
-    /// flight ends as [`Lost::Closed`], too;
-    /// [`may_be_retried`](crate::client::Finished::may_be_retried) says whether sending it again is safe.
+    /// kept ends as [`RequestFailure::Closed`], and so does every one if the server is of the handshake era now. What else was in
+    /// flight ends as [`RequestFailure::Closed`], too;
+    /// [`is_retryable`](crate::client::Response::is_retryable) says whether sending it again is safe.
     ///
     /// Subscriptions of the handshake era (`resources/subscribe`) end with the connection without a word: subscribe anew.
     pub fn reconnect(&mut self) {
         self.input.reset();
         self.core.leave_connection();
         self.core.begin_again();
-        self.plan = self.plan.take().and_then(Plan::without_line);
+        self.plan = self.plan.take().and_then(PendingEvent::without_line);
         self.holds_line = false;
         self.grace_ends = None;
         self.ending = 0;
     }
 }
 
-impl Plan {
+impl PendingEvent {
     /// What is left of an event that was not fetched when its line is gone: the end of a request.
-    fn without_line(self) -> Option<Plan> {
+    fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
-            Plan::Finished { ticket, method, outcome } => {
-                let lost = if let OutcomePlan::Lost(lost) = outcome { lost } else { Lost::Closed };
-                Plan::Finished { ticket, method, outcome: OutcomePlan::Lost(lost) }
+            PendingEvent::Response { ticket, method, outcome } => {
+                let lost =
+                    if let OutcomePlan::Failed(lost) = outcome { lost } else { RequestFailure::Closed };
+                PendingEvent::Response { ticket, method, outcome: OutcomePlan::Failed(lost) }
             }
-            Plan::Page { ticket, list, last: true, .. } => {
-                let outcome = OutcomePlan::Lost(Lost::Closed);
-                Plan::Finished { ticket, method: Method::List(list), outcome }
+            PendingEvent::Page { ticket, list, last: true, .. } => {
+                let outcome = OutcomePlan::Failed(RequestFailure::Closed);
+                PendingEvent::Response { ticket, method: Method::List(list), outcome }
             }
-            Plan::Cancelled { ticket, .. } => Plan::Cancelled { ticket, reason: None },
-            Plan::Expired(ticket) => Plan::Expired(ticket),
+            PendingEvent::Cancelled { ticket, .. } => PendingEvent::Cancelled { ticket, reason: None },
+            PendingEvent::Expired(ticket) => PendingEvent::Expired(ticket),
             _ => return None,
         })
     }
 }
 
-impl Core<'_> {
+impl ClientState<'_> {
     /// Keeps a subscription for the next connection. `false`: it is none, or its filter could not be kept.
     pub(crate) fn keep(&mut self, ticket: Ticket) -> bool {
         let has_filter = !self.in_flight.text(ticket).is_empty();
@@ -75,13 +76,13 @@ impl Core<'_> {
             let Some(outgoing) = self.in_flight.get(ticket).copied() else { continue };
             match outgoing.stage {
                 Stage::Cancelled | Stage::Over | Stage::Expired => self.in_flight.release(ticket),
-                Stage::Asked => {
+                Stage::ServerRequest => {
                     self.in_flight.forget_id(ticket);
-                    self.end_list(ticket, Lost::Closed);
+                    self.end_list(ticket, RequestFailure::Closed);
                 }
                 Stage::Failed(_) => {}
                 _ if self.keep(ticket) => {}
-                _ => self.end_list(ticket, Lost::Closed),
+                _ => self.end_list(ticket, RequestFailure::Closed),
             }
         }
     }
@@ -96,7 +97,7 @@ impl Core<'_> {
                     self.set_stage(ticket, Stage::Relisten);
                     self.in_flight.queue(ticket);
                 }
-                Some(Stage::Kept) => self.end_list(ticket, Lost::Closed),
+                Some(Stage::Kept) => self.end_list(ticket, RequestFailure::Closed),
                 _ => {}
             }
         }

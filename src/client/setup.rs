@@ -1,13 +1,13 @@
 //! A client as it is set up: what the host lends, and what it wants before the first poll.
 
-use super::core::{Core, ID_LIMIT};
-use super::{Client, ClientInfo, Outgoing, Slot};
 use crate::buffer::Buffer;
-use crate::fault::Misuse;
-use crate::inflight::InFlight;
-use crate::keepalive::Pings;
-use crate::line::Input;
-use crate::observe::Observer;
+use crate::client::client_state::{ClientState, ID_LIMIT};
+use crate::client::{Client, ClientConfig, OutboundRequest, Slot};
+use crate::error::ConfigError;
+use crate::framing::LineDecoder;
+use crate::peer::keep_alive::KeepAlive;
+use crate::peer::observer::Observer;
+use crate::peer::slots::InFlight;
 
 impl<'b> Client<'b> {
     /// A client that works on these buffers: slices of the host's, or `Buffer::grown` (with `alloc`). It needs room for
@@ -16,28 +16,28 @@ impl<'b> Client<'b> {
     /// # Errors
     /// A buffer is too small for what the machine itself has to read and write.
     pub fn new(
-        info: &'b ClientInfo<'b>,
+        info: &'b ClientConfig<'b>,
         rx: impl Into<Buffer<'b>>,
         tx: impl Into<Buffer<'b>>,
-    ) -> Result<Client<'b>, Misuse> {
+    ) -> Result<Client<'b>, ConfigError> {
         let rx = rx.into();
-        let core = Core::new(info, tx.into());
-        let input = Input::new(rx, info.depth, ID_LIMIT);
+        let core = ClientState::new(info, tx.into());
+        let input = LineDecoder::new(rx, info.depth, ID_LIMIT);
         Client { input, core, plan: None, holds_line: false, grace_ends: None, ending: 0 }.checked()
     }
 
-    fn checked(self) -> Result<Client<'b>, Misuse> {
+    fn checked(self) -> Result<Client<'b>, ConfigError> {
         if self.core.info.revisions.is_empty() {
-            return Err(Misuse::NoRevision);
+            return Err(ConfigError::NoRevision);
         }
         self.core.info.check_declared()?;
-        let needed = Input::needed(ID_LIMIT);
+        let needed = LineDecoder::needed(ID_LIMIT);
         if self.input.limit() < needed {
-            return Err(Misuse::RxTooSmall { needed });
+            return Err(ConfigError::RxTooSmall { needed });
         }
         let needed = self.core.measure();
         if self.core.output.reply_room() < needed || self.core.reply_room < self.core.small() {
-            return Err(Misuse::TxTooSmall { needed });
+            return Err(ConfigError::TxTooSmall { needed });
         }
         Ok(self)
     }
@@ -45,7 +45,7 @@ impl<'b> Client<'b> {
     /// Lends room for requests: one in each slot, with an equal part of `text` for what has to be kept of it: the cursor of
     /// a list, the state of a request that [needs input](crate::client::InputRequired), for both what the host wants in
     /// [`_meta`](crate::client::Options::meta); the filter of a [subscription](Client::listen); the id of a request of the
-    /// server's that is [deferred](crate::client::Asked::defer). Without it, every request is refused as [`NotNow::Full`](crate::NotNow::Full).
+    /// server's that is [deferred](crate::client::ServerRequest::defer). Without it, every request is refused as [`SendError::Full`](crate::SendError::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));
@@ -61,7 +61,7 @@ impl<'b> Client<'b> {
     }
 
     /// The seed stays, whichever is set first.
-    fn set_in_flight(&mut self, mut table: InFlight<'b, Outgoing>) {
+    fn set_in_flight(&mut self, mut table: InFlight<'b, OutboundRequest>) {
         table.set_seed(self.core.in_flight.seed());
         self.core.in_flight = table;
     }
@@ -78,8 +78,8 @@ impl<'b> Client<'b> {
     /// first.
     ///
     /// # Errors
-    /// [`Misuse::TxTooSmall`]: the machine's own messages need more.
-    pub fn reply_room(mut self, bytes: usize) -> Result<Client<'b>, Misuse> {
+    /// [`ConfigError::TxTooSmall`]: the machine's own messages need more.
+    pub fn reply_room(mut self, bytes: usize) -> Result<Client<'b>, ConfigError> {
         self.core.reply_room = bytes.min(self.core.reply_room);
         self.checked()
     }
@@ -87,8 +87,8 @@ impl<'b> Client<'b> {
     /// Takes and gives whole messages instead of lines: for WebSockets and queues.
     ///
     /// # Errors
-    /// [`Misuse::TxTooSmall`]: each message takes some bytes more in the transmit buffer.
-    pub fn frames(mut self) -> Result<Client<'b>, Misuse> {
+    /// [`ConfigError::TxTooSmall`]: each message takes some bytes more in the transmit buffer.
+    pub fn message_mode(mut self) -> Result<Client<'b>, ConfigError> {
         self.input.use_frames();
         self.core.output.use_frames();
         self.checked()
@@ -103,7 +103,7 @@ impl<'b> Client<'b> {
 
     /// Asks the server whether it is there when nothing was heard of it for a while.
     #[must_use]
-    pub fn keep_alive(mut self, pings: Pings) -> Client<'b> {
+    pub fn keep_alive(mut self, pings: KeepAlive) -> Client<'b> {
         self.core.keep_alive.set(pings);
         self
     }

@@ -16,7 +16,7 @@ impl Timeout {
     /// No time at all.
     pub(crate) const ZERO: Timeout = Timeout(0);
 
-    pub(crate) const fn of(span: Millis) -> Timeout {
+    pub(crate) const fn new(span: Millis) -> Timeout {
         // Hardly anybody waits longer.
         if FAST && span.0 >> DIGITS == 0 {
             return Timeout(span.0 as u32);
@@ -50,14 +50,14 @@ mod tests {
         let exact =
             [0, 1, 30_000, 3_600_000, 18 * 3_600_000, (1 << 26) - 1, 1 << 26, 1 << 40, 1 << 63, u64::MAX];
         for span in exact {
-            assert_eq!(Timeout::of(Millis(span)).millis(), Millis(span), "{span}");
+            assert_eq!(Timeout::new(Millis(span)).millis(), Millis(span), "{span}");
         }
         for shift in 0..64 {
             for more in [0, 1, 2, 3, 12345, u64::MAX >> 1, u64::MAX - 1] {
                 let span = (u64::MAX >> shift).saturating_sub(more >> shift);
-                let kept = Timeout::of(Millis(span)).millis().0;
+                let kept = Timeout::new(Millis(span)).millis().0;
                 assert!(kept >= span && kept - span <= span >> 25, "{span} {kept}");
-                assert_eq!(Timeout::of(Millis(kept)).millis().0, kept, "{span}: what was rounded stays");
+                assert_eq!(Timeout::new(Millis(kept)).millis().0, kept, "{span}: what was rounded stays");
             }
         }
     }

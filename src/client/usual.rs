@@ -1,26 +1,26 @@
 //! What nearly everything is: a tool is called with nothing asked for but its answer, and the answer is a result. On hosts both
 //! take a short straight way here. What is unusual in any way is left as it was, to the ways for everything.
 
-use crate::fault::NotNow;
-use crate::frame::About;
-use crate::inflight::{Data, Ticket};
+use crate::error::SendError;
+use crate::framing::outbound_message::About;
+use crate::framing::{Content, Line};
 use crate::json::{Envelope, Member, Shape, Span, Writer};
-use crate::line::{Content, Line};
 use crate::machine::Action;
-use crate::methods;
-use crate::types::capabilities::ServerCapabilities;
-use crate::version::Era;
+use crate::peer::slots::{Data, Ticket};
+use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::methods;
+use crate::protocol::revision::Era;
 
-use super::Client;
-use super::calls::write_name;
-use super::core::Core;
-use super::method::Method;
-use super::options::Options;
-use super::plan::{OutcomePlan, Plan};
-use super::request::{Outgoing, Stage, write_head};
-use super::timeout::Timeout;
+use crate::client::Client;
+use crate::client::client_state::ClientState;
+use crate::client::method::Method;
+use crate::client::options::Options;
+use crate::client::outbound_request::{OutboundRequest, Stage, write_head};
+use crate::client::pending_event::{OutcomePlan, PendingEvent};
+use crate::client::requests::send::write_name;
+use crate::client::timeout::Timeout;
 
-impl Core<'_> {
+impl ClientState<'_> {
     /// Calls a tool, if the era has a handshake and the options are but times: then nothing goes with the arguments. (A level
     /// of logs means nothing before `2026-07-28`.) `None`: it is not so, or cannot be now, for whatever reason.
     #[inline]
@@ -29,7 +29,7 @@ impl Core<'_> {
         tool: &str,
         options: &Options<'_>,
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Option<Result<Ticket, NotNow>> {
+    ) -> Option<Result<Ticket, SendError>> {
         let peer = self.peer?;
         let has_tools = peer.capabilities.has(ServerCapabilities::TOOLS);
         let is_plain = options.meta.is_none() & !options.progress;
@@ -39,13 +39,13 @@ impl Core<'_> {
             return None;
         }
         let timeouts = self.info.timeouts;
-        let ticket = self.in_flight.take(Outgoing {
+        let ticket = self.in_flight.take(OutboundRequest {
             sequence: self.sequence,
             method: Method::CallTool,
             stage: Stage::Waiting,
-            timeout: Timeout::of(options.timeout.unwrap_or(timeouts.request)),
+            timeout: Timeout::new(options.timeout.unwrap_or(timeouts.request)),
             maximum: options.maximum.unwrap_or(timeouts.maximum),
-            ..Outgoing::EMPTY
+            ..OutboundRequest::EMPTY
         })?;
         let id = self.id_of(self.sequence, Some(ticket.slot));
         self.output.compact();
@@ -82,7 +82,7 @@ fn write_call(out: &mut Writer<'_>, id: u64, tool: &str) {
 }
 
 impl Client<'_> {
-    /// A client that is [settled](Core::is_settled), most of the time, while the input goes on, only waits for what comes in,
+    /// A client that is [settled](ClientState::is_settled), most of the time, while the input goes on, only waits for what comes in,
     /// and for what is due.
     #[inline(always)]
     pub(super) fn usual_poll(&mut self) -> Action<'_> {
@@ -146,7 +146,8 @@ impl Client<'_> {
         self.core.keep_alive.heard();
         self.core.output.show();
         self.core.in_flight.release(ticket);
-        self.plan = Some(Plan::Finished { ticket, method, outcome: OutcomePlan::Result { result, member } });
+        self.plan =
+            Some(PendingEvent::Response { ticket, method, outcome: OutcomePlan::Result { result, member } });
         self.holds_line = true;
         Some(())
     }

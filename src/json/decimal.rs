@@ -4,14 +4,14 @@
     reason = "a mantissa has twenty digits at most, and what is converted was compared or clamped before"
 )]
 
-use super::pieces::{Text, prints};
+use super::pieces::{WriteText, prints};
 use super::text::text_of;
-use crate::divide::divide;
+use crate::platform::divide;
 use core::cmp::Ordering;
 use core::fmt;
 
 mod rank;
-pub(crate) use rank::Rank;
+pub(crate) use rank::SortKey;
 
 /// A decimal number: a mantissa of 63 bits and a sign, and a power of ten. `1.0` equals `1`, and `-0` is `0`.
 ///
@@ -112,7 +112,7 @@ impl Decimal {
 }
 
 /// The number as JSON writes it.
-impl Text for Decimal {
+impl WriteText for Decimal {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         if self.mantissa < 0 {
             put("-");
@@ -202,7 +202,7 @@ pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
 #[derive(Clone, Copy)]
 pub(crate) struct Digits(pub(crate) u64);
 
-impl Text for Digits {
+impl WriteText for Digits {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(digits(self.0, &mut [0; 20]));
     }

@@ -3,7 +3,7 @@
 //! It is our own because the small ones panic where a value's `Serialize` reports an error or a key is no string, and
 //! because this way nothing is buffered twice and a measuring writer can count.
 
-use super::pieces::{Text, prints};
+use super::pieces::{WriteText, prints};
 use super::write::Writer;
 use core::fmt;
 use serde_core::ser::{self, Serialize, Serializer};
@@ -22,7 +22,7 @@ pub enum EncodeError {
     Invalid,
 }
 
-impl Text for EncodeError {
+impl WriteText for EncodeError {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
             EncodeError::TooLong => "the value does not fit",

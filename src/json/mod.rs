@@ -31,13 +31,13 @@ mod walk;
 pub(crate) mod write;
 
 pub use decimal::Decimal;
-pub(crate) use decimal::Rank;
+pub(crate) use decimal::SortKey;
 #[cfg(feature = "serde")]
 pub use encode::EncodeError;
 pub use path::{AccessError, At};
-pub use pieces::Text;
+pub use pieces::WriteText;
 pub(crate) use pieces::{print, prints};
-pub(crate) use scan::Inner;
+pub(crate) use scan::MemberIndex;
 pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
 pub(crate) use swar::{FAST, WORDS, digits, find_by_words, has, plain_run};
 pub use text::{Chars, Str, TooShort};

@@ -1,6 +1,6 @@
 //! Typed access to members, with errors that name the path: "`motor[2].speed`: expected an integer, found a string".
 
-use super::pieces::{Text, prints};
+use super::pieces::{WriteText, prints};
 use super::text::Str;
 use super::view::{Json, Kind};
 use core::fmt;
@@ -253,7 +253,7 @@ impl AccessError<'_> {
     }
 }
 
-impl Text for Path<'_> {
+impl WriteText for Path<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let mut first = true;
         if self.is_cut() {
@@ -271,7 +271,7 @@ impl Text for Path<'_> {
     }
 }
 
-impl Text for AccessError<'_> {
+impl WriteText for AccessError<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         if self.path.length == 0 {
             put("the value");

@@ -13,8 +13,8 @@ use core::fmt;
 /// that say so link it.
 ///
 /// ```
-/// use mcp_proto::Text;
-/// fn length(text: impl Text) -> usize {
+/// use mcp_proto::WriteText;
+/// fn length(text: impl WriteText) -> usize {
 ///     let mut length = 0;
 ///     text.pieces(&mut |piece| length += piece.len());
 ///     length
@@ -22,46 +22,46 @@ use core::fmt;
 /// assert_eq!(length(("It is ", -3, " °C")), "It is -3 °C".len());
 /// assert_eq!(length(format_args!("{:.1}", 0.5)), 3);
 /// ```
-pub trait Text {
+pub trait WriteText {
     /// Hands the text to `put`, piece by piece.
     fn pieces(&self, put: &mut dyn FnMut(&str));
 }
 
-impl<T: Text + ?Sized> Text for &T {
+impl<T: WriteText + ?Sized> WriteText for &T {
     #[inline]
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         (**self).pieces(put);
     }
 }
 
-impl Text for str {
+impl WriteText for str {
     #[inline]
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(self);
     }
 }
 
-impl Text for bool {
+impl WriteText for bool {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(if *self { "true" } else { "false" });
     }
 }
 
-impl Text for char {
+impl WriteText for char {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(self.encode_utf8(&mut [0; 4]));
     }
 }
 
 /// Decoded.
-impl Text for Str<'_> {
+impl WriteText for Str<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         self.decoded(put);
     }
 }
 
 /// As it stands.
-impl Text for Json<'_> {
+impl WriteText for Json<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(self.raw());
     }
@@ -69,13 +69,13 @@ impl Text for Json<'_> {
 
 macro_rules! integers {
     ($($unsigned:ty, $signed:ty);*) => {$(
-        impl Text for $unsigned {
+        impl WriteText for $unsigned {
             fn pieces(&self, put: &mut dyn FnMut(&str)) {
                 Digits(*self as u64).pieces(put);
             }
         }
 
-        impl Text for $signed {
+        impl WriteText for $signed {
             fn pieces(&self, put: &mut dyn FnMut(&str)) {
                 if *self < 0 {
                     put("-");
@@ -90,7 +90,7 @@ integers!(u8, i8; u16, i16; u32, i32; u64, i64; usize, isize);
 macro_rules! formatted {
     ($($number:ty)*) => {$(
         /// This links the formatting machinery.
-        impl Text for $number {
+        impl WriteText for $number {
             fn pieces(&self, put: &mut dyn FnMut(&str)) {
                 format_args!("{self}").pieces(put);
             }
@@ -102,7 +102,7 @@ formatted!(f32 f64 u128 i128);
 macro_rules! tuples {
     ($($name:ident)*) => {
         /// One after the other.
-        impl<$($name: Text),*> Text for ($($name,)*) {
+        impl<$($name: WriteText),*> WriteText for ($($name,)*) {
             #[expect(non_snake_case, reason = "a type and its value share their name")]
             fn pieces(&self, put: &mut dyn FnMut(&str)) {
                 let ($($name,)*) = self;
@@ -119,24 +119,24 @@ tuples!(A B C D E F);
 
 #[cfg(feature = "alloc")]
 mod owned {
-    use super::Text;
+    use super::WriteText;
     use alloc::borrow::Cow;
     use alloc::boxed::Box;
     use alloc::string::String;
 
-    impl Text for String {
+    impl WriteText for String {
         fn pieces(&self, put: &mut dyn FnMut(&str)) {
             put(self);
         }
     }
 
-    impl Text for Cow<'_, str> {
+    impl WriteText for Cow<'_, str> {
         fn pieces(&self, put: &mut dyn FnMut(&str)) {
             put(self);
         }
     }
 
-    impl<T: Text + ?Sized> Text for Box<T> {
+    impl<T: WriteText + ?Sized> WriteText for Box<T> {
         fn pieces(&self, put: &mut dyn FnMut(&str)) {
             (**self).pieces(put);
         }
@@ -145,7 +145,7 @@ mod owned {
 
 /// Whatever prints: `format_args!("{error}")`. This links the formatting machinery. If something in it fails to print,
 /// the text ends there.
-impl Text for fmt::Arguments<'_> {
+impl WriteText for fmt::Arguments<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         // An error is the value's own.
         let _ = fmt::write(&mut Put(put), *self);
@@ -163,7 +163,7 @@ impl fmt::Write for Put<'_> {
 }
 
 /// Prints a text: its `Display`.
-pub(crate) fn print(text: &dyn Text, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(crate) fn print(text: &dyn WriteText, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut result = Ok(());
     text.pieces(&mut |piece| result = result.and_then(|()| formatter.write_str(piece)));
     result
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use std::string::{String, ToString};
 
-    fn text(text: impl Text) -> String {
+    fn text(text: impl WriteText) -> String {
         let mut all = String::new();
         text.pieces(&mut |piece| all.push_str(piece));
         all

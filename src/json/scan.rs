@@ -17,12 +17,12 @@ mod within;
 
 pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
-pub(crate) use inner::Inner;
+pub(crate) use inner::MemberIndex;
 
 use super::DEPTH_LIMIT;
 use super::swar::FAST;
 use super::walk::{after_space as skip_space, is_space};
-use inner::Inners;
+use inner::MemberIndexes;
 use number::Digits;
 use text::Inside;
 
@@ -101,7 +101,7 @@ pub struct Scanner {
     objects: [u8; 16],
     /// Where each [`Member`]'s value stands: both `NOWHERE` if it was not seen, the end alone while it is open.
     members: [Span; 6],
-    inner: Inners,
+    inner: MemberIndexes,
 }
 
 const NOWHERE: usize = usize::MAX;
@@ -129,7 +129,7 @@ impl Scanner {
             deep_at: 0,
             objects: [0; 16],
             members: [Span { start: NOWHERE, end: NOWHERE }; 6],
-            inner: [const { Inner::UNKNOWN }; FAST as usize],
+            inner: [const { MemberIndex::UNKNOWN }; FAST as usize],
         }
     }
 
@@ -405,7 +405,7 @@ impl Scanner {
             self.state = State::Deep;
         } else if self.in_name {
             if self.depth == 1 {
-                self.current = self.name.get(..usize::from(self.name_length)).and_then(Member::of);
+                self.current = self.name.get(..usize::from(self.name_length)).and_then(Member::from_name);
             }
             self.state = State::Colon;
         } else {

@@ -1,6 +1,6 @@
 //! `Str`: the text of a JSON string, still escaped.
 
-use super::pieces::{Text, prints};
+use super::pieces::{WriteText, prints};
 use super::swar::{FAST, has_backslash, text_run};
 use super::walk::{after_prefix, split};
 use crate::buffer::{copy, find, move_down};
@@ -28,7 +28,7 @@ pub struct TooShort {
     pub needed: usize,
 }
 
-impl Text for TooShort {
+impl WriteText for TooShort {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         ("the text has ", self.needed, " bytes").pieces(put);
     }
@@ -192,7 +192,7 @@ pub struct Chars<'a> {
 
 impl<'a> Chars<'a> {
     /// The characters of a text that is decoded already.
-    pub(crate) fn of(text: &'a str) -> Chars<'a> {
+    pub(crate) fn new(text: &'a str) -> Chars<'a> {
         Chars { pieces: Pieces { rest: &[] }, run: text.chars() }
     }
 }

@@ -16,10 +16,10 @@ use super::swar::FAST;
 use super::view::magnitude;
 use super::walk::{after_space, value_length};
 use access::{Elements, Members, Variant};
-use flaw::Flaw;
+use flaw::ErrorKind;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{Deserialize, Deserializer, Visitor};
-use steps::{Step, Steps};
+use steps::{ErrorPath, Step};
 
 /// Decodes one valid JSON text into any type with serde's `Deserialize`, in the form that `serde_json` knows.
 ///
@@ -48,14 +48,14 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     let mut decoder = Decoder {
         rest: text,
         levels: DEPTH_LIMIT,
-        steps: Steps::NONE,
+        steps: ErrorPath::NONE,
         #[cfg(feature = "derive")]
         derived: false,
     };
     let mut value = T::deserialize(&mut decoder);
     match &mut value {
         Ok(_) if !decoder.rest.is_empty() && decoder.peek().is_some() => {
-            return Err(Flaw::Said("text after the value").into());
+            return Err(ErrorKind::Said("text after the value").into());
         }
         Ok(_) => {}
         Err(error) => decoder.steps.tell(error),
@@ -73,7 +73,7 @@ struct Decoder<'de> {
     /// How many more containers may be opened.
     levels: u8,
     /// Where an error is.
-    steps: Steps<'de>,
+    steps: ErrorPath<'de>,
     /// The value is of a derived type: `1.0` is an integer.
     #[cfg(feature = "derive")]
     derived: bool,
@@ -112,9 +112,9 @@ impl<'de> Decoder<'de> {
 
     /// Takes the byte that has to come next.
     #[cfg_attr(not(target_os = "none"), inline)]
-    fn expect(&mut self, byte: u8) -> Result<(), Flaw<'de>> {
+    fn expect(&mut self, byte: u8) -> Result<(), ErrorKind<'de>> {
         if self.peek() != Some(byte) {
-            return Err(Flaw::BROKEN);
+            return Err(ErrorKind::BROKEN);
         }
         self.pass();
         Ok(())
@@ -135,23 +135,23 @@ impl<'de> Decoder<'de> {
         core::str::from_utf8(word).unwrap_or_default()
     }
 
-    fn skip(&mut self) -> Result<(), Flaw<'de>> {
+    fn skip(&mut self) -> Result<(), ErrorKind<'de>> {
         if self.peek().is_none() {
-            return Err(Flaw::BROKEN);
+            return Err(ErrorKind::BROKEN);
         }
         let length = value_length(self.rest);
         self.take(length);
         Ok(())
     }
 
-    fn enter(&mut self) -> Result<(), Flaw<'de>> {
-        self.levels = self.levels.checked_sub(1).ok_or(Flaw::Said("nested too deep"))?;
+    fn enter(&mut self) -> Result<(), ErrorKind<'de>> {
+        self.levels = self.levels.checked_sub(1).ok_or(ErrorKind::Said("nested too deep"))?;
         self.take(1);
         Ok(())
     }
 
     /// The end of a container, after what the type took of it.
-    fn leave(&mut self, close: Option<u8>) -> Result<(), Flaw<'de>> {
+    fn leave(&mut self, close: Option<u8>) -> Result<(), ErrorKind<'de>> {
         self.levels = self.levels.wrapping_add(1);
         self.steps.clear();
         match self.peek() {
@@ -159,17 +159,21 @@ impl<'de> Decoder<'de> {
                 self.take(1);
                 Ok(())
             }
-            Some(b',') => Err(Flaw::Said("more elements than expected")),
-            _ => Err(Flaw::BROKEN),
+            Some(b',') => Err(ErrorKind::Said("more elements than expected")),
+            _ => Err(ErrorKind::BROKEN),
         }
     }
 
     /// The next value is not of the type that is wanted.
-    fn unexpected(&mut self, expected: &'static str) -> Flaw<'de> {
-        if self.peek().is_none() { Flaw::BROKEN } else { Flaw::Wrong { found: self.word(), expected } }
+    fn unexpected(&mut self, expected: &'static str) -> ErrorKind<'de> {
+        if self.peek().is_none() {
+            ErrorKind::BROKEN
+        } else {
+            ErrorKind::Wrong { found: self.word(), expected }
+        }
     }
 
-    fn number(&mut self, expected: &'static str) -> Result<&'de str, Flaw<'de>> {
+    fn number(&mut self, expected: &'static str) -> Result<&'de str, ErrorKind<'de>> {
         match self.peek() {
             Some(b'-' | b'0'..=b'9') => Ok(self.word()),
             _ => Err(self.unexpected(expected)),
@@ -200,7 +204,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Enters an object: how it will end. Where there is no text at all there is no bracket either.
-    fn enter_object(&mut self) -> Result<Option<u8>, Flaw<'de>> {
+    fn enter_object(&mut self) -> Result<Option<u8>, ErrorKind<'de>> {
         let close = match self.peek() {
             Some(b'{') => Some(b'}'),
             None => None,
@@ -230,17 +234,17 @@ fn bounded<'de>(
     text: &'de str,
     (least, most): (i64, u64),
     expected: &'static str,
-) -> Result<u64, Flaw<'de>> {
+) -> Result<u64, ErrorKind<'de>> {
     match value {
         Some(Integer::Positive(value)) if value <= most => Ok(value),
         Some(Integer::Negative(value)) if value >= least => Ok(value as u64),
-        _ => Err(Flaw::Wrong { found: text, expected }),
+        _ => Err(ErrorKind::Wrong { found: text, expected }),
     }
 }
 
 /// An integer of up to 128 bits.
-fn wide<'de, T: core::str::FromStr>(text: &'de str, expected: &'static str) -> Result<T, Flaw<'de>> {
-    text.parse().map_err(|_| Flaw::Wrong { found: text, expected })
+fn wide<'de, T: core::str::FromStr>(text: &'de str, expected: &'static str) -> Result<T, ErrorKind<'de>> {
+    text.parse().map_err(|_| ErrorKind::Wrong { found: text, expected })
 }
 
 /// A number for a type that takes fractions: integers as such, as far as they fit.
@@ -307,7 +311,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
             Some(b't' | b'f') => self.deserialize_bool(visitor),
             Some(b'n') => self.deserialize_unit(visitor),
             Some(b'-' | b'0'..=b'9') => visit_number(self.word(), visitor),
-            _ => Err(Flaw::BROKEN.into()),
+            _ => Err(ErrorKind::BROKEN.into()),
         }
     }
 
@@ -462,7 +466,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 }
 
 impl<'de> Decoder<'de> {
-    fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Flaw<'de>> {
+    fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, ErrorKind<'de>> {
         let text = self.number(expected)?;
         let value = integer_of(text);
         #[cfg(feature = "derive")]
@@ -470,19 +474,19 @@ impl<'de> Decoder<'de> {
         bounded(value, text, bounds, expected)
     }
 
-    fn boolean(&mut self) -> Result<bool, Flaw<'de>> {
+    fn boolean(&mut self) -> Result<bool, ErrorKind<'de>> {
         match self.peek() {
             Some(b't' | b'f') => match self.word() {
                 "true" => Ok(true),
                 "false" => Ok(false),
-                _ => Err(Flaw::BROKEN),
+                _ => Err(ErrorKind::BROKEN),
             },
             _ => Err(self.unexpected("a boolean")),
         }
     }
 
-    fn null(&mut self) -> Result<(), Flaw<'de>> {
-        if self.word() == "null" { Ok(()) } else { Err(Flaw::BROKEN) }
+    fn null(&mut self) -> Result<(), ErrorKind<'de>> {
+        if self.word() == "null" { Ok(()) } else { Err(ErrorKind::BROKEN) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `Json`: a view of one valid value.
 
-use super::pieces::{Text, prints};
+use super::pieces::{WriteText, prints};
 use super::scan::{ScanError, scan};
 use super::text::{Str, text_of};
 use super::walk::{after_space, split, text_length, trimmed, value_length};
@@ -38,7 +38,7 @@ pub enum Kind {
 }
 
 /// With its article: "a string".
-impl Text for Kind {
+impl WriteText for Kind {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
             Kind::Null => "null",

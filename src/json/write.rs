@@ -10,7 +10,7 @@ mod order;
 mod strings;
 
 use super::decimal::{Decimal, digit_bytes};
-use super::pieces::Text;
+use super::pieces::WriteText;
 use super::scan::{ScanError, scan};
 use super::swar::FAST;
 use super::text::Str;
@@ -18,7 +18,7 @@ use super::view::Json;
 use super::walk::{split, trimmed};
 use crate::buffer::copy;
 use crate::buffer::{Room, shift};
-use order::Order;
+use order::Nesting;
 
 /// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
 /// the first thing that does not fit, nothing more is written and [`overflowed`](Writer::overflowed) says so.
@@ -38,7 +38,7 @@ pub struct Writer<'a> {
     last: u8,
     overflowed: bool,
     /// Whether what a host writes has to be looked at.
-    order: Order,
+    order: Nesting,
 }
 
 /// A place to roll back to.
@@ -56,7 +56,7 @@ pub(crate) struct Overflow;
 impl<'a> Writer<'a> {
     /// Writes from byte `start` of the room on, never past byte `limit`.
     pub(crate) fn new(room: Room<'a>, start: usize, limit: usize) -> Writer<'a> {
-        let order = Order::UNKNOWN;
+        let order = Nesting::UNKNOWN;
         Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false, order }
     }
 
@@ -182,20 +182,20 @@ impl<'a> Writer<'a> {
     }
 
     /// A string of a text that is made of pieces.
-    pub fn display(&mut self, text: &dyn Text) {
+    pub fn display(&mut self, text: &dyn WriteText) {
         self.order.value(self.last);
         self.quote_pieces(text);
     }
 
     /// The name of a member, made of pieces.
     #[cfg(feature = "serde")]
-    pub(super) fn key_display(&mut self, key: &dyn Text) {
+    pub(super) fn key_display(&mut self, key: &dyn WriteText) {
         self.order.name(self.last);
         self.quote_pieces(key);
         self.push_byte(b':');
     }
 
-    fn quote_pieces(&mut self, text: &dyn Text) {
+    fn quote_pieces(&mut self, text: &dyn WriteText) {
         self.comma();
         self.push_byte(b'"');
         self.inside(text);
@@ -204,7 +204,7 @@ impl<'a> Writer<'a> {
 
     /// The inside of a string that is open.
     #[cfg_attr(not(target_os = "none"), inline)]
-    pub(crate) fn inside(&mut self, text: &dyn Text) {
+    pub(crate) fn inside(&mut self, text: &dyn WriteText) {
         text.pieces(&mut |piece| self.escape(piece));
     }
 
@@ -243,7 +243,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A number whose text is as JSON wants it.
-    pub(super) fn number_from(&mut self, text: &dyn Text) {
+    pub(super) fn number_from(&mut self, text: &dyn WriteText) {
         self.separate();
         text.pieces(&mut |piece| self.push(piece.as_bytes()));
     }

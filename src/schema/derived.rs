@@ -4,8 +4,8 @@ use core::marker::PhantomData;
 
 use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
-pub use super::node::Bound;
-pub use super::text::{as_text, requirement, requirement_length, schema, schema_length};
+pub use crate::schema::node::Bound;
+pub use crate::schema::text::{as_text, requirement, requirement_length, schema, schema_length};
 pub use core::marker::PhantomData as Plain;
 pub use serde_core as serde;
 
@@ -135,7 +135,7 @@ pub fn skip<'de, A: MapAccess<'de>>(members: &mut A) -> Result<(), A::Error> {
 }
 
 /// The value of a field, which may be absent if its type has a value for that.
-pub fn or_absent<T: super::Schema>(value: Option<T>) -> Option<T> {
+pub fn or_absent<T: crate::schema::Schema>(value: Option<T>) -> Option<T> {
     value.or_else(T::absent)
 }
 

@@ -3,7 +3,7 @@
 // Only the compiler evaluates this. It refuses what would go wrong here.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::node::{Field, Fields, Node, OneOf, Variant, Whole};
+use crate::schema::node::{Field, Fields, Node, OneOf, Variant, Whole};
 
 /// How long the JSON Schema is.
 #[must_use]

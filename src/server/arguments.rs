@@ -1,8 +1,9 @@
 //! Tools whose arguments have a type.
 
-use crate::server::call::Call;
 #[cfg(feature = "derive")]
-use crate::{schema::ToolArguments, server::tools::Tool};
+use crate::schema::ToolArguments;
+use crate::server::call::Call;
+use crate::server::features::tools::Tool;
 
 #[cfg(feature = "derive")]
 impl<'t> Tool<'t> {
@@ -10,7 +11,7 @@ impl<'t> Tool<'t> {
     ///
     /// See [`schema`](crate::schema) for an example.
     #[must_use]
-    pub const fn of<T: ToolArguments>(name: &'t str) -> Tool<'t> {
+    pub const fn with_arguments<T: ToolArguments>(name: &'t str) -> Tool<'t> {
         let tool = Tool::new(name, T::INPUT_SCHEMA);
         match T::DESCRIPTION {
             Some(description) => tool.description(description),

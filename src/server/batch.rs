@@ -10,18 +10,18 @@
 )]
 
 use crate::buffer::{Buffer, copy};
-use crate::divide::divide;
-use crate::fault::Fault;
-use crate::frame::{About, StreamId};
+use crate::error::ProtocolError;
+use crate::framing::outbound_message::{About, StreamId};
 use crate::json::{DEPTH_LIMIT, Elements, Json, Kind, Scanner};
-use crate::methods;
+use crate::platform::divide;
+use crate::protocol::meta::RequestMeta;
+use crate::protocol::methods;
 use crate::rpc::{self, Class, Invalid};
-use crate::server::core::Core;
 use crate::server::dispatch::{self, Received};
-use crate::server::feature::place;
-use crate::server::plan::Places;
+use crate::server::feature::span_of;
+use crate::server::pending_event::Spans;
 use crate::server::reply::Pending;
-use crate::types::meta::RequestMeta;
+use crate::server::server_state::ServerState;
 
 /// The answers to batches. A server that takes none has these few words for them, and no more.
 pub(crate) struct Batch<'b> {
@@ -132,19 +132,20 @@ impl Counts {
 /// What the machine needs to deal with batches.
 pub(crate) trait Batching: Sync {
     /// A line is a batch.
-    fn begin(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received;
+    fn begin(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received;
     /// Deals with its next member, or with its end. There is room for an answer.
-    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId, places: &mut Places) -> Received;
+    fn next(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId, places: &mut Spans)
+    -> Received;
     /// The most bytes that the next answer may have.
-    fn room(&self, core: &Core<'_>) -> usize;
+    fn room(&self, core: &ServerState<'_>) -> usize;
     /// One more, or one less, member is deferred.
-    fn defer(&self, core: &mut Core<'_>, more: bool);
+    fn defer(&self, core: &mut ServerState<'_>, more: bool);
     /// Whether the answers to the open batch are all there.
-    fn is_complete(&self, core: &Core<'_>) -> bool;
+    fn is_complete(&self, core: &ServerState<'_>) -> bool;
     /// Takes the answer that was just written, of so many bytes.
-    fn collect(&self, core: &mut Core<'_>, length: usize);
+    fn collect(&self, core: &mut ServerState<'_>, length: usize);
     /// Writes the answers to the open batch, if they are all there and there is room.
-    fn write_open(&self, core: &mut Core<'_>);
+    fn write_open(&self, core: &mut ServerState<'_>);
 }
 
 struct Members;
@@ -157,53 +158,59 @@ static MEMBERS: &dyn Batching = &Members;
 const ARRAY: usize = 3;
 
 impl Batching for Members {
-    fn begin(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId) -> Received {
+    fn begin(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
         let array = Json::trusted(line);
         let tolerant = core.info.tolerance.missing_jsonrpc;
         let answers = array.elements().filter(|element| is_answered(&member(*element, tolerant))).count();
         if array.index(0).is_none() {
-            return Received::Fault(core.refuse(None, stream, Fault::EmptyBatch));
+            return Received::ProtocolError(core.refuse(None, stream, ProtocolError::EmptyBatch));
         }
         let mut counts = if core.batches.open() { core.batch.counts() } else { Counts::START };
         let (limit, _) = divide(total(core, counts) as u64, core.small() as u32);
         let limit = limit as usize;
         let fits = answers <= limit && u32::try_from(line.len()).is_ok();
         if !fits || !core.batch.set(counts) {
-            return Received::Fault(too_large(core, stream, limit));
+            return Received::ProtocolError(too_large(core, stream, limit));
         }
         core.invalid_in_a_row = 0;
         (counts.end, counts.left) = (counts.open_end, answers as u32);
-        counts.next = place(line, array.bytes()).start.saturating_add(1) as u32;
+        counts.next = span_of(line, array.bytes()).start.saturating_add(1) as u32;
         core.batch.set(counts);
         core.batches.set(Batches::IN_LINE, true);
         Received::Begun
     }
 
-    fn next(&self, core: &mut Core<'_>, line: &[u8], stream: StreamId, places: &mut Places) -> Received {
+    fn next(
+        &self,
+        core: &mut ServerState<'_>,
+        line: &[u8],
+        stream: StreamId,
+        places: &mut Spans,
+    ) -> Received {
         let mut counts = core.batch.counts();
         let rest = line.get(counts.next as usize..).unwrap_or_default();
         let Some(element) = Elements::behind(rest).next() else {
             end(core, counts, stream);
             return Received::Done;
         };
-        counts.next = place(line, element.bytes()).end as u32;
+        counts.next = span_of(line, element.bytes()).end as u32;
         core.batch.set(counts);
         let class = member(element, core.info.tolerance.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
             let id = Some(id.bytes());
             if method == methods::INITIALIZE.name {
-                return Received::Fault(core.refuse(id, stream, Fault::AlreadyInitialized));
+                return Received::ProtocolError(core.refuse(id, stream, ProtocolError::AlreadyInitialized));
             }
             // Its revision has no batches, and a subscription would keep this one open.
             let meta = params.and_then(|params| params.get("_meta"));
-            if meta.filter(|meta| meta.kind() == Kind::Object).and_then(RequestMeta::of).is_some() {
-                return Received::Fault(core.refuse(id, stream, Fault::Batch));
+            if meta.filter(|meta| meta.kind() == Kind::Object).and_then(RequestMeta::from_json).is_some() {
+                return Received::ProtocolError(core.refuse(id, stream, ProtocolError::Batch));
             }
         }
         dispatch::message(core, line, class, None, stream, places)
     }
 
-    fn room(&self, core: &Core<'_>) -> usize {
+    fn room(&self, core: &ServerState<'_>) -> usize {
         let (from, to, left) = core.batch.counts().region(core.batches.in_line());
         // Each of the others will have its shortest error.
         let others = core.small().saturating_mul(left.saturating_sub(1));
@@ -212,20 +219,20 @@ impl Batching for Members {
         most.saturating_sub(to.saturating_sub(from)).saturating_sub(others)
     }
 
-    fn defer(&self, core: &mut Core<'_>, more: bool) {
+    fn defer(&self, core: &mut ServerState<'_>, more: bool) {
         let mut counts = core.batch.counts();
         counts.deferred =
             if more { counts.deferred.saturating_add(1) } else { counts.deferred.saturating_sub(1) };
         core.batch.set(counts);
     }
 
-    fn is_complete(&self, core: &Core<'_>) -> bool {
+    fn is_complete(&self, core: &ServerState<'_>) -> bool {
         core.batches == Batches::OPEN && core.batch.counts().deferred == 0
     }
 
-    fn collect(&self, core: &mut Core<'_>, length: usize) {
+    fn collect(&self, core: &mut ServerState<'_>, length: usize) {
         let in_line = core.batches.in_line();
-        let Core { output, batch, .. } = core;
+        let ServerState { output, batch, .. } = core;
         let mut counts = batch.counts();
         let (from, to, _) = counts.region(in_line);
         let answer = output.take_back(length);
@@ -242,7 +249,7 @@ impl Batching for Members {
         batch.set(counts);
     }
 
-    fn write_open(&self, core: &mut Core<'_>) {
+    fn write_open(&self, core: &mut ServerState<'_>) {
         if self.is_complete(core) && core.has_room() {
             let Counts { open_end, stream, .. } = core.batch.counts();
             core.batches = Batches::NONE;
@@ -252,7 +259,7 @@ impl Batching for Members {
 }
 
 /// The line is done.
-fn end(core: &mut Core<'_>, counts: Counts, stream: StreamId) {
+fn end(core: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     core.batches.set(Batches::IN_LINE, false);
     if !core.batches.open() && counts.deferred > 0 {
         core.batches.set(Batches::OPEN, true);
@@ -263,26 +270,26 @@ fn end(core: &mut Core<'_>, counts: Counts, stream: StreamId) {
 }
 
 /// Refuses a batch as a whole, as often as other messages that are none.
-fn too_large(core: &mut Core<'_>, stream: StreamId, limit: usize) -> Fault {
+fn too_large(core: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
     if core.invalid_in_a_row >= core.info.limits.invalid_in_a_row {
-        return Fault::Muted;
+        return ProtocolError::Muted;
     }
     core.invalid_in_a_row = core.invalid_in_a_row.saturating_add(1);
-    let fault = Fault::BatchTooLarge { limit };
+    let fault = ProtocolError::BatchTooLarge { limit };
     let pending = Pending::of_line(b"", stream, false);
     core.write_fault(&pending, fault, Some(&("at most ", limit, " requests")));
     fault
 }
 
 /// How many bytes the answers to the batch in the line may have in all.
-fn total(core: &Core<'_>, counts: Counts) -> usize {
+fn total(core: &ServerState<'_>, counts: Counts) -> usize {
     let own = core.batch.buffer.limit().saturating_sub(counts.open_end as usize);
     core.output.reply_room().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
 }
 
 /// Writes an array of answers, unless there are none.
-fn write(core: &mut Core<'_>, from: usize, to: usize, stream: StreamId) {
-    let Core { output, batch, .. } = core;
+fn write(core: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
+    let ServerState { output, batch, .. } = core;
     let answers = batch.buffer.bytes().get(from..to).unwrap_or_default();
     if !answers.is_empty() {
         let room = output.reply_room();

@@ -1,16 +1,16 @@
 //! The requests that a host answers: what they say, and the right to answer them.
 
-use crate::fault::Fault;
-use crate::json::{Json, Text, Writer};
-use crate::server::catalogue::{Catalogue, Found};
+use crate::error::ProtocolError;
+use crate::json::{Json, WriteText, Writer};
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::revision::Revision;
 use crate::server::event::{Event, Parts};
+use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::tool_result::ToolResult;
+use crate::server::features::tools::{Tool, UNKNOWN_TOOL};
+use crate::server::input_required::InputResponses;
 use crate::server::reply::Reply;
 use crate::server::request::{request, rounds};
-use crate::server::round::Returned;
-use crate::server::tool_result::ToolResult;
-use crate::server::tools::{Tool, UNKNOWN_TOOL};
-use crate::types::capabilities::ClientCapabilities;
-use crate::version::Revision;
 
 /// A call of a tool: its name and arguments, which stand in the receive buffer, and the right to answer it.
 ///
@@ -23,7 +23,7 @@ use crate::version::Revision;
 pub struct Call<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a mut [u8],
-    pub(crate) returned: Returned<'a>,
+    pub(crate) returned: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
@@ -79,12 +79,12 @@ impl<'a> Call<'a> {
     }
 
     /// Answers with one piece of text.
-    pub fn text(self, text: impl Text) {
+    pub fn text(self, text: impl WriteText) {
         self.reply.text(text);
     }
 
     /// Answers with the text of what went wrong: the tool ran and failed. For the model to read.
-    pub fn fail(self, why: impl Text) {
+    pub fn fail(self, why: impl WriteText) {
         self.reply.fail(why);
     }
 
@@ -106,7 +106,7 @@ impl<'a> Call<'a> {
 
     /// Says that the arguments are not what the tool needs: see [`Reply::invalid`].
     #[inline(never)]
-    pub fn invalid(self, why: impl Text) {
+    pub fn invalid(self, why: impl WriteText) {
         self.reply.invalid(why);
     }
 
@@ -114,7 +114,7 @@ impl<'a> Call<'a> {
     #[inline(never)]
     pub fn unknown_tool(self) {
         let name = self.name;
-        self.reply.error(UNKNOWN_TOOL, (Fault::UnknownTool.message(), ": ", name));
+        self.reply.error(UNKNOWN_TOOL, (ProtocolError::UnknownTool.message(), ": ", name));
     }
 }
 
@@ -151,6 +151,6 @@ impl<'a> Connected<'a> {
     /// What the client said it can do.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
-        ClientCapabilities::of(self.capabilities)
+        ClientCapabilities::from_json(self.capabilities)
     }
 }

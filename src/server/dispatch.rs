@@ -1,22 +1,22 @@
 //! Which request goes where: the two eras, told apart message by message, and the checks before a method runs.
 
-use crate::fault::Fault;
-use crate::frame::StreamId;
-use crate::inflight::Ticket;
-use crate::json::{DEPTH_LIMIT, Envelope, Inner, Json, Kind, ScanErrorKind, Shape, Span, Str};
-use crate::lifecycle::{State, Trigger};
-use crate::line::{Content, Input, Line};
-use crate::methods;
+use crate::error::ProtocolError;
+use crate::framing::outbound_message::StreamId;
+use crate::framing::{Content, Line, LineDecoder};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str};
+use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::slots::Ticket;
+use crate::protocol::meta::RequestMeta;
+use crate::protocol::methods;
+use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::{self, Class, Invalid, Outcome};
-use crate::server::core::Core;
-use crate::server::feature::{Request, place};
+use crate::server::compat;
+use crate::server::feature::{Request, span_of};
 use crate::server::handshake;
-use crate::server::incoming::Stage;
-use crate::server::plan::{Places, Plan};
+use crate::server::inbound_request::Stage;
+use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
-use crate::server::tolerance;
-use crate::types::meta::RequestMeta;
-use crate::version::{Revision, Revisions};
+use crate::server::server_state::ServerState;
 
 /// What became of a line, or of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub(crate) enum Received {
     /// Dealt with, nothing to tell. A request was answered with a result.
     Done,
     /// Refused or dropped. A request was answered with an error.
-    Fault(Fault),
-    /// The host hears of it: of `Core::plan`.
+    ProtocolError(ProtocolError),
+    /// The host hears of it: of `ServerState::plan`.
     Host,
     /// The client wants no more: its input has ended.
     Exit,
@@ -44,7 +44,7 @@ pub(crate) fn may_be_answered(class: &Class<'_>) -> bool {
 
 /// The same for a line that is no message, or a member of a batch.
 #[inline(never)]
-pub(crate) fn no_message_may_be_answered(input: &Input<'_>, content: Content) -> bool {
+pub(crate) fn no_message_may_be_answered(input: &LineDecoder<'_>, content: Content) -> bool {
     let envelope = &input.envelope();
     match content {
         Content::Message => true,
@@ -65,19 +65,19 @@ fn is_notification(envelope: &Envelope) -> bool {
 #[cfg_attr(target_os = "none", inline(never))]
 #[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn message(
-    core: &mut Core<'_>,
+    core: &mut ServerState<'_>,
     line: &[u8],
     class: Class<'_>,
-    known: Option<&Inner>,
+    known: Option<&MemberIndex>,
     stream: StreamId,
-    places: &mut Places,
+    places: &mut Spans,
 ) -> Received {
     let too_long = |id: Json<'_>| id.bytes().len() > core.id_limit();
     match class {
         // It gets an error without an id, too: it must not be a way around the limit of those.
         Class::Request { id, .. } if too_long(id) => {
-            let fault = Fault::IdTooLong { limit: core.id_limit() };
-            return Received::Fault(core.refuse(None, stream, fault));
+            let fault = ProtocolError::IdTooLong { limit: core.id_limit() };
+            return Received::ProtocolError(core.refuse(None, stream, fault));
         }
         // An error without an id may be the echo of our own.
         Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
@@ -85,7 +85,7 @@ pub(crate) fn message(
     }
     match class {
         Class::Request { id, method, params } => {
-            places.id = place(line, id.bytes());
+            places.id = span_of(line, id.bytes());
             let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
             let (meta, name, arguments, found) = (None, None, None, None);
             request(
@@ -98,39 +98,48 @@ pub(crate) fn message(
         Class::ErrorWithoutId { error } => {
             let code = error.get("code").and_then(Json::integer);
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
-            Received::Fault(Fault::ErrorWithoutId { code })
+            Received::ProtocolError(ProtocolError::ErrorWithoutId { code })
         }
         Class::Invalid { id, why, answerable } => {
             let fault = match why {
                 Invalid::Batch => match core.batching() {
                     Some(batching) => return batching.begin(core, line, stream),
-                    None => Fault::Batch,
+                    None => ProtocolError::Batch,
                 },
-                Invalid::NotAnObject => Fault::NotAnObject,
-                Invalid::Version => Fault::WrongJsonRpcVersion,
-                Invalid::Id => Fault::InvalidId,
-                Invalid::Method => Fault::InvalidMethod,
+                Invalid::NotAnObject => ProtocolError::NotAnObject,
+                Invalid::Version => ProtocolError::WrongJsonRpcVersion,
+                Invalid::Id => ProtocolError::InvalidId,
+                Invalid::Method => ProtocolError::InvalidMethod,
             };
-            Received::Fault(if answerable { core.refuse(id.map(Json::bytes), stream, fault) } else { fault })
+            Received::ProtocolError(if answerable {
+                core.refuse(id.map(Json::bytes), stream, fault)
+            } else {
+                fault
+            })
         }
     }
 }
 
-impl Core<'_> {
+impl ServerState<'_> {
     /// Answers something that is no request: by its id, if it has one that fits; else without one, as long as not
     /// too many such came in a row.
-    pub(crate) fn refuse(&mut self, id: Option<&[u8]>, stream: StreamId, fault: Fault) -> Fault {
+    pub(crate) fn refuse(
+        &mut self,
+        id: Option<&[u8]>,
+        stream: StreamId,
+        fault: ProtocolError,
+    ) -> ProtocolError {
         let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit());
         // In a batch they all share one line.
         if id.is_none() && !self.batches.in_line() {
             if self.invalid_in_a_row >= self.info.limits.invalid_in_a_row {
-                return Fault::Muted;
+                return ProtocolError::Muted;
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
         let pending = Pending::of_line(id.unwrap_or_default(), stream, self.batches.in_line());
         match &fault {
-            Fault::NotJson(error) => self.write_fault(&pending, fault, Some(error)),
+            ProtocolError::NotJson(error) => self.write_fault(&pending, fault, Some(error)),
             _ => self.write_fault(&pending, fault, None),
         }
         fault
@@ -139,18 +148,20 @@ impl Core<'_> {
 
 /// Deals with a line that is no valid JSON text, or was thrown away.
 #[inline(never)]
-pub(crate) fn no_message(core: &mut Core<'_>, input: &Input<'_>, line: Line) -> Received {
+pub(crate) fn no_message(core: &mut ServerState<'_>, input: &LineDecoder<'_>, line: Line) -> Received {
     let Line { content, stream, .. } = line;
     let (bytes, envelope) = (input.bytes(), &input.envelope());
     if let Some(ended) = core.asking.and_then(|asking| asking.unreadable(core, bytes, content, envelope)) {
         return ended;
     }
-    Received::Fault(match content {
-        Content::Message | Content::Truncated => Fault::Truncated,
+    Received::ProtocolError(match content {
+        Content::Message | Content::Truncated => ProtocolError::Truncated,
         Content::Broken(error) => {
             let fault = match error.kind {
-                ScanErrorKind::TooDeep => Fault::TooDeep { limit: core.info.limits.depth.min(DEPTH_LIMIT) },
-                _ => Fault::NotJson(error),
+                ScanErrorKind::TooDeep => {
+                    ProtocolError::TooDeep { limit: core.info.limits.depth.min(DEPTH_LIMIT) }
+                }
+                _ => ProtocolError::NotJson(error),
             };
             let class = error.kind.leaves_members().then(|| rpc::classify(envelope, bytes));
             let id = match class {
@@ -160,14 +171,14 @@ pub(crate) fn no_message(core: &mut Core<'_>, input: &Input<'_>, line: Line) -> 
                 Some(Class::Invalid { answerable: true, .. }) if error.kind == ScanErrorKind::TooDeep => None,
                 // What looks like a response is never answered, or two that answer each other's errors never end.
                 None if !envelope.looks_like_response() => None,
-                _ => return Received::Fault(fault),
+                _ => return Received::ProtocolError(fault),
             };
             core.refuse(id.map(Json::bytes), stream, fault)
         }
         Content::TooLong { id_fits, limit } => {
-            let fault = Fault::LineTooLong { limit };
+            let fault = ProtocolError::LineTooLong { limit };
             if envelope.looks_like_response() || is_notification(envelope) {
-                return Received::Fault(fault);
+                return Received::ProtocolError(fault);
             }
             let id = Some(bytes).filter(|id| id_fits && rpc::is_id(Json::trusted(id)));
             core.refuse(id, stream, fault)
@@ -180,17 +191,17 @@ fn request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
     request.look();
     let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
-    let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::of);
+    let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::from_json);
     let may_restart =
         || about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
     if request.is_duplicate() && !may_restart() {
-        return request.refuse(Fault::DuplicateId, &"wait for its answer, or use another id");
+        return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
     }
     if request.core.life.state() == State::Draining {
-        return request.refuse(Fault::ShuttingDown, &"reconnect");
+        return request.refuse(ProtocolError::ShuttingDown, &"reconnect");
     }
     if !well_formed {
-        return request.refuse(Fault::InvalidParams, &"`params` must be an object");
+        return request.refuse(ProtocolError::InvalidParams, &"`params` must be an object");
     }
     match about {
         Some(about) => stateless(request, method, about),
@@ -205,7 +216,7 @@ const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` an
 #[inline(never)]
 fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Received {
     let (Some(version), Some(capabilities)) = (about.version, about.capabilities) else {
-        return request.refuse(Fault::InvalidParams, &NEEDED);
+        return request.refuse(ProtocolError::InvalidParams, &NEEDED);
     };
     let offer = request.core.info.revisions.and(Revisions::STATELESS);
     let Some(revision) = about.revision().filter(|revision| offer.contains(*revision)) else {
@@ -214,12 +225,12 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
     let called = request.core.recent.method(request.core.info, revision, method);
     if called.is_none() && method != methods::SERVER_DISCOVER.name {
-        return request.refuse(Fault::UnknownMethod, &method);
+        return request.refuse(ProtocolError::UnknownMethod, &method);
     }
     // Whether the method exists is said first: the specification gives the order.
     match about.level.transpose() {
         Ok(level) => request.pending.context.level = level,
-        Err(()) => return request.refuse(Fault::InvalidParams, &"unknown log level in `_meta`"),
+        Err(()) => return request.refuse(ProtocolError::InvalidParams, &"unknown log level in `_meta`"),
     }
     match called {
         Some((feature, method)) => feature.handle(method, request),
@@ -250,26 +261,27 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     }
     if session.is_none() {
         return if method == methods::SERVER_DISCOVER.name && !revisions.contains(Revision::V2026_07_28) {
-            request.refuse(Fault::UnknownMethod, &method)
+            request.refuse(ProtocolError::UnknownMethod, &method)
         } else if revisions.contains(Revision::V2026_07_28) {
             needs_meta(request)
         } else {
-            request.refuse(Fault::NotInitialized, &method)
+            request.refuse(ProtocolError::NotInitialized, &method)
         };
     }
-    if called.is_none() && tolerance::is_shutdown(request.core, method) {
-        return tolerance::shutdown(request);
+    if called.is_none() && compat::is_shutdown(request.core, method) {
+        return compat::shutdown(request);
     }
     // Once it is ready, requests change nothing.
     if request.core.life.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
         if info.strict_handshake {
-            return request.refuse(Fault::NotInitialized, &"`notifications/initialized` has not come");
+            return request
+                .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not come");
         }
         request.core.life.step(Trigger::Request);
     }
     match called {
         Some((feature, method)) => feature.handle(method, request),
-        None => request.refuse(Fault::UnknownMethod, &method),
+        None => request.refuse(ProtocolError::UnknownMethod, &method),
     }
 }
 
@@ -280,73 +292,84 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Received {
     } else {
         ", or send `initialize` first"
     };
-    request.refuse(Fault::InvalidParams, &(NEEDED, how))
+    request.refuse(ProtocolError::InvalidParams, &(NEEDED, how))
 }
 
 #[inline(never)]
 fn notification(
-    core: &mut Core<'_>,
+    core: &mut ServerState<'_>,
     line: &[u8],
     method: Str<'_>,
     params: Option<Json<'_>>,
-    places: &mut Places,
+    places: &mut Spans,
 ) -> Received {
     if method == methods::CANCELLED.name {
         return cancelled(core, line, params, places);
     }
     if method == methods::INITIALIZED.name {
         if !core.life.step(Trigger::Initialized) {
-            return Received::Fault(Fault::UnknownNotification);
+            return Received::ProtocolError(ProtocolError::UnknownNotification);
         }
         if let Some(session) = &mut core.session {
             session.complete = true;
         }
-        return core.tell(Plan::Ready);
+        return core.emit(PendingEvent::Ready);
     }
     if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params, places)) {
         return told;
     }
     if method == methods::PROGRESS.name {
-        return Received::Fault(Fault::UnknownProgress);
+        return Received::ProtocolError(ProtocolError::UnknownProgress);
     }
-    if tolerance::is_exit(core, method, params) {
+    if compat::is_exit(core, method, params) {
         return Received::Exit;
     }
-    Received::Fault(Fault::UnknownNotification)
+    Received::ProtocolError(ProtocolError::UnknownNotification)
 }
 
-fn cancelled(core: &mut Core<'_>, line: &[u8], params: Option<Json<'_>>, places: &mut Places) -> Received {
+fn cancelled(
+    core: &mut ServerState<'_>,
+    line: &[u8],
+    params: Option<Json<'_>>,
+    places: &mut Spans,
+) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
-        return Received::Fault(Fault::InvalidParams);
+        return Received::ProtocolError(ProtocolError::InvalidParams);
     };
     let [id, reason] = params.pick(["requestId", "reason"]);
-    let Some(id) = id.filter(|id| rpc::is_id(*id)) else { return Received::Fault(Fault::InvalidParams) };
-    let Some(ticket) = core.in_flight.find(id) else { return Received::Fault(Fault::UnknownCancel) };
+    let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
+        return Received::ProtocolError(ProtocolError::InvalidParams);
+    };
+    let Some(ticket) = core.in_flight.find(id) else {
+        return Received::ProtocolError(ProtocolError::UnknownCancel);
+    };
     core.end_in_flight(ticket);
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
-    places.arguments = reason.map_or(Span::EMPTY, |reason| place(line, reason.bytes()));
-    core.tell(Plan::Cancelled(ticket))
+    places.arguments = reason.map_or(Span::EMPTY, |reason| span_of(line, reason.bytes()));
+    core.emit(PendingEvent::Cancelled(ticket))
 }
 
 fn response(
-    core: &mut Core<'_>,
+    core: &mut ServerState<'_>,
     line: &[u8],
     id: Json<'_>,
     outcome: Outcome<'_>,
-    places: &mut Places,
+    places: &mut Spans,
 ) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
     if !malformed && core.pinging.is_some_and(|pinging| pinging.answered(core, id)) {
         return Received::Done;
     }
-    let fault = if malformed { Fault::MalformedResponse } else { Fault::UnknownResponse };
+    let fault = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
     match core.asking {
-        Some(asking) => asking.answered(core, line, id, outcome, places).unwrap_or(Received::Fault(fault)),
-        None => Received::Fault(fault),
+        Some(asking) => {
+            asking.answered(core, line, id, outcome, places).unwrap_or(Received::ProtocolError(fault))
+        }
+        None => Received::ProtocolError(fault),
     }
 }
 
-impl Core<'_> {
+impl ServerState<'_> {
     /// The time of a deferred request is over: it cannot be found, cancelled or answered any more. Its error is
     /// written when there is room.
     pub(crate) fn expire(&mut self, ticket: Ticket) {
@@ -370,7 +393,7 @@ impl Core<'_> {
                 asking.write_cancelled(self, ticket);
             } else if let Some(incoming) = self.in_flight.get(ticket) {
                 let pending = Pending { source: Source::Slot(ticket), context: incoming.context() };
-                self.write_fault(&pending, Fault::TookTooLong, None);
+                self.write_fault(&pending, ProtocolError::TookTooLong, None);
             }
             self.in_flight.unqueue_first();
             self.end_in_flight(ticket);

@@ -3,24 +3,24 @@
 use core::mem;
 
 use crate::client::Progress;
-use crate::fault::Fault;
-use crate::inflight::Ticket;
-use crate::json::{FAST, Json, Rank, Span, Str, text_of};
-use crate::line::Input;
+use crate::error::ProtocolError;
+use crate::framing::LineDecoder;
+use crate::json::{FAST, Json, SortKey, Span, Str, text_of};
+use crate::peer::slots::Ticket;
 use crate::rpc;
 use crate::server::Server;
-use crate::server::ask::Answered;
 use crate::server::call::{Call, Connected};
-use crate::server::completion::Complete;
-use crate::server::core::Core;
-use crate::server::get::GetPrompt;
-use crate::server::incoming::Kept;
-use crate::server::list::{ListPrompts, ListResources, ListTemplates, ListTools};
-use crate::server::listen::Listening;
-use crate::server::plan::{Places, Plan};
-use crate::server::read::ReadResource;
+use crate::server::features::completion::Complete;
+use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemplates, ListTools};
+use crate::server::features::get_prompt::GetPrompt;
+use crate::server::features::read_resource::ReadResource;
+use crate::server::features::subscriptions::notify::Listening;
+use crate::server::inbound_request::PackedContext;
+use crate::server::input_required::InputResponses;
+use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Pending, Reply, Source};
-use crate::server::round::Returned;
+use crate::server::requests::Response;
+use crate::server::server_state::ServerState;
 
 /// What happened. It borrows the machine until the next poll.
 #[derive(Debug)]
@@ -65,17 +65,17 @@ pub enum Event<'a> {
     /// A deferred request took too long; it was answered with an error. Its ticket is gone.
     Expired(Ticket),
     /// A request of the server's own has ended.
-    Answered(Answered<'a>),
+    Response(Response<'a>),
     /// A request of the server's own makes progress, and asked to hear of it.
     Progress(Progress<'a>),
-    /// The client's roots have changed: [`ask`](Server::ask) for them again. It is not heard before anything was asked.
+    /// The client's roots have changed: [`ask`](Server::request) for them again. It is not heard before anything was asked.
     RootsChanged,
-    /// There is room again for what was refused as [`NotNow::Busy`](crate::NotNow::Busy).
-    Room,
+    /// There is room again for what was refused as [`SendError::Busy`](crate::SendError::Busy).
+    Writable,
     /// The client does not answer pings.
-    Silent,
+    PeerUnresponsive,
     /// Something went wrong, and was dealt with.
-    Fault(Fault),
+    ProtocolError(ProtocolError),
 }
 
 impl Server<'_> {
@@ -85,7 +85,7 @@ impl Server<'_> {
         let Server { input, core, .. } = &*self;
         // Nearly all events are requests for an entry of a catalogue, with arguments and nothing else.
         if FAST
-            && let (false, Some(Plan::Request { kept, event })) = (core.restarted, core.plan)
+            && let (false, Some(PendingEvent::Request { kept, event })) = (core.restarted, core.plan)
             && let (Some(name), Some(places)) = (core.recent.subject(), places(input).of_arguments())
         {
             (self.core.plan, self.core.handed_out) = (None, true);
@@ -104,28 +104,30 @@ impl Server<'_> {
         self.core.handed_out = plan.holds_line();
         let Server { input, core, .. } = self;
         Some(match plan {
-            Plan::Fault(fault) => Event::Fault(fault),
-            Plan::Room => Event::Room,
-            Plan::Silent => Event::Silent,
-            Plan::Ready => Event::Ready,
-            Plan::Expired(ticket) => Event::Expired(ticket),
-            Plan::Told(told) => core.asking?.event(told, part(input, places(input).arguments)),
-            Plan::Cancelled(ticket) => {
+            PendingEvent::ProtocolError(fault) => Event::ProtocolError(fault),
+            PendingEvent::Writable => Event::Writable,
+            PendingEvent::PeerUnresponsive => Event::PeerUnresponsive,
+            PendingEvent::Ready => Event::Ready,
+            PendingEvent::Expired(ticket) => Event::Expired(ticket),
+            PendingEvent::OutboundEvent(told) => {
+                core.asking?.event(told, part(input, places(input).arguments))
+            }
+            PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, places(input).arguments).string() }
             }
-            Plan::Listening(ticket) => {
+            PendingEvent::Listening(ticket) => {
                 Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
             }
-            Plan::Watched { on } => {
+            PendingEvent::Watched { on } => {
                 let uri = text_of(part(input, places(input).subject).bytes());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
             }
-            Plan::Connected(revision) => Event::Connected(Connected {
+            PendingEvent::Connected(revision) => Event::Connected(Connected {
                 revision,
                 info: part(input, places(input).arguments),
                 capabilities: part(input, places(input).meta),
             }),
-            Plan::Request { kept, event } => {
+            PendingEvent::Request { kept, event } => {
                 let (places, name) = (places(input), core.recent.subject());
                 return event_of(input, core, kept, event, places, name);
             }
@@ -136,19 +138,19 @@ impl Server<'_> {
 /// The event of a request. `name`: what it names, if that is known.
 #[inline(always)]
 fn event_of<'a>(
-    input: &'a mut Input<'_>,
-    core: &'a mut Core<'_>,
-    kept: Kept,
+    input: &'a mut LineDecoder<'_>,
+    core: &'a mut ServerState<'_>,
+    kept: PackedContext,
     event: MakeEvent,
-    places: Places,
+    places: Spans,
     name: Option<&'a str>,
 ) -> Option<Event<'a>> {
     let context = kept.context(input.stream());
     core.owed = true;
-    let Places { id, subject, arguments, meta, responses, state } = places;
+    let Spans { id, subject, arguments, meta, responses, state } = places;
     let (arguments, others) = Others::around(input.bytes_mut(), arguments);
-    let source = Source::Line { id: others.at(id), meta: others.at(meta), last: Rank::NONE };
-    let returned = Returned { responses: others.at(responses), state: others.at(state) };
+    let source = Source::Line { id: others.at(id), meta: others.at(meta), last: SortKey::NONE };
+    let returned = InputResponses { responses: others.at(responses), state: others.at(state) };
     let subject = match name {
         Some(name) => name,
         None => text_of(others.at(subject)),
@@ -158,12 +160,12 @@ fn event_of<'a>(
     event(Parts { subject, arguments, returned }, reply)
 }
 
-fn places(input: &Input<'_>) -> Places {
-    Places::of(input.places())
+fn places(input: &LineDecoder<'_>) -> Spans {
+    Spans::new(input.places())
 }
 
 /// A part of the line that an event is about: nothing, if there is none.
-fn part<'a>(input: &'a Input<'_>, place: Span) -> Json<'a> {
+fn part<'a>(input: &'a LineDecoder<'_>, place: Span) -> Json<'a> {
     rpc::view(input.bytes(), place)
 }
 
@@ -209,5 +211,5 @@ pub(crate) struct Parts<'a> {
     pub(crate) subject: &'a str,
     pub(crate) arguments: &'a mut [u8],
     /// What came back with a request that is sent again.
-    pub(crate) returned: Returned<'a>,
+    pub(crate) returned: InputResponses<'a>,
 }

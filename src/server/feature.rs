@@ -1,25 +1,25 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
-use crate::fault::{Fault, Misuse};
-use crate::json::{FAST, Inner, Json, Kind, Span, Str, Text, Writer};
-use crate::methods::Method;
-pub(crate) use crate::rpc::place;
-use crate::server::catalogue::{Catalogue, Found};
-use crate::server::core::{Core, Shape};
+use crate::error::{ConfigError, ProtocolError};
+use crate::json::{FAST, Json, Kind, MemberIndex, Span, Str, WriteText, Writer};
+use crate::protocol::methods::Method;
+use crate::protocol::revision::Revision;
+pub(crate) use crate::rpc::span_of;
+use crate::server::config::ServerConfig;
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
-use crate::server::incoming::Kept;
-use crate::server::info::ServerInfo;
-use crate::server::plan::{Places, Plan, RequestKind};
+use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::inbound_request::PackedContext;
+use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::{Context, Pending, Source};
-use crate::version::Revision;
+use crate::server::server_state::{ServerState, Shape};
 
 /// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools),
 /// [`Resources`](crate::server::Resources), [`Prompts`](crate::server::Prompts),
 /// [`Completion`](crate::server::Completion), [`Subscriptions`](crate::server::Subscriptions),
 /// [`Logging`](crate::server::Logging), [`Extensions`](crate::server::Extensions) and
 /// [`Experimental`](crate::server::Experimental); name those that a server offers in
-/// [`ServerInfo::features`](crate::server::ServerInfo::features).
+/// [`ServerConfig::features`](crate::server::ServerConfig::features).
 #[expect(private_bounds, reason = "features are ours")]
 pub trait Feature: Sync + Sealed {}
 
@@ -55,11 +55,11 @@ pub(crate) trait Sealed {
         None
     }
 
-    /// Notes a change that it tells of by itself: `write_notices` is called if it flags that in `Core::changed`.
-    fn note_change(&self, _: &mut Core<'_>, _: Change<'_>) {}
+    /// Notes a change that it tells of by itself: `write_notices` is called if it flags that in `ServerState::changed`.
+    fn note_change(&self, _: &mut ServerState<'_>, _: Change<'_>) {}
 
     /// Writes what it has to tell, as far as there is room.
-    fn write_notices(&self, _: &mut Core<'_>) {}
+    fn write_notices(&self, _: &mut ServerState<'_>) {}
 
     /// Whether it declared that single resources can be watched.
     fn can_watch(&self) -> bool {
@@ -78,7 +78,12 @@ pub(crate) trait Sealed {
 
     /// Checks what the host wrote into it, and hands every result that it writes by itself to `measure`, which finds
     /// out how much room they need.
-    fn check(&self, revision: Revision, info: &ServerInfo<'_>, measure: Measure<'_>) -> Result<(), Misuse>;
+    fn check(
+        &self,
+        revision: Revision,
+        info: &ServerConfig<'_>,
+        measure: Measure<'_>,
+    ) -> Result<(), ConfigError>;
 }
 
 /// Takes the members of a result, and finds out how long the whole answer would be.
@@ -100,12 +105,12 @@ pub enum Change<'a> {
 
 /// A request that the machine looks at: its parts, and the way to answer it.
 pub(crate) struct Request<'r, 'b> {
-    pub(crate) core: &'r mut Core<'b>,
+    pub(crate) core: &'r mut ServerState<'b>,
     pub(crate) line: &'r [u8],
-    pub(crate) places: &'r mut Places,
+    pub(crate) places: &'r mut Spans,
     pub(crate) params: Option<Json<'r>>,
     /// Where their members stand, if that is known.
-    pub(crate) known: Option<&'r Inner>,
+    pub(crate) known: Option<&'r MemberIndex>,
     /// The members of the parameters that most requests have: found together, since each look goes through all of them.
     pub(crate) meta: Option<Json<'r>>,
     pub(crate) name: Option<Json<'r>>,
@@ -141,7 +146,7 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     /// The same where their places are known.
-    fn look_at(&mut self, known: &'r Inner) {
+    fn look_at(&mut self, known: &'r MemberIndex) {
         for (name, value) in known.members(self.line) {
             // Each is compared in one look or two, as patterns are not.
             if name == b"name" {
@@ -156,7 +161,7 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Where the members of the parameters stand, if that is known: never on a small board.
     #[inline]
-    fn known(&self) -> Option<&'r Inner> {
+    fn known(&self) -> Option<&'r MemberIndex> {
         self.known.filter(|_| FAST)
     }
 
@@ -189,22 +194,26 @@ impl<'r, 'b> Request<'r, 'b> {
         };
         match self.core.respond(&self.pending, shape, &mut body) {
             Ok(()) => Received::Done,
-            Err(fault) => Received::Fault(fault),
+            Err(fault) => Received::ProtocolError(fault),
         }
     }
 
     /// Answers with an error of which `body` writes the members.
-    pub(crate) fn refuse_with(&mut self, fault: Fault, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
+    pub(crate) fn refuse_with(
+        &mut self,
+        fault: ProtocolError,
+        body: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> Received {
         match self.respond(Shape::Error, body) {
-            Received::Done => Received::Fault(fault),
+            Received::Done => Received::ProtocolError(fault),
             worse => worse,
         }
     }
 
     /// Answers with an error that says what it is about.
-    pub(crate) fn refuse(&mut self, fault: Fault, detail: &dyn Text) -> Received {
+    pub(crate) fn refuse(&mut self, fault: ProtocolError, detail: &dyn WriteText) -> Received {
         self.core.write_fault(&self.pending, fault, Some(detail));
-        Received::Fault(fault)
+        Received::ProtocolError(fault)
     }
 
     /// Leaves the answer to the host, unless it has too much to do already.
@@ -218,33 +227,34 @@ impl<'r, 'b> Request<'r, 'b> {
     ) -> Received {
         let limit = self.core.in_flight.limit();
         if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
-            return self.refuse(Fault::TooManyInFlight { limit }, &("at most ", limit));
+            return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
         let (mut responses, mut state) = (None, None);
-        if kind.can_round_trip(self.pending.context.revision) {
+        if kind.can_require_input(self.pending.context.revision) {
             (responses, state) = (self.param("inputResponses"), self.param("requestState"));
             let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
             if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
                 let what = &"`inputResponses` must be an object, and `requestState` a string";
-                return self.refuse(Fault::InvalidParams, what);
+                return self.refuse(ProtocolError::InvalidParams, what);
             }
         }
-        let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
-        *self.places = Places {
+        let span_of =
+            |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| span_of(self.line, part.bytes()));
+        *self.places = Spans {
             id: self.places.id,
             // What is known already is not looked at again.
-            subject: place(subject.filter(|_| !FAST || self.found.is_none())),
-            arguments: place(arguments),
-            meta: place(self.meta),
-            responses: place(responses),
-            state: place(state),
+            subject: span_of(subject.filter(|_| !FAST || self.found.is_none())),
+            arguments: span_of(arguments),
+            meta: span_of(self.meta),
+            responses: span_of(responses),
+            state: span_of(state),
         };
         self.core.recent.set_subject(self.found);
         let context = Context { kind, ..self.pending.context };
-        let kept = Kept::of(&context);
+        let kept = PackedContext::new(&context);
         if FAST {
             self.note_usual(kept, event);
         }
-        self.core.tell(Plan::Request { kept, event })
+        self.core.emit(PendingEvent::Request { kept, event })
     }
 }

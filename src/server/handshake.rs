@@ -2,17 +2,17 @@
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning* and *Discovery*.
 
-use crate::fault::Fault;
+use crate::error::ProtocolError;
 use crate::json::{Json, Kind, Str, Writer};
-use crate::lifecycle::Trigger;
+use crate::peer::lifecycle::Trigger;
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::code;
-use crate::server::core::{Core, Session, Shape};
-use crate::server::feature::{Received, Request, place};
-use crate::server::info::{SecondInitialize, ServerInfo, UnknownVersion};
-use crate::server::plan::Plan;
-use crate::server::write::{write_revisions, write_unsupported};
-use crate::types::capabilities::ClientCapabilities;
-use crate::version::{Revision, Revisions};
+use crate::server::config::{SecondInitialize, ServerConfig, UnknownVersion};
+use crate::server::feature::{Received, Request, span_of};
+use crate::server::pending_event::PendingEvent;
+use crate::server::server_state::{ServerState, Session, Shape};
+use crate::server::write_message::{write_revisions, write_unsupported};
 
 #[inline(never)]
 pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
@@ -20,13 +20,13 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     let params = request.params.unwrap_or(Json::NULL);
     let [version, capabilities, client] = params.pick(["protocolVersion", "capabilities", "clientInfo"]);
     let Some(asked) = version.and_then(Json::string) else {
-        return request.refuse(Fault::InvalidParams, &"`protocolVersion` must be a string");
+        return request.refuse(ProtocolError::InvalidParams, &"`protocolVersion` must be a string");
     };
     let Some(latest) = offer.latest() else {
         return unsupported_with(request, code::METHOD_NOT_FOUND, asked, request.core.info.revisions);
     };
     let Some(capabilities) = capabilities.filter(|value| value.kind() == Kind::Object) else {
-        return request.refuse(Fault::InvalidParams, &"`capabilities` must be an object");
+        return request.refuse(ProtocolError::InvalidParams, &"`capabilities` must be an object");
     };
     let named = |client: &Json<'_>| {
         client
@@ -35,16 +35,17 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
             .all(|value| value.is_some_and(|value| value.string().is_some()))
     };
     let Some(client) = client.filter(named) else {
-        return request.refuse(Fault::InvalidParams, &"`clientInfo` must have a `name` and a `version`");
+        return request
+            .refuse(ProtocolError::InvalidParams, &"`clientInfo` must have a `name` and a `version`");
     };
-    let known = Revision::of(asked).filter(|revision| offer.contains(*revision));
+    let known = Revision::from_json(asked).filter(|revision| offer.contains(*revision));
     if known.is_none() && request.core.info.unknown_version == UnknownVersion::Reject {
         return unsupported_with(request, code::INVALID_PARAMS, asked, offer);
     }
     let first = request.core.life.step(Trigger::Initialize);
     let again = !first && restarts(request.core) && request.core.life.step(Trigger::Restart);
     if !first && !again {
-        return request.refuse(Fault::AlreadyInitialized, &"it stays as it is");
+        return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
     }
     // Only a new client uses an id that is in flight.
     if again || request.is_duplicate() {
@@ -54,27 +55,29 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     request.core.recent.set_usual(None);
     request.core.session = Some(Session {
         revision,
-        capabilities: ClientCapabilities::of(capabilities),
+        capabilities: ClientCapabilities::from_json(capabilities),
         level: None,
         complete: false,
     });
     request.pending.context.revision = revision;
     let info = request.core.info;
-    if let refused @ Received::Fault(_) = request.result(&mut |out| write_initialize(info, revision, out)) {
+    if let refused @ Received::ProtocolError(_) =
+        request.result(&mut |out| write_initialize(info, revision, out))
+    {
         return refused;
     }
-    request.places.arguments = place(request.line, client.bytes());
-    request.places.meta = place(request.line, capabilities.bytes());
-    request.core.tell(Plan::Connected(revision))
+    request.places.arguments = span_of(request.line, client.bytes());
+    request.places.meta = span_of(request.line, capabilities.bytes());
+    request.core.emit(PendingEvent::Connected(revision))
 }
 
 /// Whether a client may begin anew, and with any id: what is in flight is forgotten then.
-pub(crate) fn restarts(core: &Core<'_>) -> bool {
+pub(crate) fn restarts(core: &ServerState<'_>) -> bool {
     core.info.second_initialize == SecondInitialize::Restart
 }
 
 /// The members of the answer to `initialize`.
-pub(crate) fn write_initialize(info: &ServerInfo<'_>, revision: Revision, out: &mut Writer<'_>) {
+pub(crate) fn write_initialize(info: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     out.field_string("protocolVersion", revision.as_str());
     info.write_capabilities(revision, out);
     out.key("serverInfo");
@@ -88,7 +91,7 @@ pub(crate) fn discover(request: &mut Request<'_, '_>) -> Received {
 }
 
 /// The members of the answer to `server/discover`.
-pub(crate) fn write_discover(info: &ServerInfo<'_>, revision: Revision, out: &mut Writer<'_>) {
+pub(crate) fn write_discover(info: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     write_revisions("supportedVersions", info.revisions, out);
     info.write_capabilities(revision, out);
     info.write_instructions(out);
@@ -101,5 +104,5 @@ pub(crate) fn unsupported(request: &mut Request<'_, '_>, asked: Str<'_>, offer: 
 
 fn unsupported_with(request: &mut Request<'_, '_>, code: i32, asked: Str<'_>, offer: Revisions) -> Received {
     let mut write = |out: &mut Writer<'_>| write_unsupported(out, code, asked, offer);
-    request.refuse_with(Fault::UnsupportedRevision, &mut write)
+    request.refuse_with(ProtocolError::UnsupportedRevision, &mut write)
 }

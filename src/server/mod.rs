@@ -1,6 +1,6 @@
 //! The server side of one connection, in both eras.
 //!
-//! A [`ServerInfo`] says who the server is and what it offers: a list of features, each of which brings its methods, its
+//! A [`ServerConfig`] says who the server is and what it offers: a list of features, each of which brings its methods, its
 //! events and its part of the declaration. What is not in the list is not linked.
 //!
 //! | feature | what the host hears | the answer |
@@ -16,94 +16,80 @@
 //! Every answer consumes its event's token and cannot fail. What takes long is deferred: [`Call::defer`] gives a ticket, and
 //! [`Server::reply`] answers later, while [`Event::Cancelled`] and [`Event::Expired`] say that nobody waits any more.
 //!
-//! A server may ask its client, too: what is in [`input`](crate::input), with [`Server::ask`] in the handshake era
-//! ([`Event::Answered`] is what came of it), with [`Call::needs_input`] in `2026-07-28`.
+//! A server may ask its client, too: what is in [`input`](crate::input), with [`Server::request`] in the handshake era
+//! ([`Event::Response`] is what came of it), with [`Call::require_input`] in `2026-07-28`.
 //!
 //! Types of the protocol have their own names wherever they are: here and in the root of the crate they are built and
 //! written, in [`client`](crate::client) they are read.
 
-mod advance;
 #[cfg(feature = "serde")]
 mod arguments;
-mod ask;
-mod asking;
 mod batch;
 mod call;
-mod catalogue;
-mod change;
-mod completion;
-mod core;
+mod change_set;
+mod compat;
+mod config;
 mod dispatch;
 mod event;
-mod extensions;
 mod feature;
-mod get;
+pub(crate) mod features;
 mod handshake;
-mod incoming;
-mod info;
-mod list;
-mod listen;
-mod logging;
-mod measure;
-mod page;
-mod pings;
-mod plan;
-mod prompts;
-mod read;
+mod inbound_request;
+mod input_required;
+mod keep_alive;
+mod min_buffer_size;
+mod outbound_requests;
+mod pending_event;
+mod poll;
 mod recent;
 mod reply;
 mod request;
-mod resources;
-mod round;
+mod requests;
+mod server_state;
 mod setup;
-mod subscriptions;
 mod text_answer;
-mod tolerance;
-mod tool_result;
-mod tools;
 mod usual;
-mod watch;
-mod write;
+mod write_message;
 
-pub use self::ask::{Answered, Ask};
-pub use self::call::{Call, Connected};
+pub use crate::server::call::{Call, Connected};
+pub use crate::server::requests::{RequestOptions, Response};
 
-pub use self::completion::{Complete, Completion, Reference};
-pub use self::event::Event;
-pub use self::extensions::{Experimental, Extensions};
-pub use self::feature::{Change, Feature};
-pub use self::get::{GetPrompt, Messages};
-pub use self::incoming::Incoming;
-pub use self::info::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
-pub use self::list::{ListPrompts, ListResources, ListTemplates, ListTools};
-pub use self::listen::Listening;
-pub use self::logging::Logging;
-pub use self::prompts::{Argument, Prompt, Prompts};
-pub use self::read::{Contents, ReadResource};
-pub use self::reply::Reply;
-pub use self::resources::Resources;
-pub use self::subscriptions::Subscriptions;
-pub use self::tool_result::ToolResult;
-pub use self::tools::{Tool, Tools};
 pub use crate::client::Progress;
-pub use crate::types::resource::{Resource, Template};
-pub use crate::types::template::{Matches, Variable};
+pub use crate::protocol::resource::{Resource, Template};
+pub use crate::protocol::uri_template::{Matches, Variable};
+pub use crate::server::config::{Limits, SecondInitialize, ServerConfig, UnknownVersion};
+pub use crate::server::event::Event;
+pub use crate::server::feature::{Change, Feature};
+pub use crate::server::features::completion::{Complete, Completion, Reference};
+pub use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemplates, ListTools};
+pub use crate::server::features::extensions::{Experimental, Extensions};
+pub use crate::server::features::get_prompt::{GetPrompt, Messages};
+pub use crate::server::features::logging::Logging;
+pub use crate::server::features::prompts::{Argument, Prompt, Prompts};
+pub use crate::server::features::read_resource::{Contents, ReadResource};
+pub use crate::server::features::resources::Resources;
+pub use crate::server::features::subscriptions::Subscriptions;
+pub use crate::server::features::subscriptions::notify::Listening;
+pub use crate::server::features::tool_result::ToolResult;
+pub use crate::server::features::tools::{Tool, Tools};
+pub use crate::server::inbound_request::InboundRequest;
+pub use crate::server::reply::Reply;
 
-use self::advance::Rest;
-use self::core::Core;
-use self::plan::Plan;
-use self::reply::Source;
-use crate::fault::NotNow;
-use crate::inflight::Ticket;
-use crate::lifecycle::{State, Trigger};
-use crate::line::Input;
+use crate::error::SendError;
+use crate::framing::LineDecoder;
 use crate::machine::{Action, Io, Machine, Receive, sealed};
+use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::slots::Ticket;
+use crate::protocol::revision::Revision;
+use crate::server::pending_event::PendingEvent;
+use crate::server::poll::PollStep;
+use crate::server::reply::Source;
+use crate::server::server_state::ServerState;
 use crate::time::Millis;
-use crate::version::Revision;
 
 /// Room for one request in flight: one that is answered later, or one of the server's own. Lend an array:
 /// `[Slot::EMPTY; 4]`.
-pub type Slot = crate::inflight::Slot<Incoming>;
+pub type Slot = crate::peer::slots::Slot<InboundRequest>;
 
 /// The server side of one connection.
 ///
@@ -111,11 +97,11 @@ pub type Slot = crate::inflight::Slot<Incoming>;
 /// ones that grow to a limit.
 ///
 /// ```
-/// use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+/// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 /// use mcp_proto::{Action, Millis, Next, Server};
 ///
 /// static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-/// static INFO: ServerInfo = ServerInfo::new("example", "1.0.0").features(&[&TOOLS]);
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 ///
 /// let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
 /// let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
@@ -143,8 +129,8 @@ pub type Slot = crate::inflight::Slot<Incoming>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Server<'b> {
-    input: Input<'b>,
-    core: Core<'b>,
+    input: LineDecoder<'b>,
+    core: ServerState<'b>,
 }
 
 /// How far a connection is that ends.
@@ -174,10 +160,10 @@ impl Server<'_> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         self.finish_event();
-        let deadline = match self.go_on() {
-            Rest::Event => return Action::Event,
-            Rest::Closed => return Action::Closed,
-            Rest::Io(deadline) => deadline,
+        let deadline = match self.poll_inner() {
+            PollStep::Event => return Action::Event,
+            PollStep::Closed => return Action::Closed,
+            PollStep::Io(deadline) => deadline,
         };
         self.input.make_room();
         Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
@@ -207,12 +193,12 @@ impl Server<'_> {
     /// The right to answer a deferred request, now.
     ///
     /// # Errors
-    /// [`NotNow::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`NotNow::Busy`]: there
-    /// is no room for an answer yet; [`Event::Room`] says when there is.
+    /// [`SendError::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`SendError::Busy`]: there
+    /// is no room for an answer yet; [`Event::Writable`] says when there is.
     #[inline(never)]
-    pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, NotNow> {
+    pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
         let incoming = self.core.in_flight.get(ticket).filter(|incoming| incoming.is_open());
-        let context = incoming.ok_or(NotNow::Gone)?.context();
+        let context = incoming.ok_or(SendError::Gone)?.context();
         self.take_room()?;
         let info = self.core.info;
         let pending = reply::Pending { source: Source::Slot(ticket), context };
@@ -232,7 +218,7 @@ impl Server<'_> {
     /// [`Event::Unsubscribed`], or that a subscription has ended.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
-        let Core { watches, in_flight, .. } = &self.core;
+        let ServerState { watches, in_flight, .. } = &self.core;
         watches.iter().any(|watch| watch.uri == uri && watch.owner.lives(in_flight))
     }
 
@@ -240,26 +226,26 @@ impl Server<'_> {
     /// the answer to its `subscriptions/listen`. On a transport with one channel `notifications/cancelled` follows it.
     ///
     /// # Errors
-    /// [`NotNow::Gone`]: it has ended, or is no subscription.
-    pub fn end_subscription(&mut self, ticket: Ticket) -> Result<(), NotNow> {
+    /// [`SendError::Gone`]: it has ended, or is no subscription.
+    pub fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
         self.core.end_subscription(ticket)
     }
 
     /// Makes sure that a whole answer has room. A request that is handed out, or about to be, was promised it before;
     /// and what the machine itself has to answer or to report comes first.
-    fn take_room(&mut self) -> Result<(), NotNow> {
+    fn take_room(&mut self) -> Result<(), SendError> {
         let waits = self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
         let waits = waits || self.core.batches.in_line() || self.core.batch_is_complete();
         if self.owes() || waits || !self.core.has_room() {
             self.core.wants_room = true;
-            return Err(NotNow::Busy);
+            return Err(SendError::Busy);
         }
         Ok(())
     }
 
     /// Whether a request waits for its answer that is handed out, or about to be.
     fn owes(&self) -> bool {
-        self.core.owed || matches!(self.core.plan, Some(Plan::Request { .. }))
+        self.core.owed || matches!(self.core.plan, Some(PendingEvent::Request { .. }))
     }
 
     /// How many requests are in flight: those that are deferred, and subscriptions of the stateless era.
@@ -298,7 +284,7 @@ impl Server<'_> {
     }
 
     /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its
-    /// tickets stay refused. Of what was [asked](Server::ask) nothing more is heard.
+    /// tickets stay refused. Of what was [asked](Server::request) nothing more is heard.
     pub fn reset(&mut self) {
         self.input.reset();
         self.core.reset();

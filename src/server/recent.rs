@@ -3,11 +3,11 @@
 #![allow(clippy::as_conversions, reason = "whether it is fast is how many there are")]
 
 use crate::json::{FAST, Str};
-use crate::methods::Method;
+use crate::protocol::methods::Method;
+use crate::protocol::revision::Revision;
+use crate::server::config::ServerConfig;
 use crate::server::feature::Feature;
-use crate::server::info::ServerInfo;
 use crate::server::usual::Usual;
-use crate::version::Revision;
 
 /// One on hosts, elsewhere none.
 pub(crate) struct Recent<'b>([Memory<'b>; FAST as usize]);
@@ -35,7 +35,7 @@ impl<'b> Recent<'b> {
     #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn method(
         &mut self,
-        info: &'b ServerInfo<'b>,
+        info: &'b ServerConfig<'b>,
         revision: Revision,
         name: Str<'_>,
     ) -> Option<(&'b dyn Feature, usize)> {
@@ -91,7 +91,7 @@ impl<'b> Memory<'b> {
     #[inline(never)]
     fn method(
         &mut self,
-        info: &'b ServerInfo<'b>,
+        info: &'b ServerConfig<'b>,
         revision: Revision,
         name: Str<'_>,
     ) -> Option<(&'b dyn Feature, usize)> {
@@ -103,7 +103,11 @@ impl<'b> Memory<'b> {
     }
 }
 
-fn find<'b>(info: &'b ServerInfo<'b>, revision: Revision, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
+fn find<'b>(
+    info: &'b ServerConfig<'b>,
+    revision: Revision,
+    name: Str<'_>,
+) -> Option<(&'b dyn Feature, usize)> {
     let called = |method: &Method| name == method.name && method.by_client.contains(revision);
     info.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(called)?)))
 }

@@ -1,21 +1,21 @@
 //! The right to answer one request, and what it remembers of it.
 
-use crate::fault::{Fault, NotNow};
-use crate::frame::StreamId;
-use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, FAST, Json, Rank, Text, Writer};
+use crate::error::{ProtocolError, SendError};
+use crate::framing::outbound_message::StreamId;
+use crate::json::{Decimal, FAST, Json, SortKey, WriteText, Writer};
+use crate::peer::slots::{InFlight, Ticket};
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::level::Level;
+use crate::protocol::revision::Revision;
 use crate::rpc::code;
-use crate::server::catalogue::{Catalogue, Found, find};
-use crate::server::core::{Core, Shape};
+use crate::server::config::ServerConfig;
 use crate::server::feature::Change;
-use crate::server::incoming::Incoming;
-use crate::server::info::ServerInfo;
-use crate::server::plan::RequestKind;
-use crate::server::tool_result::{ToolResult, write_text};
+use crate::server::features::catalogue::{Catalogue, Found, find};
+use crate::server::features::tool_result::{ToolResult, write_text};
+use crate::server::inbound_request::InboundRequest;
+use crate::server::pending_event::RequestKind;
+use crate::server::server_state::{ServerState, Shape};
 use crate::time::Millis;
-use crate::types::capabilities::ClientCapabilities;
-use crate::types::level::Level;
-use crate::version::Revision;
 
 /// What an answer depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,14 +36,14 @@ pub(crate) struct Context {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// In the line that is being dealt with.
-    Line { id: &'a [u8], meta: &'a [u8], last: Rank },
+    Line { id: &'a [u8], meta: &'a [u8], last: SortKey },
     /// In the slot of a deferred request.
     Slot(Ticket),
 }
 
 impl<'a> Source<'a> {
     /// The id: empty, if there is none.
-    pub(crate) fn id<'i>(&self, in_flight: &'i InFlight<'_, Incoming>) -> &'i [u8]
+    pub(crate) fn id<'i>(&self, in_flight: &'i InFlight<'_, InboundRequest>) -> &'i [u8]
     where
         'a: 'i,
     {
@@ -56,7 +56,7 @@ impl<'a> Source<'a> {
 
 /// The id in a slot.
 #[cfg_attr(not(target_os = "none"), inline(never))]
-fn id_in<'i>(in_flight: &'i InFlight<'_, Incoming>, ticket: Ticket) -> &'i [u8] {
+fn id_in<'i>(in_flight: &'i InFlight<'_, InboundRequest>, ticket: Ticket) -> &'i [u8] {
     match in_flight.id(ticket) {
         // Its time is over: it cannot be found any more.
         b"" => in_flight.text(ticket),
@@ -85,31 +85,31 @@ impl<'a> Pending<'a> {
             stream,
             batched,
         };
-        Pending { source: Source::Line { id, meta: &[], last: Rank::NONE }, context }
+        Pending { source: Source::Line { id, meta: &[], last: SortKey::NONE }, context }
     }
 }
 
 /// The machine behind a token, which hides the machine's own lifetime, so that a token has only one. There is one way
 /// in, so that only what is done with tokens is linked.
 pub(crate) trait Machine: Send {
-    fn with(&mut self, act: &mut dyn FnMut(&mut Core<'_>));
+    fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
 }
 
-impl Machine for Core<'_> {
-    fn with(&mut self, act: &mut dyn FnMut(&mut Core<'_>)) {
+impl Machine for ServerState<'_> {
+    fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>)) {
         act(self);
     }
 }
 
 /// The right to answer one request, now or later. Every answer consumes it, and none can fail: one that does not fit
-/// is replaced by a small error, and the next event is a [`Fault`].
+/// is replaced by a small error, and the next event is a [`ProtocolError`].
 ///
 /// Dropping it is no answer. A call that was handed out by an event is then answered with an error at the next poll;
 /// one that was [deferred](crate::server::Call::defer) stays in flight.
 #[must_use = "a request has to be answered"]
 pub struct Reply<'a> {
     pub(crate) machine: &'a mut (dyn Machine + 'a),
-    pub(crate) info: &'a ServerInfo<'a>,
+    pub(crate) info: &'a ServerConfig<'a>,
     pub(crate) pending: Pending<'a>,
 }
 
@@ -146,12 +146,12 @@ impl<'a> Reply<'a> {
     }
 
     /// Answers a tool call with one piece of text.
-    pub fn text(self, text: impl Text) {
+    pub fn text(self, text: impl WriteText) {
         self.answer_text(&text, false);
     }
 
     /// Answers a tool call with the text of what went wrong. For the model to read: the tool ran and failed.
-    pub fn fail(self, why: impl Text) {
+    pub fn fail(self, why: impl WriteText) {
         self.answer_text(&why, true);
     }
 
@@ -179,7 +179,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
-    pub fn error(self, code: i32, message: impl Text) {
+    pub fn error(self, code: i32, message: impl WriteText) {
         self.answer(Shape::Error, &mut |out| {
             write_code(out, code, &message);
             true
@@ -187,7 +187,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Answers with a JSON-RPC error with `data`: a value that `data` writes.
-    pub fn error_with(self, code: i32, message: impl Text, data: impl FnOnce(&mut Writer<'_>)) {
+    pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
         self.answer(Shape::Error, &mut |out| {
             write_code(out, code, &message);
@@ -199,7 +199,7 @@ impl<'a> Reply<'a> {
     /// Says that the arguments are not what the tool needs. From `2025-11-25` on that is a result for the model to
     /// read and to correct itself by, before it is an error (-32602).
     #[inline(never)]
-    pub fn invalid(self, why: impl Text) {
+    pub fn invalid(self, why: impl WriteText) {
         if self.pending.context.revision >= Revision::V2025_11_25 {
             self.fail(("Invalid arguments: ", why));
         } else {
@@ -212,21 +212,21 @@ impl<'a> Reply<'a> {
         let Reply { machine, pending, .. } = self;
         machine.with(&mut |core| {
             let limit = core.in_flight.limit();
-            core.refuse_with(&pending, Fault::TooManyInFlight { limit });
+            core.refuse_with(&pending, ProtocolError::TooManyInFlight { limit });
         });
     }
 
     /// Reports progress, if the request asked for it. It must grow each time.
     ///
     /// # Errors
-    /// [`NotNow::NotWanted`]: the request did not ask, or it has not grown. [`NotNow::Unwritable`]: it does not fit
+    /// [`SendError::NotWanted`]: the request did not ask, or it has not grown. [`SendError::Unwritable`]: it does not fit
     /// beside the answer that is still to come. Either way the request goes on.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
         total: Option<Decimal>,
         message: &str,
-    ) -> Result<(), NotNow> {
+    ) -> Result<(), SendError> {
         let Reply { machine, pending, .. } = self;
         let progress = progress.into();
         let mut outcome = Ok(());
@@ -237,10 +237,10 @@ impl<'a> Reply<'a> {
     /// Sends a log message that belongs to this request: text.
     ///
     /// # Errors
-    /// [`NotNow::Unsupported`]: the server does not offer [`Logging`](crate::server::Logging).
-    /// [`NotNow::NotWanted`]: the client wants only more severe ones. [`NotNow::Unwritable`]: it does not fit beside
+    /// [`SendError::Unsupported`]: the server does not offer [`Logging`](crate::server::Logging).
+    /// [`SendError::NotWanted`]: the client wants only more severe ones. [`SendError::Unwritable`]: it does not fit beside
     /// the answer that is still to come.
-    pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl Text) -> Result<(), NotNow> {
+    pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);
             true
@@ -250,13 +250,13 @@ impl<'a> Reply<'a> {
     /// Sends a log message that belongs to this request: the one JSON value that `data` writes.
     ///
     /// # Errors
-    /// As for [`log`](Reply::log); and [`NotNow::Unwritable`]: it is no such value.
+    /// As for [`log`](Reply::log); and [`SendError::Unwritable`]: it is no such value.
     pub fn log_with(
         &mut self,
         level: Level,
         logger: Option<&str>,
         data: impl FnOnce(&mut Writer<'_>),
-    ) -> Result<(), NotNow> {
+    ) -> Result<(), SendError> {
         let mut data = Some(data);
         self.write_log(level, logger, &mut |out| write_once(out, &mut data))
     }
@@ -266,7 +266,7 @@ impl<'a> Reply<'a> {
         level: Level,
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Result<(), NotNow> {
+    ) -> Result<(), SendError> {
         let Reply { machine, pending, .. } = self;
         let mut outcome = Ok(());
         machine.with(&mut |core| outcome = core.log(&pending.context, level, logger, data));
@@ -286,7 +286,7 @@ impl<'a> Reply<'a> {
         ticket
     }
 
-    fn answer_text(mut self, text: &dyn Text, failed: bool) {
+    fn answer_text(mut self, text: &dyn WriteText, failed: bool) {
         if FAST {
             let Reply { machine, pending, .. } = &mut self;
             return machine.with(&mut |core| core.answer_text(pending, text, failed));
@@ -306,7 +306,7 @@ impl<'a> Reply<'a> {
 
     /// Answers with a result, if it is one for a request of this kind.
     pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        if fits { self.answer(shape, body) } else { self.refuse(Fault::InvalidReply) }
+        if fits { self.answer(shape, body) } else { self.refuse(ProtocolError::InvalidReply) }
     }
 
     pub(crate) fn answer(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
@@ -315,13 +315,13 @@ impl<'a> Reply<'a> {
     }
 
     /// Answers with the error of a fault.
-    pub(crate) fn refuse(self, fault: Fault) {
+    pub(crate) fn refuse(self, fault: ProtocolError) {
         let Reply { machine, pending, .. } = self;
         machine.with(&mut |core| core.refuse_with(&pending, fault));
     }
 
     /// The same for what the host has done: it hears of it.
-    pub(crate) fn refuse_and_report(self, fault: Fault) {
+    pub(crate) fn refuse_and_report(self, fault: ProtocolError) {
         let Reply { machine, pending, .. } = self;
         machine.with(&mut |core| {
             core.refuse_with(&pending, fault);
@@ -340,7 +340,7 @@ pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mu
     out.value_checked(&mut write).is_ok() || out.overflowed()
 }
 
-fn write_code(out: &mut Writer<'_>, code: i32, message: &dyn Text) {
+fn write_code(out: &mut Writer<'_>, code: i32, message: &dyn WriteText) {
     out.key("code");
     out.integer(code.into());
     out.key("message");

@@ -30,7 +30,7 @@ macro_rules! request {
             }
 
             /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
-            pub fn error(self, code: i32, message: impl $crate::json::Text) {
+            pub fn error(self, code: i32, message: impl $crate::json::WriteText) {
                 self.reply.error(code, message);
             }
 
@@ -38,7 +38,7 @@ macro_rules! request {
             pub fn error_with(
                 self,
                 code: i32,
-                message: impl $crate::json::Text,
+                message: impl $crate::json::WriteText,
                 data: impl FnOnce(&mut $crate::json::Writer<'_>),
             ) {
                 self.reply.error_with(code, message, data);
@@ -58,7 +58,7 @@ macro_rules! request {
                 progress: impl Into<$crate::Decimal>,
                 total: Option<$crate::Decimal>,
                 message: &str,
-            ) -> Result<(), $crate::NotNow> {
+            ) -> Result<(), $crate::SendError> {
                 self.reply.progress(progress, total, message)
             }
 
@@ -70,8 +70,8 @@ macro_rules! request {
                 &mut self,
                 level: $crate::Level,
                 logger: Option<&str>,
-                text: impl $crate::json::Text,
-            ) -> Result<(), $crate::NotNow> {
+                text: impl $crate::json::WriteText,
+            ) -> Result<(), $crate::SendError> {
                 self.reply.log(level, logger, text)
             }
 
@@ -85,7 +85,7 @@ macro_rules! request {
                 level: $crate::Level,
                 logger: Option<&str>,
                 data: impl FnOnce(&mut $crate::json::Writer<'_>),
-            ) -> Result<(), $crate::NotNow> {
+            ) -> Result<(), $crate::SendError> {
                 self.reply.log_with(level, logger, data)
             }
 
@@ -115,8 +115,8 @@ macro_rules! request {
 macro_rules! rounds {
     ($request:ident) => {
         impl<'a> $request<'a> {
-            /// What the client has answered to what this request [needed](Self::needs_input) before, by its key: read it
-            /// with [`ElicitAnswer::of`](crate::input::ElicitAnswer::of) and the like. The client's word, as all of a
+            /// What the client has answered to what this request [needed](Self::require_input) before, by its key: read it
+            /// with [`ElicitResult::from_json`](crate::input::ElicitResult::from_json) and the like. The client's word, as all of a
             /// request.
             #[must_use]
             pub fn input(&self, key: &str) -> Option<$crate::json::Json<'a>> {
@@ -134,32 +134,32 @@ macro_rules! rounds {
             /// `2026-07-28`, where [`Connected::capabilities`](crate::server::Connected::capabilities) has it.
             #[must_use]
             pub fn client_capabilities(&self) -> $crate::json::Json<'a> {
-                let declared = self.meta().get($crate::types::meta::CLIENT_CAPABILITIES);
+                let declared = self.meta().get($crate::protocol::meta::CLIENT_CAPABILITIES);
                 declared.unwrap_or($crate::json::Json::EMPTY_OBJECT)
             }
 
-            /// Whether the request may be answered with what it [needs](Self::needs_input): in `2026-07-28`.
+            /// Whether the request may be answered with what it [needs](Self::require_input): in `2026-07-28`.
             #[must_use]
-            pub fn can_round_trip(&self) -> bool {
-                self.reply.can_round_trip()
+            pub fn can_require_input(&self) -> bool {
+                self.reply.can_require_input()
             }
 
             /// Answers with what is needed first; the client makes the request again, with the answers: see
-            /// [`Reply::needs_input`](crate::server::Reply::needs_input).
-            pub fn needs_input(self, inputs: &[(&str, &dyn $crate::input::Input)], state: Option<&str>) {
-                self.reply.needs_input(inputs, state);
+            /// [`Reply::require_input`](crate::server::Reply::require_input).
+            pub fn require_input(self, inputs: &[(&str, &dyn $crate::input::Input)], state: Option<&str>) {
+                self.reply.require_input(inputs, state);
             }
 
             /// Answers that the user has to open web pages first: see
-            /// [`Reply::needs_urls`](crate::server::Reply::needs_urls).
-            pub fn needs_urls(self, pages: &[$crate::input::OpenUrl<'_>]) {
-                self.reply.needs_urls(pages);
+            /// [`Reply::require_urls`](crate::server::Reply::require_urls).
+            pub fn require_urls(self, pages: &[$crate::input::OpenUrl<'_>]) {
+                self.reply.require_urls(pages);
             }
 
             /// Answers that the client lacks something that the request needs: see
-            /// [`Reply::needs_capability`](crate::server::Reply::needs_capability).
-            pub fn needs_capability(self, missing: $crate::ClientCapabilities) {
-                self.reply.needs_capability(missing);
+            /// [`Reply::require_capability`](crate::server::Reply::require_capability).
+            pub fn require_capability(self, missing: $crate::ClientCapabilities) {
+                self.reply.require_capability(missing);
             }
         }
     };

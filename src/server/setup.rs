@@ -1,18 +1,18 @@
 //! A server as it is set up: what the host lends, and what it wants before the first poll.
 
-use super::batch::Batch;
-use super::core::Core;
-use super::measure::measure;
-use super::pings::PINGER;
-use super::watch::Watches;
-use super::{Incoming, Server, ServerInfo, Slot};
 use crate::buffer::Buffer;
-use crate::fault::Misuse;
-use crate::inflight::InFlight;
-use crate::keepalive::Pings;
-use crate::line::Input;
-use crate::observe::Observer;
-use crate::output::Output;
+use crate::error::ConfigError;
+use crate::framing::LineDecoder;
+use crate::peer::keep_alive::KeepAlive;
+use crate::peer::observer::Observer;
+use crate::peer::slots::InFlight;
+use crate::peer::transmit_buffer::TransmitBuffer;
+use crate::server::batch::Batch;
+use crate::server::features::subscriptions::registry::SubscriptionRegistry;
+use crate::server::keep_alive::PINGER;
+use crate::server::min_buffer_size::measure;
+use crate::server::server_state::ServerState;
+use crate::server::{InboundRequest, Server, ServerConfig, Slot};
 
 /// No slot gives an id less than this many bytes.
 const SHORTEST_ID: usize = 8;
@@ -25,34 +25,34 @@ impl<'b> Server<'b> {
     /// # Errors
     /// A buffer is too small for what the machine itself has to read and write, or the catalogue is not valid.
     pub fn new(
-        info: &'b ServerInfo<'b>,
+        info: &'b ServerConfig<'b>,
         rx: impl Into<Buffer<'b>>,
         tx: impl Into<Buffer<'b>>,
-    ) -> Result<Server<'b>, Misuse> {
-        let (rx, output) = (rx.into(), Output::new(tx.into()));
+    ) -> Result<Server<'b>, ConfigError> {
+        let (rx, output) = (rx.into(), TransmitBuffer::new(tx.into()));
         // Before there is a server, which is large: this goes deep, and setting up moves it from place to place.
         check(info, info.limits.id, rx.limit(), &output)?;
         Ok(Server::unchecked(info, rx, output))
     }
 
     #[inline(never)]
-    fn unchecked(info: &'b ServerInfo<'b>, rx: Buffer<'b>, output: Output<'b>) -> Server<'b> {
+    fn unchecked(info: &'b ServerConfig<'b>, rx: Buffer<'b>, output: TransmitBuffer<'b>) -> Server<'b> {
         let limits = info.limits;
-        Server { input: Input::new(rx, limits.depth, limits.id), core: Core::new(info, output) }
+        Server { input: LineDecoder::new(rx, limits.depth, limits.id), core: ServerState::new(info, output) }
     }
 
-    fn checked(self) -> Result<Server<'b>, Misuse> {
+    fn checked(self) -> Result<Server<'b>, ConfigError> {
         check(self.core.info, self.core.id_limit(), self.input.limit(), &self.core.output)?;
         Ok(self)
     }
 
     /// Lends room for requests in flight: one that is answered later in each slot, with an equal part of `text` for its
     /// id and its progress token, or one of the server's own. Without it, [`Call::defer`](crate::server::Call::defer) hands every call back, and
-    /// nothing can be [asked](Server::ask).
+    /// nothing can be [asked](Server::request).
     ///
     /// # Errors
-    /// [`Misuse::TextTooSmall`]: the part of a slot holds not even an id of 8 bytes.
-    pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, Misuse> {
+    /// [`ConfigError::TextTooSmall`]: the part of a slot holds not even an id of 8 bytes.
+    pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, ConfigError> {
         let needed = slots.len().saturating_mul(SHORTEST_ID);
         self.set_in_flight(InFlight::lent(slots, text), needed)?;
         Ok(self)
@@ -63,20 +63,24 @@ impl<'b> Server<'b> {
     /// # Errors
     /// None today.
     #[cfg(feature = "alloc")]
-    pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, Misuse> {
+    pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, ConfigError> {
         self.set_in_flight(InFlight::grown(limit, self.core.id_limit().saturating_mul(2)), 0)?;
         Ok(self)
     }
 
     /// The seed stays, whichever is set first. `needed`: how much text there has to be.
     #[inline(never)]
-    fn set_in_flight(&mut self, mut table: InFlight<'b, Incoming>, needed: usize) -> Result<(), Misuse> {
+    fn set_in_flight(
+        &mut self,
+        mut table: InFlight<'b, InboundRequest>,
+        needed: usize,
+    ) -> Result<(), ConfigError> {
         table.set_seed(self.core.in_flight.seed());
         self.core.in_flight = table;
         let part = self.core.in_flight.text_limit();
         if self.core.in_flight.limit() > 0 {
             if part < SHORTEST_ID {
-                return Err(Misuse::TextTooSmall { needed });
+                return Err(ConfigError::TextTooSmall { needed });
             }
             self.input.set_id_limit(self.core.id_limit());
         }
@@ -87,8 +91,8 @@ impl<'b> Server<'b> {
     /// bytes. A resource that finds no room is refused (`resources/subscribe`, -32603), or left out of what
     /// `subscriptions/listen` acknowledges. Without it, none can be watched.
     #[must_use]
-    pub fn watches(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
-        self.core.watches = Watches::new(uris.into());
+    pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
+        self.core.watches = SubscriptionRegistry::new(uris.into());
         self
     }
 
@@ -110,7 +114,7 @@ impl<'b> Server<'b> {
     ///
     /// Specification: 2025-03-26, *Base protocol*, *Batching*.
     #[must_use]
-    pub fn batches(mut self, answers: impl Into<Buffer<'b>>) -> Server<'b> {
+    pub fn batch_buffer(mut self, answers: impl Into<Buffer<'b>>) -> Server<'b> {
         self.core.batch = Batch::new(answers.into());
         self
     }
@@ -126,8 +130,8 @@ impl<'b> Server<'b> {
     /// write. If this is not called, an answer may use the whole of a lent buffer, which therefore drains first.
     ///
     /// # Errors
-    /// [`Misuse::TxTooSmall`]: the machine's own messages need more.
-    pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, Misuse> {
+    /// [`ConfigError::TxTooSmall`]: the machine's own messages need more.
+    pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, ConfigError> {
         self.core.output.set_reply_room(bytes);
         self.checked()
     }
@@ -135,8 +139,8 @@ impl<'b> Server<'b> {
     /// Takes and gives whole messages instead of lines: for WebSockets, HTTP bodies, queues.
     ///
     /// # Errors
-    /// [`Misuse::TxTooSmall`]: each message takes some bytes more in the transmit buffer.
-    pub fn frames(mut self) -> Result<Server<'b>, Misuse> {
+    /// [`ConfigError::TxTooSmall`]: each message takes some bytes more in the transmit buffer.
+    pub fn message_mode(mut self) -> Result<Server<'b>, ConfigError> {
         self.input.use_frames();
         self.core.output.use_frames();
         self.checked()
@@ -151,7 +155,7 @@ impl<'b> Server<'b> {
 
     /// Pings a client of the handshake era when nothing was heard of it for a while.
     #[must_use]
-    pub fn keep_alive(mut self, pings: Pings) -> Server<'b> {
+    pub fn keep_alive(mut self, pings: KeepAlive) -> Server<'b> {
         self.core.keep_alive.set(pings);
         self.core.pinging = Some(&PINGER);
         self
@@ -160,14 +164,19 @@ impl<'b> Server<'b> {
 
 /// Whether the machine's own messages have room.
 #[inline(never)]
-fn check(info: &ServerInfo<'_>, id_limit: usize, rx: usize, output: &Output<'_>) -> Result<(), Misuse> {
-    let needed = Input::needed(id_limit);
+fn check(
+    info: &ServerConfig<'_>,
+    id_limit: usize,
+    rx: usize,
+    output: &TransmitBuffer<'_>,
+) -> Result<(), ConfigError> {
+    let needed = LineDecoder::needed(id_limit);
     if rx < needed {
-        return Err(Misuse::RxTooSmall { needed });
+        return Err(ConfigError::RxTooSmall { needed });
     }
     let needed = measure(info)?.saturating_add(id_limit).saturating_add(output.overhead());
     if output.reply_room() < needed {
-        return Err(Misuse::TxTooSmall { needed });
+        return Err(ConfigError::TxTooSmall { needed });
     }
     Ok(())
 }
@@ -178,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_seed_is_kept_whichever_is_set_first() {
-        static INFO: ServerInfo<'_> = ServerInfo::new("s", "1");
+        static INFO: ServerConfig<'_> = ServerConfig::new("s", "1");
         for seed_first in [false, true] {
             let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 64]);
             let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();

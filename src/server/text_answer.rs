@@ -1,25 +1,25 @@
 //! The answer that most calls get, a result of one text, written straight through. It is for hosts: a small board writes it as
 //! it writes every other result, and links nothing of this.
 
-use crate::fault::Fault;
-use crate::json::{Text, Writer};
-use crate::server::core::{Core, Shape};
-use crate::server::info::ServerInfo;
-use crate::server::plan::RequestKind;
+use crate::error::ProtocolError;
+use crate::json::{WriteText, Writer};
+use crate::protocol::revision::Revision;
+use crate::server::config::ServerConfig;
+use crate::server::features::tool_result::{write_end, write_text};
+use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Context, Pending};
-use crate::server::tool_result::{write_end, write_text};
-use crate::server::write::begin_result;
-use crate::version::Revision;
+use crate::server::server_state::{ServerState, Shape};
+use crate::server::write_message::begin_result;
 
-impl Core<'_> {
+impl ServerState<'_> {
     /// Answers a call of a tool with one text.
     #[inline(never)]
-    pub(crate) fn answer_text(&mut self, pending: &Pending<'_>, text: &dyn Text, failed: bool) {
+    pub(crate) fn answer_text(&mut self, pending: &Pending<'_>, text: &dyn WriteText, failed: bool) {
         let Context { revision, kind, batched, .. } = pending.context;
         let RequestKind::CallTool { pads } = kind else {
-            return self.refuse_with(pending, Fault::InvalidReply);
+            return self.refuse_with(pending, ProtocolError::InvalidReply);
         };
-        if batched || self.output.uses_frames() {
+        if batched || self.output.is_message_mode() {
             return self.answer_text_anywhere(pending, text, failed, pads);
         }
         let id = pending.source.id(&self.in_flight);
@@ -42,7 +42,13 @@ impl Core<'_> {
 
     /// The same in a batch or a frame.
     #[inline(never)]
-    fn answer_text_anywhere(&mut self, pending: &Pending<'_>, text: &dyn Text, failed: bool, pads: bool) {
+    fn answer_text_anywhere(
+        &mut self,
+        pending: &Pending<'_>,
+        text: &dyn WriteText,
+        failed: bool,
+        pads: bool,
+    ) {
         self.answer(pending, Shape::Result, &mut |out| {
             write_text(out, text, failed, pads);
             true
@@ -70,7 +76,7 @@ fn put_head(out: &mut Writer<'_>, id: &[u8]) -> Option<()> {
 
 /// The same for any id and any revision.
 #[inline(never)]
-fn write_head(out: &mut Writer<'_>, id: &[u8], info: &ServerInfo<'_>, revision: Revision) {
+fn write_head(out: &mut Writer<'_>, id: &[u8], info: &ServerConfig<'_>, revision: Revision) {
     begin_result(out, id, info, revision, Shape::Result);
     out.members(r#""content":[{"type":"text","text":""#);
 }

@@ -2,13 +2,13 @@
 //! for its id, the entry of a catalogue that it names, and its arguments. Then what became of that one becomes of this one, and
 //! only the three are looked at.
 
-use crate::line::{LONGEST_ID, Pattern};
+use crate::framing::{LONGEST_ID, Pattern};
+use crate::protocol::revision::Revision;
 use crate::server::Server;
 use crate::server::event::MakeEvent;
-use crate::server::feature::{Feature, Request, place};
-use crate::server::incoming::Kept;
-use crate::server::plan::{Places, Plan};
-use crate::version::Revision;
+use crate::server::feature::{Feature, Request, span_of};
+use crate::server::inbound_request::PackedContext;
+use crate::server::pending_event::{PendingEvent, Spans};
 
 /// A request that was handed out. Others that are written like it become the same in this session, whatever entry they name.
 #[cfg_attr(target_os = "none", allow(dead_code, reason = "boards remember nothing"))]
@@ -17,7 +17,7 @@ pub(crate) struct Usual<'b> {
     name: &'b str,
     feature: &'b dyn Feature,
     revision: Revision,
-    kept: Kept,
+    kept: PackedContext,
     event: MakeEvent,
     /// How such a request is written.
     pattern: Pattern,
@@ -30,7 +30,7 @@ const MISSES: u8 = 16;
 
 impl<'b> Usual<'b> {
     /// What becomes of a request that names another entry. `None`: it has to be looked at.
-    fn of(&self, name: &[u8]) -> Option<(&'b str, Kept)> {
+    fn entry(&self, name: &[u8]) -> Option<(&'b str, PackedContext)> {
         #[cfg(not(target_os = "none"))]
         if let Some((name, kind)) = self.feature.entry(name, self.revision) {
             return Some((name, self.kept.of_kind(kind)));
@@ -53,18 +53,18 @@ impl Server<'_> {
         let Some(usual) = core.recent.usual() else { return false };
         let mut other = None;
         let mut is_known = |name: &[u8]| {
-            other = usual.of(name);
+            other = usual.entry(name);
             other.is_some()
         };
         let Some([id, arguments]) = self.input.find_like(&usual.pattern, &mut is_known) else { return false };
         let (name, kept) = other.unwrap_or((usual.name, usual.kept));
-        core.plan = Some(Plan::Request { kept, event: usual.event });
+        core.plan = Some(PendingEvent::Request { kept, event: usual.event });
         core.recent.set_subject(Some(name));
         if let Some(usual) = core.recent.usual_mut() {
             usual.misses = 0;
         }
         core.invalid_in_a_row = 0;
-        self.input.set_places(Places { id, arguments, ..Places::NONE }.spans());
+        self.input.set_places(Spans { id, arguments, ..Spans::NONE }.spans());
         true
     }
 }
@@ -72,18 +72,18 @@ impl Server<'_> {
 impl<'b> Request<'_, 'b> {
     /// Notes that this becomes of the request, which is handed out.
     #[inline(never)]
-    pub(super) fn note_usual(&mut self, kept: Kept, event: MakeEvent) {
+    pub(super) fn note_usual(&mut self, kept: PackedContext, event: MakeEvent) {
         let context = &self.pending.context;
         let (revision, in_session) = (context.revision, context.revision < Revision::V2026_07_28);
         // There, and alone in its line, nothing counts but what it says.
         let counts = in_session && !context.batched && self.meta.is_none();
         let found = self.found.filter(|_| counts).zip(self.core.recent.feature());
         let Some((name, feature)) = found else { return };
-        let Places { id, arguments, .. } = *self.places;
+        let Spans { id, arguments, .. } = *self.places;
         let pattern = || {
             let short_id = id.end.wrapping_sub(id.start) <= LONGEST_ID;
-            let place = place(self.line, self.name.filter(|_| short_id)?.bytes());
-            Pattern::of(self.line, id, place, arguments)
+            let place = span_of(self.line, self.name.filter(|_| short_id)?.bytes());
+            Pattern::new(self.line, id, place, arguments)
         };
         // What is known stays known until it is of no use any more, and another one is there.
         let misses = self.core.recent.usual().map_or(MISSES, |usual| usual.misses.saturating_add(1));

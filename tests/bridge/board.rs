@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mcp_proto::server::{Call, Event, ServerInfo, Slot, Tool, Tools};
-use mcp_proto::{Action, Clock, Millis, NotNow, Server, Ticket};
+use mcp_proto::server::{Call, Event, ServerConfig, Slot, Tool, Tools};
+use mcp_proto::{Action, Clock, Millis, SendError, Server, Ticket};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serial2::SerialPort;
@@ -19,7 +19,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("in_flight", "{}").description("How many slow calls are there?"),
     Tool::new("log", "{}").description("Prints something that is no message"),
 ]);
-static INFO: ServerInfo = ServerInfo::new("board", "1").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("board", "1").features(&[&TOOLS]);
 
 /// What a board prints when it starts, and while it works.
 pub(crate) const LOG: &str = "booting...\n\r[00:00.000] <inf> main: [up]\r\n\u{1b}[0m[]\n";
@@ -184,6 +184,6 @@ fn step(server: &mut Server<'_>, call: &mut Slow, now: Millis) -> bool {
             (call.step, call.next) = (call.step + 1, now.plus(Millis(10)));
             true
         }
-        Err(why) => why == NotNow::Busy,
+        Err(why) => why == SendError::Busy,
     }
 }

@@ -25,15 +25,15 @@ pub(crate) enum Era {
     Stateless,
 }
 
-pub(crate) struct Desk {
+pub(crate) struct ServerShared {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     errors: Option<JoinHandle<String>>,
 }
 
-impl Desk {
-    pub(crate) fn new(arguments: &[&str]) -> Desk {
+impl ServerShared {
+    pub(crate) fn new(arguments: &[&str]) -> ServerShared {
         let mut command = bridge();
         let command =
             command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -53,7 +53,7 @@ impl Desk {
             stderr.read_to_end(&mut text).unwrap();
             String::from_utf8_lossy(&text).into_owned()
         });
-        Desk { input: child.stdin.take(), lines, errors: Some(errors), child }
+        ServerShared { input: child.stdin.take(), lines, errors: Some(errors), child }
     }
 
     pub(crate) fn writes(&mut self, bytes: &[u8]) {
@@ -150,7 +150,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for ServerShared {
     fn drop(&mut self) {
         self.killed();
     }

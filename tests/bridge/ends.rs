@@ -8,7 +8,7 @@ use std::time::Duration;
 use serial2::SerialPort;
 
 use crate::board::{Board, Wire};
-use crate::desk::{Desk, Era, bridge};
+use crate::desk::{Era, ServerShared, bridge};
 
 /// Without anything that the bridge does by itself.
 const PLAIN: [&str; 3] = ["--no-mark", "--settle", "0"];
@@ -60,7 +60,7 @@ fn write(port: &SerialPort, mut bytes: &[u8]) {
 #[test]
 fn no_byte_is_lost_or_changed_in_either_direction() {
     let wire = Wire::new();
-    let mut desk = Desk::new(&plain(&wire.path));
+    let mut desk = ServerShared::new(&plain(&wire.path));
     assert_eq!(read(&wire.board, 1), b"\n");
     let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let mut input = desk.input();
@@ -81,7 +81,7 @@ fn no_byte_is_lost_or_changed_in_either_direction() {
 #[test]
 fn a_board_that_does_not_read_is_still_heard() {
     let wire = Wire::new();
-    let mut desk = Desk::new(&plain(&wire.path));
+    let mut desk = ServerShared::new(&plain(&wire.path));
     assert_eq!(read(&wire.board, 1), b"\n");
     let mut input = desk.input();
     // More than all buffers on the way have room for; it never ends.
@@ -96,7 +96,7 @@ fn a_board_that_does_not_read_is_still_heard() {
 #[test]
 fn a_board_that_is_only_starting_is_asked_again() {
     let wire = Wire::new();
-    let mut desk = Desk::new(&[&wire.path]);
+    let mut desk = ServerShared::new(&[&wire.path]);
     let missed = pinged(&wire, MARK);
     write(&wire.board, b"rst:0x1 (POWERON)\n");
     // The mark may have been lost as well.
@@ -111,7 +111,7 @@ fn a_board_that_is_only_starting_is_asked_again() {
 #[test]
 fn a_board_that_never_answers_does_not_keep_the_client_out() {
     let wire = Wire::new();
-    let mut desk = Desk::new(&[&wire.path, "--settle", "300"]);
+    let mut desk = ServerShared::new(&[&wire.path, "--settle", "300"]);
     pinged(&wire, MARK);
     thread::scope(|scope| {
         let chatter = scope.spawn(|| {
@@ -126,7 +126,7 @@ fn a_board_that_never_answers_does_not_keep_the_client_out() {
         chatter.join().unwrap();
     });
     assert!(desk.killed().contains("the board does not answer"));
-    let mut desk = Desk::new(&[&wire.path, "--settle", "300"]);
+    let mut desk = ServerShared::new(&[&wire.path, "--settle", "300"]);
     pinged(&wire, MARK);
     // Half a line, and then silence: what comes next is the rest of it.
     write(&wire.board, b"{\"half\":");
@@ -138,7 +138,7 @@ fn a_board_that_never_answers_does_not_keep_the_client_out() {
 #[test]
 fn a_board_that_is_unplugged_is_an_error() {
     let mut board = Board::start();
-    let mut desk = Desk::new(&[&board.path]);
+    let mut desk = ServerShared::new(&[&board.path]);
     desk.connects(Era::Handshake);
     board.stop();
     let (status, errors) = desk.ended();
@@ -166,7 +166,7 @@ fn a_client_that_closes_its_end_of_stdout_has_left() {
 fn a_connection_is_a_link_like_any_other() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp:{}", listener.local_addr().unwrap());
-    let mut desk = Desk::new(&[&address]);
+    let mut desk = ServerShared::new(&[&address]);
     let (mut board, _) = listener.accept().unwrap();
     board.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut ping = [0; 53];
@@ -186,7 +186,7 @@ fn a_connection_is_a_link_like_any_other() {
     board.read_to_end(&mut left).unwrap();
     assert_eq!(left, b"\x04\n");
 
-    let mut desk = Desk::new(&[&address]);
+    let mut desk = ServerShared::new(&[&address]);
     drop(listener.accept().unwrap());
     let (status, errors) = desk.ended();
     assert_eq!(status.code(), Some(1));
@@ -197,7 +197,7 @@ fn a_connection_is_a_link_like_any_other() {
 fn what_cannot_be_opened_is_said_with_what_to_do() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let held = Wire::new();
-    let mut holder = Desk::new(&plain(&held.path));
+    let mut holder = ServerShared::new(&plain(&held.path));
     assert_eq!(read(&held.board, 1), b"\n");
     let refused = format!("tcp:{closed}");
     let cases: [(&[&str], i32, &str); 7] = [

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use crate::board::{Board, LOG};
-use crate::desk::{Desk, Era};
+use crate::desk::{Era, ServerShared};
 
 /// How a client goes, in the middle of things.
-fn dies_in_the_middle(desk: &mut Desk, era: Era, round: u32) {
+fn dies_in_the_middle(desk: &mut ServerShared, era: Era, round: u32) {
     match round % 4 {
         0 => {
             desk.calls(era, 2, "slow");
@@ -28,7 +28,7 @@ fn dies_in_the_middle(desk: &mut Desk, era: Era, round: u32) {
 fn twenty_clients(era: Era) {
     let board = Board::start();
     for round in 0..20 {
-        let mut desk = Desk::new(&[&board.path]);
+        let mut desk = ServerShared::new(&[&board.path]);
         desk.connects(era);
         desk.calls(era, 1, "in_flight");
         desk.expects(r#""content":[{"type":"text","text":"0"}]"#);
@@ -51,12 +51,12 @@ fn twenty_clients_that_die_leave_nothing_behind_without_handshakes() {
 #[test]
 fn without_the_mark_the_old_session_is_still_there() {
     let board = Board::start();
-    let mut desk = Desk::new(&[&board.path]);
+    let mut desk = ServerShared::new(&[&board.path]);
     desk.connects(Era::Stateless);
     desk.calls(Era::Stateless, 2, "slow");
     desk.expects(r#""progress":0"#);
     desk.killed();
-    let mut desk = Desk::new(&[&board.path, "--no-mark", "--settle", "1"]);
+    let mut desk = ServerShared::new(&[&board.path, "--no-mark", "--settle", "1"]);
     desk.calls(Era::Stateless, 2, "hello");
     // The board still speaks of the old call, and takes the new one for it.
     let refused = std::iter::from_fn(|| Some(desk.hears())).find(|line| line.contains(r#""id":2"#)).unwrap();
@@ -67,12 +67,12 @@ fn without_the_mark_the_old_session_is_still_there() {
 #[test]
 fn an_empty_line_ends_half_a_line_where_there_is_no_mark() {
     let board = Board::start();
-    let mut desk = Desk::new(&[&board.path, "--no-mark"]);
+    let mut desk = ServerShared::new(&[&board.path, "--no-mark"]);
     desk.connects(Era::Handshake);
     desk.writes(br#"{"jsonrpc":"2.0","id":7,"method":"tools/ca"#);
     std::thread::sleep(std::time::Duration::from_millis(100));
     desk.killed();
-    let mut desk = Desk::new(&[&board.path, "--no-mark"]);
+    let mut desk = ServerShared::new(&[&board.path, "--no-mark"]);
     desk.calls(Era::Stateless, 1, "hello");
     desk.expects(r#""id":1,"result""#);
     assert_eq!(board.resets(), 0);
@@ -81,7 +81,7 @@ fn an_empty_line_ends_half_a_line_where_there_is_no_mark() {
 #[test]
 fn what_is_no_message_goes_to_stderr() {
     let board = Board::start();
-    let mut desk = Desk::new(&[&board.path]);
+    let mut desk = ServerShared::new(&[&board.path]);
     desk.connects(Era::Handshake);
     desk.calls(Era::Handshake, 1, "log");
     desk.expects(r#""id":1,"result""#);
@@ -97,7 +97,7 @@ fn what_is_no_message_goes_to_stderr() {
 #[test]
 fn what_is_in_flight_when_the_client_leaves_is_answered() {
     let board = Board::start();
-    let mut desk = Desk::new(&[&board.path, "--grace", "15000"]);
+    let mut desk = ServerShared::new(&[&board.path, "--grace", "15000"]);
     desk.connects(Era::Handshake);
     desk.calls(Era::Handshake, 1, "slow");
     desk.calls(Era::Handshake, 2, "slow");
@@ -121,7 +121,7 @@ fn what_is_in_flight_when_the_client_leaves_is_answered() {
 #[test]
 fn what_takes_too_long_is_not_waited_for() {
     let board = Board::start();
-    let mut desk = Desk::new(&[&board.path, "--grace", "50"]);
+    let mut desk = ServerShared::new(&[&board.path, "--grace", "50"]);
     desk.connects(Era::Stateless);
     desk.calls(Era::Stateless, 1, "slow");
     desk.expects(r#""progress":0"#);
@@ -134,7 +134,7 @@ fn what_takes_too_long_is_not_waited_for() {
 #[test]
 fn a_client_that_leaves_with_nothing_in_flight_waits_for_nothing() {
     let board = Board::start();
-    let mut desk = Desk::new(&[&board.path, "--grace", "15000"]);
+    let mut desk = ServerShared::new(&[&board.path, "--grace", "15000"]);
     desk.connects(Era::Handshake);
     desk.leaves();
     let left = Instant::now();
@@ -145,12 +145,12 @@ fn a_client_that_leaves_with_nothing_in_flight_waits_for_nothing() {
 #[test]
 fn a_second_bridge_waits_until_the_first_has_let_go() {
     let board = Board::start();
-    let mut first = Desk::new(&[&board.path]);
+    let mut first = ServerShared::new(&[&board.path]);
     first.connects(Era::Handshake);
     first.calls(Era::Handshake, 1, "slow");
     first.expects(r#""progress":0"#);
     first.leaves();
-    let mut second = Desk::new(&[&board.path]);
+    let mut second = ServerShared::new(&[&board.path]);
     second.connects(Era::Stateless);
     let lines = first.rest();
     assert!(lines.last().unwrap().contains("done"), "{lines:?}");
@@ -170,7 +170,7 @@ fn the_entry_of_a_desktop_client_in_the_readme_starts_a_bridge() {
     let board = Board::start();
     assert_eq!(arguments[0], "/dev/ttyACM0");
     arguments[0] = &board.path;
-    let mut desk = Desk::new(&arguments);
+    let mut desk = ServerShared::new(&arguments);
     desk.connects(Era::Handshake);
     assert_eq!(board.resets(), 1);
 }

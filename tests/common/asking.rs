@@ -2,10 +2,10 @@
 
 use super::Host;
 use super::demo::Notes;
-use mcp_proto::input::{CreateMessage, ElicitAnswer, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
+use mcp_proto::input::{CreateMessage, ElicitResult, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Answered, Ask, Call, Progress, Tool};
-use mcp_proto::{ClientCapabilities, Millis, NotNow, Outcome, Ticket};
+use mcp_proto::server::{Call, Progress, RequestOptions, Response, Tool};
+use mcp_proto::{ClientCapabilities, Millis, Outcome, SendError, Ticket};
 
 /// By these names they are asked for.
 pub(crate) static INPUTS: [(&str, &(dyn Input + Sync)); 6] = [
@@ -23,10 +23,10 @@ pub(crate) fn input(name: &str) -> &'static dyn Input {
 
 impl Host<'_> {
     /// `ask NAME [during N] [ms N] [progress]`; `ping` and `raw` are no inputs.
-    pub(crate) fn ask(&mut self, text: &str) -> Result<(), NotNow> {
+    pub(crate) fn request(&mut self, text: &str) -> Result<(), SendError> {
         let mut words = text.split(' ');
         let name = words.next().expect("what to ask for");
-        let mut ask = Ask::DEFAULT;
+        let mut ask = RequestOptions::DEFAULT;
         while let Some(word) = words.next() {
             let mut next = || words.next().expect("a number");
             ask = match word {
@@ -36,14 +36,14 @@ impl Host<'_> {
                 _ => panic!("what is {word:?}?"),
             };
         }
-        let asked: Result<Ticket, NotNow> = match name {
+        let asked: Result<Ticket, SendError> = match name {
             "ping" => self.server.ping(ask),
             "raw" => self.server.ask_raw("example/own", ask, |out| out.field_integer("n", 1)),
             "unbalanced" => self.server.ask_raw("example/own", ask, |out| out.begin_object()),
             "large" => {
                 self.server.ask_raw("example/own", ask, |out| out.field_string("x", &"x".repeat(9000)))
             }
-            name => self.server.ask(input(name), ask),
+            name => self.server.request(input(name), ask),
         };
         self.notes.asked.push(asked?);
         Ok(())
@@ -69,11 +69,11 @@ pub(crate) fn needs(call: Call<'_>) {
             OpenUrl::new("Log in", "https://example.com/a", "e1"),
             OpenUrl::new("Pay", "https://example.com/b", "e2"),
         ];
-        call.needs_urls(&pages);
+        call.require_urls(&pages);
     } else if arguments.get("lacks").is_some() {
-        call.needs_capability(ClientCapabilities::ROOTS.with(ClientCapabilities::SAMPLING_TOOLS));
+        call.require_capability(ClientCapabilities::ROOTS.with(ClientCapabilities::SAMPLING_TOOLS));
     } else {
-        call.needs_input(&needed(&inputs), state.as_deref());
+        call.require_input(&needed(&inputs), state.as_deref());
     }
 }
 
@@ -89,15 +89,15 @@ fn number(ticket: Ticket, notes: &Notes) -> usize {
     notes.asked.iter().position(|asked| *asked == ticket).expect("what was asked")
 }
 
-pub(crate) fn answered(answered: Answered<'_>, notes: &Notes) -> String {
+pub(crate) fn answered(answered: Response<'_>, notes: &Notes) -> String {
     let number = number(answered.ticket(), notes);
     match answered.outcome() {
-        Outcome::Result(result) => match ElicitAnswer::of(result) {
+        Outcome::Result(result) => match ElicitResult::from_json(result) {
             Some(answer) => format!("answered {number} {:?} {}", answer.action(), answer.content()),
             None => format!("answered {number} {result}"),
         },
         Outcome::Error(error) => format!("answered {number} error {error}"),
-        Outcome::Lost(lost) => format!("answered {number} {lost:?}"),
+        Outcome::Failed(lost) => format!("answered {number} {lost:?}"),
         other => format!("answered {number} {other:?}"),
     }
 }

@@ -2,13 +2,13 @@
 
 use super::asking;
 use mcp_proto::json::Decimal;
-use mcp_proto::server::{Call, Change, Event, Feature, Logging, ServerInfo, Tool, Tools};
-use mcp_proto::{Fault, Level, Millis, NotNow, Ticket};
+use mcp_proto::server::{Call, Change, Event, Feature, Logging, ServerConfig, Tool, Tools};
+use mcp_proto::{Level, Millis, ProtocolError, SendError, Ticket};
 
 /// What the host has heard, and the tickets that it keeps.
 pub(crate) struct Notes {
     pub(crate) events: Vec<String>,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<ProtocolError>,
     pub(crate) tickets: Vec<Ticket>,
     /// The server's own requests.
     pub(crate) asked: Vec<Ticket>,
@@ -38,7 +38,7 @@ impl Notes {
         self.tickets.iter().position(|known| *known == ticket).expect("a ticket that was given out")
     }
 
-    fn not_now(&mut self, outcome: Result<(), NotNow>) {
+    fn not_now(&mut self, outcome: Result<(), SendError>) {
         if let Err(why) = outcome {
             self.events.push(format!("not now {why:?}"));
         }
@@ -73,12 +73,12 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
 .list_changed();
 
 /// A server with everything.
-pub(crate) const INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+pub(crate) const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Logging];
 
 /// One that offers nothing.
-pub(crate) const BARE: ServerInfo<'static> = ServerInfo::new("s", "1");
+pub(crate) const BARE: ServerConfig<'static> = ServerConfig::new("s", "1");
 
 /// Writes the event down, and answers what has to be answered.
 pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
@@ -92,11 +92,11 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
         Event::Ready => "ready".into(),
         Event::Restarted => "restarted".into(),
         Event::RootsChanged => "roots changed".into(),
-        Event::Answered(answered) => asking::answered(answered, notes),
+        Event::Response(answered) => asking::answered(answered, notes),
         Event::Progress(progress) => asking::progress(progress, notes),
-        Event::Room => "room".into(),
-        Event::Silent => "silent".into(),
-        Event::Fault(fault) => {
+        Event::Writable => "room".into(),
+        Event::PeerUnresponsive => "silent".into(),
+        Event::ProtocolError(fault) => {
             notes.faults.push(fault);
             format!("fault {}", name_of(&format!("{fault:?}")))
         }

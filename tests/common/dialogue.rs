@@ -12,19 +12,19 @@
 //! `…` in what is expected stands for anything. Input and output are compared at every `*` and at the end.
 
 use super::{Host, Way};
-use mcp_proto::server::{Server, ServerInfo, Slot};
-use mcp_proto::{Pings, Revision};
+use mcp_proto::server::{Server, ServerConfig, Slot};
+use mcp_proto::{KeepAlive, Revision};
 
 /// A server, its buffers, and how its host behaves.
 #[derive(Clone)]
 pub(crate) struct Setup {
-    info: ServerInfo<'static>,
+    info: ServerConfig<'static>,
     tx: usize,
     rx: Vec<usize>,
     slots: usize,
     text: usize,
     reply_room: Option<usize>,
-    pings: Option<Pings>,
+    pings: Option<KeepAlive>,
     /// Room for the answers to batches.
     batches: usize,
     /// Room for the URIs that are watched.
@@ -34,7 +34,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn new(info: ServerInfo<'static>) -> Setup {
+    pub(crate) fn new(info: ServerConfig<'static>) -> Setup {
         Setup {
             info,
             tx: 4096,
@@ -71,17 +71,17 @@ impl Setup {
         self
     }
 
-    pub(crate) fn pings(mut self, pings: Pings) -> Setup {
+    pub(crate) fn pings(mut self, pings: KeepAlive) -> Setup {
         self.pings = Some(pings);
         self
     }
 
-    pub(crate) fn watches(mut self, bytes: usize) -> Setup {
+    pub(crate) fn subscription_buffer(mut self, bytes: usize) -> Setup {
         self.watches = bytes;
         self
     }
 
-    pub(crate) fn batches(mut self, bytes: usize) -> Setup {
+    pub(crate) fn batch_buffer(mut self, bytes: usize) -> Setup {
         self.batches = bytes;
         self
     }
@@ -104,7 +104,7 @@ impl Setup {
     /// Runs the dialogue in every way, and each time expects the same.
     pub(crate) fn check(&self, dialogue: &str) {
         let script = format!("{}{dialogue}", self.prelude);
-        let steps: Vec<Step> = script.lines().filter_map(Step::of).collect();
+        let steps: Vec<Step> = script.lines().filter_map(Step::parse).collect();
         let longest =
             steps.iter().map(|step| if let Step::In(line) = step { line.len() + 1 } else { 0 }).max();
         let longest = longest.unwrap_or(0).max(96);
@@ -140,9 +140,9 @@ impl Setup {
         // The machine has 24 bytes of the room for batches.
         let (mut batches, mut watches) = (vec![0; self.batches + 24], vec![0; self.watches]);
         let mut server = Server::new(&info, way.rx(&mut rx), &mut tx[..]).unwrap();
-        server = server.watches(&mut watches[..]);
+        server = server.subscription_buffer(&mut watches[..]);
         if self.batches > 0 {
-            server = server.batches(&mut batches[..]);
+            server = server.batch_buffer(&mut batches[..]);
         }
         if let Some(bytes) = self.reply_room {
             server = server.reply_room(bytes).unwrap();
@@ -222,7 +222,7 @@ enum Step {
 }
 
 impl Step {
-    fn of(line: &str) -> Option<Step> {
+    fn parse(line: &str) -> Option<Step> {
         let line = line.trim_start();
         let Some((sigil, rest)) = line.split_once(' ') else {
             assert!(line.is_empty() || line == ">", "what is {line:?}?");

@@ -3,7 +3,7 @@
 use super::demo::{Notes, name_of};
 use mcp_proto::server::{
     Argument, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, Resource, Resources,
-    ServerInfo, Subscriptions, Template, Tool, Tools,
+    ServerConfig, Subscriptions, Template, Tool, Tools,
 };
 use mcp_proto::{Annotations, Decimal, Icon, Level, Role};
 
@@ -80,20 +80,20 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
 static FEATURES: [&dyn Feature; 5] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging];
 
 /// A server with all of them.
-pub(crate) const LIBRARY: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+pub(crate) const LIBRARY: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 static ALL_FEATURES: [&dyn Feature; 6] =
     [&super::demo::TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
 
 /// The same with the tools of the demo.
-pub(crate) const EVERYTHING: ServerInfo<'static> = ServerInfo::new("s", "1").features(&ALL_FEATURES);
+pub(crate) const EVERYTHING: ServerConfig<'static> = ServerConfig::new("s", "1").features(&ALL_FEATURES);
 
-static BY_HOST_RESOURCES: Resources<'static> = Resources::listed_by_host();
-static BY_HOST_PROMPTS: Prompts<'static> = Prompts::listed_by_host().stringify();
+static BY_HOST_RESOURCES: Resources<'static> = Resources::dynamic_list();
+static BY_HOST_PROMPTS: Prompts<'static> = Prompts::dynamic_list().stringify();
 static BY_HOST_FEATURES: [&dyn Feature; 3] = [&BY_HOST_RESOURCES, &BY_HOST_PROMPTS, &Completion];
 
 /// A server whose host lists everything.
-pub(crate) const BY_HOST: ServerInfo<'static> = ServerInfo::new("s", "1").features(&BY_HOST_FEATURES);
+pub(crate) const BY_HOST: ServerConfig<'static> = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
 
 /// Writes the event down, and answers.
 pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {

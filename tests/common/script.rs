@@ -2,7 +2,7 @@
 
 use super::Host;
 use mcp_proto::server::Change;
-use mcp_proto::{Decimal, Level, Millis, NotNow};
+use mcp_proto::{Decimal, Level, Millis, SendError};
 
 impl Host<'_> {
     /// One command. What does not succeed becomes an event: `not now Gone`.
@@ -49,7 +49,7 @@ impl Host<'_> {
             }
             "not-found" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.not_found(last)),
             "needs" => self.server.reply(self.notes.ticket(first)).map(|reply| {
-                reply.needs_input(&super::asking::needed(last), Some("s"));
+                reply.require_input(&super::asking::needed(last), Some("s"));
             }),
             "forget" => self.server.reply(self.notes.ticket(first)).map(drop),
             "progress" => {
@@ -66,7 +66,7 @@ impl Host<'_> {
                     .and_then(|mut reply| reply.log(level_of(level), None, message))
             }
             // The server's own requests, by their number.
-            "ask" => self.ask(rest),
+            "ask" => self.request(rest),
             "cancel" => self.server.cancel(self.notes.asked[first.parse::<usize>().unwrap()], last),
             "cancel-deferred" => self.server.cancel(self.notes.ticket(first), last),
             "reply-asked" => self.server.reply(self.notes.asked[0]).map(drop),
@@ -124,7 +124,7 @@ impl Host<'_> {
             _ => panic!("what is {text:?}?"),
         };
         if let Err(why) = outcome {
-            let why: NotNow = why;
+            let why: SendError = why;
             self.notes.events.push(format!("not now {why:?}"));
         }
     }

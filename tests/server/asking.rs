@@ -2,7 +2,7 @@
 
 use crate::common::Setup;
 use crate::common::demo::INFO;
-use mcp_proto::server::{Limits, SecondInitialize, ServerInfo};
+use mcp_proto::server::{Limits, SecondInitialize, ServerConfig};
 use mcp_proto::{Millis, Revision};
 
 const ALL: &str = r#"{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}"#;
@@ -13,7 +13,7 @@ fn session() -> Setup {
     Setup::new(INFO).session_with(Revision::V2025_11_25, ALL)
 }
 
-fn with(info: ServerInfo<'static>) -> Setup {
+fn with(info: ServerConfig<'static>) -> Setup {
     Setup::new(info).session_with(Revision::V2025_11_25, ALL)
 }
 
@@ -148,7 +148,7 @@ fn what_is_not_answered_in_time_is_cancelled() {
         cancelled(2, ""),
     ));
     // The server's own limit, and a deferred request that is over by then.
-    with(INFO.limits(Limits::DEFAULT.with_asked(Millis(8)).with_deferred(Millis(7)))).check(&format!(
+    with(INFO.limits(Limits::DEFAULT.with_request_timeout(Millis(8)).with_deferred_timeout(Millis(7)))).check(&format!(
         "{}* ask roots\n{}* time 8\n! expired 0\n< error 1 -32603 …\n! answered 0 TimedOut\n{}* deadline none",
         defer(1),
         asked(2, "roots/list"),

@@ -344,7 +344,7 @@ fn an_unknown_version_gets_an_offer_or_is_rejected() {
     for asked in ["1.0.0", "2026-07-28", "2099-01-01", "", "2025-11-25 "] {
         for (info, offer) in [(INFO, "2025-11-25"), (INFO.revisions(old), "2025-03-26")] {
             Setup::new(info).check(&format!(
-                "{}\n< result 1 {{\"protocolVersion\":\"{offer}\",…\n! connected {offer} c {{}}\n* state Answered",
+                "{}\n< result 1 {{\"protocolVersion\":\"{offer}\",…\n! connected {offer} c {{}}\n* state Response",
                 hello(asked)
             ));
         }
@@ -379,7 +379,7 @@ fn a_second_initialize_is_lenient_refused_or_a_restart() {
     // Nothing was served yet: the client may change its mind.
     Setup::new(INFO).check(&format!(
         "> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
-         {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Answered",
+         {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Response",
         crate::common::hello("2025-11-25")
     ));
     session().check(&format!("{again}< error 2 -32600 …\n! fault AlreadyInitialized\n* state Ready"));
@@ -388,7 +388,7 @@ fn a_second_initialize_is_lenient_refused_or_a_restart() {
     restart.check(&format!(
         "> call 1 tools/call {{\"name\":\"defer\"}}\n! call defer {{}}\n\
          {again}! restarted\n! connected 2025-06-18 c {{}}\n< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n\
-         * state Answered\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
+         * state Response\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
          > note notifications/initialized\n! ready\n\
          > call 1 ping\n< result 1\n"
     ));
@@ -398,7 +398,7 @@ fn a_second_initialize_is_lenient_refused_or_a_restart() {
 fn a_new_client_may_begin_with_the_id_of_a_request_that_is_forgotten() {
     let hello = |id| format!("> call {id} initialize {}\n", crate::common::hello("2025-06-18"));
     let begun = "! restarted\n! connected 2025-06-18 c {}\n< result 1 {\"protocolVersion\":\"2025-06-18\",…\n\
-                 * state Answered\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
+                 * state Response\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
                  > note notifications/initialized\n! ready\n> call 1 ping\n< result 1\n";
     let defer = "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n";
     let info = INFO.second_initialize(SecondInitialize::Restart);

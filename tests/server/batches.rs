@@ -3,14 +3,14 @@
 use crate::common::Setup;
 use crate::common::demo::TOOLS;
 use mcp_proto::Revision;
-use mcp_proto::server::{Feature, Limits, Logging, SecondInitialize, ServerInfo, Subscriptions};
+use mcp_proto::server::{Feature, Limits, Logging, SecondInitialize, ServerConfig, Subscriptions};
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
 
-pub(crate) const INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+pub(crate) const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 pub(crate) fn session() -> Setup {
-    Setup::new(INFO).batches(4096).session(Revision::V2025_03_26)
+    Setup::new(INFO).batch_buffer(4096).session(Revision::V2025_03_26)
 }
 
 pub(crate) fn call(id: &str, method: &str, params: &str) -> String {
@@ -124,12 +124,12 @@ fn only_its_own_revision_has_batches_and_only_if_there_is_room_for_answers() {
         (Revision::V2025_06_18, "\"id\":null,"),
         (Revision::V2025_11_25, ""),
     ] {
-        Setup::new(INFO).batches(4096).session(revision).check(&format!("{batch}{}", refused(id)));
+        Setup::new(INFO).batch_buffer(4096).session(revision).check(&format!("{batch}{}", refused(id)));
     }
     let null = "\"id\":null,";
     // Without room for the answers, and before there is a session.
     Setup::new(INFO).session(Revision::V2025_03_26).check(&format!("{batch}{}", refused(null)));
-    Setup::new(INFO).batches(4096).check(&format!("{batch}{}", refused(null)));
+    Setup::new(INFO).batch_buffer(4096).check(&format!("{batch}{}", refused(null)));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn what_belongs_in_no_batch_is_refused() {
     let hello = crate::common::hello("2025-03-26");
     let refused = error("1", -32600, "Invalid request: the session is already initialized");
     for info in [INFO, INFO.second_initialize(SecondInitialize::Restart)] {
-        Setup::new(info).batches(4096).session(Revision::V2025_03_26).check(&format!(
+        Setup::new(info).batch_buffer(4096).session(Revision::V2025_03_26).check(&format!(
             "{}! fault AlreadyInitialized\n{}",
             sends(&[&call("1", "initialize", &hello), &ping("2")]),
             gets(&[&refused, &pong("2")])
@@ -227,7 +227,7 @@ fn room_for_the_answers_is_found_before_anything_is_done() {
     // The smallest error that always fits takes so many bytes with ids of 20.
     let setup = |tx: usize, room: usize| {
         let info = INFO.limits(Limits::DEFAULT.with_id(20));
-        Setup::new(info).tx(tx).slots(4, 64).batches(room).session(Revision::V2025_03_26)
+        Setup::new(info).tx(tx).slots(4, 64).batch_buffer(room).session(Revision::V2025_03_26)
     };
     let names: Vec<String> = (0..40).map(|id| tool(&id.to_string(), "echo")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -264,7 +264,7 @@ fn an_answer_may_use_what_the_others_leave() {
         call(id, "tools/call", &format!("{{\"name\":\"large\",\"arguments\":{arguments}}}"))
     };
     for (tx, buffer) in [(2000, 1997), (2000, 5000), (5000, 1997)] {
-        let setup = Setup::new(info).tx(tx).slots(4, 64).batches(buffer).session(Revision::V2025_03_26);
+        let setup = Setup::new(info).tx(tx).slots(4, 64).batch_buffer(buffer).session(Revision::V2025_03_26);
         // The second uses all that the first has left: the line is as long as an answer may be.
         let first = 1997 - SMALL - frame - 1;
         let rest = |first: usize| 1997 - (frame + first) - 1 - frame;

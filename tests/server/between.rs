@@ -1,10 +1,10 @@
 //! What a host does between an event and the next poll, while the answer to a request is still owed.
 
 use mcp_proto::input::ListRoots;
-use mcp_proto::server::{Ask, Change, Event, Feature, Server, ServerInfo, Slot, Tools};
+use mcp_proto::server::{Change, Event, Feature, RequestOptions, Server, ServerConfig, Slot, Tools};
 use mcp_proto::{Action, Millis, Ticket};
 
-static TOOLS: Tools<'static> = Tools::listed_by_host().list_changed();
+static TOOLS: Tools<'static> = Tools::dynamic_list().list_changed();
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 
 /// Moves what there is to move until there is an event.
@@ -35,7 +35,7 @@ fn let_go(then: &dyn Fn(&mut Server<'_>, Ticket)) {
 {{"jsonrpc":"2.0","id":"{id}","method":"tools/call","params":{{"name":"drop"}}}}
 "#
     );
-    let info = ServerInfo::new("s", "1").features(&FEATURES);
+    let info = ServerConfig::new("s", "1").features(&FEATURES);
     let mut sizes = 0;
     for size in 0..2000 {
         let (mut rx, mut tx, mut slots, mut ids) = ([0; 1024], vec![0; size], [Slot::EMPTY; 2], [0; 400]);
@@ -44,8 +44,8 @@ fn let_go(then: &dyn Fn(&mut Server<'_>, Ticket)) {
         let (mut input, mut output, mut asked) = (text.as_bytes(), Vec::new(), None);
         while event(&mut server, &mut input, &mut output) {
             match server.event() {
-                Some(Event::Ready | Event::Room) => {
-                    asked = asked.or_else(|| server.ask(&ListRoots, Ask::DEFAULT).ok());
+                Some(Event::Ready | Event::Writable) => {
+                    asked = asked.or_else(|| server.request(&ListRoots, RequestOptions::DEFAULT).ok());
                 }
                 Some(Event::Call(mut call)) => {
                     call.changed(Change::Tools);

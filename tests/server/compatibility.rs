@@ -2,8 +2,8 @@
 
 use crate::common::demo::INFO;
 use crate::common::{Setup, hello};
-use mcp_proto::server::{Limits, ServerInfo};
-use mcp_proto::{Millis, Pings, Revision, Revisions};
+use mcp_proto::server::{Limits, ServerConfig};
+use mcp_proto::{KeepAlive, Millis, Revision, Revisions};
 
 fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
@@ -156,7 +156,8 @@ fn shutdown_and_exit_mean_nothing_where_they_are_not_understood() {
     let alive = "> call 9 ping\n< result 9\n";
     let unknown = "> call 1 shutdown\n< error 1 -32601 Method not found: shutdown\n! fault UnknownMethod\n";
     let dropped = "> note exit\n! fault UnknownNotification\n";
-    let off = |info: ServerInfo<'static>| Setup::new(info.lsp_shutdown(false)).session(Revision::V2025_11_25);
+    let off =
+        |info: ServerConfig<'static>| Setup::new(info.lsp_shutdown(false)).session(Revision::V2025_11_25);
     off(INFO).check(&format!("{unknown}{dropped}{alive}"));
     // The other way round they are not what they are called.
     session().check(&format!(
@@ -185,7 +186,7 @@ fn a_connection_that_a_client_shut_down_can_be_used_again_after_a_reset() {
 
 #[test]
 fn the_ids_of_a_client_and_those_of_the_server_are_not_the_same_ids() {
-    let pings = Pings { interval: Millis(100), timeout: Millis(50), close: true };
+    let pings = KeepAlive { interval: Millis(100), timeout: Millis(50), close: true };
     session().pings(pings).check(
         r#"> call "ping-1" tools/call {"name":"defer"}
            ! call defer {}

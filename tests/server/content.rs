@@ -3,7 +3,7 @@
 use crate::common::Setup;
 use crate::common::library::{LIBRARY, LOG, TOOLS};
 use mcp_proto::Revision;
-use mcp_proto::server::{Feature, ServerInfo, Tools};
+use mcp_proto::server::{Feature, ServerConfig, Tools};
 
 /// A call of the stateless era.
 pub(crate) fn stateless(id: u32, method: &str, params: &str) -> String {
@@ -18,7 +18,7 @@ pub(crate) const HEAD: &str =
     r#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#;
 
 /// Calls a tool in a revision, and expects these members of its result.
-fn call(revision: Revision, info: ServerInfo<'static>, tool: &str, members: &str) {
+fn call(revision: Revision, info: ServerConfig<'static>, tool: &str, members: &str) {
     if revision == Revision::V2026_07_28 {
         let ask = stateless(1, "tools/call", &format!(r#","name":"{tool}""#));
         let head = if members.contains("serverInfo") { String::new() } else { format!("{HEAD},") };
@@ -131,7 +131,7 @@ static ALWAYS_FEATURES: [&dyn Feature; 1] = [&ALWAYS];
 
 #[test]
 fn a_server_may_always_give_a_structured_value_where_no_schema_says_otherwise() {
-    let info = ServerInfo::new("s", "1").features(&ALWAYS_FEATURES);
+    let info = ServerConfig::new("s", "1").features(&ALWAYS_FEATURES);
     for revision in Revision::ALL {
         let knows = revision >= Revision::V2025_06_18;
         let empty = if knows { r#","structuredContent":{}"# } else { "" };

@@ -3,8 +3,8 @@
 use crate::common::demo::INFO;
 use crate::common::hello;
 use mcp_proto::rpc::Message;
-use mcp_proto::server::{Ask, Change, Event, Server, Slot};
-use mcp_proto::{Action, BelongsTo, FrameKind, Level, Millis, State, StreamId, Ticket};
+use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot};
+use mcp_proto::{Action, Level, Millis, OutboundMessageKind, Relation, State, StreamId, Ticket};
 
 /// About what an HTTP server does: streams that stay open until their request is answered, and one for the rest.
 struct Router<'b> {
@@ -47,13 +47,13 @@ impl<'b> Router<'b> {
                     let Some(frame) = out.frame() else { return };
                     let text = String::from_utf8(frame.message().to_vec()).unwrap();
                     assert!(!text.contains('\n') && frame.message() == out.bytes());
-                    match frame.belongs_to() {
-                        BelongsTo::Request(StreamId(stream)) => {
+                    match frame.relation() {
+                        Relation::Request(StreamId(stream)) => {
                             assert!(self.open[stream as usize], "{text} after the end of stream {stream}");
-                            self.open[stream as usize] = frame.kind() != FrameKind::Response;
+                            self.open[stream as usize] = frame.kind() != OutboundMessageKind::Response;
                             self.streams[stream as usize].push(text);
                         }
-                        BelongsTo::Connection => self.general.push(format!("{:?} {text}", frame.kind())),
+                        Relation::Connection => self.general.push(format!("{:?} {text}", frame.kind())),
                         other => panic!("{other:?}"),
                     }
                     let n = out.bytes().len();
@@ -70,7 +70,7 @@ impl<'b> Router<'b> {
                         let arguments = call.raw_arguments().raw().to_string();
                         call.text(arguments);
                     }
-                    Event::Fault(fault) => self.events.push(fault.to_string()),
+                    Event::ProtocolError(fault) => self.events.push(fault.to_string()),
                     _ => {}
                 },
                 Action::Closed => return,
@@ -82,7 +82,7 @@ impl<'b> Router<'b> {
 fn with_router(rx: usize, test: impl FnOnce(Router<'_>)) {
     let (mut rx, mut tx) = (vec![0; rx], [0; 4096]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
-    let server = Server::new(&INFO, &mut rx[..], &mut tx).unwrap().frames().unwrap();
+    let server = Server::new(&INFO, &mut rx[..], &mut tx).unwrap().message_mode().unwrap();
     let mut router = Router::new(server.in_flight(&mut slots, &mut text).unwrap());
     router.post(
         0,
@@ -198,7 +198,7 @@ fn the_depth_limit_holds_at_every_door() {
     let info = INFO.limits(Limits::DEFAULT.with_depth(4));
     for parsed in [false, true] {
         let (mut rx, mut tx) = ([0; 256], [0; 1024]);
-        let mut router = Router::new(Server::new(&info, &mut rx, &mut tx).unwrap().frames().unwrap());
+        let mut router = Router::new(Server::new(&info, &mut rx, &mut tx).unwrap().message_mode().unwrap());
         router.post(1, r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":[[]]}}"#, parsed);
         router.post(2, r#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":[[[]]]}}"#, parsed);
         assert_eq!(router.streams[1], [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
@@ -214,7 +214,7 @@ fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
     let Action::Io(io) = lines.poll(Millis(0)) else { panic!() };
     assert_eq!(io.split().1.message(ping, StreamId(1)), Err(&ping[..]), "a server of lines takes bytes");
 
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().frames().unwrap();
+    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     // The first answer fills the buffer: the second message waits, and a third one has no place.
     for (nth, taken) in [(0, true), (1, true), (2, false)] {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
@@ -229,11 +229,11 @@ fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
     out.sent(n - 1);
     let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
     let (out, _) = io.split();
-    assert_eq!((out.bytes().len(), out.frame().unwrap().belongs_to()), (n, BelongsTo::Request(StreamId(0))));
+    assert_eq!((out.bytes().len(), out.frame().unwrap().relation()), (n, Relation::Request(StreamId(0))));
     out.sent(n);
     let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
     let (out, _) = io.split();
-    assert_eq!(out.frame().unwrap().belongs_to(), BelongsTo::Request(StreamId(1)));
+    assert_eq!(out.frame().unwrap().relation(), Relation::Request(StreamId(1)));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn the_end_of_input_lets_the_last_message_be_answered() {
 fn a_message_can_be_read_in_place() {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().frames().unwrap();
+    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     for stream in [4, 5] {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         let (_, mut input) = io.split();
@@ -264,10 +264,10 @@ fn a_message_can_be_read_in_place() {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         let (out, _) = io.split();
         let frame = out.frame().unwrap();
-        assert_eq!(frame.belongs_to(), BelongsTo::Request(StreamId(stream)));
+        assert_eq!(frame.relation(), Relation::Request(StreamId(stream)));
         assert_eq!(
             (frame.kind(), frame.message()),
-            (FrameKind::Response, &br#"{"jsonrpc":"2.0","id":1,"result":{}}"#[..])
+            (OutboundMessageKind::Response, &br#"{"jsonrpc":"2.0","id":1,"result":{}}"#[..])
         );
         let n = out.bytes().len();
         out.sent(n);
@@ -278,10 +278,10 @@ fn a_message_can_be_read_in_place() {
 fn what_is_asked_for_a_request_goes_where_that_came_from() {
     with_router(512, |mut router| {
         router.post(1, &defer(1), false);
-        let during = Ask::DEFAULT.timeout(Millis(10));
+        let during = RequestOptions::DEFAULT.timeout(Millis(10));
         router.server.ping(during.during(router.tickets[0])).unwrap();
         router.run();
-        router.server.ping(Ask::DEFAULT).unwrap();
+        router.server.ping(RequestOptions::DEFAULT).unwrap();
         router.run();
         let asked = router.streams[1].last().unwrap();
         assert_eq!(asked, r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);

@@ -2,7 +2,7 @@
 
 use crate::common::demo::{BARE, INFO, LISTED};
 use crate::common::{Setup, hello};
-use mcp_proto::server::{Feature, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Feature, ServerConfig, Tool, Tools};
 use mcp_proto::{Icon, Revision, Theme};
 
 const HANDSHAKE: [Revision; 4] =
@@ -22,7 +22,7 @@ fn a_handshake_in_every_revision() {
                > call 1 initialize {}
                ! connected {revision} c {{}}
                < result 1 {{"protocolVersion":"{revision}","capabilities":{{"tools":{{"listChanged":true}},"logging":{{}}}},"serverInfo":{{"name":"s","version":"1"{details}}},"instructions":"I"}}
-               * state Answered
+               * state Response
                > note notifications/initialized
                ! ready
                * state Ready
@@ -49,7 +49,7 @@ fn a_ping_is_answered_in_every_state() {
     Setup::new(INFO).check(&format!(
         "> call 1 ping\n< result 1\n> call 2 ping {{}}\n< result 2\n\
          > call 3 initialize {}\n< result 3 …\n! connected 2025-11-25 c {{}}\n\
-         > call 4 ping\n< result 4\n* state Answered\n\
+         > call 4 ping\n< result 4\n* state Response\n\
          > call 5 tools/call {{\"name\":\"echo\"}}\n! call echo {{}}\n< result 5 …\n\
          > call 6 ping {{\"_meta\":{{\"progressToken\":1}}}}\n< result 6\n* state Serving\n\
          > note notifications/initialized\n! ready\n> call 7 ping\n< result 7",
@@ -69,9 +69,9 @@ fn early_requests_are_served_unless_the_server_is_strict() {
          > note notifications/initialized\n! fault UnknownNotification\n* state Ready"
     ));
     Setup::new(INFO.strict_handshake()).check(&format!(
-        "{open}{early}< error 1 -32600 …\n! fault NotInitialized\n* state Answered\n\
+        "{open}{early}< error 1 -32600 …\n! fault NotInitialized\n* state Response\n\
          > call 2 ping\n< result 2\n\
-         > call 3 logging/setLevel {{\"level\":\"error\"}}\n< result 3\n* state Answered\n\
+         > call 3 logging/setLevel {{\"level\":\"error\"}}\n< result 3\n* state Response\n\
          > note notifications/initialized\n! ready\n{early}! call echo {{}}\n< result 1 …\n"
     ));
 }
@@ -197,7 +197,7 @@ fn a_tool_is_listed_with_what_its_revision_has() {
                 if named { "" } else { r#""title":"T","# }
             ),
         };
-        let info = ServerInfo::new("s", "1").features(&FULL_FEATURES).icons(&ICONS);
+        let info = ServerConfig::new("s", "1").features(&FULL_FEATURES).icons(&ICONS);
         Setup::new(info).session(revision).check(&format!(
             r#"> call 1 tools/list
                < result 1 {{"tools":[{{"name":"t",{title}"description":"D \"q\""{icons}{meta},"inputSchema":{{"type": "object", "x": 1.50}}{output}{hints}}}]}}"#
@@ -211,13 +211,13 @@ fn a_tool_is_listed_with_what_its_revision_has() {
     }
 }
 
-static BY_HOST: Tools<'static> = Tools::listed_by_host();
+static BY_HOST: Tools<'static> = Tools::dynamic_list();
 static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
 
 #[test]
 fn a_host_may_list_its_own_tools_and_takes_calls_of_any_name() {
     assert_eq!(LISTED.map(|tool| tool.name()), ["one", "two", "three"]);
-    let info = ServerInfo::new("s", "1").features(&BY_HOST_FEATURES);
+    let info = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
     Setup::new(info).session(Revision::V2025_11_25).check(
         r#"> call 1 tools/list
            ! list tools

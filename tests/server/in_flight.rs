@@ -3,7 +3,7 @@
 use crate::common::demo::INFO;
 use crate::common::{Setup, hello};
 use mcp_proto::server::{Change, Limits, SecondInitialize, Server};
-use mcp_proto::{Action, Millis, Pings, Revision, State};
+use mcp_proto::{Action, KeepAlive, Millis, Revision, State};
 
 fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
@@ -99,7 +99,7 @@ fn a_request_that_takes_too_long_gets_an_error() {
          * time 70000\n< error 1 -32603 {late}\n! expired 0\n* deadline none\n* deferred 0",
         defer("1")
     ));
-    let info = INFO.limits(Limits::DEFAULT.with_deferred(Millis(10)));
+    let info = INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(10)));
     Setup::new(info).session(Revision::V2025_11_25).check(&format!(
         "* time 5\n{}* deadline 15\n* answer 0 done\n< result 1 {DONE}\n* deadline none\n* time 100",
         defer("1")
@@ -289,7 +289,7 @@ fn a_reset_forgets_everything_but_that_old_tickets_are_old() {
 
 #[test]
 fn a_silent_client_is_pinged_and_then_given_up() {
-    let pings = |close| Pings { interval: Millis(100), timeout: Millis(10), close };
+    let pings = |close| KeepAlive { interval: Millis(100), timeout: Millis(10), close };
     let setup = |close| Setup::new(INFO).pings(pings(close)).session(Revision::V2025_11_25);
     let ping = |n| format!("< {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{n}\",\"method\":\"ping\"}}\n");
     let pong = |n| format!("> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{n}\",\"result\":{{}}}}\n");

@@ -3,8 +3,8 @@
 use crate::common::demo::{BARE, INFO};
 use crate::common::{Host, Setup, Way, hello};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Event, Feature, Limits, Server, ServerInfo, Slot, Tool, Tools, UnknownVersion};
-use mcp_proto::{Action, Fault, Millis, Misuse, NotNow, Revision, Revisions};
+use mcp_proto::server::{Event, Feature, Limits, Server, ServerConfig, Slot, Tool, Tools, UnknownVersion};
+use mcp_proto::{Action, ConfigError, Millis, ProtocolError, Revision, Revisions, SendError};
 
 const WHOLE: Way = Way { rx: 0, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
 
@@ -21,26 +21,26 @@ static CATALOGUE: [Tool<'static>; 9] = [
 ];
 static STATIC: Tools<'static> = Tools::new(&CATALOGUE);
 static STATIC_FEATURES: [&dyn Feature; 1] = [&STATIC];
-static BY_HOST: Tools<'static> = Tools::listed_by_host();
+static BY_HOST: Tools<'static> = Tools::dynamic_list();
 static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
 
 /// How much a server with this information needs to write with.
-fn needed(info: &ServerInfo<'_>, frames: bool) -> usize {
+fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
     let make = |tx: usize| {
         let (mut rx, mut tx) = (vec![0; 4096], vec![0; tx]);
         let server = Server::new(info, &mut rx[..], &mut tx[..]);
-        let server = if frames { server.and_then(Server::frames) } else { server };
+        let server = if frames { server.and_then(Server::message_mode) } else { server };
         server.map(drop)
     };
-    let Err(Misuse::TxTooSmall { needed: first }) = make(0) else { panic!("nothing is not enough") };
+    let Err(ConfigError::TxTooSmall { needed: first }) = make(0) else { panic!("nothing is not enough") };
     // A frame needs more than a line: what `new` asks for is not yet enough.
     let needed = match make(first) {
         Ok(()) => first,
-        Err(Misuse::TxTooSmall { needed }) => needed,
+        Err(ConfigError::TxTooSmall { needed }) => needed,
         Err(other) => panic!("{other}"),
     };
     assert!(make(needed).is_ok());
-    assert_eq!(make(needed - 1), Err(Misuse::TxTooSmall { needed }));
+    assert_eq!(make(needed - 1), Err(ConfigError::TxTooSmall { needed }));
     needed
 }
 
@@ -83,7 +83,7 @@ fn connect(host: &mut Host<'_>) {
 
 #[test]
 fn a_catalogue_is_listed_completely_whatever_fits_into_a_page() {
-    let info = ServerInfo::new("s", "1").features(&STATIC_FEATURES);
+    let info = ServerConfig::new("s", "1").features(&STATIC_FEATURES);
     let expected: Vec<_> = CATALOGUE.iter().map(Tool::name).collect();
     let least = needed(&info, false);
     let mut seen = std::collections::BTreeSet::new();
@@ -113,7 +113,7 @@ fn an_entry_of_the_host_that_fits_into_no_page_is_left_out_and_reported() {
         Tool::new("two", "{}"),
         Tool::new("three", "{}"),
     ];
-    let info = ServerInfo::new("s", "1").features(&BY_HOST_FEATURES);
+    let info = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
     for size in 345..500 {
         let (mut rx, mut tx) = ([0; 256], vec![0; size]);
         let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), WHOLE);
@@ -123,7 +123,7 @@ fn an_entry_of_the_host_that_fits_into_no_page_is_left_out_and_reported() {
         assert_eq!(names, ["one", "two", "three"], "with {size} bytes");
         let mut left_out = 0;
         for fault in &host.notes.faults {
-            let Fault::EntriesLeftOut { count } = fault else { panic!("{fault}") };
+            let ProtocolError::EntriesLeftOut { count } = fault else { panic!("{fault}") };
             assert!(fault.by_host() && *count > 0);
             left_out += count;
         }
@@ -170,7 +170,7 @@ fn machine_made(id: &str) -> Vec<String> {
 
 #[test]
 fn what_a_server_needs_is_enough_for_everything_it_says_by_itself() {
-    let large = ServerInfo::new("s", "1").instructions("instructions that are longer than any error could ever be, so \
+    let large = ServerConfig::new("s", "1").instructions("instructions that are longer than any error could ever be, so \
         that the answer to `initialize` and to `server/discover` decides how much is needed, and nothing else does at all");
     let infos = [
         BARE,
@@ -179,7 +179,7 @@ fn what_a_server_needs_is_enough_for_everything_it_says_by_itself() {
         INFO.revisions(Revisions::only(Revision::V2024_11_05)),
         INFO.revisions(Revisions::STATELESS),
         INFO.unknown_version(UnknownVersion::Reject),
-        ServerInfo::new("s", "1").features(&STATIC_FEATURES),
+        ServerConfig::new("s", "1").features(&STATIC_FEATURES),
         BARE.limits(Limits::DEFAULT.with_id(8)),
         BARE.limits(Limits::DEFAULT.with_id(1000)),
         large,
@@ -209,51 +209,54 @@ fn a_receive_buffer_has_to_hold_an_id_and_some_more() {
             let (mut rx, mut tx) = (vec![0; rx], vec![0; 4096]);
             Server::new(&info, &mut rx[..], &mut tx[..]).map(drop)
         };
-        let Err(Misuse::RxTooSmall { needed }) = make(0) else { panic!("nothing is not enough") };
+        let Err(ConfigError::RxTooSmall { needed }) = make(0) else { panic!("nothing is not enough") };
         assert!(needed > id);
         assert_eq!(make(needed), Ok(()));
-        assert_eq!(make(needed - 1), Err(Misuse::RxTooSmall { needed }));
+        assert_eq!(make(needed - 1), Err(ConfigError::RxTooSmall { needed }));
     }
 }
 
 #[test]
 fn what_cannot_work_is_refused_at_the_start() {
-    fn new(tools: &[Tool<'_>]) -> Result<(), Misuse> {
+    fn new(tools: &[Tool<'_>]) -> Result<(), ConfigError> {
         let tools = Tools::try_new(tools)?;
         let features: [&dyn Feature; 1] = [&tools];
-        let info = ServerInfo::new("s", "1").features(&features);
+        let info = ServerConfig::new("s", "1").features(&features);
         let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
         Server::new(&info, &mut rx, &mut tx).map(drop)
     }
     let (a, b) = (Tool::new("a", "{}"), Tool::new("b", "{}"));
     assert_eq!(new(&[a, b]), Ok(()));
-    assert_eq!(new(&[a, b, a]), Err(Misuse::DuplicateName { entry: 2 }));
+    assert_eq!(new(&[a, b, a]), Err(ConfigError::DuplicateName { entry: 2 }));
     for schema in ["", "{", "{}}", "nonsense", "{\"a\":}"] {
         assert!(
-            matches!(new(&[a, Tool::new("b", schema)]), Err(Misuse::InvalidJson { entry: 1, .. })),
+            matches!(new(&[a, Tool::new("b", schema)]), Err(ConfigError::InvalidJson { entry: 1, .. })),
             "{schema}"
         );
         assert!(
-            matches!(new(&[a, b.output_schema(schema)]), Err(Misuse::InvalidJson { entry: 1, .. })),
+            matches!(new(&[a, b.output_schema(schema)]), Err(ConfigError::InvalidJson { entry: 1, .. })),
             "{schema}"
         );
     }
     for schema in ["[]", "1", "null", "\"x\"", "true"] {
-        assert_eq!(new(&[Tool::new("b", schema)]), Err(Misuse::NotAnObject { entry: 0 }), "{schema}");
-        assert_eq!(new(&[a, b.meta(schema)]), Err(Misuse::NotAnObject { entry: 1 }), "{schema}");
+        assert_eq!(new(&[Tool::new("b", schema)]), Err(ConfigError::NotAnObject { entry: 0 }), "{schema}");
+        assert_eq!(new(&[a, b.meta(schema)]), Err(ConfigError::NotAnObject { entry: 1 }), "{schema}");
     }
     let large = "x".repeat(2000);
-    assert!(matches!(new(&[a, b.description(&large)]), Err(Misuse::TxTooSmall { needed: 2001.. })));
+    assert!(matches!(new(&[a, b.description(&large)]), Err(ConfigError::TxTooSmall { needed: 2001.. })));
     // Each is a sentence for a developer.
-    assert!(Misuse::DuplicateName { entry: 2 }.to_string().contains("entry 2"));
+    assert!(ConfigError::DuplicateName { entry: 2 }.to_string().contains("entry 2"));
     let nothing = BARE.revisions(Revisions::HANDSHAKE.and(Revisions::STATELESS));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
-    assert_eq!(Server::new(&nothing, &mut rx, &mut tx).map(drop), Err(Misuse::NoRevision));
+    assert_eq!(Server::new(&nothing, &mut rx, &mut tx).map(drop), Err(ConfigError::NoRevision));
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 31]);
     let server = Server::new(&BARE, &mut rx, &mut tx).unwrap();
-    assert_eq!(server.in_flight(&mut slots, &mut text).map(drop), Err(Misuse::TextTooSmall { needed: 32 }));
+    assert_eq!(
+        server.in_flight(&mut slots, &mut text).map(drop),
+        Err(ConfigError::TextTooSmall { needed: 32 })
+    );
     let server = Server::new(&BARE, &mut rx, &mut tx).unwrap();
-    assert!(matches!(server.reply_room(100).map(drop), Err(Misuse::TxTooSmall { .. })));
+    assert!(matches!(server.reply_room(100).map(drop), Err(ConfigError::TxTooSmall { .. })));
 }
 
 #[test]
@@ -332,12 +335,16 @@ fn answers_that_are_too_large_are_told_one_by_one() {
     }
     let large = "x".repeat(2000);
     server.reply(tickets[0]).unwrap().text(&large);
-    assert_eq!(server.reply(tickets[1]).map(drop), Err(NotNow::Busy), "the first one is to be told before");
+    assert_eq!(
+        server.reply(tickets[1]).map(drop),
+        Err(SendError::Busy),
+        "the first one is to be told before"
+    );
     assert!(matches!(server.poll(Millis(0)), Action::Event));
-    assert!(matches!(server.event(), Some(Event::Fault(Fault::ReplyTooLarge { .. }))));
+    assert!(matches!(server.event(), Some(Event::ProtocolError(ProtocolError::ReplyTooLarge { .. }))));
     assert!(matches!(server.poll(Millis(0)), Action::Event));
-    assert!(matches!(server.event(), Some(Event::Room)));
+    assert!(matches!(server.event(), Some(Event::Writable)));
     server.reply(tickets[1]).unwrap().text(&large);
     assert!(matches!(server.poll(Millis(0)), Action::Event));
-    assert!(matches!(server.event(), Some(Event::Fault(Fault::ReplyTooLarge { .. }))));
+    assert!(matches!(server.event(), Some(Event::ProtocolError(ProtocolError::ReplyTooLarge { .. }))));
 }

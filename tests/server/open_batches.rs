@@ -3,7 +3,7 @@
 use super::batches::{INFO, PING, call, cancel, error, gets, ping, pong, sends, session, text, tool};
 use crate::common::Setup;
 use mcp_proto::server::{Limits, SecondInitialize};
-use mcp_proto::{Millis, Pings, Revision};
+use mcp_proto::{KeepAlive, Millis, Revision};
 
 #[test]
 fn what_is_sent_meanwhile_comes_before_the_answers() {
@@ -14,7 +14,8 @@ fn what_is_sent_meanwhile_comes_before_the_answers() {
         )
     };
     for (tx, room) in [(4096, 4096), (1024, 1024), (4096, 1024)] {
-        let setup = Setup::new(INFO).tx(tx).reply_room(room).batches(4096).session(Revision::V2025_03_26);
+        let setup =
+            Setup::new(INFO).tx(tx).reply_room(room).batch_buffer(4096).session(Revision::V2025_03_26);
         setup.check(&format!(
             "{}! call progress {{}}\n! not now NotWanted\n! call echo {{}}\n{}{}{}{}",
             sends(&[&ping("0"), &progress, &tool("2", "echo")]),
@@ -57,7 +58,8 @@ fn a_batch_stays_open_until_its_deferred_members_are_answered() {
     let both = format!("* answer 1 b\n{PING}* answer 0 a\n{answers}");
     session().check(&format!("{batch}* deferred 2\n{PING}{both}* deferred 0\n{PING}"));
     for (tx, room) in [(1024, 1024), (4096, 1024)] {
-        let setup = Setup::new(INFO).tx(tx).reply_room(room).batches(1024).session(Revision::V2025_03_26);
+        let setup =
+            Setup::new(INFO).tx(tx).reply_room(room).batch_buffer(1024).session(Revision::V2025_03_26);
         setup.check(&format!("{batch}{both}"));
     }
     // All that goes on meanwhile: calls, cancellations, pings, other batches.
@@ -131,8 +133,8 @@ fn a_cancelled_member_is_left_out() {
 #[test]
 fn a_member_that_takes_too_long_is_an_error_in_the_array() {
     let late = error("1", -32603, "Internal error: the request was not finished in time");
-    let info = INFO.limits(Limits::DEFAULT.with_deferred(Millis(100)));
-    let setup = Setup::new(info).batches(4096).session(Revision::V2025_03_26);
+    let info = INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
+    let setup = Setup::new(info).batch_buffer(4096).session(Revision::V2025_03_26);
     setup.check(&format!(
         "{}! call defer {{}}\n* deadline 100\n* time 100\n! expired 0\n{}{PING}",
         sends(&[&tool("1", "defer"), &ping("2")]),
@@ -158,7 +160,7 @@ fn the_end_of_a_connection_closes_an_open_batch() {
     session().check(&format!("{batch}* reset\n* deferred 0\n{PING}"));
     // A client that starts over gets nothing of the old one.
     let hello = crate::common::hello("2025-03-26");
-    let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).batches(4096);
+    let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).batch_buffer(4096);
     setup.session(Revision::V2025_03_26).check(&format!(
         "{batch}> call 5 initialize {hello}\n< result 5 …\n! restarted\n! connected 2025-03-26 c {{}}\n{PING}{}\
          ! call defer {{}}\n* answer 1 b\n{}",
@@ -169,7 +171,7 @@ fn the_end_of_a_connection_closes_an_open_batch() {
 
 #[test]
 fn pings_of_the_server_do_not_wait_for_a_batch() {
-    let pings = Pings { interval: Millis(100), timeout: Millis(50), close: false };
+    let pings = KeepAlive { interval: Millis(100), timeout: Millis(50), close: false };
     session().pings(pings).check(&format!(
         "{}! call defer {{}}\n* time 100\n< call \"ping-1\" ping\n\
          > [{{\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"result\":{{}}}}]\n* answer 0 a\n{}",
@@ -186,8 +188,8 @@ fn members_wait_for_room_for_what_they_say_beside_their_answers() {
     let heard = "! call progress {}\n! not now NotWanted\n";
     let both = sends(&[&progress("1"), &progress("2")]);
     let answers = gets(&[&text("1", "done"), &text("2", "done")]);
-    let setup = Setup::new(INFO.limits(Limits::DEFAULT.with_deferred(Millis(100))));
-    let setup = setup.tx(720).slots(4, 64).batches(1500).session(Revision::V2025_03_26);
+    let setup = Setup::new(INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
+    let setup = setup.tx(720).slots(4, 64).batch_buffer(1500).session(Revision::V2025_03_26);
     setup.check(&format!("{both}{heard}{heard}{told}{told}{answers}{PING}"));
     // The error of a member of an earlier batch waits for its own array.
     setup.check(&format!(
@@ -200,12 +202,12 @@ fn members_wait_for_room_for_what_they_say_beside_their_answers() {
 #[test]
 fn a_batch_is_dealt_with_before_the_host_answers_others() {
     use mcp_proto::server::{Event, Server, Slot};
-    use mcp_proto::{Action, NotNow};
+    use mcp_proto::{Action, SendError};
     let (mut rx, mut tx, mut room) = ([0; 1024], [0; 4096], [0; 2048]);
     let (mut slots, mut ids) = ([Slot::EMPTY; 2], [0; 128]);
     let info = INFO;
     let server = Server::new(&info, &mut rx, &mut tx).unwrap().reply_room(1024).unwrap();
-    let mut server = server.batches(&mut room).in_flight(&mut slots, &mut ids).unwrap();
+    let mut server = server.batch_buffer(&mut room).in_flight(&mut slots, &mut ids).unwrap();
     let hello = call("0", "initialize", &crate::common::hello("2025-03-26"));
     let first = format!("[{}]", tool("1", "defer"));
     let second = format!("[{},{}]", tool("2", "echo"), ping("3"));
@@ -218,9 +220,9 @@ fn a_batch_is_dealt_with_before_the_host_answers_others() {
                 Event::Call(call) => {
                     call.text("second");
                     // It would stand in the midst of the other answers.
-                    assert_eq!(server.reply(ticket.unwrap()).unwrap_err(), NotNow::Busy);
+                    assert_eq!(server.reply(ticket.unwrap()).unwrap_err(), SendError::Busy);
                 }
-                Event::Room => {
+                Event::Writable => {
                     rooms += 1;
                     server.reply(ticket.unwrap()).unwrap().text("first");
                 }

@@ -3,7 +3,7 @@
 use crate::common::demo::INFO;
 use crate::common::{Host, Setup, Way};
 use mcp_proto::server::Server;
-use mcp_proto::{Action, Buffer, Direction, Fault, Millis, Observer, Revision};
+use mcp_proto::{Action, Buffer, Direction, Millis, Observer, ProtocolError, Revision};
 
 #[test]
 fn several_answers_leave_in_one_write() {
@@ -64,10 +64,10 @@ fn a_list_has_the_same_pages_however_output_drains() {
 
 /// Keeps what it sees.
 #[derive(Default)]
-struct Trace(Vec<(Direction, String, Option<Fault>)>);
+struct Trace(Vec<(Direction, String, Option<ProtocolError>)>);
 
 impl Observer for Trace {
-    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), Fault>) {
+    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
         self.0.push((direction, String::from_utf8_lossy(line).into_owned(), outcome.err()));
     }
 }

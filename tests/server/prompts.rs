@@ -4,7 +4,7 @@ use crate::common::Setup;
 use crate::common::library::{BY_HOST, LIBRARY};
 use crate::content::{HEAD, stateless};
 use mcp_proto::server::{Argument, Prompt, Prompts};
-use mcp_proto::{Misuse, Revision, Revisions};
+use mcp_proto::{ConfigError, Revision, Revisions};
 
 #[test]
 fn a_prompt_is_listed_with_what_its_revision_has() {
@@ -131,11 +131,11 @@ fn a_host_may_list_its_own_prompts_and_take_numbers_as_text() {
 fn catalogues_of_prompts_are_checked() {
     let (a, b) = (Prompt::new("a"), Prompt::new("b"));
     assert!(Prompts::try_new(&[a, b]).is_ok());
-    assert_eq!(Prompts::try_new(&[a, b, a]).map(drop), Err(Misuse::DuplicateName { entry: 2 }));
+    assert_eq!(Prompts::try_new(&[a, b, a]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));
     let (x, y) = (Argument::new("x"), Argument::new("y"));
     assert!(Prompts::try_new(&[a.arguments(&[x, y])]).is_ok());
     assert_eq!(
         Prompts::try_new(&[a, b.arguments(&[x, y, y])]).map(drop),
-        Err(Misuse::DuplicateName { entry: 1 })
+        Err(ConfigError::DuplicateName { entry: 1 })
     );
 }

@@ -3,14 +3,14 @@
 use crate::common::Setup;
 use crate::common::demo::INFO;
 use crate::common::library::RESOURCES;
-use mcp_proto::server::{Feature, Logging, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Revision, Revisions};
 
 /// The second name has a backslash: it is not that of the third, and no escape.
 static NAMES: Tools<'static> =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new(r"ec\u0068o", "{}"), Tool::new("ech", "{}")]);
 static FEATURES: [&dyn Feature; 3] = [&NAMES, &RESOURCES, &Logging];
-const NAMED: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+const NAMED: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 #[test]
 fn a_name_is_what_it_decodes_to_whatever_was_called_before() {

@@ -3,8 +3,8 @@
 use crate::common::Setup;
 use crate::common::library::{BY_HOST, LIBRARY};
 use crate::content::{HEAD, stateless};
-use mcp_proto::server::{Feature, Resource, Resources, ServerInfo, Template};
-use mcp_proto::{Misuse, Revision, Revisions};
+use mcp_proto::server::{Feature, Resource, Resources, ServerConfig, Template};
+use mcp_proto::{ConfigError, Revision, Revisions};
 
 #[test]
 fn a_resource_is_listed_with_what_its_revision_has() {
@@ -54,7 +54,7 @@ fn every_catalogue_is_listed_page_by_page() {
     const LAST: Template<'static> = Template::new("b:{x}", "t").description(LONG);
     static RESOURCES: Resources<'static> = Resources::new(&[RESOURCE, OTHER]).templates(&[TEMPLATE, LAST]);
     static FEATURES: [&dyn Feature; 1] = [&RESOURCES];
-    let info = ServerInfo::new("s", "1").features(&FEATURES).revisions(Revisions::HANDSHAKE);
+    let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::HANDSHAKE);
     let rest = format!(r#","description":"{LONG}"}}]"#);
     // There is room for one of them, and for what a page ends with.
     Setup::new(info).tx(4096).reply_room(380).session(Revision::V2025_11_25).check(&format!(
@@ -205,11 +205,11 @@ fn a_host_may_list_its_own_resources_and_is_asked_for_any() {
 fn catalogues_of_resources_are_checked() {
     let (a, b) = (Resource::new("lib:a", "a"), Resource::new("lib:b", "a"));
     assert!(Resources::try_new(&[a, b]).is_ok());
-    assert_eq!(Resources::try_new(&[a, b, b, a]).map(drop), Err(Misuse::DuplicateName { entry: 2 }));
+    assert_eq!(Resources::try_new(&[a, b, b, a]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));
     let none = Resources::try_new(&[]).unwrap();
     let (x, y) = (Template::new("lib:{x}", "x"), Template::new("lib:{y}", "x"));
     assert!(none.try_templates(&[x, y]).is_ok());
-    assert_eq!(none.try_templates(&[x, y, x]).map(drop), Err(Misuse::DuplicateName { entry: 2 }));
+    assert_eq!(none.try_templates(&[x, y, x]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));
     let bad = Template::new("lib:{y", "x");
-    assert_eq!(none.try_templates(&[x, bad]).map(drop), Err(Misuse::InvalidTemplate { entry: 1 }));
+    assert_eq!(none.try_templates(&[x, bad]).map(drop), Err(ConfigError::InvalidTemplate { entry: 1 }));
 }

@@ -2,8 +2,8 @@
 
 use crate::common::Setup;
 use crate::common::demo::INFO;
-use mcp_proto::server::{Experimental, Extensions, Feature, Server, ServerInfo};
-use mcp_proto::{Misuse, Revision, Revisions};
+use mcp_proto::server::{Experimental, Extensions, Feature, Server, ServerConfig};
+use mcp_proto::{ConfigError, Revision, Revisions};
 
 const ALL: &str = r#"{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}"#;
 
@@ -11,7 +11,7 @@ const HEAD: &str = r#""resultType":"input_required","_meta":{"io.modelcontextpro
 
 const FORM: &str = r#"{"method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}"#;
 
-fn info() -> ServerInfo<'static> {
+fn info() -> ServerConfig<'static> {
     INFO.revisions(Revisions::STATELESS)
 }
 
@@ -177,7 +177,7 @@ fn what_goes_beyond_the_specification_is_declared_and_seen() {
         Extensions::new(&[("com.example/a", "{}"), ("com.example/b", "{\"x\":\n1}")]);
     static EXPERIMENTAL: Experimental<'_> = Experimental::new(&[("odd", "{}")]);
     static FEATURES: [&dyn Feature; 2] = [&EXTENSIONS, &EXPERIMENTAL];
-    let info = ServerInfo::new("s", "1").features(&FEATURES);
+    let info = ServerConfig::new("s", "1").features(&FEATURES);
     let discover = r#"> call 1 server/discover {"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#;
     Setup::new(info).check(&format!(
         r#"{discover}
@@ -194,13 +194,13 @@ fn what_goes_beyond_the_specification_is_declared_and_seen() {
     ));
     let misuse = |entries: &'static [(&'static str, &'static str)]| {
         let extensions = Extensions::new(entries);
-        let info = ServerInfo::new("s", "1");
+        let info = ServerConfig::new("s", "1");
         let features: [&dyn Feature; 1] = [&extensions];
         let info = info.features(&features);
         Server::new(&info, &mut [0; 1024], &mut [0; 2048]).unwrap_err()
     };
-    assert_eq!(misuse(&[("a/b", "{}"), ("x", "{}")]), Misuse::InvalidName { entry: 1 });
-    assert_eq!(misuse(&[("a/b", "{}"), ("a/b", "{}")]), Misuse::DuplicateName { entry: 1 });
-    assert_eq!(misuse(&[("a/b", "[]")]), Misuse::NotAnObject { entry: 0 });
-    assert!(matches!(misuse(&[("a/b", "{")]), Misuse::InvalidJson { entry: 0, .. }));
+    assert_eq!(misuse(&[("a/b", "{}"), ("x", "{}")]), ConfigError::InvalidName { entry: 1 });
+    assert_eq!(misuse(&[("a/b", "{}"), ("a/b", "{}")]), ConfigError::DuplicateName { entry: 1 });
+    assert_eq!(misuse(&[("a/b", "[]")]), ConfigError::NotAnObject { entry: 0 });
+    assert!(matches!(misuse(&[("a/b", "{")]), ConfigError::InvalidJson { entry: 0, .. }));
 }

@@ -2,7 +2,7 @@
 
 use crate::common::Setup;
 use crate::common::demo::{BARE, INFO};
-use mcp_proto::server::{Feature, ServerInfo, Tools};
+use mcp_proto::server::{Feature, ServerConfig, Tools};
 use mcp_proto::{Millis, Revision, Revisions};
 
 /// A request of the stateless era: `call id method meta params`, with what `_meta` and the parameters have besides.
@@ -70,13 +70,13 @@ fn every_result_says_that_it_is_complete_and_who_gave_it() {
 
 static NO_TOOLS: Tools<'static> = Tools::new(&[]);
 static NO_TOOLS_FEATURES: [&dyn Feature; 1] = [&NO_TOOLS];
-static BY_HOST: Tools<'static> = Tools::listed_by_host();
+static BY_HOST: Tools<'static> = Tools::dynamic_list();
 static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
 
 #[test]
 fn a_list_says_how_long_it_is_fresh_whoever_made_it() {
     let ask = call("1", "tools/list", "", "");
-    let info = ServerInfo::new("s", "1").cache(Millis(7), false);
+    let info = ServerConfig::new("s", "1").cache(Millis(7), false);
     let tools = r#"[{"name":"one",…}]"#;
     for (features, events, tools) in
         [(&NO_TOOLS_FEATURES, "", "[]"), (&BY_HOST_FEATURES, "! list tools\n", tools)]

@@ -2,12 +2,12 @@
 
 use crate::common::demo::TOOLS;
 use crate::common::hello;
-use mcp_proto::server::{Change, Event, Feature, Server, ServerInfo, Slot, Subscriptions};
+use mcp_proto::server::{Change, Event, Feature, Server, ServerConfig, Slot, Subscriptions};
 use mcp_proto::{Action, Millis, StreamId, Ticket};
 
 static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Subscriptions];
 
-static INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+static INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 struct Host<'b> {
     server: Server<'b>,
@@ -30,7 +30,7 @@ impl Host<'_> {
                     let (out, _) = io.split();
                     let Some(frame) = out.frame() else { return };
                     let text = String::from_utf8(frame.message().to_vec()).unwrap();
-                    self.sent.push(format!("{:?} {:?} {text}", frame.kind(), frame.belongs_to()));
+                    self.sent.push(format!("{:?} {:?} {text}", frame.kind(), frame.relation()));
                     let n = out.bytes().len();
                     out.sent(n);
                 }
@@ -62,7 +62,8 @@ impl Host<'_> {
 fn with_host(test: impl FnOnce(Host<'_>)) {
     let (mut rx, mut tx, mut batches) = ([0; 1024], [0; 1024], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 4 * 16]);
-    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().frames().unwrap().batches(&mut batches);
+    let server =
+        Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap().batch_buffer(&mut batches);
     let server = server.in_flight(&mut slots, &mut text).unwrap();
     let mut host = Host { server, sent: Vec::new(), tickets: Vec::new() };
     host.post(

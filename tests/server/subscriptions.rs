@@ -3,12 +3,12 @@
 use crate::common::demo::{BARE, TOOLS};
 use crate::common::library::EVERYTHING;
 use crate::common::{Setup, hello};
-use mcp_proto::server::{Feature, Logging, Resource, Resources, ServerInfo, Subscriptions, Tools};
+use mcp_proto::server::{Feature, Logging, Resource, Resources, ServerConfig, Subscriptions, Tools};
 use mcp_proto::{Revision, Revisions};
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
 
-const INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&FEATURES);
+const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 fn both() -> Setup {
     Setup::new(INFO)
@@ -97,7 +97,7 @@ fn what_is_no_filter_is_refused() {
 fn without_the_feature_there_is_no_such_method() {
     let unknown = "< error 1 -32601 Method not found: subscriptions/listen\n! fault UnknownMethod\n";
     Setup::new(BARE).check(&format!("{}{unknown}", listen("1", "{}")));
-    let info = ServerInfo::new("s", "1").features(&[&Subscriptions]);
+    let info = ServerConfig::new("s", "1").features(&[&Subscriptions]);
     Setup::new(info).check(&format!(
         "{}{}! listening [] []\n",
         listen("1", r#"{"toolsListChanged":true}"#),
@@ -190,7 +190,7 @@ fn the_server_ends_a_subscription_with_its_answer() {
     }
     // What changes after its answer it does not hear, even if the rest still waits for room.
     for tx in [1100, 4096] {
-        let setup = Setup::new(EVERYTHING).tx(tx).reply_room(1100).watches(60);
+        let setup = Setup::new(EVERYTHING).tx(tx).reply_room(1100).subscription_buffer(60);
         let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;
         setup.check(&format!(
             "{}{}! listening [Tools] [\"lib:log\"]\n* block\n* end 0\n* changed\n* updated lib:log\n* unblock\n{}",
@@ -248,7 +248,7 @@ fn what_was_not_declared_is_never_told() {
     static TOOLS: Tools<'static> = Tools::new(&[]);
     static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("a:b", "b")]);
     static FEATURES: [&dyn Feature; 3] = [&TOOLS, &RESOURCES, &Subscriptions];
-    let setup = Setup::new(ServerInfo::new("s", "1").features(&FEATURES)).session(Revision::V2025_11_25);
+    let setup = Setup::new(ServerConfig::new("s", "1").features(&FEATURES)).session(Revision::V2025_11_25);
     setup.check(&format!(
         "{}{}! listening [] []\n* changed\n* changed resources\n* changed prompts\n* updated a:b\n> call 2 ping\n\
          < result 2 {{}}\n",
@@ -284,11 +284,11 @@ mod watching {
     static DECLARED: [&dyn Feature; 2] = [&WATCHED, &Subscriptions];
     static SILENT: [&dyn Feature; 2] = [&RESOURCES, &Subscriptions];
 
-    const INFO: ServerInfo<'static> = ServerInfo::new("s", "1").features(&DECLARED);
+    const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&DECLARED);
 
     #[test]
     fn a_session_watches_what_there_is() {
-        let setup = Setup::new(INFO).watches(100).session(Revision::V2025_11_25);
+        let setup = Setup::new(INFO).subscription_buffer(100).session(Revision::V2025_11_25);
         let updated = |uri: &str| format!("< note notifications/resources/updated {{\"uri\":\"{uri}\"}}\n");
         setup.check(&format!(
             "> call 1 resources/subscribe {{\"uri\":\"lib:l\\u006fg\"}}\n< result 1\n! subscribed lib:log\n\
@@ -301,14 +301,14 @@ mod watching {
         ));
         for revision in Revision::ALL.into_iter().filter(|revision| Revisions::HANDSHAKE.contains(*revision))
         {
-            Setup::new(INFO).watches(100).session(revision).check(
+            Setup::new(INFO).subscription_buffer(100).session(revision).check(
                 "> call 1 resources/subscribe {\"uri\":\"none:\"}\n\
                  < error 1 -32002 Resource not found data {\"uri\":\"none:\"}\n! fault UnknownResource\n",
             );
         }
         // Not declared: not there.
-        let info = ServerInfo::new("s", "1").features(&SILENT);
-        Setup::new(info).watches(100).session(Revision::V2025_11_25).check(
+        let info = ServerConfig::new("s", "1").features(&SILENT);
+        Setup::new(info).subscription_buffer(100).session(Revision::V2025_11_25).check(
             "> call 1 resources/subscribe {\"uri\":\"lib:log\"}\n\
              < error 1 -32601 Method not found: resources cannot be watched here\n! fault UnknownMethod\n",
         );
@@ -322,7 +322,7 @@ mod watching {
         let updated = |id: &str, uri: &str| {
             format!("< note notifications/resources/updated {{{},\"uri\":\"{uri}\"}}\n", tag(id))
         };
-        Setup::new(INFO).watches(100).check(&format!(
+        Setup::new(INFO).subscription_buffer(100).check(&format!(
             "{}{}! listening [Resources] [\"lib:log\", \"lib:book/7\"]\n* updated lib:log\n{}* changed resources\n\
              < note notifications/resources/list_changed {{{}}}\n* updated none:\n",
             listen("1", filter),

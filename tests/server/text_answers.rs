@@ -1,12 +1,12 @@
 //! A result of one text is what it would be as a result of one piece of content, whatever room there is for it.
 
-use mcp_proto::server::{Event, Server, ServerInfo, Tool, Tools};
-use mcp_proto::{Action, Buffer, Fault, Millis, Next};
+use mcp_proto::server::{Event, Server, ServerConfig, Tool, Tools};
+use mcp_proto::{Action, Buffer, Millis, Next, ProtocolError};
 
 static TOOLS: Tools<'static> = Tools::new(&[Tool::new("t", "{}")]);
 static PADDING: Tools<'static> = Tools::new(&[Tool::new("t", "{}")]).always_structured_content();
-static PLAIN: ServerInfo<'static> = ServerInfo::new("s", "1").features(&[&TOOLS]);
-static PADDED: ServerInfo<'static> = ServerInfo::new("s", "1").features(&[&PADDING]);
+static PLAIN: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&TOOLS]);
+static PADDED: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&PADDING]);
 
 /// How a call is answered.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ macro_rules! answer {
 }
 
 /// What a server says to these lines, and the faults that it reports.
-fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String, Vec<Fault>) {
+fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String, Vec<ProtocolError>) {
     let (mut server, mut input) = (server, lines.as_bytes());
     let (mut output, mut faults, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     loop {
@@ -66,7 +66,7 @@ fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String,
             Action::Event => match server.event() {
                 Some(Event::Call(call)) if answer.later => kept.push(call.defer(None).expect("a slot")),
                 Some(Event::Call(call)) => answer!(call, answer, text),
-                Some(Event::Fault(fault)) => faults.push(fault),
+                Some(Event::ProtocolError(fault)) => faults.push(fault),
                 _ => {}
             },
             Action::Closed => break,
@@ -76,14 +76,14 @@ fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String,
 }
 
 /// Both ways to answer give the same: whatever is said to these lines, in so much room.
-fn alike(info: &'static ServerInfo<'static>, lines: &str, text: &str, room: usize) -> String {
+fn alike(info: &'static ServerConfig<'static>, lines: &str, text: &str, room: usize) -> String {
     let mut all = String::new();
     for (failed, later, grown) in [(false, false, false), (true, false, true), (false, true, false)] {
         let [as_text, as_piece] = [false, true].map(|piece| {
             let (mut rx, mut tx, mut batch) = ([0; 1024], vec![0; room], [0; 2000]);
             let tx: Buffer<'_> = if grown { Buffer::grown(room) } else { (&mut tx[..]).into() };
             let server = Server::new(info, &mut rx, tx).expect("room").in_flight_grown(4).expect("slots");
-            said(server.batches(&mut batch), lines, text, Answer { piece, failed, later })
+            said(server.batch_buffer(&mut batch), lines, text, Answer { piece, failed, later })
         });
         assert_eq!(as_text, as_piece, "{lines}{text}");
         all += &as_text.0;

@@ -3,8 +3,8 @@
 
 use crate::common::demo::INFO;
 use crate::common::{Host, Way, hello};
-use mcp_proto::server::{Feature, Limits, SecondInitialize, Server, ServerInfo, Slot, Tool, Tools};
-use mcp_proto::{Direction, Fault, Observer};
+use mcp_proto::server::{Feature, Limits, SecondInitialize, Server, ServerConfig, Slot, Tool, Tools};
+use mcp_proto::{Direction, Observer, ProtocolError};
 
 const WHOLE: Way = Way { rx: 0, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
 
@@ -17,7 +17,7 @@ const LINES: [&str; 2] = [
 struct Nothing;
 
 impl Observer for Nothing {
-    fn line(&mut self, _: Direction, _: &[u8], _: Result<(), Fault>) {}
+    fn line(&mut self, _: Direction, _: &[u8], _: Result<(), ProtocolError>) {}
 }
 
 fn line(pattern: &str, id: &str, arguments: &str) -> String {
@@ -25,7 +25,7 @@ fn line(pattern: &str, id: &str, arguments: &str) -> String {
 }
 
 /// What is said and what the host hears when this comes in, and how the connection goes on.
-fn heard(info: &ServerInfo<'_>, input: &[u8], way: Way, observed: bool) -> (String, Vec<String>) {
+fn heard(info: &ServerConfig<'_>, input: &[u8], way: Way, observed: bool) -> (String, Vec<String>) {
     let (mut rx, mut tx, mut observer) = ([0; 4096], [0; 64 * 1024], Nothing);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
     let server = Server::new(info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
@@ -46,7 +46,7 @@ fn heard(info: &ServerInfo<'_>, input: &[u8], way: Way, observed: bool) -> (Stri
 
 /// Both ways hear and say the same, and what was asked at the end is answered.
 #[track_caller]
-fn same(info: &ServerInfo<'_>, pattern: &str, probe: &[u8], way: Way) -> String {
+fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], way: Way) -> String {
     let mut input = Vec::new();
     for id in ["1", "2", "3"] {
         input.extend_from_slice(line(pattern, id, r#"{"a":1}"#).as_bytes());
@@ -164,7 +164,7 @@ static PADDING: [&dyn Feature; 1] = [&PADDED];
 
 #[test]
 fn another_session_knows_nothing_of_the_requests_of_the_last_one() {
-    let info = ServerInfo::new("s", "1").features(&PADDING).second_initialize(SecondInitialize::Restart);
+    let info = ServerConfig::new("s", "1").features(&PADDING).second_initialize(SecondInitialize::Restart);
     for pattern in LINES {
         let call = |id| line(pattern, id, r#"{"a":1}"#);
         let (older, newer) = (hello("2024-11-05"), hello("2025-11-25"));
@@ -181,7 +181,7 @@ fn another_session_knows_nothing_of_the_requests_of_the_last_one() {
 
 #[test]
 fn another_name_is_that_of_another_entry_or_of_none() {
-    let info = ServerInfo::new("s", "1").features(&PADDING);
+    let info = ServerConfig::new("s", "1").features(&PADDING);
     let names = ["who", "echo", "ech", "echoes", "", "\\u0065cho", "é", "ec\\\"ho", "echo\",\"name\":\"who"];
     for (pattern, name) in LINES.into_iter().flat_map(|pattern| names.map(|name| (pattern, name))) {
         for info in [&info, &INFO] {

@@ -4,14 +4,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use mcp_proto::client::{self, Asked, ClientInfo, Connect, Event, Options};
+use mcp_proto::client::{self, ClientConfig, Connect, Event, Options, ServerRequest};
 use mcp_proto::input::{Choice, CreateMessage, Field, Form, ListRoots, OpenUrl, SampleMessage};
 use mcp_proto::server::{
-    self, Argument, Completion, Feature, Logging, Prompt, Prompts, Resource, Resources, ServerInfo,
+    self, Argument, Completion, Feature, Logging, Prompt, Prompts, Resource, Resources, ServerConfig,
     Subscriptions, Template, Tool, Tools,
 };
 use mcp_proto::{
-    Action, Client, ClientCapabilities, Level, Millis, NotNow, Outcome, Revision, Revisions, Server, Ticket,
+    Action, Client, ClientCapabilities, Level, Millis, Outcome, Revision, Revisions, SendError, Server,
+    Ticket,
 };
 
 use super::pair::{Luck, Pipe, transfer};
@@ -77,7 +78,7 @@ pub const EVERYTHING: ClientCapabilities = ClientCapabilities::ROOTS_LIST_CHANGE
     .with(ClientCapabilities::ELICITATION_URL);
 
 /// What the client's host does with what it is asked.
-type Answers = Box<dyn FnMut(Asked<'_>)>;
+type Answers = Box<dyn FnMut(ServerRequest<'_>)>;
 
 pub struct Both {
     pub client: Client<'static>,
@@ -112,12 +113,12 @@ impl Both {
         let stateless = revision == Revision::V2026_07_28;
         let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
         let only = Revisions::only(revision);
-        let info = ClientInfo::new("c", "1").connect(connect).revisions(only).timeouts(TIMES).rounds(6);
+        let info = ClientConfig::new("c", "1").connect(connect).revisions(only).timeouts(TIMES).rounds(6);
         let info = Box::leak(Box::new(info.capabilities(declared)));
         let slots = Box::leak(vec![client::Slot::EMPTY; 6].into_boxed_slice());
         let client = Client::new(info, leak(1600 + luck.below(900)), leak(900 + luck.below(900)));
         let client = client.unwrap().in_flight(slots, leak(6 * 200)).seed(seed);
-        let info = Box::leak(Box::new(ServerInfo::new("s", "1").features(&FEATURES).revisions(only)));
+        let info = Box::leak(Box::new(ServerConfig::new("s", "1").features(&FEATURES).revisions(only)));
         let slots = Box::leak(vec![server::Slot::EMPTY; 6].into_boxed_slice());
         let server = Server::new(info, leak(1100 + luck.below(900)), leak(1000 + luck.below(500)));
         let server = server.unwrap().in_flight(slots, leak(6 * 100)).unwrap();
@@ -127,7 +128,7 @@ impl Both {
         let pipe = || Pipe { bytes: VecDeque::new(), capacity };
         Both {
             client,
-            server: server.watches(leak(200)).batches(leak(1200)).seed(seed),
+            server: server.subscription_buffer(leak(200)).batch_buffer(leak(1200)).seed(seed),
             revision,
             now: 0,
             up: pipe(),
@@ -172,7 +173,7 @@ impl Both {
     }
 
     /// What the client's host does with what it is asked from now on.
-    pub fn answers(&mut self, answers: impl FnMut(Asked<'_>) + 'static) -> &mut Both {
+    pub fn answers(&mut self, answers: impl FnMut(ServerRequest<'_>) + 'static) -> &mut Both {
         self.answers = Box::new(answers);
         self
     }
@@ -181,7 +182,7 @@ impl Both {
     pub fn start(
         &mut self,
         name: &str,
-        ask: impl Fn(&mut Client<'static>) -> Result<Ticket, NotNow>,
+        ask: impl Fn(&mut Client<'static>) -> Result<Ticket, SendError>,
     ) -> Ticket {
         for _ in 0..100_000 {
             match ask(&mut self.client) {
@@ -189,7 +190,7 @@ impl Both {
                     self.names.push((ticket, name.to_owned()));
                     return ticket;
                 }
-                Err(NotNow::Busy) => _ = self.step(),
+                Err(SendError::Busy) => _ = self.step(),
                 Err(why) => panic!("{name}: {why:?}"),
             }
         }
@@ -207,10 +208,10 @@ impl Both {
     }
 
     /// The server's host does something, as soon as there is room.
-    pub fn ask(
+    pub fn request(
         &mut self,
         name: &str,
-        ask: impl Fn(&mut Server<'static>) -> Result<Ticket, NotNow>,
+        ask: impl Fn(&mut Server<'static>) -> Result<Ticket, SendError>,
     ) -> Ticket {
         for _ in 0..100_000 {
             match ask(&mut self.server) {
@@ -218,7 +219,7 @@ impl Both {
                     self.asks.push((ticket, name.to_owned(), false));
                     return ticket;
                 }
-                Err(NotNow::Busy) => _ = self.step(),
+                Err(SendError::Busy) => _ = self.step(),
                 Err(why) => panic!("{name}: {why:?}"),
             }
         }
@@ -319,8 +320,8 @@ impl Both {
             Event::Resources(it) => (Some(it.ticket()), text),
             Event::Templates(it) => (Some(it.ticket()), text),
             Event::Prompts(it) => (Some(it.ticket()), text),
-            Event::Room => return true,
-            Event::Finished(it) => match it.tool_result() {
+            Event::Writable => return true,
+            Event::Response(it) => match it.tool_result() {
                 Some(result) if result.text().is_some() => {
                     let failed = if result.is_error() { "failed " } else { "" };
                     (None, format!("{}: {failed}{}", name(it.ticket()), result.text().unwrap()))
@@ -329,7 +330,7 @@ impl Both {
             },
             _ => (None, text),
         };
-        if let Event::Asked(asked) = event {
+        if let Event::ServerRequest(asked) = event {
             (self.answers)(asked);
         }
         match page {
@@ -359,7 +360,7 @@ impl Both {
         let text = match self.server.event().unwrap() {
             server::Event::Connected(_) => "connected".to_owned(),
             server::Event::Ready => "ready".to_owned(),
-            server::Event::Room => return true,
+            server::Event::Writable => return true,
             server::Event::Call(call) => {
                 self.deferred.extend(serve(call));
                 return true;
@@ -398,7 +399,7 @@ impl Both {
             server::Event::Progress(it) => {
                 format!("{}: {}", name_of_ask(&self.asks, it.ticket()), it.progress())
             }
-            server::Event::Answered(it) => {
+            server::Event::Response(it) => {
                 let asked = self.asks.iter_mut().find(|asked| asked.0 == it.ticket()).unwrap();
                 assert!(!std::mem::replace(&mut asked.2, true), "{} has ended twice", asked.1);
                 let what = match it.outcome() {
@@ -408,7 +409,7 @@ impl Both {
                 };
                 format!("{}: {what}", name_of_ask(&self.asks, it.ticket()))
             }
-            server::Event::Fault(fault) => format!("fault {fault:?}"),
+            server::Event::ProtocolError(fault) => format!("fault {fault:?}"),
             other => format!("{other:?}"),
         };
         self.told.push(text);
@@ -445,10 +446,10 @@ fn serve(mut call: server::Call<'_>) -> Option<Ticket> {
             call.text("said");
         }
         "asks" => asks(call),
-        "forever" => call.needs_input(&[], Some("again")),
+        "forever" => call.require_input(&[], Some("again")),
         "roots" => match call.input("r") {
             Some(_) => call.text("there are some"),
-            None => call.needs_input(&[("r", &ListRoots)], None),
+            None => call.require_input(&[("r", &ListRoots)], None),
         },
         _ => call.unknown_tool(),
     }
@@ -464,11 +465,11 @@ fn asks(call: server::Call<'_>) {
             let text = format!("{} {}", said("page"), said("model"));
             call.text(text);
         }
-        None => call.needs_input(&[("who", &FORM), ("where", &ListRoots)], Some("first")),
+        None => call.require_input(&[("who", &FORM), ("where", &ListRoots)], Some("first")),
         Some("first") => {
             let said = |key| call.input(key).unwrap().to_string();
             let state = format!("second {} {}", said("who"), said("where"));
-            call.needs_input(&[], Some(&state));
+            call.require_input(&[], Some(&state));
         }
         Some(state) if state.starts_with("second") => {
             assert_eq!(
@@ -476,7 +477,7 @@ fn asks(call: server::Call<'_>) {
                 r#"second {"action":"accept","content":{"name":"octocat"}} {"roots":[{"uri":"file:///a"}]}"#
             );
             assert!(call.input("who").is_none(), "answers are those of the last round");
-            call.needs_input(&[("page", &PAGE), ("model", &MODEL)], None);
+            call.require_input(&[("page", &PAGE), ("model", &MODEL)], None);
         }
         Some(state) => panic!("{state}"),
     }

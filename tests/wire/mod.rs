@@ -13,8 +13,8 @@ mod text;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::client::{Asked as AskedEvent, ClientInfo, Event, Options, Outcome, Slot};
-use mcp_proto::{Action, Client, Direction, Fault, Millis, NotNow, Observer, StreamId, Ticket};
+use mcp_proto::client::{ClientConfig, Event, Options, Outcome, ServerRequest, Slot};
+use mcp_proto::{Action, Client, Direction, Millis, Observer, ProtocolError, SendError, StreamId, Ticket};
 
 #[allow(unused_imports, reason = "not every binary uses all")]
 pub use setup::{Pace, Setup, ShownOnFailure, TIMES};
@@ -33,7 +33,7 @@ pub struct Asked {
 struct Notes(Arc<Mutex<Asked>>);
 
 impl Observer for Notes {
-    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
+    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), ProtocolError>) {
         let Ok(value) = serde_json::from_slice::<serde_json::Value>(line) else { return };
         if direction == Direction::In || value.get("method").is_none() || value.get("id").is_none() {
             return;
@@ -52,7 +52,7 @@ impl Observer for Notes {
 }
 
 /// What a host does with a request of the server's: it may keep a ticket.
-pub type OnAsked = Box<dyn FnMut(AskedEvent<'_>) -> Option<Ticket>>;
+pub type OnAsked = Box<dyn FnMut(ServerRequest<'_>) -> Option<Ticket>>;
 
 pub struct Wire {
     pub client: Client<'static>,
@@ -74,7 +74,7 @@ pub struct Wire {
     outgoing: Vec<u8>,
     closed: bool,
     events_left: Option<usize>,
-    on_asked: Option<OnAsked>,
+    on_server_request: Option<OnAsked>,
 }
 
 fn bytes(length: usize) -> &'static mut [u8] {
@@ -83,7 +83,7 @@ fn bytes(length: usize) -> &'static mut [u8] {
 
 impl Wire {
     pub fn new(setup: Setup, pace: Pace) -> Wire {
-        let info: &'static ClientInfo<'static> = Box::leak(Box::new(setup.info));
+        let info: &'static ClientConfig<'static> = Box::leak(Box::new(setup.info));
         let slots: &'static mut [Slot] = Box::leak(vec![Slot::EMPTY; setup.slots].into_boxed_slice());
         let notes = Notes::default();
         let observer: &'static mut Notes = Box::leak(Box::new(notes.clone()));
@@ -98,7 +98,7 @@ impl Wire {
             client = client.keep_alive(pings);
         }
         if pace.frames {
-            client = client.frames().unwrap();
+            client = client.message_mode().unwrap();
         }
         Wire {
             client,
@@ -118,13 +118,16 @@ impl Wire {
             outgoing: Vec::new(),
             closed: false,
             events_left: None,
-            on_asked: None,
+            on_server_request: None,
         }
     }
 
     /// What to do with requests of the server's. Without it they are dropped.
-    pub fn on_asked(&mut self, handle: impl FnMut(AskedEvent<'_>) -> Option<Ticket> + 'static) -> &mut Wire {
-        self.on_asked = Some(Box::new(handle));
+    pub fn on_server_request(
+        &mut self,
+        handle: impl FnMut(ServerRequest<'_>) -> Option<Ticket> + 'static,
+    ) -> &mut Wire {
+        self.on_server_request = Some(Box::new(handle));
         self
     }
 
@@ -254,7 +257,7 @@ impl Wire {
     }
 
     /// Calls a tool without arguments. What comes of it is noted under its name.
-    pub fn call(&mut self, tool: &str, options: Options) -> Result<Ticket, NotNow> {
+    pub fn call(&mut self, tool: &str, options: Options) -> Result<Ticket, SendError> {
         let ticket = self.client.call_json(tool, "{}", options)?;
         Ok(self.name(ticket, tool))
     }
@@ -349,7 +352,7 @@ impl Wire {
                 let name = |ticket| names.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str());
                 let (text, end) = describe(&event, &name);
                 let about = match &event {
-                    Event::Finished(it) => Some(it.ticket()),
+                    Event::Response(it) => Some(it.ticket()),
                     Event::Tools(it) => Some(it.ticket()),
                     Event::Resources(it) => Some(it.ticket()),
                     Event::Templates(it) => Some(it.ticket()),
@@ -362,8 +365,8 @@ impl Wire {
                     }
                     _ => None,
                 };
-                if let Event::Asked(asked) = event {
-                    let ticket = self.on_asked.as_mut().and_then(|handle| handle(asked));
+                if let Event::ServerRequest(asked) = event {
+                    let ticket = self.on_server_request.as_mut().and_then(|handle| handle(asked));
                     self.tickets.extend(ticket.map(|ticket| (ticket, format!("ask {ticket:?}"))));
                 }
                 if let Some(ticket) = about {

@@ -31,7 +31,7 @@ pub enum Heard {
     Connected(Revision),
     Failed(String),
     /// The text of a tool, or why there is none.
-    Finished(Ticket, Result<String, String>),
+    Response(Ticket, Result<String, String>),
     Page(Vec<String>, bool),
     Progress(Ticket),
     Room,
@@ -134,22 +134,22 @@ impl<'c, 's> Pair<'c, 's> {
 fn hear(event: client::Event<'_>) -> Heard {
     match event {
         client::Event::Connected(it) => Heard::Connected(it.revision()),
-        client::Event::Failed(why) => Heard::Failed(why.to_string()),
-        client::Event::Finished(end) => {
+        client::Event::ConnectFailed(why) => Heard::Failed(why.to_string()),
+        client::Event::Response(end) => {
             let result = match (end.tool_result().and_then(|result| result.text()), end.outcome()) {
                 (Some(text), _) => Ok(text.to_string()),
                 (None, Outcome::Result(result)) => Ok(result.to_string()),
                 (None, Outcome::Error(error)) => Err(error.to_string()),
-                (None, Outcome::Lost(lost)) => Err(format!("{lost:?}")),
+                (None, Outcome::Failed(lost)) => Err(format!("{lost:?}")),
                 (None, other) => Err(format!("{other:?}")),
             };
-            Heard::Finished(end.ticket(), result)
+            Heard::Response(end.ticket(), result)
         }
         client::Event::Tools(page) => {
             Heard::Page(page.tools().map(|tool| tool.name().unwrap().to_string()).collect(), page.is_last())
         }
         client::Event::Progress(it) => Heard::Progress(it.ticket()),
-        client::Event::Room => Heard::Room,
+        client::Event::Writable => Heard::Room,
         other => Heard::Other(format!("{other:?}")),
     }
 }

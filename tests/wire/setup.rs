@@ -1,7 +1,7 @@
 //! What a client under test is made of, and the paces at which a dialogue is run.
 
-use mcp_proto::client::{ClientInfo, Connect, Timeouts};
-use mcp_proto::{ClientCapabilities, Millis, Pings, Revision};
+use mcp_proto::client::{ClientConfig, Connect, Timeouts};
+use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision};
 
 use super::Wire;
 
@@ -30,7 +30,7 @@ const PACES: [Pace; 8] = [
 /// What a client is made of.
 #[derive(Clone, Copy)]
 pub struct Setup {
-    pub info: ClientInfo<'static>,
+    pub info: ClientConfig<'static>,
     pub rx: usize,
     /// Whether `rx` is part of what is tested. If not, other sizes are tried, too.
     pub exact: bool,
@@ -40,7 +40,7 @@ pub struct Setup {
     pub slots: usize,
     /// For all slots.
     pub text: usize,
-    pub pings: Option<Pings>,
+    pub pings: Option<KeepAlive>,
     /// Of the handshake era: what the server answers.
     pub revision: Revision,
     pub reply_room: Option<usize>,
@@ -57,7 +57,7 @@ pub const TIMES: Timeouts = Timeouts {
 
 impl Setup {
     pub fn new(connect: Connect) -> Setup {
-        let info = ClientInfo::new("c", "1").connect(connect).timeouts(TIMES);
+        let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES);
         let revision = Revision::V2025_11_25;
         let (exact, frames, pings, reply_room) = (false, true, None, None);
         Setup { info, rx: 1024, exact, frames, tx: 4096, slots: 4, text: 512, pings, revision, reply_room }

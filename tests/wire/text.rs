@@ -1,7 +1,7 @@
 //! Events and messages as text that a test can state.
 
 use mcp_proto::Ticket;
-use mcp_proto::client::{Event, Failure, InputRequest, Outcome};
+use mcp_proto::client::{ConnectFailure, Event, InputRequest, Outcome};
 use mcp_proto::json::Str;
 
 /// What every request of the stateless era carries; shown as `{..` in what was sent.
@@ -15,10 +15,12 @@ pub const META: &str = concat!(
 pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (String, Option<Ticket>) {
     let text = match event {
         Event::Connected(it) => format!("connected {}", it.revision()),
-        Event::Failed(Failure::NoCommonRevision(answer)) => format!("failed NoCommonRevision {answer}"),
-        Event::Failed(Failure::Refused(error)) => format!("failed Refused {error}"),
-        Event::Failed(other) => format!("failed {other:?}"),
-        Event::Finished(it) => {
+        Event::ConnectFailed(ConnectFailure::NoCommonRevision(answer)) => {
+            format!("failed NoCommonRevision {answer}")
+        }
+        Event::ConnectFailed(ConnectFailure::Refused(error)) => format!("failed Refused {error}"),
+        Event::ConnectFailed(other) => format!("failed {other:?}"),
+        Event::Response(it) => {
             let what = match it.outcome() {
                 Outcome::Result(result) => format!("result {result}"),
                 Outcome::Error(error) => {
@@ -26,7 +28,7 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
                     let hint = error.hint().map_or(String::new(), |hint| format!(", {hint:?}?"));
                     format!("error {error}{data}{hint}")
                 }
-                Outcome::Lost(lost) => format!("lost {lost:?}"),
+                Outcome::Failed(lost) => format!("lost {lost:?}"),
                 _ => "?".to_owned(),
             };
             return (format!("{}: {what}", name(it.ticket())), Some(it.ticket()));
@@ -57,7 +59,7 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
             let logger = it.logger().map_or(String::new(), |logger| format!(" {logger}"));
             format!("log {level}{logger} {}", it.data())
         }
-        Event::Asked(asked) => format!("asked {}", wanted(asked.input())),
+        Event::ServerRequest(asked) => format!("asked {}", wanted(asked.input())),
         Event::InputRequired(it) => {
             let asks: Vec<String> =
                 it.requests().map(|(key, input)| format!("{key}={}", wanted(input))).collect();
@@ -83,9 +85,9 @@ pub fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (Str
         }
         Event::Notification { method, params: Some(params) } => format!("notified {method} {params}"),
         Event::Notification { method, params: None } => format!("notified {method}"),
-        Event::Room => "room".to_owned(),
-        Event::Silent => "silent".to_owned(),
-        Event::Fault(fault) => {
+        Event::Writable => "room".to_owned(),
+        Event::PeerUnresponsive => "silent".to_owned(),
+        Event::ProtocolError(fault) => {
             let fault = format!("{fault:?}");
             format!("fault {}", fault.split([' ', '(', '{']).next().unwrap())
         }

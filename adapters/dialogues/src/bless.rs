@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use mcp_proto::NotNow;
+use mcp_proto::SendError;
 
 use crate::direct::{Way, Wire};
 use crate::format::{Dialogue, Names, Step, files, folder, parse};
@@ -106,7 +106,7 @@ fn say(dialogue: &Dialogue, waits: bool) -> Vec<(usize, String)> {
             }
             Step::Host(command) if waits => {
                 let outcome = wire.subject.command(command);
-                assert!(outcome != Err(NotNow::Busy), "{}: {command}: busy", dialogue.name());
+                assert!(outcome != Err(SendError::Busy), "{}: {command}: busy", dialogue.name());
                 wire.settle().unwrap_or_else(end);
             }
             Step::Out(_) | Step::Event(_) | Step::Host(_) => continue,

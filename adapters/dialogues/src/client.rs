@@ -1,7 +1,7 @@
 //! The host of the client that the dialogues talk to.
 
-use mcp_proto::client::{Asked, Event, Filter, InputAnswers, InputRequest, Options, Reference};
-use mcp_proto::{Client, Level, Millis, NotNow, Ticket};
+use mcp_proto::client::{Event, Filter, InputRequest, InputResponses, Options, Reference, ServerRequest};
+use mcp_proto::{Client, Level, Millis, SendError, Ticket};
 
 #[allow(dead_code, unreachable_pub, missing_docs, reason = "the tests of the core use the rest")]
 #[path = "../../../tests/wire/text.rs"]
@@ -45,8 +45,8 @@ impl<'b> Host<'b> {
             text.push_str(&format!(" to {name}"));
         }
         match event {
-            Event::Room => return None,
-            Event::Asked(asked) => deferred.extend(answer(asked, manner)),
+            Event::Writable => return None,
+            Event::ServerRequest(asked) => deferred.extend(answer(asked, manner)),
             Event::InputRequired(required) => {
                 *needed = required.requests().map(|(key, it)| (key.to_string(), kind(&it))).collect();
             }
@@ -56,14 +56,14 @@ impl<'b> Host<'b> {
     }
 
     /// What the host does: `call NAME ARGUMENTS`, or `NAME=call …` where a name of its own is needed.
-    pub(crate) fn command(&mut self, text: &str) -> Result<(), NotNow> {
+    pub(crate) fn command(&mut self, text: &str) -> Result<(), SendError> {
         let (options, text) = options(text);
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let Host { client, asked, deferred, calls, needed, .. } = self;
         // Where a dialogue was changed by chance, it may never have been asked.
         let known = |name: &str| {
-            asked.iter().rev().find(|it| it.1 == name).map(|(ticket, _)| *ticket).ok_or(NotNow::Gone)
+            asked.iter().rev().find(|it| it.1 == name).map(|(ticket, _)| *ticket).ok_or(SendError::Gone)
         };
         let ticket = match word {
             "call" => {
@@ -103,7 +103,7 @@ impl<'b> Host<'b> {
             "resume" => {
                 let ticket = known(first)?;
                 let call = calls.iter().find(|call| call.0 == ticket);
-                let respond = |out: &mut InputAnswers<'_, '_>| {
+                let respond = |out: &mut InputResponses<'_, '_>| {
                     needed.iter().for_each(|(key, kind)| respond(out, key, kind, last));
                 };
                 return match call {
@@ -115,7 +115,7 @@ impl<'b> Host<'b> {
             "roots-changed" => return client.roots_changed(),
             "notify" => return client.notify(rest, |_| {}),
             "reply" => {
-                let reply = client.reply(*deferred.first().ok_or(NotNow::Gone)?)?;
+                let reply = client.reply(*deferred.first().ok_or(SendError::Gone)?)?;
                 match rest {
                     "decline" => reply.decline(),
                     _ => reply.accept(|out| out.field_string("name", "Ada")),
@@ -164,7 +164,7 @@ fn kind(input: &InputRequest<'_>) -> &'static str {
 }
 
 /// Answers one of the things that a request needs.
-fn respond(out: &mut InputAnswers<'_, '_>, key: &str, kind: &str, manner: &str) {
+fn respond(out: &mut InputResponses<'_, '_>, key: &str, kind: &str, manner: &str) {
     match (kind, manner) {
         ("roots", _) => out.roots(key, |roots| roots.add("file:///work", "work")),
         ("model", _) => out.sampled(key, "m", "endTurn", |content| content.text("hi")),
@@ -175,7 +175,7 @@ fn respond(out: &mut InputAnswers<'_, '_>, key: &str, kind: &str, manner: &str) 
 }
 
 /// Answers what the server asks, or keeps the ticket.
-fn answer(asked: Asked<'_>, manner: &str) -> Option<Ticket> {
+fn answer(asked: ServerRequest<'_>, manner: &str) -> Option<Ticket> {
     match (manner, asked.input()) {
         ("decline", _) => asked.decline(),
         ("forget", _) => drop(asked),

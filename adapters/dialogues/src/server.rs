@@ -1,11 +1,11 @@
 //! The server that the dialogues talk to, and what its host does.
 
-use mcp_proto::input::{CreateMessage, ElicitAnswer, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
+use mcp_proto::input::{CreateMessage, ElicitResult, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
 use mcp_proto::server::{
-    Argument, Ask, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, Resource, Resources,
-    ServerInfo, Subscriptions, Template, Tool, Tools,
+    Argument, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, RequestOptions, Resource,
+    Resources, ServerConfig, Subscriptions, Template, Tool, Tools,
 };
-use mcp_proto::{ClientCapabilities, Decimal, Level, Millis, NotNow, Outcome, Server, Ticket};
+use mcp_proto::{ClientCapabilities, Decimal, Level, Millis, Outcome, SendError, Server, Ticket};
 
 /// Each does what its name says.
 static TOOLS: Tools = Tools::new(&[
@@ -43,11 +43,11 @@ static ALWAYS: Tools = Tools::new(&[
 .always_structured_content();
 static ALWAYS_FEATURES: [&dyn Feature; 1] = [&ALWAYS];
 
-const BARE: ServerInfo = ServerInfo::new("demo", "1");
-pub(crate) static NOTHING: ServerInfo = BARE;
-pub(crate) const EVERYTHING: ServerInfo = BARE.features(&FEATURES);
-pub(crate) const ONLY_TOOLS: ServerInfo = BARE.features(&ONE_FEATURE);
-pub(crate) const STRUCTURED: ServerInfo = BARE.features(&ALWAYS_FEATURES);
+const BARE: ServerConfig = ServerConfig::new("demo", "1");
+pub(crate) static NOTHING: ServerConfig = BARE;
+pub(crate) const EVERYTHING: ServerConfig = BARE.features(&FEATURES);
+pub(crate) const ONLY_TOOLS: ServerConfig = BARE.features(&ONE_FEATURE);
+pub(crate) const STRUCTURED: ServerConfig = BARE.features(&ALWAYS_FEATURES);
 
 static INPUTS: [(&str, &(dyn Input + Sync)); 5] = [
     ("roots", &ListRoots),
@@ -87,9 +87,9 @@ impl<'b> Host<'b> {
             Event::Ready => "ready".into(),
             Event::Restarted => "restarted".into(),
             Event::RootsChanged => "roots changed".into(),
-            Event::Room => return None,
-            Event::Silent => "silent".into(),
-            Event::Fault(fault) => {
+            Event::Writable => return None,
+            Event::PeerUnresponsive => "silent".into(),
+            Event::ProtocolError(fault) => {
                 let fault = format!("{fault:?}");
                 format!("fault {}", fault.split([' ', '(', '{']).next().unwrap_or_default())
             }
@@ -108,7 +108,7 @@ impl<'b> Host<'b> {
                         Err(read) => read.busy(),
                     },
                     "note:ask" if read.input("k").is_none() => {
-                        read.needs_input(&[("k", input("roots"))], None)
+                        read.require_input(&[("k", input("roots"))], None)
                     }
                     "note:ask" => read.text("asked"),
                     _ => read.not_found(),
@@ -139,17 +139,17 @@ impl<'b> Host<'b> {
             Event::Cancelled { ticket, reason: None } => format!("cancelled {}", number(kept, ticket)),
             Event::Expired(ticket) => format!("expired {}", number(kept, ticket)),
             Event::Progress(told) => format!("progress {} {}", number(asked, told.ticket()), told.progress()),
-            Event::Answered(answered) => {
+            Event::Response(answered) => {
                 let number = number(asked, answered.ticket());
                 match answered.outcome() {
-                    Outcome::Result(result) => match ElicitAnswer::of(result) {
+                    Outcome::Result(result) => match ElicitResult::from_json(result) {
                         Some(answer) => {
                             format!("answered {number} {:?} {}", answer.action(), answer.content())
                         }
                         None => format!("answered {number} {result}"),
                     },
                     Outcome::Error(error) => format!("answered {number} error {error}"),
-                    Outcome::Lost(lost) => format!("answered {number} lost {lost:?}"),
+                    Outcome::Failed(lost) => format!("answered {number} lost {lost:?}"),
                     other => format!("answered {number} {other:?}"),
                 }
             }
@@ -158,14 +158,14 @@ impl<'b> Host<'b> {
     }
 
     /// What the host does.
-    pub(crate) fn command(&mut self, text: &str) -> Result<(), NotNow> {
+    pub(crate) fn command(&mut self, text: &str) -> Result<(), SendError> {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let Host { server, kept, asked } = self;
         // Where a dialogue was changed by chance, there may be none of that number.
         let ticket = |all: &[Ticket]| {
             let number = first.parse::<usize>().unwrap_or_else(|_| panic!("what is {text}?"));
-            all.get(number).copied().ok_or(NotNow::Gone)
+            all.get(number).copied().ok_or(SendError::Gone)
         };
         match word {
             "answer" => server.reply(ticket(kept)?)?.text(last),
@@ -178,7 +178,7 @@ impl<'b> Host<'b> {
             "log-for" => return server.reply(ticket(kept)?)?.log(Level::Error, None, last),
             "end" => return server.end_subscription(ticket(kept)?),
             "ask" => {
-                let mut ask = Ask::DEFAULT;
+                let mut ask = RequestOptions::DEFAULT;
                 if let Some(time) = last.strip_suffix(" ms") {
                     ask = ask.timeout(Millis(time.parse().expect("a time")));
                 } else if last == "progress" {
@@ -186,7 +186,7 @@ impl<'b> Host<'b> {
                 }
                 let ticket = match first {
                     "ping" => server.ping(ask)?,
-                    name => server.ask(input(name), ask)?,
+                    name => server.request(input(name), ask)?,
                 };
                 asked.push(ticket);
             }
@@ -283,14 +283,14 @@ fn ask(call: Call<'_>) {
     match (answer, state, text("for").as_deref()) {
         (Some(answer), state, _) => call.text(format_args!("{answer} {}", state.unwrap_or_default())),
         (None, Some(state), _) => call.text(state),
-        (None, None, Some("everything")) => call.needs_capability(ClientCapabilities::SAMPLING),
+        (None, None, Some("everything")) => call.require_capability(ClientCapabilities::SAMPLING),
         (None, None, Some("page")) => {
-            call.needs_urls(&[OpenUrl::new("Log in", "https://example.com/", "e1")])
+            call.require_urls(&[OpenUrl::new("Log in", "https://example.com/", "e1")])
         }
         (None, None, Some(name)) if INPUTS.iter().all(|(known, _)| *known != name) => {
             call.fail("what is that?")
         }
-        (None, None, Some(name)) => call.needs_input(&[("k", input(name))], text("state").as_deref()),
-        (None, None, None) => call.needs_input(&[], text("state").as_deref()),
+        (None, None, Some(name)) => call.require_input(&[("k", input(name))], text("state").as_deref()),
+        (None, None, None) => call.require_input(&[], text("state").as_deref()),
     }
 }

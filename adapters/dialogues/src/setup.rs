@@ -1,8 +1,8 @@
 //! What a dialogue says about the machine that it is with: its second line.
 
-use mcp_proto::client::{ClientInfo, Connect, Timeouts};
-use mcp_proto::server::{Limits, SecondInitialize, ServerInfo, UnknownVersion};
-use mcp_proto::{ClientCapabilities, Millis, Pings, Revision, Revisions};
+use mcp_proto::client::{ClientConfig, Connect, Timeouts};
+use mcp_proto::server::{Limits, SecondInitialize, ServerConfig, UnknownVersion};
+use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision, Revisions};
 
 use crate::server;
 
@@ -15,8 +15,8 @@ pub struct Setup {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Role {
-    Server(&'static ServerInfo<'static>),
-    Client(&'static ClientInfo<'static>),
+    Server(&'static ServerConfig<'static>),
+    Client(&'static ClientConfig<'static>),
 }
 
 /// What may be said about both, about a server and about a client.
@@ -84,9 +84,9 @@ impl Setup {
         self.number(name).map_or(otherwise, |time| Millis(time as u64))
     }
 
-    pub(crate) fn pings(&self) -> Option<Pings> {
+    pub(crate) fn pings(&self) -> Option<KeepAlive> {
         let time = Millis(self.number("ping")? as u64);
-        Some(Pings { interval: time, timeout: time, close: true })
+        Some(KeepAlive { interval: time, timeout: time, close: true })
     }
 
     fn revisions(&self) -> Revisions {
@@ -100,12 +100,12 @@ impl Setup {
         }
     }
 
-    fn server(&self) -> ServerInfo<'static> {
+    fn server(&self) -> ServerConfig<'static> {
         let limits = Limits::DEFAULT
             .with_depth(self.number("depth").unwrap_or(64) as u8)
             .with_id(self.number("id").unwrap_or(64))
-            .with_deferred(self.time("deferred", Millis::seconds(60)))
-            .with_asked(self.time("asked", Millis::seconds(60)))
+            .with_deferred_timeout(self.time("deferred", Millis::seconds(60)))
+            .with_request_timeout(self.time("asked", Millis::seconds(60)))
             .with_grace(self.time("grace", Millis(300)));
         let mut info = match self.word("offers") {
             None => server::EVERYTHING,
@@ -133,7 +133,7 @@ impl Setup {
         info
     }
 
-    fn client(&self) -> ClientInfo<'static> {
+    fn client(&self) -> ClientConfig<'static> {
         let timeouts = Timeouts {
             probe: self.time("probe", Timeouts::DEFAULT.probe.plus(Millis::seconds(20))),
             initialize: self.time("initialize", Timeouts::DEFAULT.initialize),
@@ -147,7 +147,7 @@ impl Setup {
             (Some("handshake") | None, _) => Connect::Handshake,
             (Some(other), _) => panic!("what is connect={other}?"),
         };
-        let mut info = ClientInfo::new("c", "1")
+        let mut info = ClientConfig::new("c", "1")
             .connect(connect)
             .revisions(self.revisions())
             .timeouts(timeouts)

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mcp_proto::{Buffer, Client, Machine, NotNow, Server};
+use mcp_proto::{Buffer, Client, Machine, SendError, Server};
 
 use crate::format::{Dialogue, Step};
 use crate::setup::Role;
@@ -59,9 +59,9 @@ impl<'b> Subject<'b> {
             Role::Server(info) => {
                 let mut server = Server::new(info, rx, tx).expect("a server");
                 server = server.in_flight_grown(slots).expect("slots");
-                server = server.watches(Buffer::grown(number("watches", 256)));
+                server = server.subscription_buffer(Buffer::grown(number("watches", 256)));
                 if number("batches", 4096) > 0 {
-                    server = server.batches(Buffer::grown(number("batches", 4096)));
+                    server = server.batch_buffer(Buffer::grown(number("batches", 4096)));
                 }
                 if let Some(pings) = setup.pings() {
                     server = server.keep_alive(pings);
@@ -125,7 +125,7 @@ impl<'b> Subject<'b> {
     fn act(&mut self) {
         while let Some((after, command)) = self.commands.pop_front() {
             let is_time = self.heard.get(..after).is_some_and(|heard| self.expected.starts_with(heard));
-            if !is_time || self.command(&command) == Err(NotNow::Busy) {
+            if !is_time || self.command(&command) == Err(SendError::Busy) {
                 // There will be an event: that there is room.
                 self.commands.push_front((after, command));
                 return;
@@ -133,16 +133,16 @@ impl<'b> Subject<'b> {
         }
     }
 
-    pub(crate) fn command(&mut self, command: &str) -> Result<(), NotNow> {
+    pub(crate) fn command(&mut self, command: &str) -> Result<(), SendError> {
         let outcome = match &mut self.host {
             Host::Server(host) => host.command(command),
             Host::Client(host) => host.command(command),
         };
-        if outcome != Err(NotNow::Busy) {
+        if outcome != Err(SendError::Busy) {
             self.log.push(format!("* {command}"));
         }
         if let Err(why) = outcome
-            && why != NotNow::Busy
+            && why != SendError::Busy
         {
             self.hear(format!("not now {why:?}"));
         }

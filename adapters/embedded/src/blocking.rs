@@ -4,11 +4,11 @@ use embedded_io::{Error, ErrorKind, Read, Write};
 use mcp_proto::{Action, Machine, Millis};
 
 use crate::pump::Pump;
-use crate::step::{Step, whole};
+use crate::status::{PumpStatus, whole};
 
 impl Pump {
     /// Moves bytes until there is something to do for the host, over a link that blocks. It does not come back with
-    /// [`Step::Moved`], and with [`Step::Idle`] only if the machine waits for the host, or the driver has given up waiting
+    /// [`PumpStatus::Moved`], and with [`PumpStatus::Idle`] only if the machine waits for the host, or the driver has given up waiting
     /// with [`ErrorKind::TimedOut`].
     ///
     /// Everything is written and flushed before anything is read. While a read blocks, the machine does not hear of the
@@ -21,7 +21,7 @@ impl Pump {
         machine: &mut dyn Machine,
         link: &mut T,
         now: &mut dyn FnMut() -> Millis,
-    ) -> Step {
+    ) -> PumpStatus {
         self.block(machine, link, now)
     }
 
@@ -30,13 +30,13 @@ impl Pump {
         machine: &mut dyn Machine,
         port: &mut dyn Port,
         now: &mut dyn FnMut() -> Millis,
-    ) -> Step {
+    ) -> PumpStatus {
         loop {
             let io = match machine.poll(now()) {
                 Action::Event => {
                     // The host may take its time, and somebody may wait for what was answered before.
                     self.flush(port);
-                    return Step::Event;
+                    return PumpStatus::Event;
                 }
                 Action::Closed => {
                     self.flush(port);
@@ -55,14 +55,14 @@ impl Pump {
                 self.feed(receive).or_else(|| if takes_more { self.read(port) } else { None })
             };
             match step {
-                Some(Step::Moved) => {}
+                Some(PumpStatus::Moved) => {}
                 Some(step) => return step,
-                None => return Step::Idle(deadline),
+                None => return PumpStatus::Idle(deadline),
             }
         }
     }
 
-    fn read(&mut self, port: &mut dyn Port) -> Option<Step> {
+    fn read(&mut self, port: &mut dyn Port) -> Option<PumpStatus> {
         if !self.wants_more() {
             return None;
         }

@@ -8,13 +8,13 @@
 //! | blocks | [`Pump::run`] | `Read` + `Write` |
 //! | is async | [`Pump::wait`], full duplex on any executor | `Read` + `Write` of `embedded-io-async`, and a [`Timer`] |
 //!
-//! What comes back is a [`Step`]: mostly that the machine has an event. Beyond that it is what only a line without
+//! What comes back is a [`PumpStatus`]: mostly that the machine has an event. Beyond that it is what only a line without
 //! connections has:
 //!
 //! - **Bytes get lost.** An overrun or a framing error costs the line that it comes in. Its request gets an error at once if
-//!   its id was read before, and the connection goes on: [`Step::LineBroken`].
+//!   its id was read before, and the connection goes on: [`PumpStatus::LineBroken`].
 //! - **Clients come and go unseen.** With a [session mark](Pump::session_mark) a new one says that it is new, wherever the
-//!   old one was: [`Step::NewSession`]. The host resets the machine, and nothing of the old session is left: no call in
+//!   old one was: [`PumpStatus::NewSession`]. The host resets the machine, and nothing of the old session is left: no call in
 //!   flight, no half of an answer.
 //!
 //! Errors are told apart by their kind. `NotConnected`, `BrokenPipe`, `ConnectionReset`, `ConnectionAborted`,
@@ -24,15 +24,15 @@
 //! The board of an interrupt-driven UART:
 //!
 //! ```
-//! use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
-//! use mcp_proto::{Millis, Misuse, Server};
-//! use mcp_proto_embedded::{Halves, Pump, Queue, SESSION_MARK, Step};
+//! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+//! use mcp_proto::{Millis, ConfigError, Server};
+//! use mcp_proto_embedded::{Halves, Pump, Queue, SESSION_MARK, PumpStatus};
 //!
 //! static RECEIVED: Queue<256> = Queue::new();
 //! static TO_SEND: Queue<64> = Queue::new();
 //!
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-//! static INFO: ServerInfo = ServerInfo::new("board", "1.0.0").features(&[&TOOLS]);
+//! static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 //!
 //! /// The interrupt of the UART, with what its registers say.
 //! fn uart(arrived: Option<u8>, overrun: bool, is_break: bool) -> Option<u8> {
@@ -47,24 +47,24 @@
 //!     TO_SEND.pop()
 //! }
 //!
-//! fn main_loop(now: fn() -> Millis, sleep: fn()) -> Result<(), Misuse> {
+//! fn main_loop(now: fn() -> Millis, sleep: fn()) -> Result<(), ConfigError> {
 //!     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
 //!     let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
 //!     let mut pump = Pump::new().session_mark(SESSION_MARK);
 //!     let mut link = Halves(&RECEIVED, &TO_SEND);
 //!     loop {
 //!         match pump.step(&mut server, &mut link, now()) {
-//!             Step::Event => match server.event() {
+//!             PumpStatus::Event => match server.event() {
 //!                 Some(Event::Call(call)) => call.text("Hello!"),
 //!                 _ => {}
 //!             },
-//!             Step::NewSession => server.reset(),
-//!             Step::Closed => {
+//!             PumpStatus::NewSession => server.reset(),
+//!             PumpStatus::Closed => {
 //!                 pump.new_session();
 //!                 server.reset();
 //!             }
 //!             // Until the next interrupt. One that has come since then must not be slept over: see your processor's manual.
-//!             Step::Idle(_) => sleep(),
+//!             PumpStatus::Idle(_) => sleep(),
 //!             _ => {}
 //!         }
 //!         // Bytes may be in `TO_SEND` now: enable the interrupt of the transmitter.
@@ -92,21 +92,21 @@
     )
 )]
 
+mod asynch;
 mod blocking;
 #[cfg(feature = "heapless")]
-mod ends;
+mod heapless_link;
 mod link;
-mod note;
+mod log;
 mod polled;
 mod pump;
 mod queue;
-mod step;
-mod waiting;
+mod status;
 
+pub use crate::asynch::Timer;
 #[cfg(feature = "heapless")]
-pub use ends::Ends;
-pub use link::{Halves, Link, WriteBlocks};
-pub use pump::{Pump, SESSION_MARK};
-pub use queue::{BytesLost, Queue};
-pub use step::Step;
-pub use waiting::Timer;
+pub use crate::heapless_link::HeaplessLink;
+pub use crate::link::{Halves, Link, WriteBlocks};
+pub use crate::pump::{Pump, SESSION_MARK};
+pub use crate::queue::{BytesLost, Queue};
+pub use crate::status::PumpStatus;

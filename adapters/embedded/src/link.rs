@@ -30,14 +30,14 @@ pub trait Link {
     /// empty.
     ///
     /// # Errors
-    /// Bytes were lost, or the link is gone: see [`Step`](crate::Step).
+    /// Bytes were lost, or the link is gone: see [`PumpStatus`](crate::PumpStatus).
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind>;
 
     /// Writes what can be written at once, from the front, and says how much that was: maybe nothing. `bytes` is never
     /// empty. Nothing has to be held back, because nothing is flushed.
     ///
     /// # Errors
-    /// Nothing was written, now or for ever: see [`Step`](crate::Step).
+    /// Nothing was written, now or for ever: see [`PumpStatus`](crate::PumpStatus).
     fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind>;
 }
 

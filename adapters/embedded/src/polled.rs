@@ -4,16 +4,16 @@ use mcp_proto::{Action, Io, Machine, Millis};
 
 use crate::link::Link;
 use crate::pump::Pump;
-use crate::step::{Step, told};
+use crate::status::{PumpStatus, told};
 
 impl Pump {
     /// A step of a main loop: polls the machine once, writes what the link takes at once, and reads what has arrived. It
     /// never blocks, and takes as long as 64 bytes do, and what the machine does with them.
     ///
     /// `now` is a time of any clock that never runs backwards: see [`Millis`].
-    pub fn step(&mut self, machine: &mut dyn Machine, link: &mut dyn Link, now: Millis) -> Step {
+    pub fn step(&mut self, machine: &mut dyn Machine, link: &mut dyn Link, now: Millis) -> PumpStatus {
         let io = match machine.poll(now) {
-            Action::Event => return Step::Event,
+            Action::Event => return PumpStatus::Event,
             Action::Closed => return self.closed(),
             Action::Io(io) => io,
         };
@@ -22,7 +22,7 @@ impl Pump {
 
     /// By itself, so that its part of the stack is not taken while the machine is polled.
     #[inline(never)]
-    fn exchange(&mut self, io: Io<'_>, link: &mut dyn Link) -> Step {
+    fn exchange(&mut self, io: Io<'_>, link: &mut dyn Link) -> PumpStatus {
         let deadline = io.deadline();
         let (transmit, receive) = io.split();
         let output = self.output(&transmit);
@@ -42,6 +42,6 @@ impl Pump {
             .or(arrived)
             .or(fed)
             .or(sent)
-            .unwrap_or(Step::Idle(deadline))
+            .unwrap_or(PumpStatus::Idle(deadline))
     }
 }

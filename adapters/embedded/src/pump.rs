@@ -3,8 +3,8 @@
 use embedded_io::ErrorKind;
 use mcp_proto::{Receive, Transmit};
 
-use crate::note;
-use crate::step::{Meaning, Step, meaning};
+use crate::log;
+use crate::status::{Meaning, PumpStatus, meaning};
 
 /// ASCII *end of transmission*: the byte by which a peer says that it is a new one. It cannot stand in JSON.
 pub const SESSION_MARK: u8 = 0x04;
@@ -22,26 +22,26 @@ const CHUNK: usize = 64;
 /// [`run`](Pump::run) blocks; [`wait`](Pump::wait) is for async executors.
 ///
 /// ```
-/// use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+/// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 /// use mcp_proto::{Millis, Server};
-/// use mcp_proto_embedded::{Link, Pump, SESSION_MARK, Step};
+/// use mcp_proto_embedded::{Link, Pump, SESSION_MARK, PumpStatus};
 ///
 /// static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-/// static INFO: ServerInfo = ServerInfo::new("board", "1.0.0").features(&[&TOOLS]);
+/// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 ///
-/// fn main_loop(uart: &mut dyn Link, now: fn() -> Millis) -> Result<(), mcp_proto::Misuse> {
+/// fn main_loop(uart: &mut dyn Link, now: fn() -> Millis) -> Result<(), mcp_proto::ConfigError> {
 ///     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
 ///     let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
 ///     let mut pump = Pump::new().session_mark(SESSION_MARK);
 ///     loop {
 ///         match pump.step(&mut server, uart, now()) {
-///             Step::Event => match server.event() {
+///             PumpStatus::Event => match server.event() {
 ///                 Some(Event::Call(call)) => call.text("Hello!"),
 ///                 _ => {}
 ///             },
-///             Step::NewSession => server.reset(),
-///             Step::Closed => return Ok(()),
-///             Step::Idle(_) => { /* sleep until an interrupt */ }
+///             PumpStatus::NewSession => server.reset(),
+///             PumpStatus::Closed => return Ok(()),
+///             PumpStatus::Idle(_) => { /* sleep until an interrupt */ }
 ///             _ => {}
 ///         }
 ///         // Here is the place for a piece of other work.
@@ -94,7 +94,7 @@ impl Pump {
         }
     }
 
-    /// Takes `mark` for the beginning of a new session: where it comes in, the host gets [`Step::NewSession`], has to reset
+    /// Takes `mark` for the beginning of a new session: where it comes in, the host gets [`PumpStatus::NewSession`], has to reset
     /// the machine, and what stands behind the mark belongs to the new session. [`SESSION_MARK`] is a byte that
     /// cannot come by chance.
     ///
@@ -115,11 +115,11 @@ impl Pump {
     }
 
     /// The connection is over: the next line begins anew.
-    pub(crate) fn closed(&mut self) -> Step {
+    pub(crate) fn closed(&mut self) -> PumpStatus {
         self.in_line = false;
         self.cuts = false;
-        note::closed();
-        Step::Closed
+        log::closed();
+        PumpStatus::Closed
     }
 
     /// What is to be written next: what the machine has to say, or what has to come before that.
@@ -128,7 +128,11 @@ impl Pump {
     }
 
     /// What has come of writing the [output](Pump::output).
-    pub(crate) fn sent(&mut self, transmit: Transmit<'_>, written: Result<usize, ErrorKind>) -> Option<Step> {
+    pub(crate) fn sent(
+        &mut self,
+        transmit: Transmit<'_>,
+        written: Result<usize, ErrorKind>,
+    ) -> Option<PumpStatus> {
         let output = self.output(&transmit);
         let n = match written {
             Ok(n) => n.min(output.len()),
@@ -136,13 +140,13 @@ impl Pump {
                 return match meaning(kind) {
                     Meaning::NotYet => None,
                     Meaning::Trouble => {
-                        note::not_written(kind);
-                        Some(Step::NotWritten(kind))
+                        log::not_written(kind);
+                        Some(PumpStatus::NotWritten(kind))
                     }
                     Meaning::Gone => {
-                        note::lost(kind);
+                        log::lost(kind);
                         transmit.broken();
-                        Some(Step::LinkLost(kind))
+                        Some(PumpStatus::LinkLost(kind))
                     }
                 };
             }
@@ -155,7 +159,7 @@ impl Pump {
         } else {
             transmit.sent(n);
         }
-        Some(Step::Moved)
+        Some(PumpStatus::Moved)
     }
 
     /// Whether more may be read, into the [chunk](Pump::chunk).
@@ -169,43 +173,43 @@ impl Pump {
     }
 
     /// What has come of reading into the chunk: `None` if nothing can be said about that yet.
-    pub(crate) fn arrived(&mut self, read: Result<Option<usize>, ErrorKind>) -> Option<Step> {
+    pub(crate) fn arrived(&mut self, read: Result<Option<usize>, ErrorKind>) -> Option<PumpStatus> {
         match read {
             Ok(None) => None,
             Ok(Some(0)) => {
                 self.input = Input::Ended;
-                Some(Step::Moved)
+                Some(PumpStatus::Moved)
             }
             Ok(Some(n)) => {
                 (self.fed, self.filled) = (0, n.min(CHUNK));
-                Some(Step::Moved)
+                Some(PumpStatus::Moved)
             }
             Err(kind) => match meaning(kind) {
                 Meaning::NotYet => None,
                 Meaning::Trouble => {
-                    note::broken(kind);
+                    log::broken(kind);
                     self.cuts = self.in_line;
-                    Some(Step::LineBroken(kind))
+                    Some(PumpStatus::LineBroken(kind))
                 }
                 Meaning::Gone => {
-                    note::lost(kind);
+                    log::lost(kind);
                     self.input = Input::Ended;
-                    Some(Step::LinkLost(kind))
+                    Some(PumpStatus::LinkLost(kind))
                 }
             },
         }
     }
 
     /// Gives the machine what is held for it.
-    pub(crate) fn feed(&mut self, mut receive: Receive<'_>) -> Option<Step> {
+    pub(crate) fn feed(&mut self, mut receive: Receive<'_>) -> Option<PumpStatus> {
         let held = self.chunk.get(self.fed..self.filled).unwrap_or_default();
         let mark = self.mark.and_then(|mark| held.iter().position(|byte| *byte == mark));
         // What stands before the mark is still of the old session. It is dropped if it cannot be taken.
         if let Some(at) = mark.filter(|at| *at == 0 || !receive.is_ready()) {
             self.fed = self.fed.saturating_add(at).saturating_add(1);
             self.begin();
-            note::new_session();
-            return Some(Step::NewSession);
+            log::new_session();
+            return Some(PumpStatus::NewSession);
         }
         let bytes = held.get(..mark.unwrap_or(held.len())).unwrap_or_default();
         if let [_, ..] = bytes {
@@ -218,18 +222,18 @@ impl Pump {
             self.in_line = last? != b'\n';
             self.fed = self.fed.saturating_add(count);
             receive.filled(count);
-            return Some(Step::Moved);
+            return Some(PumpStatus::Moved);
         }
         if self.cuts {
             *receive.space().first_mut()? = CANCEL;
             self.cuts = false;
             receive.filled(1);
-            return Some(Step::Moved);
+            return Some(PumpStatus::Moved);
         }
         if self.input == Input::Ended {
             self.input = Input::Told;
             receive.eof();
-            return Some(Step::Moved);
+            return Some(PumpStatus::Moved);
         }
         None
     }

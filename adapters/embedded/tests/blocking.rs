@@ -5,7 +5,7 @@ mod common;
 use common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;
-use mcp_proto_embedded::{Pump, SESSION_MARK, Step};
+use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK};
 
 /// Runs a server until it is over, or nothing comes any more.
 fn serve(uart: &mut Uart) -> Host {
@@ -13,8 +13,8 @@ fn serve(uart: &mut Uart) -> Host {
         let (mut pump, mut host) = (Pump::new().session_mark(SESSION_MARK), Host::default());
         loop {
             let step = pump.run(server, uart, &mut || Millis(0));
-            assert_ne!(step, Step::Moved, "nobody has to hear of that");
-            if !host.hear(step, server) && (step == Step::Closed || uart.script.is_empty()) {
+            assert_ne!(step, PumpStatus::Moved, "nobody has to hear of that");
+            if !host.hear(step, server) && (step == PumpStatus::Closed || uart.script.is_empty()) {
                 return host;
             }
         }
@@ -34,7 +34,7 @@ fn a_dialogue_is_the_same_however_it_is_cut_and_all_of_it_is_flushed() {
                 (uart.reads, uart.writes) = (reads, writes);
                 let host = serve(&mut uart);
                 assert_eq!((uart.sent(), uart.flushed), (output.clone(), output.len()));
-                assert_eq!(host.steps, vec![Step::Closed; usize::from(ends)]);
+                assert_eq!(host.steps, vec![PumpStatus::Closed; usize::from(ends)]);
             }
         }
     }
@@ -49,10 +49,10 @@ fn it_comes_back_when_the_machine_waits_for_the_host() {
         let (mut pump, mut host) = (Pump::new(), Host::default());
         let mut now = || Millis(0);
         while host.hear(pump.run(server, &mut uart, &mut now), server) {}
-        assert!(matches!(pump.run(server, &mut uart, &mut now), Step::Idle(Some(_))));
+        assert!(matches!(pump.run(server, &mut uart, &mut now), PumpStatus::Idle(Some(_))));
         server.reply(host.slow.unwrap()).unwrap().text("done");
         while host.hear(pump.run(server, &mut uart, &mut now), server) {}
-        assert_eq!(host.steps, [Step::Closed]);
+        assert_eq!(host.steps, [PumpStatus::Closed]);
         assert_eq!(uart.sent(), [WELCOME, &answer(1, "done")].concat());
         assert_eq!(uart.flushed, uart.sent.len());
     });
@@ -70,14 +70,14 @@ fn errors_mean_what_they_mean_for_steps() {
         On::Error(ErrorKind::ConnectionReset),
     ]);
     let host = serve(&mut uart);
-    let broken = Step::LineBroken(ErrorKind::Other);
-    let lost = Step::LinkLost(ErrorKind::ConnectionReset);
-    assert_eq!(host.steps, [broken, Step::NewSession, lost, Step::Closed]);
+    let broken = PumpStatus::LineBroken(ErrorKind::Other);
+    let lost = PumpStatus::LinkLost(ErrorKind::ConnectionReset);
+    assert_eq!(host.steps, [broken, PumpStatus::NewSession, lost, PumpStatus::Closed]);
     assert_eq!(uart.sent(), [WELCOME, &pong(2), WELCOME, &pong(3)].concat());
 }
 
 #[test]
 fn a_driver_that_writes_nothing_is_gone() {
     let mut uart = Uart { writes: 0, ..Uart::text(INITIALIZE) };
-    assert_eq!(serve(&mut uart).steps, [Step::LinkLost(ErrorKind::WriteZero), Step::Closed]);
+    assert_eq!(serve(&mut uart).steps, [PumpStatus::LinkLost(ErrorKind::WriteZero), PumpStatus::Closed]);
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use embedded_io::{ErrorKind, ErrorType, Read, Write};
 use mcp_proto::Millis;
 use mcp_proto_dialogues::{Subject, partner};
-use mcp_proto_embedded::{Link, Pump, Step, Timer};
+use mcp_proto_embedded::{Link, Pump, PumpStatus, Timer};
 
 /// A socket that never blocks, or not for long.
 struct Socket(UnixStream);
@@ -123,9 +123,9 @@ fn polled(subject: &mut Subject<'static>, stream: UnixStream) {
     loop {
         let now = Millis(start.elapsed().as_millis() as u64);
         match pump.step(subject.machine(), &mut link, now) {
-            Step::Event => subject.event(),
-            Step::Closed => break,
-            Step::Idle(_) => std::thread::sleep(Duration::from_micros(100)),
+            PumpStatus::Event => subject.event(),
+            PumpStatus::Closed => break,
+            PumpStatus::Idle(_) => std::thread::sleep(Duration::from_micros(100)),
             _ => {}
         }
     }
@@ -139,8 +139,8 @@ fn blocking(subject: &mut Subject<'static>, stream: UnixStream) {
     let mut now = || Millis(start.elapsed().as_millis() as u64);
     loop {
         match pump.run(subject.machine(), &mut link, &mut now) {
-            Step::Event => subject.event(),
-            Step::Closed => break,
+            PumpStatus::Event => subject.event(),
+            PumpStatus::Closed => break,
             _ => {}
         }
     }
@@ -155,8 +155,8 @@ fn waiting(subject: &mut Subject<'static>, stream: UnixStream) {
     block_on(async {
         loop {
             match pump.wait(subject.machine(), &mut input, &mut output, &mut clock).await {
-                Step::Event => subject.event(),
-                Step::Closed => break,
+                PumpStatus::Event => subject.event(),
+                PumpStatus::Closed => break,
                 _ => {}
             }
         }

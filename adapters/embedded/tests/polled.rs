@@ -4,9 +4,9 @@ mod common;
 
 use common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::ErrorKind;
-use mcp_proto::client::{self, ClientInfo, Connect};
+use mcp_proto::client::{self, ClientConfig, Connect};
 use mcp_proto::{Client, Millis};
-use mcp_proto_embedded::{Halves, Pump, Queue, SESSION_MARK, Step, WriteBlocks};
+use mcp_proto_embedded::{Halves, Pump, PumpStatus, Queue, SESSION_MARK, WriteBlocks};
 
 /// Runs a server until nothing moves any more.
 fn serve(uart: &mut Uart, pump: &mut Pump) -> Host {
@@ -16,8 +16,8 @@ fn serve(uart: &mut Uart, pump: &mut Pump) -> Host {
         let mut idle = 0;
         while idle < 3 {
             let step = pump.step(server, uart, host.now());
-            idle = if matches!(step, Step::Idle(_)) { idle + 1 } else { 0 };
-            if !host.hear(step, server) && step == Step::Closed {
+            idle = if matches!(step, PumpStatus::Idle(_)) { idle + 1 } else { 0 };
+            if !host.hear(step, server) && step == PumpStatus::Closed {
                 break;
             }
         }
@@ -66,7 +66,7 @@ fn an_error_costs_the_line_it_comes_in_and_nothing_else() {
                 ]);
                 uart.reads = reads;
                 let host = serve(&mut uart, &mut Pump::new());
-                assert_eq!(host.steps, [Step::LineBroken(ErrorKind::InvalidData)], "{at}");
+                assert_eq!(host.steps, [PumpStatus::LineBroken(ErrorKind::InvalidData)], "{at}");
                 // Between two lines nothing can be missing but white space, or the next line is no JSON by itself.
                 let is_whole = at == begins;
                 let method = line.find("\"method\":").unwrap() + "\"method\":".len();
@@ -104,7 +104,7 @@ fn errors_between_lines_and_in_a_row_are_told_and_cost_nothing() {
     let mut uart = Uart::new(script);
     let host = serve(&mut uart, &mut Pump::new());
     assert_eq!(uart.sent(), [WELCOME, &pong(1), &pong(2)].concat());
-    let broken = [ErrorKind::Other, ErrorKind::Other, ErrorKind::OutOfMemory].map(Step::LineBroken);
+    let broken = [ErrorKind::Other, ErrorKind::Other, ErrorKind::OutOfMemory].map(PumpStatus::LineBroken);
     assert_eq!((host.steps.as_slice(), host.faults.len()), (broken.as_slice(), 0));
 }
 
@@ -115,7 +115,7 @@ fn a_write_that_fails_is_tried_again() {
     uart.write_errors.extend([ErrorKind::Interrupted, ErrorKind::TimedOut, ErrorKind::Other]);
     let host = serve(&mut uart, &mut Pump::new());
     assert_eq!(uart.sent(), output);
-    assert_eq!(host.steps, [ErrorKind::Interrupted, ErrorKind::Other].map(Step::NotWritten));
+    assert_eq!(host.steps, [ErrorKind::Interrupted, ErrorKind::Other].map(PumpStatus::NotWritten));
 }
 
 #[test]
@@ -131,12 +131,12 @@ fn a_link_that_is_gone_ends_the_connection() {
         let script = [On::Bytes([INITIALIZE, &call(1, "hel")].concat().into()), On::Error(kind)];
         let mut uart = Uart::new(script);
         let host = serve(&mut uart, &mut Pump::new());
-        assert_eq!(host.steps, [Step::LinkLost(kind), Step::Closed]);
+        assert_eq!(host.steps, [PumpStatus::LinkLost(kind), PumpStatus::Closed]);
 
         let mut uart = Uart::text(&[INITIALIZE, &ping(1)].concat());
         uart.write_errors.push_back(kind);
         let host = serve(&mut uart, &mut Pump::new());
-        assert_eq!((host.steps, uart.sent.len()), (vec![Step::LinkLost(kind), Step::Closed], 0));
+        assert_eq!((host.steps, uart.sent.len()), (vec![PumpStatus::LinkLost(kind), PumpStatus::Closed], 0));
     }
 }
 
@@ -146,7 +146,7 @@ fn the_cable_may_be_pulled_in_the_middle_of_a_line() {
     for at in INITIALIZE.len()..input.len() {
         let mut uart = Uart { reads: 9, ..Uart::new([On::Bytes(input[..at].into()), On::End]) };
         let host = serve(&mut uart, &mut Pump::new());
-        assert_eq!(host.steps, [Step::Closed], "{at}");
+        assert_eq!(host.steps, [PumpStatus::Closed], "{at}");
         let cut = !(input[..at].ends_with('\n') || input[..at].ends_with('}') && at + 1 == input.len());
         let in_json = at + 1 != INITIALIZE.len() + ping(1).len();
         assert_eq!(host.faults.len(), usize::from(cut && in_json), "{at} {:?}", host.faults);
@@ -164,7 +164,7 @@ fn a_new_session_may_begin_anywhere_and_loses_nothing() {
             let input = [&old.as_bytes()[..at], &[SESSION_MARK, b'\n'], new.as_bytes()].concat();
             let mut uart = Uart { reads, writes, ..Uart::new([On::Bytes(input)]) };
             let host = serve(&mut uart, &mut Pump::new().session_mark(SESSION_MARK));
-            assert_eq!(host.steps, [Step::NewSession], "{at}");
+            assert_eq!(host.steps, [PumpStatus::NewSession], "{at}");
             assert!(host.faults.is_empty(), "{at} {:?}", host.faults);
             let sent = uart.sent();
             let before = sent.strip_suffix(&output).unwrap_or_else(|| panic!("{at} {writes}: {sent}"));
@@ -203,7 +203,7 @@ fn a_mark_is_seen_while_nothing_can_be_written() {
         while host.steps.is_empty() {
             assert!(host.hear(pump.step(server, &mut Closed(&mut uart), host.now()), server));
         }
-        assert_eq!(host.steps, [Step::NewSession]);
+        assert_eq!(host.steps, [PumpStatus::NewSession]);
         while host.hear(pump.step(server, &mut uart, host.now()), server) {}
         assert_eq!(uart.sent(), [WELCOME, &pong(7)].concat());
     });
@@ -268,14 +268,14 @@ fn an_idle_step_says_when_the_next_thing_is_due() {
         let mut uart = Uart::text(&[INITIALIZE, &call(1, "slow")].concat());
         let due = loop {
             let step = pump.step(server, &mut uart, host.now());
-            if let Step::Idle(due) = step {
+            if let PumpStatus::Idle(due) = step {
                 break due.expect("a call is in flight, and has a deadline");
             }
             host.hear(step, server);
         };
         assert!(host.slow.is_some());
         host.now = due.0;
-        assert_eq!(pump.step(server, &mut uart, host.now()), Step::Event);
+        assert_eq!(pump.step(server, &mut uart, host.now()), PumpStatus::Event);
         while host.hear(pump.step(server, &mut uart, host.now()), server) {}
         assert!(uart.sent().contains(r#""id":1,"error":{"code":-32603"#), "{}", uart.sent());
     });
@@ -299,7 +299,7 @@ fn halves_are_a_whole_and_a_driver_that_blocks_is_handed_little() {
 fn a_client_and_a_server_speak_with_each_other_through_queues() {
     for connect in [Connect::Automatic, Connect::Handshake, Connect::Stateless] {
         let (up, down) = (Queue::<8>::new(), Queue::<2>::new());
-        let info = ClientInfo::new("c", "1").connect(connect);
+        let info = ClientConfig::new("c", "1").connect(connect);
         let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
         let mut client = Client::new(&info, &mut rx, &mut tx).unwrap();
         let (mut asks, mut serves) = (Pump::new(), Pump::new());
@@ -309,9 +309,11 @@ fn a_client_and_a_server_speak_with_each_other_through_queues() {
                 host.hear(serves.step(server, &mut Halves(&up, &down), Millis(0)), server);
                 let step = asks.step(&mut client, &mut Halves(&down, &up), Millis(0));
                 match step {
-                    Step::Event => matches!(client.event(), Some(client::Event::Connected(_))).then_some(()),
+                    PumpStatus::Event => {
+                        matches!(client.event(), Some(client::Event::Connected(_))).then_some(())
+                    }
                     step => {
-                        assert!(matches!(step, Step::Moved | Step::Idle(_)), "{step:?}");
+                        assert!(matches!(step, PumpStatus::Moved | PumpStatus::Idle(_)), "{step:?}");
                         None
                     }
                 }
@@ -333,7 +335,7 @@ fn a_pump_takes_another_connection_when_one_is_over() {
             pump.new_session();
             server.reset();
         }
-        let lost = Step::LinkLost(ErrorKind::ConnectionReset);
-        assert_eq!(host.steps, [Step::Closed, lost, Step::Closed]);
+        let lost = PumpStatus::LinkLost(ErrorKind::ConnectionReset);
+        assert_eq!(host.steps, [PumpStatus::Closed, lost, PumpStatus::Closed]);
     });
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Host, INITIALIZE, WELCOME, ping, pong, with_server};
 use embedded_io::{Read, ReadReady, Write, WriteReady};
-use mcp_proto_embedded::{BytesLost, Halves, Pump, Queue, SESSION_MARK, Step};
+use mcp_proto_embedded::{BytesLost, Halves, Pump, PumpStatus, Queue, SESSION_MARK};
 
 fn read<const N: usize>(mut queue: &Queue<N>) -> Option<Result<Vec<u8>, BytesLost>> {
     let mut space = [0; 100];
@@ -164,8 +164,8 @@ fn an_overrun_costs_one_line_and_a_break_is_a_mark() {
         run(&ping(4).as_bytes()[..20], 10, &mut host);
         run(&[SESSION_MARK], 1, &mut host);
         run(INITIALIZE.as_bytes(), 50, &mut host);
-        let broken = Step::LineBroken(embedded_io::ErrorKind::Other);
-        assert_eq!(host.steps, [broken, Step::NewSession]);
+        let broken = PumpStatus::LineBroken(embedded_io::ErrorKind::Other);
+        assert_eq!(host.steps, [broken, PumpStatus::NewSession]);
         assert_eq!(host.faults.len(), 1);
         let sent = String::from_utf8(sent).unwrap();
         let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32700,"#;

@@ -10,10 +10,10 @@ use std::task::{Context, Poll, Waker};
 
 use common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::{ErrorKind, ErrorType};
-use mcp_proto::client::{self, ClientInfo, Connect, Options};
+use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::Slot;
 use mcp_proto::{Client, Millis, Server};
-use mcp_proto_embedded::{Pump, SESSION_MARK, Step, Timer};
+use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK, Timer};
 
 /// One half of a [`Uart`] that needs `delay` polls for everything it does. A future that is dropped has done nothing.
 struct Half<'u> {
@@ -87,7 +87,7 @@ fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     })
 }
 
-/// Runs a server; each future gets as many polls as the numbers say, in turn. Ends when nothing happens any more.
+/// Runs a server; each future gets as many polls as the numbers say, in turn. HeaplessLink when nothing happens any more.
 fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, Host) {
     let uart = RefCell::new(uart);
     let (stuck, time) = (Cell::new(false), Cell::new(0));
@@ -100,7 +100,10 @@ fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, Host) {
             let step =
                 poll(pump.wait(server, &mut input, &mut output, &mut Hand(&time)), (delay + 1).max(*polls));
             idle = if step.is_some() { 0 } else { idle + 1 };
-            assert!(!matches!(step, Some(Step::Moved | Step::Idle(_))), "nobody has to hear of that");
+            assert!(
+                !matches!(step, Some(PumpStatus::Moved | PumpStatus::Idle(_))),
+                "nobody has to hear of that"
+            );
             if step.is_some_and(|step| !host.hear(step, server)) || idle > 200 {
                 break;
             }
@@ -145,20 +148,20 @@ fn errors_and_sessions_are_those_of_steps() {
         let mut uart = Uart::new(script.clone());
         uart.write_errors.push_back(ErrorKind::Other);
         let (uart, host) = serve(uart, delay, &[polls]);
-        let broken = Step::LineBroken(ErrorKind::Other);
-        let lost = Step::LinkLost(ErrorKind::ConnectionReset);
+        let broken = PumpStatus::LineBroken(ErrorKind::Other);
+        let lost = PumpStatus::LinkLost(ErrorKind::ConnectionReset);
         let mut steps = host.steps;
         // Which of the two directions is quicker does not matter.
-        let failed = steps.iter().position(|step| *step == Step::NotWritten(ErrorKind::Other)).unwrap();
+        let failed = steps.iter().position(|step| *step == PumpStatus::NotWritten(ErrorKind::Other)).unwrap();
         steps.remove(failed);
-        assert_eq!(steps, [broken, Step::NewSession, lost, Step::Closed]);
+        assert_eq!(steps, [broken, PumpStatus::NewSession, lost, PumpStatus::Closed]);
         assert_eq!(uart.sent(), [WELCOME, &pong(2), WELCOME, &pong(3)].concat());
     }
     let (_, host) = serve(Uart { writes: 0, ..Uart::text(INITIALIZE) }, 0, &[1]);
-    assert_eq!(host.steps, [Step::LinkLost(ErrorKind::WriteZero), Step::Closed]);
+    assert_eq!(host.steps, [PumpStatus::LinkLost(ErrorKind::WriteZero), PumpStatus::Closed]);
     let (uart, host) =
         serve(Uart::new([On::Bytes([INITIALIZE, &ping(1)].concat().into()), On::End]), 0, &[1]);
-    assert_eq!((host.steps, uart.flushed), (vec![Step::Closed], [WELCOME, &pong(1)].concat().len()));
+    assert_eq!((host.steps, uart.flushed), (vec![PumpStatus::Closed], [WELCOME, &pong(1)].concat().len()));
 }
 
 #[test]
@@ -185,9 +188,9 @@ fn what_comes_in_is_heard_while_nothing_goes_out_and_time_passes_meanwhile() {
         let mut wait = pin!(pump.wait(server, &mut rx, &mut tx, &mut clock));
         assert_eq!(poll(wait.as_mut(), 3), None);
         time.set(1_000_000);
-        assert_eq!(poll(wait, 1), Some(Step::Event), "the second call has taken too long");
+        assert_eq!(poll(wait, 1), Some(PumpStatus::Event), "the second call has taken too long");
     }
-    host.hear(Step::Event, server);
+    host.hear(PumpStatus::Event, server);
     stuck.set(false);
     while let Some(step) = poll(pump.wait(server, &mut rx, &mut tx, &mut Hand(&time)), 3) {
         host.hear(step, server);
@@ -238,7 +241,7 @@ fn a_client_and_a_server_speak_with_each_other_in_both_eras() {
         for width in [1, 2, 10, 100] {
             let (up, down) = (Pipe(RefCell::default(), width), Pipe(RefCell::default(), width));
             let time = Cell::new(0);
-            let info = ClientInfo::new("c", "1").connect(connect);
+            let info = ClientConfig::new("c", "1").connect(connect);
             let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
             let (mut slots, mut text) = ([client::Slot::EMPTY; 4], [0; 256]);
             let mut client = Client::new(&info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text);
@@ -248,7 +251,7 @@ fn a_client_and_a_server_speak_with_each_other_in_both_eras() {
                 while answers < 3 {
                     // Each is dropped after a poll or two, whatever it was waiting for.
                     match poll(clients.wait(&mut client, &mut &down, &mut &up, &mut Hand(&time)), 2) {
-                        Some(Step::Event) => answers += asks(&mut client),
+                        Some(PumpStatus::Event) => answers += asks(&mut client),
                         step => assert_eq!(step, None),
                     }
                     let step = poll(servers.wait(server, &mut &up, &mut &down, &mut Hand(&time)), 1);
@@ -268,7 +271,7 @@ fn asks(client: &mut Client<'_>) -> usize {
                 client.call_json("hello", "{}", Options::DEFAULT).unwrap();
             }
         }
-        Some(client::Event::Finished(end)) => {
+        Some(client::Event::Response(end)) => {
             let result = end.tool_result().unwrap();
             assert!(result.text().unwrap() == "Hello!");
             return 1;

@@ -68,11 +68,11 @@ fn drive<R, E>(future: impl Future<Output = R>, mut wait: impl FnMut() -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watched::Watched;
+    use crate::signal::Signal;
 
     #[test]
     fn a_thread_waits_for_a_change_and_no_longer_than_it_wants_to() {
-        let value = Arc::new(Watched::new(0));
+        let value = Arc::new(Signal::new(0));
         let theirs = Arc::clone(&value);
         let thread = thread::spawn(move || block_on(theirs.until(|value| (*value == 3).then_some(*value))));
         for _ in 0..3 {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use mcp_proto::json;
 use serde_core::Serialize;
 
+use crate::client_shared::ClientShared;
 use crate::error::CallError;
-use crate::hub::Hub;
 use crate::options::CallOptions;
 use crate::owned::{CallResult, ServerDetails};
 use crate::pending::{Answer, Pending, PendingCall, PendingRequest};
@@ -35,7 +35,7 @@ pub struct ClientHandle {
 }
 
 struct Inner {
-    hub: Arc<Hub>,
+    hub: Arc<ClientShared>,
     details: ServerDetails,
 }
 
@@ -109,7 +109,7 @@ impl ClientHandle {
         self.options
     }
 
-    pub(crate) fn hub(&self) -> &Arc<Hub> {
+    pub(crate) fn hub(&self) -> &Arc<ClientShared> {
         &self.inner.hub
     }
 
@@ -153,7 +153,7 @@ pub(crate) fn result(answer: Answer) -> Option<CallResult> {
     }
 }
 
-impl Hub {
+impl ClientShared {
     /// The handle of a client that has connected.
     #[must_use]
     pub fn handle(self: &Arc<Self>, details: ServerDetails) -> ClientHandle {

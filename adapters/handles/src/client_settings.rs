@@ -1,7 +1,7 @@
 //! Who a client is, and its limits: what every connector lets its user say.
 
-use mcp_proto::client::{ClientInfo, Connect, Timeouts};
-use mcp_proto::{Buffer, Client, ClientCapabilities, Misuse, Observer, Pings, Revisions};
+use mcp_proto::client::{ClientConfig, Connect, Timeouts};
+use mcp_proto::{Buffer, Client, ClientCapabilities, ConfigError, KeepAlive, Observer, Revisions};
 
 use crate::error::ConnectError;
 use crate::session::ASKED;
@@ -29,7 +29,7 @@ pub struct ClientSettings {
     /// How many requests may be on their way at once.
     pub requests: usize,
     /// Whether to ask the server whether it is there.
-    pub pings: Option<Pings>,
+    pub pings: Option<KeepAlive>,
     /// What it does for the server.
     pub capabilities: ClientCapabilities,
 }
@@ -56,8 +56,8 @@ impl ClientSettings {
 
     /// What the machine is made of.
     #[must_use]
-    pub fn info(&self) -> ClientInfo<'_> {
-        let info = ClientInfo::new(&self.name, &self.version)
+    pub fn info(&self) -> ClientConfig<'_> {
+        let info = ClientConfig::new(&self.name, &self.version)
             .connect(self.connect)
             .revisions(self.revisions)
             .timeouts(self.timeouts)
@@ -75,9 +75,9 @@ impl ClientSettings {
     /// The client is not set up well.
     pub fn client<'c>(
         &self,
-        info: &'c ClientInfo<'c>,
+        info: &'c ClientConfig<'c>,
         observer: Option<&'c mut Box<dyn Observer + Send>>,
-    ) -> Result<Client<'c>, Misuse> {
+    ) -> Result<Client<'c>, ConfigError> {
         let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_request));
         let mut client = Client::new(info, rx, tx)?.in_flight_grown(self.requests.saturating_add(ASKED));
         if let Some(pings) = self.pings {
@@ -178,7 +178,7 @@ macro_rules! client_settings {
 
         /// Asks the server whether it is there when nothing was heard of it for a while.
         #[must_use]
-        pub fn keep_alive(mut self, pings: mcp_proto::Pings) -> Self {
+        pub fn keep_alive(mut self, pings: mcp_proto::KeepAlive) -> Self {
             self.settings.pings = Some(pings);
             self
         }

@@ -5,14 +5,14 @@ use std::io;
 use std::process::ExitStatus;
 
 use mcp_proto::json::Json;
-use mcp_proto::{Misuse, client};
+use mcp_proto::{ConfigError, client};
 
 /// Why a server cannot run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServeError {
     /// It is not set up well.
-    Setup(Misuse),
+    Setup(ConfigError),
     /// A thread cannot be started, or a stream not be prepared.
     Io(io::Error),
 }
@@ -28,8 +28,8 @@ impl fmt::Display for ServeError {
 
 impl std::error::Error for ServeError {}
 
-impl From<Misuse> for ServeError {
-    fn from(misuse: Misuse) -> Self {
+impl From<ConfigError> for ServeError {
+    fn from(misuse: ConfigError) -> Self {
         ServeError::Setup(misuse)
     }
 }
@@ -45,7 +45,7 @@ impl From<io::Error> for ServeError {
 #[non_exhaustive]
 pub enum ConnectError {
     /// It is not set up well.
-    Setup(Misuse),
+    Setup(ConfigError),
     /// The server cannot be started, or a thread.
     Io(io::Error),
     /// The server has refused to connect.
@@ -53,7 +53,7 @@ pub enum ConnectError {
     /// The server speaks no revision that the client does. What it answered, as JSON.
     NoCommonRevision(String),
     /// The server's answer is none.
-    InvalidAnswer,
+    InvalidResponse,
     /// The server did not answer in time.
     TimedOut,
     /// The connection ended first. With how the process ended, if the server is one.
@@ -61,15 +61,15 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    pub(crate) fn of(failure: client::Failure<'_>) -> ConnectError {
-        use client::Failure;
+    pub(crate) fn from_failure(failure: client::ConnectFailure<'_>) -> ConnectError {
+        use client::ConnectFailure;
         match failure {
-            Failure::NoRevision => ConnectError::Setup(Misuse::NoRevision),
-            Failure::NoCommonRevision(answer) => ConnectError::NoCommonRevision(answer.to_string()),
-            Failure::Refused(error) => ConnectError::Refused(PeerError::of(error)),
-            Failure::TimedOut => ConnectError::TimedOut,
-            Failure::Closed => ConnectError::Closed(None),
-            _ => ConnectError::InvalidAnswer,
+            ConnectFailure::NoRevision => ConnectError::Setup(ConfigError::NoRevision),
+            ConnectFailure::NoCommonRevision(answer) => ConnectError::NoCommonRevision(answer.to_string()),
+            ConnectFailure::Refused(error) => ConnectError::Refused(PeerError::from_rpc(error)),
+            ConnectFailure::TimedOut => ConnectError::TimedOut,
+            ConnectFailure::Closed => ConnectError::Closed(None),
+            _ => ConnectError::InvalidResponse,
         }
     }
 }
@@ -83,7 +83,7 @@ impl fmt::Display for ConnectError {
             ConnectError::NoCommonRevision(answer) => {
                 write!(f, "the server speaks no revision that the client does; it answered {answer}")
             }
-            ConnectError::InvalidAnswer => {
+            ConnectError::InvalidResponse => {
                 f.write_str("the server's answer to the request to connect is not valid")
             }
             ConnectError::TimedOut => f.write_str("the server did not answer in time"),
@@ -95,8 +95,8 @@ impl fmt::Display for ConnectError {
 
 impl std::error::Error for ConnectError {}
 
-impl From<Misuse> for ConnectError {
-    fn from(misuse: Misuse) -> Self {
+impl From<ConfigError> for ConnectError {
+    fn from(misuse: ConfigError) -> Self {
         ConnectError::Setup(misuse)
     }
 }
@@ -160,7 +160,7 @@ pub struct PeerError {
 }
 
 impl PeerError {
-    pub(crate) fn of(error: client::RpcError<'_>) -> PeerError {
+    pub(crate) fn from_rpc(error: client::RpcError<'_>) -> PeerError {
         PeerError {
             code: error.code(),
             message: error.message().map(|message| message.to_string()).unwrap_or_default(),

@@ -6,9 +6,9 @@ use mcp_proto::client::{Listed, Reference};
 use mcp_proto::{Level, Ticket};
 
 use crate::client::ClientHandle;
+use crate::client_shared::Command;
 use crate::error::CallError;
-use crate::hub::Command;
-use crate::notices::{Feed, Notices, Subscription};
+use crate::notifications::{Feed, Notifications, Subscription};
 use crate::owned::ToolDescription;
 use crate::pending::Answer;
 use crate::request::{List, Request};
@@ -23,7 +23,7 @@ impl ClientHandle {
     /// There is no list.
     pub async fn list_tools(&self) -> Result<Vec<ToolDescription>, CallError> {
         let entries = self.list(List::Tools).await?;
-        Ok(entries.iter().filter_map(|entry| ToolDescription::of(entry)).collect())
+        Ok(entries.iter().filter_map(|entry| ToolDescription::from_json(entry)).collect())
     }
 
     /// The tool of this name. No more pages are asked for than it takes to find it.
@@ -32,7 +32,7 @@ impl ClientHandle {
     /// There is no list.
     pub async fn find_tool(&self, name: &str) -> Result<Option<ToolDescription>, CallError> {
         let found = self.start(Request::Find(name.into()), self.options(), entries)?.await?;
-        Ok(found.iter().find_map(|entry| ToolDescription::of(entry)))
+        Ok(found.iter().find_map(|entry| ToolDescription::from_json(entry)))
     }
 
     /// Lists the resources, all pages of them.
@@ -94,13 +94,13 @@ impl ClientHandle {
         self.begin_complete(reference, argument, value, context, self.options())?.await
     }
 
-    /// Asks to be told when a resource changes: [`Notice::Updated`](crate::Notice::Updated). Only in the handshake era; in
+    /// Asks to be told when a resource changes: [`Notification::Updated`](crate::Notification::Updated). Only in the handshake era; in
     /// `2026-07-28` one [listens](ClientHandle::listen).
     ///
     /// # Errors
     /// The server does not tell.
     pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
-        self.ask(Request::Subscribe(uri.into())).await.map(drop)
+        self.send_request(Request::Subscribe(uri.into())).await.map(drop)
     }
 
     /// Does not want to be told any more.
@@ -108,21 +108,21 @@ impl ClientHandle {
     /// # Errors
     /// As [`subscribe`](ClientHandle::subscribe).
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
-        self.ask(Request::Unsubscribe(uri.into())).await.map(drop)
+        self.send_request(Request::Unsubscribe(uri.into())).await.map(drop)
     }
 
-    /// Asks for log messages of this level and above: [`Notice::Log`](crate::Notice::Log). Only in the handshake era; in
+    /// Asks for log messages of this level and above: [`Notification::Log`](crate::Notification::Log). Only in the handshake era; in
     /// `2026-07-28` each request [says so](crate::CallOptions::log_level).
     ///
     /// # Errors
     /// The server does not log.
     pub async fn set_log_level(&self, level: Level) -> Result<(), CallError> {
-        self.ask(Request::LogLevel(level)).await.map(drop)
+        self.send_request(Request::LogLevel(level)).await.map(drop)
     }
 
     /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits until the server takes that up. In the
     /// handshake era changes of lists are told unasked, and those of resources after
-    /// [`subscribe`](ClientHandle::subscribe): [`notices`](ClientHandle::notices) has them.
+    /// [`subscribe`](ClientHandle::subscribe): [`notices`](ClientHandle::notifications) has them.
     ///
     /// # Errors
     /// The server does not take it up.
@@ -131,17 +131,17 @@ impl ClientHandle {
         let pending = self.start(Request::Listen { lists: lists.into(), uris }, self.options(), listening)?;
         let ours = pending.pending();
         let (ticket, acknowledged) = pending.await?;
-        let notices = Notices { feed: ours.feed.clone().unwrap_or_default() };
+        let notices = Notifications { feed: ours.feed.clone().unwrap_or_default() };
         Ok(Subscription { notices, acknowledged, ticket, pending: ours, hub: Arc::clone(self.hub()) })
     }
 
     /// Everything that the server says by itself from now on, for somebody who waits for it.
-    /// `Connector::on_notice` gets it, too.
+    /// `Connector::on_notification` gets it, too.
     #[must_use]
-    pub fn notices(&self) -> Notices {
+    pub fn notifications(&self) -> Notifications {
         let feed = Arc::<Feed>::default();
         self.hub().feed(&feed);
-        Notices { feed }
+        Notifications { feed }
     }
 
     /// Sends any other request, and waits for its result: JSON. `params` is JSON text, too: an object.
@@ -157,11 +157,11 @@ impl ClientHandle {
     /// # Errors
     /// It does not say so.
     pub async fn ping(&self) -> Result<(), CallError> {
-        self.ask(Request::Ping).await.map(drop)
+        self.send_request(Request::Ping).await.map(drop)
     }
 
     /// Says that the roots have changed, if the server can be told: `roots.listChanged` was
-    /// declared with `Connector::on_asked`, and the revision has it.
+    /// declared with `Connector::on_server_request`, and the revision has it.
     pub fn roots_changed(&self) {
         self.hub().send(Command::RootsChanged);
     }
@@ -170,7 +170,7 @@ impl ClientHandle {
         self.start(Request::List(list), self.options(), entries)?.await
     }
 
-    async fn ask(&self, request: Request) -> Result<String, CallError> {
+    async fn send_request(&self, request: Request) -> Result<String, CallError> {
         self.start(request, self.options(), json)?.await
     }
 }

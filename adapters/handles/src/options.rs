@@ -53,7 +53,7 @@ impl CallOptions {
         self
     }
 
-    /// Asks for log messages about the request, of this level and above (`2026-07-28`): [`Notice::Log`](crate::Notice::Log).
+    /// Asks for log messages about the request, of this level and above (`2026-07-28`): [`Notification::Log`](crate::Notification::Log).
     /// Before, [`ClientHandle::set_log_level`](crate::ClientHandle::set_log_level) is for all requests.
     #[must_use]
     pub const fn log_level(mut self, level: Level) -> Self {

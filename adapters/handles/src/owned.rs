@@ -2,7 +2,7 @@
 
 use mcp_proto::client::{self, Connected, Listed};
 use mcp_proto::json::Json;
-use mcp_proto::{Decimal, Fault, Level, Revision, ServerCapabilities};
+use mcp_proto::{Decimal, Level, ProtocolError, Revision, ServerCapabilities};
 
 /// The result of a tool.
 ///
@@ -48,7 +48,7 @@ impl CallResult {
     /// The result as the machine's own view: all there is to ask of it.
     #[must_use]
     pub fn view(&self) -> client::ToolResult<'_> {
-        client::ToolResult::of(self.json())
+        client::ToolResult::from_json(self.json())
     }
 
     /// Its content, piece by piece.
@@ -102,12 +102,12 @@ impl ToolDescription {
     /// The tool as the machine's own view: all there is to ask of it.
     #[must_use]
     pub fn view(&self) -> client::Tool<'_> {
-        client::Tool::of(view(&self.json))
+        client::Tool::from_json(view(&self.json))
     }
 
     /// A tool without a name is none.
-    pub(crate) fn of(json: &str) -> Option<ToolDescription> {
-        let tool = client::Tool::of(view(json));
+    pub(crate) fn from_json(json: &str) -> Option<ToolDescription> {
+        let tool = client::Tool::from_json(view(json));
         let name = tool.name()?.to_string();
         Some(ToolDescription {
             title: tool.display_name().map_or_else(|| name.clone(), |title| title.to_string()),
@@ -141,7 +141,7 @@ pub struct ServerDetails {
 }
 
 impl ServerDetails {
-    pub(crate) fn of(connected: Connected<'_>) -> ServerDetails {
+    pub(crate) fn new(connected: Connected<'_>) -> ServerDetails {
         let info = connected.server_info().unwrap_or(Json::EMPTY_OBJECT);
         let member =
             |name| info.get(name).and_then(Json::string).map(|text| text.to_string()).unwrap_or_default();
@@ -170,7 +170,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn of(progress: client::Progress<'_>) -> Progress {
+    pub(crate) fn new(progress: client::Progress<'_>) -> Progress {
         Progress {
             progress: progress.progress(),
             total: progress.total(),
@@ -182,7 +182,7 @@ impl Progress {
 /// What a server says by itself, and what went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Notice {
+pub enum Notification {
     /// It has logged something.
     Log {
         /// How severe it is, if it is said by a known name.
@@ -206,9 +206,9 @@ pub enum Notice {
     /// The connection was lost, and there is a new one: subscriptions go on, and something may have changed meanwhile.
     Reconnected,
     /// It does not answer pings.
-    Silent,
+    PeerUnresponsive,
     /// Something went wrong, and was dealt with.
-    Fault(Fault),
+    ProtocolError(ProtocolError),
     /// So many notices came faster than they were taken, and were dropped.
     Missed(usize),
 }

@@ -9,13 +9,13 @@ use std::task::{Context, Poll};
 
 use mcp_proto::Ticket;
 
+use crate::client_shared::ClientShared;
 use crate::error::CallError;
-use crate::hub::Hub;
-use crate::notices::Feed;
+use crate::notifications::Feed;
 use crate::options::CallOptions;
 use crate::owned::{CallResult, Progress};
 use crate::request::Request;
-use crate::watched::Watched;
+use crate::signal::Signal;
 
 /// So many reports of progress are kept for somebody who does not take them; then the oldest go.
 const PROGRESS_KEPT: usize = 64;
@@ -36,7 +36,7 @@ pub(crate) struct Pending {
     pub(crate) options: CallOptions,
     /// Where the notices of a subscription go.
     pub(crate) feed: Option<Arc<Feed>>,
-    state: Watched<State>,
+    state: Signal<State>,
     /// Whether it still counts as one that is on its way.
     open: AtomicBool,
 }
@@ -61,7 +61,7 @@ enum Stage {
 impl Pending {
     pub(crate) fn new(request: Request, options: CallOptions) -> Arc<Pending> {
         let feed = matches!(request, Request::Listen { .. }).then(Arc::default);
-        let (state, open) = (Watched::default(), AtomicBool::new(true));
+        let (state, open) = (Signal::default(), AtomicBool::new(true));
         Arc::new(Pending { request, options, feed, state, open })
     }
 
@@ -163,7 +163,7 @@ pub struct PendingRequest<T> {
 pub type PendingCall = PendingRequest<CallResult>;
 
 impl<T> PendingRequest<T> {
-    pub(crate) fn new(pending: Arc<Pending>, hub: Arc<Hub>, read: fn(Answer) -> Option<T>) -> Self {
+    pub(crate) fn new(pending: Arc<Pending>, hub: Arc<ClientShared>, read: fn(Answer) -> Option<T>) -> Self {
         PendingRequest { canceller: Canceller { pending, hub }, read }
     }
 
@@ -215,7 +215,7 @@ impl<T> std::fmt::Debug for PendingRequest<T> {
 #[derive(Clone)]
 pub struct Canceller {
     pending: Arc<Pending>,
-    hub: Arc<Hub>,
+    hub: Arc<ClientShared>,
 }
 
 impl Canceller {

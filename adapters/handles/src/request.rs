@@ -2,7 +2,7 @@
 
 use mcp_proto::client::{Filter, Listed, Options, Reference};
 use mcp_proto::json::Writer;
-use mcp_proto::{Client, Level, NotNow, Ticket};
+use mcp_proto::{Client, Level, SendError, Ticket};
 
 use crate::owned::view;
 
@@ -64,7 +64,7 @@ fn borrowed(arguments: &Arguments) -> Vec<(&str, &str)> {
 
 impl Request {
     /// Sends it.
-    pub(crate) fn send(&self, client: &mut Client<'_>, options: Options<'_>) -> Result<Ticket, NotNow> {
+    pub(crate) fn send(&self, client: &mut Client<'_>, options: Options<'_>) -> Result<Ticket, SendError> {
         match self {
             Request::Call { tool, arguments } => client.call_json(tool, arguments, options),
             Request::List(List::Tools) | Request::Find(_) => client.list_tools(options),

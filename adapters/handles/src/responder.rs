@@ -8,9 +8,9 @@ use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Reply};
 use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, Ticket};
 
-use crate::ask::{AskError, ClientAnswer, Question};
-use crate::desk::{Desk, Place};
-use crate::mail::{Answer, Mail};
+use crate::outbound_request::{ClientResponse, OutboundRequest, RequestError};
+use crate::server_command::{Answer, ServerCommand};
+use crate::server_shared::{Place, ServerShared};
 use crate::task::{Cancellation, Task};
 
 /// A request that somebody deals with: the duty to answer it.
@@ -18,7 +18,7 @@ use crate::task::{Cancellation, Task};
 /// If it is dropped without an answer, be it by a panic, the request is answered with an error (-32603).
 #[must_use = "the request has to be answered"]
 pub struct Responder {
-    desk: Arc<Desk>,
+    desk: Arc<ServerShared>,
     ticket: Ticket,
     client: (Revision, ClientCapabilities),
     task: Arc<Task>,
@@ -28,7 +28,7 @@ pub struct Responder {
 
 impl Responder {
     pub(crate) fn new(
-        desk: Arc<Desk>,
+        desk: Arc<ServerShared>,
         ticket: Ticket,
         client: (Revision, ClientCapabilities),
         task: Arc<Task>,
@@ -83,7 +83,7 @@ impl Responder {
     fn end(&mut self, answer: Answer) {
         if let Some(place) = self.place.take() {
             drop(place);
-            self.desk.push(Mail::answer(self.ticket, answer));
+            self.desk.push(ServerCommand::answer(self.ticket, answer));
         }
     }
 
@@ -96,12 +96,12 @@ impl Responder {
         message: M,
     ) -> impl Future<Output = ()> + use<'_, P, M> {
         let (progress, message) = (progress.into(), message.to_string());
-        let mail = Mail::progress(self.ticket, progress, total, message);
+        let mail = ServerCommand::progress(self.ticket, progress, total, message);
         self.desk.send(mail, Some(&self.task))
     }
 
     /// Asks a client of the handshake era for something that the answer depends on, and waits for what it says. The
-    /// server's own limit says how long it may take ([`Limits::asked`]); but not longer than anybody waits for the answer
+    /// server's own limit says how long it may take ([`Limits::request_timeout`]); but not longer than anybody waits for the answer
     /// to the request. If this future is dropped, the client is told that the question is cancelled.
     ///
     /// In `2026-07-28` servers do not ask: there the request is answered with what it [needs], and made again.
@@ -111,7 +111,7 @@ impl Responder {
     /// use mcp_proto_handles::Responder;
     ///
     /// async fn greet(answer: Responder) {
-    ///     match answer.ask(&Form::new("Who are you?", &[Field::text("name").required()])).await {
+    ///     match answer.request(&Form::new("Who are you?", &[Field::text("name").required()])).await {
     ///         Ok(said) => match said.elicited().and_then(|form| form.field("name")?.string()) {
     ///             Some(name) => answer.text(format_args!("Hello, {name}!")),
     ///             None => answer.text("Hello, whoever you are!"),
@@ -124,12 +124,12 @@ impl Responder {
     /// # Errors
     /// There is no answer.
     ///
-    /// [`Limits::asked`]: mcp_proto::server::Limits::asked
-    /// [needs]: mcp_proto::server::Call::needs_input
-    pub fn ask<'r>(
+    /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
+    /// [needs]: mcp_proto::server::Call::require_input
+    pub fn request<'r>(
         &'r self,
         input: &dyn Input,
-    ) -> impl Future<Output = Result<ClientAnswer, AskError>> + use<'r> {
+    ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
         self.ask_client(input, None)
     }
 
@@ -137,11 +137,11 @@ impl Responder {
     ///
     /// # Errors
     /// There is no answer.
-    pub fn ask_within<'r>(
+    pub fn request_within<'r>(
         &'r self,
         time: Duration,
         input: &dyn Input,
-    ) -> impl Future<Output = Result<ClientAnswer, AskError>> + use<'r> {
+    ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
         self.ask_client(input, Some(time))
     }
 
@@ -149,8 +149,8 @@ impl Responder {
         &'r self,
         input: &dyn Input,
         time: Option<Duration>,
-    ) -> impl Future<Output = Result<ClientAnswer, AskError>> + use<'r> {
-        let question = Question::new(input, self.client, time, Some(self.ticket));
+    ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
+        let question = OutboundRequest::new(input, self.client, time, Some(self.ticket));
         self.desk.put(question, Some(&self.task))
     }
 
@@ -161,7 +161,7 @@ impl Responder {
 
     /// Sends a log message that belongs to this request, if the client wants it. Waits while the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
-        let mail = Mail::log_of(self.ticket, level, text.to_string());
+        let mail = ServerCommand::log_of(self.ticket, level, text.to_string());
         self.desk.send(mail, Some(&self.task))
     }
 
@@ -179,7 +179,7 @@ impl Responder {
     /// The same question for other code.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
-        Cancellation::of(&self.task)
+        Cancellation::new(&self.task)
     }
 }
 

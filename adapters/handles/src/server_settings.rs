@@ -2,8 +2,8 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use mcp_proto::server::ServerInfo;
-use mcp_proto::{Buffer, Misuse, Observer, Pings, Server};
+use mcp_proto::server::ServerConfig;
+use mcp_proto::{Buffer, ConfigError, KeepAlive, Observer, Server};
 
 /// There is room in flight for so many subscriptions beside what the workers have.
 const SUBSCRIPTIONS: usize = 32;
@@ -11,7 +11,7 @@ const SUBSCRIPTIONS: usize = 32;
 /// Who a server is, and its limits.
 pub struct ServerSettings<'i> {
     /// Who it is.
-    pub info: &'i ServerInfo<'i>,
+    pub info: &'i ServerConfig<'i>,
     /// How long a message of the client may be.
     pub longest_line: usize,
     /// How long an answer may be.
@@ -21,7 +21,7 @@ pub struct ServerSettings<'i> {
     /// How much room there is for watched URIs.
     pub watches: usize,
     /// Whether to ask the client whether it is there.
-    pub pings: Option<Pings>,
+    pub pings: Option<KeepAlive>,
     /// Who sees every message.
     pub observer: Option<&'i mut (dyn Observer + Send + 'i)>,
 }
@@ -29,7 +29,7 @@ pub struct ServerSettings<'i> {
 impl<'i> ServerSettings<'i> {
     /// The usual limits: lines and answers of 8 MiB, 32 workers, 64 KiB for watched URIs.
     #[must_use]
-    pub fn new(info: &'i ServerInfo<'i>) -> ServerSettings<'i> {
+    pub fn new(info: &'i ServerConfig<'i>) -> ServerSettings<'i> {
         ServerSettings {
             info,
             longest_line: 8 << 20,
@@ -45,7 +45,7 @@ impl<'i> ServerSettings<'i> {
     ///
     /// # Errors
     /// The server is not set up well.
-    pub fn server(self) -> Result<Server<'i>, Misuse> {
+    pub fn server(self) -> Result<Server<'i>, ConfigError> {
         let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_answer));
         let seed = RandomState::new().build_hasher().finish();
         // Each worker may have asked the client something.
@@ -55,8 +55,8 @@ impl<'i> ServerSettings<'i> {
         let mut server = Server::new(self.info, rx, tx)?
             .in_flight_grown(in_flight)?
             .seed(seed)
-            .watches(Buffer::grown(self.watches))
-            .batches(batches);
+            .subscription_buffer(Buffer::grown(self.watches))
+            .batch_buffer(batches);
         if let Some(pings) = self.pings {
             server = server.keep_alive(pings);
         }
@@ -100,16 +100,16 @@ macro_rules! server_settings {
         }
 
         /// How much room there is for the URIs of resources that clients watch, in bytes: see
-        /// [`Server::watches`](mcp_proto::Server::watches).
+        /// [`Server::subscription_buffer`](mcp_proto::Server::subscription_buffer).
         #[must_use]
-        pub fn watches(mut self, bytes: usize) -> Self {
+        pub fn subscription_buffer(mut self, bytes: usize) -> Self {
             self.settings.watches = bytes;
             self
         }
 
         /// Pings a client of the handshake era when nothing was heard of it for a while.
         #[must_use]
-        pub fn keep_alive(mut self, pings: mcp_proto::Pings) -> Self {
+        pub fn keep_alive(mut self, pings: mcp_proto::KeepAlive) -> Self {
             self.settings.pings = Some(pings);
             self
         }

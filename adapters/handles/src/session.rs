@@ -4,19 +4,19 @@ use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
-use mcp_proto::client::{Event, Lost, Outcome};
+use mcp_proto::client::{Event, Outcome, RequestFailure};
 use mcp_proto::json::Json;
-use mcp_proto::{Client, Millis, NotNow, Ticket};
+use mcp_proto::{Client, Millis, SendError, Ticket};
 
 use crate::Wake;
-use crate::answering::Needed;
+use crate::client_shared::{ClientShared, Command};
 use crate::error::{CallError, ConnectError, PeerError};
-use crate::hub::{Command, Hub};
+use crate::input_response::Needed;
 use crate::options::millis;
-use crate::owned::{Notice, Progress, ServerDetails};
+use crate::owned::{Notification, Progress, ServerDetails};
 use crate::pending::{Answer, Pending};
-use crate::question::{Ask, Asking, InputAnswer};
 use crate::request::Request;
+use crate::server_request::{Ask, Asking, InputResponse};
 
 /// So many requests of the server's may wait for the host at once; and so many things may be needed for one of its own.
 pub(crate) const ASKED: usize = 32;
@@ -40,7 +40,7 @@ pub(crate) const ASKED: usize = 32;
 ///
 /// When it is dropped, everybody who waits hears that the connection is over.
 pub struct Session {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) hub: Arc<ClientShared>,
     /// How to ask the host what the server asks for.
     pub(crate) ask: Option<Ask>,
     /// Requests that could not be sent yet, and when they are not worth it any more.
@@ -61,7 +61,7 @@ pub struct Session {
     /// What the server has asked and the host has not answered.
     pub(crate) asked: HashMap<Ticket, Asking>,
     /// Answers of the host for which there was no room yet.
-    pub(crate) answers: VecDeque<(Ticket, InputAnswer)>,
+    pub(crate) answers: VecDeque<(Ticket, InputResponse)>,
     /// When the connection ends, whatever is unsent.
     ends: Option<Millis>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Waiting {
 impl Session {
     /// A connection begins. `wake` gets its owner to call [`advance`](Session::advance).
     #[must_use]
-    pub fn new(hub: &Arc<Hub>, wake: Wake, ask: Option<Ask>) -> Session {
+    pub fn new(hub: &Arc<ClientShared>, wake: Wake, ask: Option<Ask>) -> Session {
         hub.begin(wake);
         Session {
             hub: Arc::clone(hub),
@@ -120,12 +120,12 @@ impl Session {
     pub fn event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
         match client.event()? {
             Event::Connected(connected) => {
-                let details = ServerDetails::of(connected);
+                let details = ServerDetails::new(connected);
                 self.connected();
                 return Some(Ok(details));
             }
-            Event::Failed(why) => return Some(Err(ConnectError::of(why))),
-            Event::Room => self.blocked = false,
+            Event::ConnectFailed(why) => return Some(Err(ConnectError::from_failure(why))),
+            Event::Writable => self.blocked = false,
             event => self.hear(event),
         }
         None
@@ -186,7 +186,7 @@ impl Session {
                 Ok(ticket) => {
                     let _ = client.cancel(ticket, "");
                 }
-                Err(why) if why == NotNow::Busy || why == NotNow::NotConnected && self.waits() => {
+                Err(why) if why == SendError::Busy || why == SendError::NotConnected && self.waits() => {
                     self.queue.push_front((pending, until));
                     return true;
                 }
@@ -201,13 +201,13 @@ impl Session {
 
     fn hear(&mut self, event: Event<'_>) {
         let notice = match event {
-            Event::Finished(finished) => {
+            Event::Response(finished) => {
                 let answer = match finished.outcome() {
                     Outcome::Result(result) => Ok(Answer::Json(result.to_string())),
-                    Outcome::Error(error) => Err(CallError::Server(PeerError::of(error))),
-                    Outcome::Lost(Lost::TimedOut) => Err(CallError::TimedOut),
-                    Outcome::Lost(Lost::Closed) => Err(CallError::Closed),
-                    Outcome::Lost(lost) => Err(CallError::Invalid(lost.to_string())),
+                    Outcome::Error(error) => Err(CallError::Server(PeerError::from_rpc(error))),
+                    Outcome::Failed(RequestFailure::TimedOut) => Err(CallError::TimedOut),
+                    Outcome::Failed(RequestFailure::Closed) => Err(CallError::Closed),
+                    Outcome::Failed(lost) => Err(CallError::Invalid(lost.to_string())),
                     _ => Err(CallError::Invalid("an unknown kind of answer".into())),
                 };
                 return self.finish(finished.ticket(), answer);
@@ -226,7 +226,7 @@ impl Session {
             }
             Event::Progress(progress) => {
                 if let Some(waiting) = self.waiting.get(&progress.ticket()) {
-                    waiting.pending.progress(Progress::of(progress));
+                    waiting.pending.progress(Progress::new(progress));
                 }
                 return;
             }
@@ -238,26 +238,27 @@ impl Session {
                 return;
             }
             Event::InputRequired(needs) => return self.needs(&needs),
-            Event::Asked(asked) => return self.asks(asked),
+            Event::ServerRequest(asked) => return self.asks(asked),
             Event::Cancelled { ticket, .. } | Event::Expired(ticket) => {
                 self.asked.remove(&ticket);
                 return;
             }
-            Event::Log(log) => Notice::Log {
+            Event::Log(log) => Notification::Log {
                 level: log.level(),
                 logger: log.logger().map(|logger| logger.to_string()),
                 data: log.data().to_string(),
             },
-            Event::Changed { listed, subscription } => self.told(subscription, Notice::Changed(listed)),
+            Event::Changed { listed, subscription } => self.told(subscription, Notification::Changed(listed)),
             Event::Updated { resource, subscription } => {
                 let uri = resource.uri().map(|uri| uri.to_string()).unwrap_or_default();
-                self.told(subscription, Notice::Updated(uri))
+                self.told(subscription, Notification::Updated(uri))
             }
-            Event::Notification { method, params } => {
-                Notice::Other { method: method.to_string(), params: params.map(|params| params.to_string()) }
-            }
-            Event::Silent => Notice::Silent,
-            Event::Fault(fault) => Notice::Fault(fault),
+            Event::Notification { method, params } => Notification::Other {
+                method: method.to_string(),
+                params: params.map(|params| params.to_string()),
+            },
+            Event::PeerUnresponsive => Notification::PeerUnresponsive,
+            Event::ProtocolError(fault) => Notification::ProtocolError(fault),
             _ => return,
         };
         self.hub.notice(&notice);
@@ -285,7 +286,7 @@ impl Session {
     }
 
     /// Tells the subscription that a change belongs to.
-    fn told(&self, subscription: Option<Ticket>, notice: Notice) -> Notice {
+    fn told(&self, subscription: Option<Ticket>, notice: Notification) -> Notification {
         let waiting = subscription.and_then(|ticket| self.waiting.get(&ticket));
         if let Some(feed) = waiting.and_then(|waiting| waiting.pending.feed.as_ref()) {
             feed.push(notice.clone());
@@ -332,11 +333,11 @@ impl Drop for Session {
     }
 }
 
-pub(crate) fn refusal(why: NotNow) -> CallError {
+pub(crate) fn refusal(why: SendError) -> CallError {
     match why {
-        NotNow::NotConnected => CallError::Closed,
-        NotNow::Full => CallError::Busy,
-        NotNow::Unsupported => CallError::Unsupported,
+        SendError::NotConnected => CallError::Closed,
+        SendError::Full => CallError::Busy,
+        SendError::Unsupported => CallError::Unsupported,
         why => CallError::Invalid(why.to_string()),
     }
 }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::watched::lock;
+use crate::signal::lock;
 
 /// What becomes of a child's stderr.
 #[derive(Clone)]

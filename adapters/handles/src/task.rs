@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::block::block_on_until;
-use crate::watched::Watched;
+use crate::signal::Signal;
 
 /// Nobody waits for the answer any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Cancellation {
 }
 
 impl Cancellation {
-    pub(crate) fn of(task: &Arc<Task>) -> Cancellation {
+    pub(crate) fn new(task: &Arc<Task>) -> Cancellation {
         Cancellation { task: Arc::clone(task) }
     }
 
@@ -57,7 +57,7 @@ impl Cancellation {
 /// What one party works at while another waits.
 #[derive(Debug, Default)]
 pub(crate) struct Task {
-    cancelled: Watched<bool>,
+    cancelled: Signal<bool>,
 }
 
 impl Task {

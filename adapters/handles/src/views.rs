@@ -21,7 +21,7 @@ macro_rules! copy {
             /// It as the machine's own view: all there is to ask of it.
             #[must_use]
             pub fn view(&self) -> client::$view<'_> {
-                client::$view::of(self.json())
+                client::$view::from_json(self.json())
             }
 
             /// It as it is.

@@ -1,10 +1,10 @@
 //! A server whose tool prints to stdout, and starts a process that does, too. Neither reaches the client.
 
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use std::process::Command;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("noisy", "{}")]);
-static INFO: ServerInfo = ServerInfo::new("noisy", "1.0.0").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("noisy", "1.0.0").features(&[&TOOLS]);
 
 fn main() -> Result<(), mcp_proto_std::ServeError> {
     mcp_proto_std::serve(&INFO, |event, _| {

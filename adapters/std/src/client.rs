@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_proto_handles::{
-    self as handles, CallError, CallOptions, CallResult, Hub, Progress, ServerDetails, block_on,
+    self as handles, CallError, CallOptions, CallResult, ClientShared, Progress, ServerDetails, block_on,
     block_on_until,
 };
 use serde_core::Serialize;
@@ -39,7 +39,7 @@ pub struct ClientHandle {
 const MARGIN: Duration = Duration::from_millis(500);
 
 struct Last {
-    hub: Arc<Hub>,
+    hub: Arc<ClientShared>,
     deadline: Arc<Deadline>,
 }
 
@@ -51,7 +51,11 @@ impl Drop for Last {
 }
 
 impl ClientHandle {
-    pub(crate) fn new(hub: Arc<Hub>, details: ServerDetails, deadline: Arc<Deadline>) -> ClientHandle {
+    pub(crate) fn new(
+        hub: Arc<ClientShared>,
+        details: ServerDetails,
+        deadline: Arc<Deadline>,
+    ) -> ClientHandle {
         let inner = hub.handle(details);
         ClientHandle { inner, last: Arc::new(Last { hub, deadline }) }
     }

@@ -9,13 +9,13 @@ use std::thread;
 
 use mcp_proto::{Client, ClientCapabilities, Clock, Observer};
 use mcp_proto_handles::{
-    Ask, ClientSettings, ConnectError, Ended, Ending, Feed, Hub, InputAnswer, Notice, Owed, Question,
-    ServerDetails, Session, Stderr, block_on,
+    Ask, ClientSettings, ClientShared, ConnectError, Ended, Ending, Feed, InputResponse, Notification, Owed,
+    ServerDetails, ServerRequest, Session, Stderr, block_on,
 };
 
 use crate::child::{Deadline, Way};
 use crate::client::ClientHandle;
-use crate::pump::{Open, Pump, Step, Turn};
+use crate::pump::{Open, Pump, PumpStatus, Turn};
 use crate::reconnect::{Attempts, Reconnect};
 use crate::source::{End, Link, Source};
 use crate::stream::Stream;
@@ -35,14 +35,14 @@ use crate::stream::Stream;
 pub struct Connector {
     settings: ClientSettings,
     observer: Option<Box<dyn Observer + Send>>,
-    on_notice: Option<Box<dyn FnMut(Notice) + Send>>,
-    on_asked: Option<OnAsked>,
+    on_notification: Option<Box<dyn FnMut(Notification) + Send>>,
+    on_server_request: Option<OnAsked>,
     stderr: Stderr,
     ending: Ending,
     reconnect: Option<Reconnect>,
 }
 
-type OnAsked = Box<dyn FnMut(&Question) -> InputAnswer + Send>;
+type OnAsked = Box<dyn FnMut(&ServerRequest) -> InputResponse + Send>;
 
 impl Connector {
     /// A client with this name and version, and the usual limits: lines and requests of 16 MiB, 256 requests at once.
@@ -51,8 +51,8 @@ impl Connector {
         Connector {
             settings: ClientSettings::new(name.into(), version.into()),
             observer: None,
-            on_notice: None,
-            on_asked: None,
+            on_notification: None,
+            on_server_request: None,
             stderr: Stderr::inherit(),
             ending: Ending::DEFAULT,
             reconnect: None,
@@ -63,37 +63,37 @@ impl Connector {
 
     /// Gets what the server says by itself, and what goes wrong, on a thread of its own: it may use the client.
     #[must_use]
-    pub fn on_notice(mut self, on_notice: impl FnMut(Notice) + Send + 'static) -> Self {
-        self.on_notice = Some(Box::new(on_notice));
+    pub fn on_notification(mut self, on_notification: impl FnMut(Notification) + Send + 'static) -> Self {
+        self.on_notification = Some(Box::new(on_notification));
         self
     }
 
     /// Declares what the client does for the server, and answers what the server asks for, on a thread of its own: one
     /// question after the other, in either era, for as long as a user takes. The connection goes on meanwhile, and
-    /// [`Question::is_cancelled`] says when nobody waits any more.
+    /// [`ServerRequest::is_cancelled`] says when nobody waits any more.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
     /// use mcp_proto::client::InputRequest;
-    /// use mcp_proto_std::{Connector, InputAnswer};
+    /// use mcp_proto_std::{Connector, InputResponse};
     ///
     /// const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
-    /// let connector = Connector::new("my-host", "1.0.0").on_asked(DECLARED, |question| match question.input() {
-    ///     InputRequest::Roots => InputAnswer::roots([("file:///home/user/project", "Project")]),
+    /// let connector = Connector::new("my-host", "1.0.0").on_server_request(DECLARED, |question| match question.input() {
+    ///     InputRequest::Roots => InputResponse::roots([("file:///home/user/project", "Project")]),
     ///     InputRequest::Elicit(form) if form.message() == "Who are you?" => {
-    ///         InputAnswer::accept_json(r#"{"name":"octocat"}"#)
+    ///         InputResponse::accept_json(r#"{"name":"octocat"}"#)
     ///     }
-    ///     _ => InputAnswer::decline(),
+    ///     _ => InputResponse::decline(),
     /// });
     /// ```
     #[must_use]
-    pub fn on_asked(
+    pub fn on_server_request(
         mut self,
         declared: ClientCapabilities,
-        answer: impl FnMut(&Question) -> InputAnswer + Send + 'static,
+        answer: impl FnMut(&ServerRequest) -> InputResponse + Send + 'static,
     ) -> Self {
         self.settings.capabilities = declared;
-        self.on_asked = Some(Box::new(answer));
+        self.on_server_request = Some(Box::new(answer));
         self
     }
 
@@ -102,7 +102,7 @@ impl Connector {
     ///
     /// Requests that were on their way end as [`CallError::Closed`](crate::CallError::Closed), because only the host knows
     /// whether they may be made twice. What is begun meanwhile waits, for as long as its options say.
-    /// [Subscriptions](ClientHandle::listen) go on. What has changed meanwhile nobody has said: [`Notice::Reconnected`] tells
+    /// [Subscriptions](ClientHandle::listen) go on. What has changed meanwhile nobody has said: [`Notification::Reconnected`] tells
     /// when to look. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level) belong to
     /// one connection. [`ClientHandle::server`] is what the first server has said.
     #[must_use]
@@ -169,7 +169,7 @@ impl Connector {
     }
 
     fn start(self, source: Source) -> Result<ClientHandle, ConnectError> {
-        let hub = Hub::new(self.settings.requests);
+        let hub = ClientShared::new(self.settings.requests);
         let (report, connected) = channel();
         let theirs = Arc::clone(&hub);
         let promise = hub.promise();
@@ -190,7 +190,7 @@ impl Connector {
     }
 
     /// The whole life of a connection.
-    fn run(mut self, source: Source, way: &Way, hub: &Arc<Hub>, report: &Report, promise: Ended) {
+    fn run(mut self, source: Source, way: &Way, hub: &Arc<ClientShared>, report: &Report, promise: Ended) {
         match self.threads(hub) {
             Ok(ask) => promise.with(self.connections(source, way, hub, ask.as_ref(), report)),
             Err(error) => drop(report.send(Err(error.into()))),
@@ -198,14 +198,16 @@ impl Connector {
     }
 
     /// The threads of the callbacks.
-    fn threads(&mut self, hub: &Hub) -> std::io::Result<Option<Ask>> {
-        if let Some(on_notice) = self.on_notice.take() {
+    fn threads(&mut self, hub: &ClientShared) -> std::io::Result<Option<Ask>> {
+        if let Some(on_notification) = self.on_notification.take() {
             let feed = Arc::<Feed>::default();
             hub.feed(&feed);
             let notices = std::iter::from_fn(move || block_on(feed.next()));
-            thread::Builder::new().name("mcp-notice".into()).spawn(move || notices.for_each(on_notice))?;
+            thread::Builder::new()
+                .name("mcp-notice".into())
+                .spawn(move || notices.for_each(on_notification))?;
         }
-        self.on_asked.take().map(asker).transpose()
+        self.on_server_request.take().map(asker).transpose()
     }
 
     /// Connects, once more with a handshake if that is worth it. How the child process ended comes back.
@@ -213,7 +215,7 @@ impl Connector {
         &mut self,
         mut source: Source,
         way: &Way,
-        hub: &Arc<Hub>,
+        hub: &Arc<ClientShared>,
         ask: Option<&Ask>,
         report: &Report,
     ) -> Option<ExitStatus> {
@@ -245,7 +247,7 @@ impl Connector {
         &mut self,
         open: Open,
         (end, source, way): (&mut End, &mut Source, &Way),
-        hub: &Arc<Hub>,
+        hub: &Arc<ClientShared>,
         ask: Option<&Ask>,
         report: &Report,
     ) -> Result<(), ConnectError> {
@@ -289,10 +291,10 @@ fn talk(
         let until = session.advance(client, now);
         // Clients are used by others.
         match pump.turn(client, Turn { now, until, nobody_wakes: false }) {
-            Step::Closed => return outcome,
-            Step::Woken if session.is_overdue(pump.now()) => return outcome,
-            Step::Woken => {}
-            Step::Event => match session.event(client) {
+            PumpStatus::Closed => return outcome,
+            PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
+            PumpStatus::Woken => {}
+            PumpStatus::Event => match session.event(client) {
                 Some(Ok(details)) => {
                     let _ = report.send(Ok(details));
                     outcome = Ok(());
@@ -307,7 +309,7 @@ fn talk(
 /// The thread that asks the host, one question after the other. If it has panicked, the duty to answer comes back, and is
 /// done by being dropped.
 fn asker(mut host: OnAsked) -> std::io::Result<Ask> {
-    let (questions, asked) = channel::<(Question, Owed)>();
+    let (questions, asked) = channel::<(ServerRequest, Owed)>();
     thread::Builder::new().name("mcp-asked".into()).spawn(move || {
         for (question, owed) in asked {
             if !question.is_cancelled() {

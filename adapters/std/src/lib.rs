@@ -2,7 +2,7 @@
 //!
 //! - [`serve()`] and [`Serve`]: a server on stdin and stdout, on any two streams, or for all who
 //!   [connect](Serve::listen) to a TCP or Unix socket. What takes long runs on [worker threads](ServerHandle::run), which
-//!   report progress, hear that they are cancelled, and may [ask](Responder::ask) the client. [`Stop`] ends servers.
+//!   report progress, hear that they are cancelled, and may [ask](Responder::request) the client. [`Stop`] ends servers.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams, which any number of
 //!   threads may use at once.
 //! - [`Pump`]: what both are made of. It moves bytes for any machine, if you would rather write the loop yourself.
@@ -12,10 +12,10 @@
 //! thread for each direction.
 //!
 //! ```no_run
-//! use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+//! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 //!
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-//! static INFO: ServerInfo = ServerInfo::new("example", "1.0.0").features(&[&TOOLS]);
+//! static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 //!
 //! fn main() -> Result<(), mcp_proto_std::ServeError> {
 //!     mcp_proto_std::serve(&INFO, |event, server| match event {
@@ -38,24 +38,23 @@
     )
 )]
 
+mod accept;
 mod begin;
-#[cfg(unix)]
-mod bell;
+mod blocking_pump;
 mod child;
-mod chunk;
 mod client;
 mod connector;
-mod door;
 mod listen;
-mod notices;
+mod notifications;
 mod offers;
 #[cfg(unix)]
 mod output;
 mod pending;
 #[cfg(unix)]
-mod polled;
+mod poll_pump;
 mod pool;
 mod pump;
+mod read_buffer;
 mod reconnect;
 mod responder;
 mod serve;
@@ -63,24 +62,25 @@ mod source;
 mod stop;
 mod stream;
 mod sync;
-mod threads;
+#[cfg(unix)]
+mod waker;
 mod worker;
 
-pub use client::ClientHandle;
-pub use connector::Connector;
-pub use listen::Listener;
+pub use crate::client::ClientHandle;
+pub use crate::connector::Connector;
+pub use crate::listen::Listener;
+pub use crate::notifications::{Notifications, Subscription};
+pub use crate::pending::{PendingCall, PendingRequest};
+pub use crate::pump::{Pump, PumpStatus, Waker};
+pub use crate::reconnect::Reconnect;
+pub use crate::responder::Responder;
+pub use crate::serve::{Serve, serve};
+pub use crate::stop::Stop;
+pub use crate::stream::Stream;
+pub use crate::worker::ServerHandle;
 pub use mcp_proto_handles::{
-    AskError, CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientAnswer,
-    CompleteResult, ConnectError, Defer, Ending, InputAnswer, Notice, PeerError, Progress, PromptDescription,
-    PromptResult, Question, ReadResult, ResourceDescription, ServeError, ServerDetails, Stderr, StderrTail,
-    TemplateDescription, ToolDescription,
+    CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientResponse, CompleteResult,
+    ConnectError, Defer, Ending, InputResponse, Notification, PeerError, Progress, PromptDescription,
+    PromptResult, ReadResult, RequestError, ResourceDescription, ServeError, ServerDetails, ServerRequest,
+    Stderr, StderrTail, TemplateDescription, ToolDescription,
 };
-pub use notices::{Notices, Subscription};
-pub use pending::{PendingCall, PendingRequest};
-pub use pump::{Pump, Step, Waker};
-pub use reconnect::Reconnect;
-pub use responder::Responder;
-pub use serve::{Serve, serve};
-pub use stop::Stop;
-pub use stream::Stream;
-pub use worker::ServerHandle;

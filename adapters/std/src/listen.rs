@@ -9,11 +9,11 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use mcp_proto::server::{Event, ServerInfo};
-use mcp_proto::{Direction, Fault, Observer, Pings};
+use mcp_proto::server::{Event, ServerConfig};
+use mcp_proto::{Direction, KeepAlive, Observer, ProtocolError};
 use mcp_proto_handles::{ServeError, ServerSettings, lock};
 
-use crate::door::{Door, Gate, Next};
+use crate::accept::{Gate, InputSink, Next};
 use crate::serve::Serve;
 use crate::stop::Stop;
 use crate::stream::Stream;
@@ -87,9 +87,9 @@ impl Serve<'_> {
     /// keep something for each accepts them itself, and gives each to [`stream`](Serve::stream).
     ///
     /// ```no_run
-    /// # use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+    /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
     /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-    /// # static INFO: ServerInfo = ServerInfo::new("example", "1.0.0").features(&[&TOOLS]);
+    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
     /// use std::os::unix::net::UnixListener;
     /// use mcp_proto_std::Serve;
     ///
@@ -125,7 +125,7 @@ impl Serve<'_> {
         // What is not set up well will never be.
         each.settings(None).server()?;
         let gate = Gate::new(self.connections);
-        let door = Door::new(listener, &gate)?;
+        let door = InputSink::new(listener, &gate)?;
         let _hearer = self.stop.map(|stop| {
             let (gate, ours) = (gate.clone(), ours.clone());
             stop.hear(move |time| {
@@ -177,12 +177,12 @@ type Watcher<'i> = Mutex<&'i mut (dyn Observer + Send + 'i)>;
 /// What every connection is served with.
 #[derive(Clone, Copy)]
 struct Each<'i> {
-    info: &'i ServerInfo<'i>,
+    info: &'i ServerConfig<'i>,
     longest_line: usize,
     longest_answer: usize,
     workers: usize,
     watches: usize,
-    pings: Option<Pings>,
+    pings: Option<KeepAlive>,
     waiting: usize,
     stop: &'i Stop,
 }
@@ -217,7 +217,7 @@ impl Each<'_> {
 struct Shared<'o, 'i>(&'o Watcher<'i>);
 
 impl Observer for Shared<'_, '_> {
-    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), Fault>) {
+    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
         lock(self.0).line(direction, line, outcome);
     }
 }

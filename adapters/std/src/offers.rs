@@ -8,7 +8,7 @@ use mcp_proto_handles::{
 };
 
 use crate::client::ClientHandle;
-use crate::notices::{Notices, Subscription};
+use crate::notifications::{Notifications, Subscription};
 
 impl ClientHandle {
     /// Lists the tools, all pages of them.
@@ -82,7 +82,7 @@ impl ClientHandle {
         block_on(self.inner.complete(reference, argument, value, context))
     }
 
-    /// Asks to be told when a resource changes: [`Notice::Updated`](crate::Notice::Updated). Only in the handshake era; in
+    /// Asks to be told when a resource changes: [`Notification::Updated`](crate::Notification::Updated). Only in the handshake era; in
     /// `2026-07-28` one [listens](ClientHandle::listen).
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl ClientHandle {
         block_on(self.inner.unsubscribe(uri))
     }
 
-    /// Asks for log messages of this level and above: [`Notice::Log`](crate::Notice::Log). Only in the handshake era; in
+    /// Asks for log messages of this level and above: [`Notification::Log`](crate::Notification::Log). Only in the handshake era; in
     /// `2026-07-28` each request [says so](crate::CallOptions::log_level).
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl ClientHandle {
 
     /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits until the server takes that up. In the
     /// handshake era changes of lists are told unasked, and those of resources after
-    /// [`subscribe`](ClientHandle::subscribe): [`notices`](ClientHandle::notices) has them.
+    /// [`subscribe`](ClientHandle::subscribe): [`notices`](ClientHandle::notifications) has them.
     ///
     /// # Errors
     /// The server does not take it up.
@@ -119,10 +119,10 @@ impl ClientHandle {
     }
 
     /// Everything that the server says by itself from now on, for a thread that waits for it.
-    /// [`on_notice`](crate::Connector::on_notice) gets it, too.
+    /// [`on_notification`](crate::Connector::on_notification) gets it, too.
     #[must_use]
-    pub fn notices(&self) -> Notices {
-        Notices { inner: self.inner.notices() }
+    pub fn notifications(&self) -> Notifications {
+        Notifications { inner: self.inner.notifications() }
     }
 
     /// Sends any other request, and waits for its result: JSON. `params` is JSON text, too: an object.
@@ -142,7 +142,7 @@ impl ClientHandle {
     }
 
     /// Says that the roots have changed, if the server can be told: `roots.listChanged` was
-    /// [declared](crate::Connector::on_asked), and the revision has it.
+    /// [declared](crate::Connector::on_server_request), and the revision has it.
     pub fn roots_changed(&self) {
         self.inner.roots_changed();
     }

@@ -180,13 +180,13 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::sync::mpsc::channel;
 
-    use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+    use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 
     use super::*;
     use crate::Serve;
 
     static TOOLS: Tools = Tools::new(&[Tool::new("who", "{}")]);
-    static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS]);
+    static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"name":"who"}}"#;
 
     #[test]

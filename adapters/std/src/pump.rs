@@ -1,17 +1,17 @@
 //! The pump: moves bytes between a machine and two streams.
 //!
 //! There are two kinds, and which one it is, is known where the streams come from. Files, pipes and sockets on Unix are
-//! [polled](crate::polled) by the thread that owns the machine, which needs no other thread. Anything else that reads and
-//! writes can only block, so it gets [threads](crate::threads) that do.
+//! [polled](crate::poll_pump) by the thread that owns the machine, which needs no other thread. Anything else that reads and
+//! writes can only block, so it gets [threads](crate::blocking_pump) that do.
 
 use std::io::{self, Read, Write};
 
 use mcp_proto::{Clock, Machine, Millis};
 use mcp_proto_handles::Wake;
 
+use crate::blocking_pump::Threads;
 #[cfg(unix)]
-use crate::polled::Polled;
-use crate::threads::Threads;
+use crate::poll_pump::Polled;
 
 /// When nothing can be written any more, what the peer has said before is read for so long, or to its end.
 pub(crate) const LAST_INPUT: Millis = Millis(250);
@@ -23,20 +23,20 @@ pub(crate) const LAST_INPUT: Millis = Millis(250);
 /// started, and a request that is answered at once costs one read and one write. Other streams get a thread for each direction.
 ///
 /// ```
-/// use mcp_proto::server::{Event, ServerInfo};
+/// use mcp_proto::server::{Event, ServerConfig};
 /// use mcp_proto::{Buffer, Server};
-/// use mcp_proto_std::{Pump, Step};
+/// use mcp_proto_std::{Pump, PumpStatus};
 ///
-/// static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// # let input = &br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#[..];
 /// # let (mut back, output) = std::io::pipe()?;
 /// let mut server = Server::new(&INFO, Buffer::grown(65536), Buffer::grown(65536))?;
 /// let mut pump = Pump::new(input, output)?;
 /// loop {
 ///     match pump.run(&mut server) {
-///         Step::Event => drop(server.event()),
-///         Step::Woken => {}
-///         Step::Closed => break,
+///         PumpStatus::Event => drop(server.event()),
+///         PumpStatus::Woken => {}
+///         PumpStatus::Closed => break,
 ///     }
 /// }
 /// # drop(pump);
@@ -51,7 +51,7 @@ pub struct Pump {
 /// What moves the bytes.
 pub(crate) trait Mover {
     /// Moves bytes until there is something to do for the host, or the time is over.
-    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> Step;
+    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> PumpStatus;
 
     fn wake(&self) -> Wake;
 
@@ -64,7 +64,7 @@ pub(crate) trait Mover {
 pub(crate) struct Turn {
     /// When it begins. Looking at the clock takes longer than an event that is not dealt with.
     pub(crate) now: Millis,
-    /// It ends then at the latest: that is [`Step::Woken`], too.
+    /// It ends then at the latest: that is [`PumpStatus::Woken`], too.
     pub(crate) until: Option<Millis>,
     /// Nobody has anything that could wake it, and nobody gets any before it is over. This is known to whoever has given away
     /// what does.
@@ -77,7 +77,7 @@ pub(crate) type Open = Box<dyn FnOnce(Clock) -> io::Result<Pump> + Send>;
 
 /// Why [`Pump::run`] came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum PumpStatus {
     /// The machine has an event.
     Event,
     /// A [`Waker`] was used.
@@ -118,12 +118,12 @@ impl Pump {
     }
 
     /// Moves bytes until there is something to do for the host.
-    pub fn run(&mut self, machine: &mut dyn Machine) -> Step {
+    pub fn run(&mut self, machine: &mut dyn Machine) -> PumpStatus {
         let nobody_wakes = !self.mover.can_be_woken();
         self.turn(machine, Turn { now: self.now(), until: None, nobody_wakes })
     }
 
-    pub(crate) fn turn(&mut self, machine: &mut dyn Machine, turn: Turn) -> Step {
+    pub(crate) fn turn(&mut self, machine: &mut dyn Machine, turn: Turn) -> PumpStatus {
         self.mover.run(machine, self.clock, turn)
     }
 
@@ -173,7 +173,7 @@ impl std::fmt::Debug for Pump {
     }
 }
 
-/// Makes [`Pump::run`] come back with [`Step::Woken`]: now, or when it is called next.
+/// Makes [`Pump::run`] come back with [`PumpStatus::Woken`]: now, or when it is called next.
 #[derive(Clone)]
 pub struct Waker {
     wake: Wake,

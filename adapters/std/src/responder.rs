@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Reply};
 use mcp_proto::{ClientCapabilities, Decimal, Level, Revision};
-use mcp_proto_handles::{self as handles, AskError, Cancellation, Cancelled, ClientAnswer, block_on};
+use mcp_proto_handles::{self as handles, Cancellation, Cancelled, ClientResponse, RequestError, block_on};
 
 /// A request that a worker deals with: the duty to answer it.
 ///
@@ -66,7 +66,7 @@ impl Responder {
     }
 
     /// Asks a client of the handshake era for something that the answer depends on, and waits for what it says. The
-    /// server's own limit says how long it may take ([`Limits::asked`]); but not longer than anybody waits for the answer
+    /// server's own limit says how long it may take ([`Limits::request_timeout`]); but not longer than anybody waits for the answer
     /// to the request, so people need one that [`run_within`] has more time for.
     ///
     /// In `2026-07-28` servers do not ask: there the request is answered with what it [needs], and made again.
@@ -76,7 +76,7 @@ impl Responder {
     /// use mcp_proto::input::{Field, Form};
     ///
     /// server.run(call, |answer| {
-    ///     match answer.ask(&Form::new("Who are you?", &[Field::text("name").required()])) {
+    ///     match answer.request(&Form::new("Who are you?", &[Field::text("name").required()])) {
     ///         Ok(said) => match said.elicited().and_then(|form| form.field("name")?.string()) {
     ///             Some(name) => answer.text(format_args!("Hello, {name}!")),
     ///             None => answer.text("Hello, whoever you are!"),
@@ -90,19 +90,19 @@ impl Responder {
     /// # Errors
     /// There is no answer.
     ///
-    /// [`Limits::asked`]: mcp_proto::server::Limits::asked
+    /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
     /// [`run_within`]: crate::ServerHandle::run_within
-    /// [needs]: mcp_proto::server::Call::needs_input
-    pub fn ask(&self, input: &dyn Input) -> Result<ClientAnswer, AskError> {
-        block_on(self.inner.ask(input))
+    /// [needs]: mcp_proto::server::Call::require_input
+    pub fn request(&self, input: &dyn Input) -> Result<ClientResponse, RequestError> {
+        block_on(self.inner.request(input))
     }
 
     /// The same for a question that may take `time`.
     ///
     /// # Errors
     /// There is no answer.
-    pub fn ask_within(&self, time: Duration, input: &dyn Input) -> Result<ClientAnswer, AskError> {
-        block_on(self.inner.ask_within(time, input))
+    pub fn request_within(&self, time: Duration, input: &dyn Input) -> Result<ClientResponse, RequestError> {
+        block_on(self.inner.request_within(time, input))
     }
 
     /// Says that a list or a resource has changed.

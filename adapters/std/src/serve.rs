@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::thread;
 
 use mcp_proto::Clock;
-use mcp_proto::server::{Event, ServerInfo};
-use mcp_proto_handles::{Desk, ServeError, ServerSettings};
+use mcp_proto::server::{Event, ServerConfig};
+use mcp_proto_handles::{ServeError, ServerSettings, ServerShared};
 
 use crate::pool::Pool;
-use crate::pump::{Open, Pump, Step, Turn};
+use crate::pump::{Open, Pump, PumpStatus, Turn};
 use crate::stop::Stop;
 use crate::stream::{HangUp, Stream};
 use crate::worker::ServerHandle;
@@ -20,9 +20,9 @@ use crate::worker::ServerHandle;
 /// [`ServerHandle::run`].
 ///
 /// ```no_run
-/// # use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+/// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-/// # static INFO: ServerInfo = ServerInfo::new("example", "1.0.0").features(&[&TOOLS]);
+/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 /// mcp_proto_std::serve(&INFO, |event, _| match event {
 ///     Event::Call(call) => call.text("Hello!"),
 ///     _ => {}
@@ -32,7 +32,10 @@ use crate::worker::ServerHandle;
 ///
 /// # Errors
 /// The server is not set up well, or a thread cannot be started. A client that goes away is no error.
-pub fn serve(info: &ServerInfo<'_>, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
+pub fn serve(
+    info: &ServerConfig<'_>,
+    handler: impl FnMut(Event<'_>, &ServerHandle),
+) -> Result<(), ServeError> {
     Serve::new(info).stdio(handler)
 }
 
@@ -43,10 +46,10 @@ const WAITING: usize = 256;
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
-/// use mcp_proto::server::ServerInfo;
+/// use mcp_proto::server::ServerConfig;
 /// use mcp_proto_std::Serve;
 ///
-/// static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// let (here, there) = UnixStream::pair()?;
 /// # drop(there);
 /// Serve::new(&INFO).workers(4).longest_line(1 << 20).stream(here, |_, _| {})?;
@@ -63,9 +66,9 @@ impl<'i> Serve<'i> {
     /// A server with the usual limits: lines and answers of 8 MiB, 32 workers, for which 256 requests may wait, 64 KiB for
     /// watched URIs, 64 connections.
     ///
-    /// It takes [batches](mcp_proto::Server::batches) where the revision has them.
+    /// It takes [batches](mcp_proto::Server::batch_buffer) where the revision has them.
     #[must_use]
-    pub fn new(info: &'i ServerInfo<'i>) -> Serve<'i> {
+    pub fn new(info: &'i ServerConfig<'i>) -> Serve<'i> {
         Serve { settings: ServerSettings::new(info), waiting: WAITING, stop: None, connections: 64 }
     }
 
@@ -113,7 +116,7 @@ impl<'i> Serve<'i> {
         stream: impl Stream,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let _hang_up = HangUp::of(&stream)?;
+        let _hang_up = HangUp::new(&stream)?;
         self.streams(stream.twin()?, stream, handler)
     }
 
@@ -146,7 +149,7 @@ impl<'i> Serve<'i> {
         let places = settings.workers;
         let mut server = settings.server()?;
         let mut pump = open(Clock::start())?;
-        let desk = Desk::new(pump.wake(), places, Some(thread::current().id()));
+        let desk = ServerShared::new(pump.wake(), places, Some(thread::current().id()));
         // However this ends, the workers hear of it.
         let _end = desk.end_on_drop();
         let is_stopped_by_others = self.stop.is_some();
@@ -162,10 +165,10 @@ impl<'i> Serve<'i> {
             // Only the handler gives handles away, which runs here and not meanwhile; whoever has none cannot make one.
             let nobody_wakes = !is_stopped_by_others && !desk.is_known_to_others(ours);
             match pump.turn(&mut server, Turn { now, until, nobody_wakes }) {
-                Step::Closed => return Ok(()),
-                Step::Woken if desk.is_overdue(pump.now()) => return Ok(()),
-                Step::Woken => {}
-                Step::Event => {
+                PumpStatus::Closed => return Ok(()),
+                PumpStatus::Woken if desk.is_overdue(pump.now()) => return Ok(()),
+                PumpStatus::Woken => {}
+                PumpStatus::Event => {
                     if let Some(event) = server.event() {
                         desk.hear(&event);
                         if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {

@@ -51,7 +51,7 @@ impl Source {
 
 impl Link {
     pub(crate) fn socket(stream: impl Stream) -> io::Result<Link> {
-        let end = End::Nothing(Some(HangUp::of(&stream)?));
+        let end = End::Nothing(Some(HangUp::new(&stream)?));
         Ok(Link { open: Pump::over(stream.twin()?, stream), end })
     }
 }

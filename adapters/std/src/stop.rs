@@ -15,10 +15,10 @@ const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 /// ```
 /// use std::net::TcpListener;
 /// use std::time::Duration;
-/// use mcp_proto::server::ServerInfo;
+/// use mcp_proto::server::ServerConfig;
 /// use mcp_proto_std::{Serve, Stop};
 ///
-/// static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// let stop = Stop::new();
 /// let listener = TcpListener::bind("127.0.0.1:0")?;
 /// let server = Serve::new(&INFO).stopped_by(&stop);

@@ -47,7 +47,7 @@ impl Stream for UnixStream {
 pub(crate) struct HangUp(Box<dyn Fn() + Send>);
 
 impl HangUp {
-    pub(crate) fn of(stream: &impl Stream) -> io::Result<HangUp> {
+    pub(crate) fn new(stream: &impl Stream) -> io::Result<HangUp> {
         let stream = stream.twin()?;
         Ok(HangUp(Box::new(move || stream.hang_up())))
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_proto::input::Input;
 use mcp_proto::server::Change;
 use mcp_proto::{Level, Ticket};
-use mcp_proto_handles::{AskError, ClientAnswer, Defer, Desk, block_on};
+use mcp_proto_handles::{ClientResponse, Defer, RequestError, ServerShared, block_on};
 
 use crate::pool::{Job, Pool};
 use crate::responder::Responder;
@@ -15,8 +15,8 @@ use crate::responder::Responder;
 /// A running server, as its handler and any other thread see it.
 ///
 /// ```no_run
-/// # use mcp_proto::server::{Event, ServerInfo};
-/// # static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+/// # use mcp_proto::server::{Event, ServerConfig};
+/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// use std::time::Duration;
 /// mcp_proto_std::serve(&INFO, |event, server| match event {
 ///     Event::Call(call) => server.run(call, |answer| {
@@ -34,12 +34,12 @@ use crate::responder::Responder;
 /// ```
 #[derive(Clone)]
 pub struct ServerHandle {
-    desk: Arc<Desk>,
+    desk: Arc<ServerShared>,
     pool: Arc<Pool>,
 }
 
 impl ServerHandle {
-    pub(crate) fn new(desk: Arc<Desk>, pool: Arc<Pool>) -> ServerHandle {
+    pub(crate) fn new(desk: Arc<ServerShared>, pool: Arc<Pool>) -> ServerHandle {
         ServerHandle { desk, pool }
     }
 
@@ -84,16 +84,16 @@ impl ServerHandle {
 
     /// Asks a client of the handshake era for something that belongs to no request, and waits for the answer: for its
     /// roots, when it has connected or they have changed. This is for any thread but the handler's, which has to hear
-    /// the answer. The server's own limit says how long the client may take ([`Limits::asked`]).
+    /// the answer. The server's own limit says how long the client may take ([`Limits::request_timeout`]).
     ///
     /// ```no_run
-    /// # use mcp_proto::server::{Event, ServerInfo};
-    /// # static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+    /// # use mcp_proto::server::{Event, ServerConfig};
+    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
     /// use mcp_proto::input::ListRoots;
     /// mcp_proto_std::serve(&INFO, |event, server| match event {
     ///     Event::Ready | Event::RootsChanged => {
     ///         let server = server.clone();
-    ///         std::thread::spawn(move || match server.ask(&ListRoots) {
+    ///         std::thread::spawn(move || match server.request(&ListRoots) {
     ///             Ok(answer) => answer.roots().into_iter().flatten().for_each(|root| eprintln!("{}", root.uri())),
     ///             Err(why) => eprintln!("no roots: {why}"),
     ///         });
@@ -106,9 +106,9 @@ impl ServerHandle {
     /// # Errors
     /// There is no answer.
     ///
-    /// [`Limits::asked`]: mcp_proto::server::Limits::asked
-    pub fn ask(&self, input: &dyn Input) -> Result<ClientAnswer, AskError> {
-        block_on(self.desk.ask(input))
+    /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
+    pub fn request(&self, input: &dyn Input) -> Result<ClientResponse, RequestError> {
+        block_on(self.desk.request(input))
     }
 
     /// Sends a log message that belongs to no request, to a client of the handshake era that wants it. Waits while
@@ -135,8 +135,8 @@ impl ServerHandle {
     /// client does not any more. This is for any thread but the handler's, which has to let the server look.
     ///
     /// # Errors
-    /// [`AskError::Closed`]: the connection is over. [`AskError::Invalid`]: this is the handler's thread.
-    pub fn is_watched(&self, uri: &str) -> Result<bool, AskError> {
+    /// [`RequestError::Closed`]: the connection is over. [`RequestError::Invalid`]: this is the handler's thread.
+    pub fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
         block_on(self.desk.is_watched(uri))
     }
 

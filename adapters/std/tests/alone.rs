@@ -11,13 +11,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use hard::{HARD, within};
-use mcp_proto::server::{Change, Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Change, Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Serve, ServeError, ServerHandle, Stop};
 use peer::{call, initialize};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("later", "{}"), Tool::new("panic", "{}")]).list_changed();
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };

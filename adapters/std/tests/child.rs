@@ -125,8 +125,11 @@ fn a_child_that_is_killed_closes_the_client() {
 fn nothing_but_the_protocol_gets_onto_stdout() {
     let (sender, lines) = channel();
     let stderr = Stderr::lines(move |line| sender.send(line.to_string()).unwrap());
-    let client =
-        connector().stderr(stderr).on_notice(|notice| panic!("{notice:?}")).spawn(example("noisy")).unwrap();
+    let client = connector()
+        .stderr(stderr)
+        .on_notification(|notice| panic!("{notice:?}"))
+        .spawn(example("noisy"))
+        .unwrap();
     for _ in 0..3 {
         assert_eq!(client.call_json("noisy", "{}").unwrap().text().as_deref(), Some("quiet"));
     }

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use mcp_proto::client::{Connect, Listed};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Call, Change, Event, Logging, ServerInfo, Tool, Tools};
-use mcp_proto::{Direction, Fault, Observer, Revision, ServerCapabilities};
+use mcp_proto::server::{Call, Change, Event, Logging, ServerConfig, Tool, Tools};
+use mcp_proto::{Direction, Observer, ProtocolError, Revision, ServerCapabilities};
 use mcp_proto_std::{
-    CallError, CallOptions, ClientHandle, ConnectError, Connector, Notice, Serve, ServerHandle,
+    CallError, CallOptions, ClientHandle, ConnectError, Connector, Notification, Serve, ServerHandle,
 };
 
 static TOOLS: Tools = Tools::new(&[
@@ -24,8 +24,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("fail", "{}"),
 ])
 .list_changed();
-static INFO: ServerInfo =
-    ServerInfo::new("test", "1.2").instructions("Use it well.").features(&[&TOOLS, &Logging]);
+static INFO: ServerConfig =
+    ServerConfig::new("test", "1.2").instructions("Use it well.").features(&[&TOOLS, &Logging]);
 
 fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
     match call.name() {
@@ -263,7 +263,7 @@ fn a_call_that_the_server_wants_again_is_sent_again() {
 fn notices_come_on_a_thread_that_may_use_the_client_and_everything_can_be_traced() {
     struct Trace(Arc<Mutex<Vec<String>>>);
     impl Observer for Trace {
-        fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), Fault>) {
+        fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
             let line = String::from_utf8_lossy(line);
             self.0.lock().unwrap().push(format!("{direction:?} {} {line}", outcome.is_ok()));
         }
@@ -288,8 +288,8 @@ fn notices_come_on_a_thread_that_may_use_the_client_and_everything_can_be_traced
     let client = Connector::new("test", "1")
         .connect(Connect::Handshake)
         .observe(Trace(Arc::clone(&trace)))
-        .on_notice(move |notice| {
-            if notice == Notice::Changed(Listed::Tools) {
+        .on_notification(move |notice| {
+            if notice == Notification::Changed(Listed::Tools) {
                 let client = later.lock().unwrap().take().unwrap();
                 assert_eq!(client.list_tools().unwrap().len(), 3);
             }
@@ -299,11 +299,15 @@ fn notices_come_on_a_thread_that_may_use_the_client_and_everything_can_be_traced
         .unwrap();
     *shared.lock().unwrap() = Some(client.clone());
     client.call_json("echo", "{}").unwrap();
-    let notices: Vec<Notice> =
+    let notices: Vec<Notification> =
         (0..3).map(|_| notices.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
-    assert!(notices.iter().any(|notice| matches!(notice, Notice::Log { data, .. } if data == "\"ready\"")));
-    assert!(notices.contains(&Notice::Changed(Listed::Tools)));
-    assert!(notices.iter().any(|notice| matches!(notice, Notice::Fault(Fault::NotJson(_)))));
+    assert!(
+        notices.iter().any(|notice| matches!(notice, Notification::Log { data, .. } if data == "\"ready\""))
+    );
+    assert!(notices.contains(&Notification::Changed(Listed::Tools)));
+    assert!(
+        notices.iter().any(|notice| matches!(notice, Notification::ProtocolError(ProtocolError::NotJson(_))))
+    );
     client.close();
     let trace = trace.lock().unwrap();
     assert!(

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use hard::{HARD, within};
 use mcp_proto::client::Connect;
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServerHandle, Stderr, Stop};
 use peer::{Peer, call};
 
@@ -25,7 +25,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("end", "{}"),
     Tool::new("end slowly", "{}"),
 ]);
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 /// A busy machine may take so much longer.
 const SLACK: Duration = Duration::from_secs(8);
@@ -90,7 +90,8 @@ fn a_server_past_its_deadline_answers_what_hangs_and_returns() {
 fn a_server_whose_client_does_not_read_returns_all_the_same() {
     within(HARD, || {
         let stop = Stop::new();
-        let (mut peer, server) = Peer::of(Serve::new(&INFO).stopped_by(&stop), ("2025-11-25", "{}"), handler);
+        let (mut peer, server) =
+            Peer::from_config(Serve::new(&INFO).stopped_by(&stop), ("2025-11-25", "{}"), handler);
         (1..=20).for_each(|id| peer.send(&call(id, "large", "{}")));
         thread::sleep(Duration::from_millis(200));
         let start = Instant::now();

@@ -7,14 +7,14 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use mcp_proto_dialogues::{Subject, partner};
-use mcp_proto_std::{Pump, Step};
+use mcp_proto_std::{Pump, PumpStatus};
 
 fn drive(subject: &mut Subject<'static>, mut pump: Pump) {
     loop {
         match pump.run(subject.machine()) {
-            Step::Event => subject.event(),
-            Step::Woken => {}
-            Step::Closed => return,
+            PumpStatus::Event => subject.event(),
+            PumpStatus::Woken => {}
+            PumpStatus::Closed => return,
         }
     }
 }

@@ -16,9 +16,10 @@ use mcp_proto::Ticket;
 use mcp_proto::client::{Connect, Listed, Reference};
 use mcp_proto::json::Json;
 use mcp_proto::server::{
-    Argument, Completion, Event, Prompt, Prompts, Resource, Resources, ServerInfo, Subscriptions, Tool, Tools,
+    Argument, Completion, Event, Prompt, Prompts, Resource, Resources, ServerConfig, Subscriptions, Tool,
+    Tools,
 };
-use mcp_proto_std::{AskError, CallError, CallOptions, Connector, Serve, ServerHandle};
+use mcp_proto_std::{CallError, CallOptions, Connector, RequestError, Serve, ServerHandle};
 use peer::{Peer, call};
 
 static TOOLS: Tools =
@@ -26,8 +27,8 @@ static TOOLS: Tools =
 static RESOURCES: Resources =
     Resources::new(&[Resource::new("a:log", "log"), Resource::new(SLOW, "slow")]).subscribe();
 static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[Argument::new("file")])]);
-static INFO: ServerInfo =
-    ServerInfo::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
+static INFO: ServerConfig =
+    ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
 
 /// A request that nobody answers in time.
 const SLOW: &str = "a:slow";
@@ -41,7 +42,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
         }),
         Event::Call(call) => {
             let refused = server.is_watched("a:log");
-            assert!(matches!(refused, Err(AskError::Invalid(_))), "the handler would wait for itself");
+            assert!(matches!(refused, Err(RequestError::Invalid(_))), "the handler would wait for itself");
             server.run(call, move |answer| answer.text(handle.is_watched("a:log").unwrap()));
         }
         Event::ReadResource(read) => {
@@ -99,7 +100,7 @@ fn when_the_connection_is_over_nobody_waits_for_what_the_server_knew() {
         assert_eq!(handle.is_watched("a:log"), Ok(false));
         drop(peer);
         server.join().unwrap();
-        assert_eq!(handle.is_watched("a:log"), Err(AskError::Closed));
+        assert_eq!(handle.is_watched("a:log"), Err(RequestError::Closed));
         handle.elicitation_complete("e1");
     });
 }

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use hard::{HARD, within};
 use mcp_proto::client::Connect;
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
-use mcp_proto::{Direction, Fault, Observer, Revision};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+use mcp_proto::{Direction, Observer, ProtocolError, Revision};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServeError, ServerHandle, Stop};
 use peer::stateless_call;
 
@@ -27,7 +27,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("stubborn", "{}"),
     Tool::new("large", "{}"),
 ]);
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
@@ -203,7 +203,7 @@ fn a_handler_that_panics_costs_its_connection_and_no_other() {
 fn an_observer_sees_the_messages_of_all_connections() {
     struct Count(usize);
     impl Observer for Count {
-        fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), Fault>) {
+        fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), ProtocolError>) {
             let is_call = String::from_utf8_lossy(line).contains("tools/call");
             self.0 += usize::from(direction == Direction::In && is_call);
         }

@@ -14,7 +14,8 @@ use mcp_proto::input::{Input, ListRoots};
 use mcp_proto::server::{Call, Change, Event};
 use mcp_proto::{ClientCapabilities, Level, Revision};
 use mcp_proto_std::{
-    CallError, CallOptions, ClientHandle, Connector, InputAnswer, Notice, Question, Serve, ServerHandle,
+    CallError, CallOptions, ClientHandle, Connector, InputResponse, Notification, Serve, ServerHandle,
+    ServerRequest,
 };
 use offers::{FORM, INFO, PAGE, SAMPLE};
 
@@ -38,13 +39,13 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 
 /// Asks the client in the way of its era, and answers with what it said.
 fn asks(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync)) {
-    if call.can_round_trip() {
+    if call.can_require_input() {
         return match call.input("key").map(|answer| answer.to_string()) {
             Some(answer) => call.text(answer),
-            None => call.needs_input(&[("key", input)], Some("state")),
+            None => call.require_input(&[("key", input)], Some("state")),
         };
     }
-    server.run(call, move |answer| match answer.ask_within(Duration::from_millis(500), input) {
+    server.run(call, move |answer| match answer.request_within(Duration::from_millis(500), input) {
         Ok(said) => answer.text(said.json()),
         Err(why) => answer.fail(why),
     });
@@ -102,9 +103,9 @@ fn everything_that_a_server_offers_is_there_in_both_eras() {
 
 #[test]
 fn changes_are_heard_after_a_subscription_of_the_era() {
-    let (updated, changed) = (Notice::Updated("a:log".into()), Notice::Changed(Listed::Tools));
+    let (updated, changed) = (Notification::Updated("a:log".into()), Notification::Changed(Listed::Tools));
     let client = connect(Connect::Handshake);
-    let mut notices = client.notices();
+    let mut notices = client.notifications();
     assert!(matches!(client.listen(&[Listed::Tools], &[]), Err(CallError::Unsupported)));
     client.set_log_level(Level::Debug).unwrap();
     client.subscribe("a:log").unwrap();
@@ -113,7 +114,7 @@ fn changes_are_heard_after_a_subscription_of_the_era() {
     heard.sort_by_key(|notice| format!("{notice:?}"));
     assert_eq!(heard[0], changed);
     assert!(
-        matches!(&heard[1], Notice::Log { level: Some(Level::Info), data, .. } if data == "\"touching\"")
+        matches!(&heard[1], Notification::Log { level: Some(Level::Info), data, .. } if data == "\"touching\"")
     );
     assert_eq!(heard[2], updated);
     client.unsubscribe("a:log").unwrap();
@@ -123,12 +124,12 @@ fn changes_are_heard_after_a_subscription_of_the_era() {
     assert!(!heard.contains(&updated) && heard.contains(&changed), "{heard:?}");
     client.close();
     assert_eq!(notices.next(), None);
-    assert_eq!(client.notices().next(), None);
+    assert_eq!(client.notifications().next(), None);
 
     let client = connect(Connect::Stateless);
     assert!(matches!(client.subscribe("a:log"), Err(CallError::Unsupported)));
     assert!(matches!(client.set_log_level(Level::Debug), Err(CallError::Unsupported)));
-    let mut notices = client.notices();
+    let mut notices = client.notifications();
     let mut lists = client.listen(&[Listed::Tools], &[]).unwrap();
     let mut both = client.listen(&[Listed::Tools, Listed::Prompts], &["a:log"]).unwrap();
     let acknowledged = r#"{"toolsListChanged":true,"resourceSubscriptions":["a:log"]}"#;
@@ -140,7 +141,7 @@ fn changes_are_heard_after_a_subscription_of_the_era() {
     assert_eq!(heard, [changed.clone(), updated]);
     assert_eq!(lists.next_within(Duration::from_millis(20)), None);
     let logged = std::iter::from_fn(|| notices.next_within(Duration::ZERO));
-    assert!(logged.into_iter().any(|notice| matches!(notice, Notice::Log { .. })));
+    assert!(logged.into_iter().any(|notice| matches!(notice, Notification::Log { .. })));
     drop(lists);
     client.call_json("touch", "{}").unwrap();
     assert!(both.next_within(SOON).is_some());
@@ -153,9 +154,9 @@ const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS
     .with(ClientCapabilities::ELICITATION_FORM)
     .with(ClientCapabilities::ELICITATION_URL);
 
-fn asked(era: Connect, answer: impl FnMut(&Question) -> InputAnswer + Send + 'static) -> ClientHandle {
+fn asked(era: Connect, answer: impl FnMut(&ServerRequest) -> InputResponse + Send + 'static) -> ClientHandle {
     let (connector, stream) = connector(era);
-    connector.on_asked(DECLARED, answer).stream(stream).unwrap()
+    connector.on_server_request(DECLARED, answer).stream(stream).unwrap()
 }
 
 fn said(client: &ClientHandle, tool: &str) -> String {
@@ -166,20 +167,20 @@ fn said(client: &ClientHandle, tool: &str) -> String {
 fn one_closure_answers_what_a_server_asks_in_either_era() {
     for (era, _) in ERAS {
         let client = asked(era, |question| match question.input() {
-            InputRequest::Roots => InputAnswer::roots([("file:///a", "A"), ("file:///b", "")]),
+            InputRequest::Roots => InputResponse::roots([("file:///a", "A"), ("file:///b", "")]),
             InputRequest::Elicit(form) => {
                 assert_eq!(form.message(), "Who are you?");
                 let field = form.properties().next().unwrap();
-                InputAnswer::accept(
+                InputResponse::accept(
                     &[(field.name().to_string(), "Ada \"L\"")]
                         .into_iter()
                         .collect::<std::collections::BTreeMap<_, _>>(),
                 )
             }
-            InputRequest::OpenUrl(page) if page.url() == "https://example.com/" => InputAnswer::agree(),
+            InputRequest::OpenUrl(page) if page.url() == "https://example.com/" => InputResponse::agree(),
             InputRequest::Sample(sample) => {
                 assert_eq!(sample.max_tokens(), 10);
-                InputAnswer::sampled("m", "endTurn", "Hello\n\"you\"")
+                InputResponse::sampled("m", "endTurn", "Hello\n\"you\"")
             }
             _ => unreachable!(),
         });
@@ -201,7 +202,7 @@ fn one_closure_answers_what_a_server_asks_in_either_era() {
 #[test]
 fn a_user_may_say_no_and_what_cannot_be_refused_gives_the_request_up() {
     for (era, _) in ERAS {
-        let client = asked(era, |_| InputAnswer::decline());
+        let client = asked(era, |_| InputResponse::decline());
         assert_eq!(said(&client, "form"), r#"{"action":"decline"}"#);
         match era {
             Connect::Handshake => assert_eq!(said(&client, "sample"), "The user said no (-1)"),
@@ -219,7 +220,7 @@ fn an_answer_that_does_not_fit_or_a_host_that_panics_harms_nobody_else() {
     for (era, _) in ERAS {
         let client = asked(era, |question| match question.input() {
             InputRequest::Sample(_) => panic!("as it should"),
-            _ => InputAnswer::sampled("m", "", "x"),
+            _ => InputResponse::sampled("m", "", "x"),
         });
         for tool in ["form", "sample", "form"] {
             match client.call_json(tool, "{}") {
@@ -239,7 +240,7 @@ fn the_host_hears_when_nobody_waits_for_its_answer() {
             let start = Instant::now();
             let outcome = question.cancellation().sleep(SOON);
             sender.send((outcome.is_err(), start.elapsed())).unwrap();
-            InputAnswer::decline()
+            InputResponse::decline()
         });
         // The server waits half a second in the handshake era; in the other it is the client who waits.
         let hasty = client.with_options(CallOptions::new().maximum(Duration::from_millis(100)));
@@ -276,7 +277,7 @@ fn a_server_is_told_that_the_roots_have_changed() {
     let declared = ClientCapabilities::ROOTS_LIST_CHANGED;
     let client = Connector::new("test", "1")
         .connect(Connect::Handshake)
-        .on_asked(declared, |_| InputAnswer::roots([("file:///a", "")]))
+        .on_server_request(declared, |_| InputResponse::roots([("file:///a", "")]))
         .stream(here)
         .unwrap();
     assert_eq!(said(&client, "roots"), r#"{"roots":[{"uri":"file:///a"}]}"#);

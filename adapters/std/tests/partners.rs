@@ -15,13 +15,13 @@ use hard::{HARD, within};
 use mcp_proto::Revision;
 use mcp_proto::client::Connect;
 use mcp_proto::json::Json;
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, ConnectError, Connector, Serve, ServerHandle};
 use peer::{Peer, call, initialize};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("steps", "{}"), Tool::new("wait", "{}")]);
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
@@ -150,11 +150,11 @@ fn a_client_that_is_gone_at_once_takes_nothing_with_it() {
 fn workers_that_report_to_a_client_that_does_not_read_wait_and_can_be_ended() {
     within(HARD, || {
         static CHATTY: Tools = Tools::new(&[Tool::new("chat", "{}")]);
-        static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&CHATTY]);
+        static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&CHATTY]);
         let stop = mcp_proto_std::Stop::new();
         let (ended, end) = channel();
         let serve = Serve::new(&INFO).longest_answer(64 << 10).stopped_by(&stop);
-        let (mut peer, server) = Peer::of(serve, ("2025-11-25", "{}"), move |event, server| {
+        let (mut peer, server) = Peer::from_config(serve, ("2025-11-25", "{}"), move |event, server| {
             let Event::Call(call) = event else { return };
             let ended = ended.clone();
             server.run(call, move |answer| {

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 use hard::{HARD, within};
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Serve, ServerHandle};
 use peer::{Peer, call, stateless_call};
 
@@ -23,7 +23,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("stubborn", "{}"),
     Tool::new("tidy", "{}"),
 ]);
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 /// How a call is written in each era.
 const ERAS: [fn(u32, &str, &str) -> String; 2] = [call, stateless_call];
@@ -91,7 +91,7 @@ fn test(workers: usize, waiting: usize) -> Test {
     };
     let theirs = shared.clone();
     let serve = Serve::new(&INFO).workers(workers).waiting(waiting);
-    let (peer, server) = Peer::of(serve, ("2025-11-25", "{}"), move |event, server| {
+    let (peer, server) = Peer::from_config(serve, ("2025-11-25", "{}"), move |event, server| {
         handler(event, server, &theirs);
     });
     Test { peer, server, shared, begun, open }
@@ -168,15 +168,16 @@ fn a_request_that_is_cancelled_while_it_waits_is_never_begun_and_leaves_its_plac
 fn what_waits_too_long_is_answered_and_never_begun() {
     within(HARD, || {
         use mcp_proto::{Millis, server::Limits};
-        static HASTY: ServerInfo = ServerInfo::new("test", "1")
+        static HASTY: ServerConfig = ServerConfig::new("test", "1")
             .features(&[&TOOLS])
-            .limits(Limits::DEFAULT.with_deferred(Millis(100)));
+            .limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
         let ((begun, heard), (open, gate)) = (channel(), channel());
         let gate = Arc::new(Mutex::new(gate));
         let shared = Shared { threads: Arc::default(), begun, gate, tidied: Arc::default() };
         let serve = Serve::new(&HASTY).workers(1);
-        let (mut peer, server) =
-            Peer::of(serve, ("2025-11-25", "{}"), move |event, server| handler(event, server, &shared));
+        let (mut peer, server) = Peer::from_config(serve, ("2025-11-25", "{}"), move |event, server| {
+            handler(event, server, &shared)
+        });
         peer.send(&(call(1, "gate", "{}") + &call(2, "gate", "{}")));
         let lines = [peer.line(), peer.line()].concat();
         assert_eq!(lines.matches("not finished in time").count(), 2, "{lines}");

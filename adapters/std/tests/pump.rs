@@ -8,11 +8,11 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use hard::{HARD, within};
-use mcp_proto::server::ServerInfo;
+use mcp_proto::server::ServerConfig;
 use mcp_proto::{Buffer, Server};
-use mcp_proto_std::{Pump, Step};
+use mcp_proto_std::{Pump, PumpStatus};
 
-static INFO: ServerInfo = ServerInfo::new("test", "1");
+static INFO: ServerConfig = ServerConfig::new("test", "1");
 
 #[test]
 fn whoever_wakes_it_all_the_time_keeps_nobody_from_being_served() {
@@ -25,9 +25,9 @@ fn whoever_wakes_it_all_the_time_keeps_nobody_from_being_served() {
             waker.wake();
             loop {
                 match pump.run(&mut server) {
-                    Step::Woken => waker.wake(),
-                    Step::Event => drop(server.event()),
-                    Step::Closed => return,
+                    PumpStatus::Woken => waker.wake(),
+                    PumpStatus::Event => drop(server.event()),
+                    PumpStatus::Closed => return,
                 }
             }
         });

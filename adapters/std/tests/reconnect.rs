@@ -13,14 +13,15 @@ use std::time::{Duration, Instant};
 
 use hard::{HARD, within};
 use mcp_proto::client::{Connect, Listed};
-use mcp_proto::server::{Change, Event, ServerInfo, Subscriptions, Tool, Tools};
+use mcp_proto::server::{Change, Event, ServerConfig, Subscriptions, Tool, Tools};
 use mcp_proto_std::{
-    CallError, CallOptions, ClientHandle, Connector, Notice, Reconnect, Serve, ServerHandle, Stderr, Stop,
+    CallError, CallOptions, ClientHandle, Connector, Notification, Reconnect, Serve, ServerHandle, Stderr,
+    Stop,
 };
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("crash", "{}"), Tool::new("wait", "{}")]).list_changed();
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS, &Subscriptions]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Subscriptions]);
 
 const SOON: Reconnect = Reconnect { attempts: 5, pause: Duration::from_millis(50) };
 
@@ -82,7 +83,7 @@ fn what_is_begun_while_there_is_no_server_waits_for_the_next_one_in_both_eras() 
     within(HARD, || {
         for era in [Connect::Handshake, Connect::Automatic] {
             let test = test(era, SOON);
-            let mut notices = test.client.notices();
+            let mut notices = test.client.notifications();
             for _ in 0..3 {
                 let lost = test.client.begin_json("wait", "{}", CallOptions::new()).unwrap();
                 test.crash();
@@ -92,7 +93,7 @@ fn what_is_begun_while_there_is_no_server_waits_for_the_next_one_in_both_eras() 
                     "only the host knows whether it may be repeated"
                 );
                 test.works();
-                assert_eq!(notices.next(), Some(Notice::Reconnected));
+                assert_eq!(notices.next(), Some(Notification::Reconnected));
             }
             assert_eq!(test.opened.load(Ordering::SeqCst), 4);
             test.client.close();
@@ -113,8 +114,8 @@ fn subscriptions_go_on_and_those_that_are_dropped_meanwhile_do_not() {
         drop(dropped);
         test.works();
         test.subscribed.recv().unwrap().changed(Change::Tools);
-        assert_eq!(kept.next(), Some(Notice::Reconnected));
-        assert_eq!(kept.next(), Some(Notice::Changed(Listed::Tools)));
+        assert_eq!(kept.next(), Some(Notification::Reconnected));
+        assert_eq!(kept.next(), Some(Notification::Changed(Listed::Tools)));
         assert!(test.subscribed.try_recv().is_err(), "one subscription");
         test.client.close();
         assert_eq!(kept.next(), None);
@@ -164,13 +165,13 @@ fn a_child_process_is_started_again() {
         command.args(["-c", &script]);
         let connector = Connector::new("test", "1").connect(Connect::Handshake).stderr(stderr);
         let (told, notices) = channel();
-        let connector = connector.reconnect(SOON).on_notice(move |notice| told.send(notice).unwrap());
+        let connector = connector.reconnect(SOON).on_notification(move |notice| told.send(notice).unwrap());
         let client = connector.spawn(command).unwrap();
         for _ in 0..3 {
             // It ends at the first request.
             assert_eq!(client.ping(), Err(CallError::Closed));
             assert_eq!(said.recv().unwrap(), "gone");
-            assert_eq!(notices.recv().unwrap(), Notice::Reconnected);
+            assert_eq!(notices.recv().unwrap(), Notification::Reconnected);
         }
         client.close();
     });

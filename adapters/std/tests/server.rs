@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_proto::json::Json;
-use mcp_proto::server::{Call, Change, Event, Limits, Logging, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Call, Change, Event, Limits, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Level, Millis};
 use mcp_proto_std::{Serve, ServerHandle};
 use peer::{Peer, call, initialize};
@@ -26,7 +26,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("spoilt", "{}"),
 ])
 .list_changed();
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS, &Logging]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
 
 /// Answers calls by their names.
 fn tool(call: Call<'_>, server: &ServerHandle) {
@@ -75,7 +75,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 }
 
 /// A client that can do nothing.
-fn connect(info: &'static ServerInfo<'static>, workers: usize) -> (Peer, thread::JoinHandle<()>) {
+fn connect(info: &'static ServerConfig<'static>, workers: usize) -> (Peer, thread::JoinHandle<()>) {
     Peer::connect(info, workers, ("2025-11-25", "{}"), handler)
 }
 
@@ -146,8 +146,9 @@ fn a_client_that_has_its_answer_may_call_again() {
 
 #[test]
 fn work_that_takes_too_long_is_answered_and_cancelled() {
-    static HASTY: ServerInfo =
-        ServerInfo::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_deferred(Millis(50)));
+    static HASTY: ServerConfig = ServerConfig::new("test", "1")
+        .features(&[&TOOLS])
+        .limits(Limits::DEFAULT.with_deferred_timeout(Millis(50)));
     let (mut peer, server) = connect(&HASTY, 1);
     peer.send(&call(1, "wait", r#"{"ms":60000}"#));
     assert!(peer.line().contains("not finished in time"));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use hard::{HARD, within};
 use mcp_proto::client::Connect;
 use mcp_proto::json::Json;
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, PendingCall, Serve, ServerHandle};
 
 const THREADS: u32 = 16;
@@ -26,7 +26,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("steps", "{}"),
     Tool::new("wait", "{}"),
 ]);
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use mcp_proto::input::{Field, Form, ListRoots};
 use mcp_proto::server::{
-    Argument, Change, Completion, Event, Prompt, Prompts, Resource, Resources, ServerInfo, Subscriptions,
+    Argument, Change, Completion, Event, Prompt, Prompts, Resource, Resources, ServerConfig, Subscriptions,
     Template, Tool, Tools,
 };
-use mcp_proto_std::{AskError, ServerHandle};
+use mcp_proto_std::{RequestError, ServerHandle};
 use peer::{Peer, call};
 
 static TOOLS: Tools =
@@ -20,8 +20,8 @@ static TOOLS: Tools =
 static RESOURCES: Resources =
     Resources::new(&[Resource::new("a:log", "log")]).templates(&[Template::new("a:{n}", "n")]).subscribe();
 static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[Argument::new("file")])]);
-static INFO: ServerInfo =
-    ServerInfo::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
+static INFO: ServerConfig =
+    ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
 static FIELDS: [Field; 1] = [Field::text("name").required()];
 
 const CAN_ELICIT: (&str, &str) = ("2025-06-18", r#"{"elicitation":{}}"#);
@@ -38,7 +38,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
             let time = Duration::from_millis(if call.name() == "hasty" { 50 } else { 60_000 });
             server.run(call, move |answer| {
                 let question = format!("Who are you, client of {:?}?", answer.revision());
-                match answer.ask_within(time, &Form::new(&question, &FIELDS)) {
+                match answer.request_within(time, &Form::new(&question, &FIELDS)) {
                     Ok(said) => {
                         let name = said.elicited().and_then(|form| form.field("name")?.string());
                         answer.text(format_args!("Hello, {}!", name.unwrap()));
@@ -138,11 +138,11 @@ fn a_thread_asks_for_what_belongs_to_no_request_but_the_handler_cannot_wait() {
     let (told, tells) = channel();
     let handler = move |event: Event<'_>, server: &ServerHandle| {
         if let Event::Ready = event {
-            let refused = server.ask(&ListRoots);
-            assert!(matches!(refused, Err(AskError::Invalid(_))), "{refused:?}");
+            let refused = server.request(&ListRoots);
+            assert!(matches!(refused, Err(RequestError::Invalid(_))), "{refused:?}");
             let (server, told) = (server.clone(), told.clone());
             thread::spawn(move || {
-                let said = server.ask(&ListRoots).unwrap();
+                let said = server.request(&ListRoots).unwrap();
                 told.send(said.roots().unwrap().map(|root| root.uri().to_string()).collect::<Vec<_>>())
                     .unwrap();
             });

@@ -1,11 +1,11 @@
 //! A server whose tool prints to stdout, and starts a process that does, too. Neither reaches the client. Another tool ends
 //! the server by itself.
 
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use tokio::process::Command;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("noisy", "{}"), Tool::new("leave", "{}")]);
-static INFO: ServerInfo = ServerInfo::new("noisy", "1.0.0").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("noisy", "1.0.0").features(&[&TOOLS]);
 
 #[tokio::main]
 async fn main() -> Result<(), mcp_proto_tokio::ServeError> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread;
 
-use mcp_proto_handles::{Watched, block_on};
+use mcp_proto_handles::{Signal, block_on};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// How much is read at once, and how much may wait to be written.
@@ -17,7 +17,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// What a thread reads.
 pub(crate) struct Input {
-    state: Arc<Watched<Incoming>>,
+    state: Arc<Signal<Incoming>>,
 }
 
 #[derive(Default)]
@@ -32,7 +32,7 @@ struct Incoming {
 
 impl Input {
     pub(crate) fn start(mut stream: impl Read + Send + 'static) -> io::Result<Input> {
-        let state = Arc::<Watched<Incoming>>::default();
+        let state = Arc::<Signal<Incoming>>::default();
         let end = InputEnd(Arc::clone(&state));
         thread::Builder::new().name("mcp-read".into()).spawn(move || {
             while let Some(bytes) = read(&mut stream) {
@@ -97,7 +97,7 @@ impl Drop for Input {
 }
 
 /// Says that nothing more comes, even if the stream has panicked.
-struct InputEnd(Arc<Watched<Incoming>>);
+struct InputEnd(Arc<Signal<Incoming>>);
 
 impl Drop for InputEnd {
     fn drop(&mut self) {
@@ -107,7 +107,7 @@ impl Drop for InputEnd {
 
 /// What a thread writes.
 pub(crate) struct Output {
-    state: Arc<Watched<Outgoing>>,
+    state: Arc<Signal<Outgoing>>,
 }
 
 #[derive(Default)]
@@ -122,7 +122,7 @@ struct Outgoing {
 
 impl Output {
     pub(crate) fn start(mut stream: impl Write + Send + 'static) -> io::Result<Output> {
-        let state = Arc::<Watched<Outgoing>>::default();
+        let state = Arc::<Signal<Outgoing>>::default();
         let end = OutputEnd(Arc::clone(&state));
         thread::Builder::new().name("mcp-write".into()).spawn(move || {
             while let Some(bytes) = block_on(end.0.until(Outgoing::next)) {
@@ -184,7 +184,7 @@ impl Drop for Output {
 }
 
 /// Says that nothing more can be written, even if the stream has panicked.
-struct OutputEnd(Arc<Watched<Outgoing>>);
+struct OutputEnd(Arc<Signal<Outgoing>>);
 
 impl Drop for OutputEnd {
     fn drop(&mut self) {

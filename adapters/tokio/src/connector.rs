@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use mcp_proto::{ClientCapabilities, Observer};
 use mcp_proto_handles::{
-    Ask, ClientHandle, ClientSettings, ConnectError, Ended, Ending, Feed, Hub, InputAnswer, Notice, Question,
-    ServerDetails, Session, Stderr,
+    Ask, ClientHandle, ClientSettings, ClientShared, ConnectError, Ended, Ending, Feed, InputResponse,
+    Notification, ServerDetails, ServerRequest, Session, Stderr,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
-use crate::pump::{Pump, Step};
+use crate::pump::{Pump, PumpStatus};
 use crate::source::{Input, Link, Output, Source, end};
 
 /// Who a client is, how it connects, and its limits.
@@ -33,7 +33,7 @@ use crate::source::{Input, Link, Output, Source, end};
 pub struct Connector {
     settings: ClientSettings,
     observer: Option<Box<dyn Observer + Send>>,
-    on_notice: Option<OnNotice>,
+    on_notification: Option<OnNotice>,
     ask: Option<Ask>,
     stderr: Stderr,
     ending: Ending,
@@ -49,7 +49,7 @@ impl Connector {
         Connector {
             settings: ClientSettings::new(name.into(), version.into()),
             observer: None,
-            on_notice: None,
+            on_notification: None,
             ask: None,
             stderr: Stderr::inherit(),
             ending: Ending::DEFAULT,
@@ -59,16 +59,19 @@ impl Connector {
     mcp_proto_handles::client_settings!();
 
     /// Gets what the server says by itself, and what goes wrong, one after the other in a task of its own: it may use the
-    /// client. [`ClientHandle::notices`] is the same as a stream, from when it is called.
+    /// client. [`ClientHandle::notifications`] is the same as a stream, from when it is called.
     #[must_use]
-    pub fn on_notice<F>(mut self, mut on_notice: impl FnMut(Notice) -> F + Send + 'static) -> Self
+    pub fn on_notification<F>(
+        mut self,
+        mut on_notification: impl FnMut(Notification) -> F + Send + 'static,
+    ) -> Self
     where
         F: Future<Output = ()> + Send,
     {
-        self.on_notice = Some(Box::new(move |feed| {
+        self.on_notification = Some(Box::new(move |feed| {
             Box::pin(async move {
                 while let Some(notice) = feed.next().await {
-                    on_notice(notice).await;
+                    on_notification(notice).await;
                 }
             })
         }));
@@ -77,32 +80,32 @@ impl Connector {
 
     /// Declares what the client does for the server, and answers what the server asks for, each question in a task of its
     /// own, in either era, for as long as a user takes. The connection goes on meanwhile, and
-    /// [`Question::cancellation`] says when nobody waits any more.
+    /// [`ServerRequest::cancellation`] says when nobody waits any more.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
     /// use mcp_proto::client::InputRequest;
-    /// use mcp_proto_tokio::{Connector, InputAnswer};
+    /// use mcp_proto_tokio::{Connector, InputResponse};
     ///
     /// const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
-    /// let connector = Connector::new("my-host", "1.0.0").on_asked(DECLARED, |question| async move {
+    /// let connector = Connector::new("my-host", "1.0.0").on_server_request(DECLARED, |question| async move {
     ///     match question.input() {
-    ///         InputRequest::Roots => InputAnswer::roots([("file:///home/user/project", "Project")]),
+    ///         InputRequest::Roots => InputResponse::roots([("file:///home/user/project", "Project")]),
     ///         InputRequest::Elicit(form) if form.message() == "Who are you?" => {
-    ///             InputAnswer::accept_json(r#"{"name":"octocat"}"#)
+    ///             InputResponse::accept_json(r#"{"name":"octocat"}"#)
     ///         }
-    ///         _ => InputAnswer::decline(),
+    ///         _ => InputResponse::decline(),
     ///     }
     /// });
     /// ```
     #[must_use]
-    pub fn on_asked<F>(
+    pub fn on_server_request<F>(
         mut self,
         declared: ClientCapabilities,
-        answer: impl Fn(Question) -> F + Send + Sync + 'static,
+        answer: impl Fn(ServerRequest) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = InputAnswer> + Send,
+        F: Future<Output = InputResponse> + Send,
     {
         self.settings.capabilities = declared;
         let answer = Arc::new(answer);
@@ -149,12 +152,12 @@ impl Connector {
 
     /// The connection lives in a task. If nobody waits for it to connect any more, it is closed.
     async fn start(mut self, source: Source) -> Result<ClientHandle, ConnectError> {
-        let hub = Hub::new(self.settings.requests);
+        let hub = ClientShared::new(self.settings.requests);
         let (report, connected) = oneshot::channel();
-        if let Some(on_notice) = self.on_notice.take() {
+        if let Some(on_notification) = self.on_notification.take() {
             let feed = Arc::<Feed>::default();
             hub.feed(&feed);
-            tokio::spawn(on_notice(feed));
+            tokio::spawn(on_notification(feed));
         }
         let promise = hub.promise();
         tokio::spawn(self.run(source, Arc::clone(&hub), report, promise));
@@ -167,7 +170,7 @@ impl Connector {
     }
 
     /// The whole life of a connection; once more with a handshake if that is worth it.
-    async fn run(mut self, mut source: Source, hub: Arc<Hub>, report: Report, promise: Ended) {
+    async fn run(mut self, mut source: Source, hub: Arc<ClientShared>, report: Report, promise: Ended) {
         let mut report = Some(report);
         let (error, status) = loop {
             let (link, again) = match source.open(&self.stderr, self.ending) {
@@ -195,7 +198,7 @@ impl Connector {
         &mut self,
         input: Input,
         output: Output,
-        hub: &Arc<Hub>,
+        hub: &Arc<ClientShared>,
         report: &mut Option<Report>,
     ) -> Result<(), ConnectError> {
         let info = self.settings.info();
@@ -207,10 +210,10 @@ impl Connector {
         loop {
             let until = session.advance(&mut client, pump.now());
             match pump.run_until(&mut client, until).await {
-                Step::Closed => return outcome,
-                Step::Woken if session.is_overdue(pump.now()) => return outcome,
-                Step::Woken => {}
-                Step::Event => match session.event(&mut client) {
+                PumpStatus::Closed => return outcome,
+                PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
+                PumpStatus::Woken => {}
+                PumpStatus::Event => match session.event(&mut client) {
                     Some(Ok(details)) => {
                         if report.take().is_some_and(|report| report.send(Ok(details)).is_err()) {
                             // There is no handle that would close it.
@@ -241,7 +244,7 @@ fn closed_with(error: ConnectError, status: Option<ExitStatus>) -> ConnectError 
 }
 
 /// Closes a connection that nobody waits for any more.
-struct CloseOnDrop<'h>(&'h Hub);
+struct CloseOnDrop<'h>(&'h ClientShared);
 
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {

@@ -1,16 +1,16 @@
 //! [`mcp_proto`] over tokio: servers and clients on any two streams.
 //!
 //! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. What takes long runs in
-//!   [tasks](ServerHandle::run), which report progress, hear that they are cancelled, and may [ask](Responder::ask) the client.
+//!   [tasks](ServerHandle::run), which report progress, hear that they are cancelled, and may [ask](Responder::request) the client.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams, which any number of
 //!   tasks may use at once. A future that is dropped is a request that is cancelled.
 //! - [`Pump`]: what both are made of. It moves bytes for any machine, if you would rather write the loop yourself.
 //!
 //! ```no_run
-//! use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+//! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 //!
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-//! static INFO: ServerInfo = ServerInfo::new("example", "1.0.0").features(&[&TOOLS]);
+//! static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 //!
 //! # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
 //! mcp_proto_tokio::serve(&INFO, |event, server| match event {
@@ -46,12 +46,12 @@ mod tasks;
 
 pub use connector::Connector;
 pub use mcp_proto_handles::{
-    AskError, CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientAnswer,
-    ClientHandle, CompleteResult, ConnectError, Defer, Ending, InputAnswer, Notice, Notices, PeerError,
-    PendingCall, PendingRequest, Progress, PromptDescription, PromptResult, Question, ReadResult,
-    ResourceDescription, Responder, ServeError, ServerDetails, Stderr, StderrTail, Subscription,
-    TemplateDescription, ToolDescription,
+    CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientHandle, ClientResponse,
+    CompleteResult, ConnectError, Defer, Ending, InputResponse, Notification, Notifications, PeerError,
+    PendingCall, PendingRequest, Progress, PromptDescription, PromptResult, ReadResult, RequestError,
+    ResourceDescription, Responder, ServeError, ServerDetails, ServerRequest, Stderr, StderrTail,
+    Subscription, TemplateDescription, ToolDescription,
 };
-pub use pump::{Pump, Step, Waker};
+pub use pump::{Pump, PumpStatus, Waker};
 pub use serve::{Serve, serve};
 pub use tasks::ServerHandle;

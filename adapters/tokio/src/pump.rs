@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_proto::{Action, Machine, Millis, Receive, Transmit};
-use mcp_proto_handles::Watched;
+use mcp_proto_handles::Signal;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -29,11 +29,11 @@ const GOODBYE: Millis = Millis::seconds(2);
 /// Moves bytes for one machine, in lines. Made for one connection.
 ///
 /// ```
-/// use mcp_proto::server::{Event, ServerInfo};
+/// use mcp_proto::server::{Event, ServerConfig};
 /// use mcp_proto::{Buffer, Server};
-/// use mcp_proto_tokio::{Pump, Step};
+/// use mcp_proto_tokio::{Pump, PumpStatus};
 ///
-/// static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let input = &br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#[..];
@@ -42,9 +42,9 @@ const GOODBYE: Millis = Millis::seconds(2);
 /// let mut pump = Pump::new(input, &mut output);
 /// loop {
 ///     match pump.run(&mut server).await {
-///         Step::Event => drop(server.event()),
-///         Step::Woken => {}
-///         Step::Closed => break,
+///         PumpStatus::Event => drop(server.event()),
+///         PumpStatus::Woken => {}
+///         PumpStatus::Closed => break,
 ///     }
 /// }
 /// # assert!(output.ends_with(b"\"result\":{}}\n"));
@@ -54,7 +54,7 @@ pub struct Pump<R, W> {
     input: R,
     output: W,
     start: Instant,
-    woken: Arc<Watched<bool>>,
+    woken: Arc<Signal<bool>>,
     /// It is there while there is a deadline.
     timer: Option<Pin<Box<Sleep>>>,
     /// How often was read since the last write.
@@ -68,7 +68,7 @@ pub struct Pump<R, W> {
 
 /// Why [`Pump::run`] came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum PumpStatus {
     /// The machine has an event.
     Event,
     /// A [`Waker`] was used.
@@ -97,16 +97,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     /// Moves bytes until there is something to do for the host. The runtime needs its timer.
     ///
     /// This is cancel-safe: if the future is dropped at any time, nothing is lost, and `run` can be called again.
-    pub async fn run(&mut self, machine: &mut (dyn Machine + Send)) -> Step {
+    pub async fn run(&mut self, machine: &mut (dyn Machine + Send)) -> PumpStatus {
         self.run_until(machine, None).await
     }
 
-    /// The same, until then at the latest: that is [`Step::Woken`], too.
+    /// The same, until then at the latest: that is [`PumpStatus::Woken`], too.
     pub(crate) async fn run_until(
         &mut self,
         machine: &mut (dyn Machine + Send),
         until: Option<Millis>,
-    ) -> Step {
+    ) -> PumpStatus {
         poll_fn(|context| {
             if self.steps >= STEPS {
                 self.steps = 0;
@@ -137,11 +137,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         context: &mut Context<'_>,
         machine: &mut dyn Machine,
         until: Option<Millis>,
-    ) -> Poll<Step> {
+    ) -> Poll<PumpStatus> {
         loop {
             let now = self.now();
             let io = match machine.poll(now) {
-                Action::Event => return Poll::Ready(Step::Event),
+                Action::Event => return Poll::Ready(PumpStatus::Event),
                 Action::Closed => return self.poll_end(context, now),
                 Action::Io(io) => io,
             };
@@ -155,7 +155,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             let moved = self.has_written(context, transmit);
             let is_due = until.is_some_and(|until| until <= now);
             if is_due || self.woken.poll(context, |woken| mem::take(woken).then_some(())).is_ready() {
-                return Poll::Ready(Step::Woken);
+                return Poll::Ready(PumpStatus::Woken);
             }
             let again = moved || self.is_time(context, deadline);
             if paused {
@@ -230,13 +230,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         timer.as_mut().poll(context).is_ready()
     }
 
-    /// Ends the output, so that the peer has all of it.
-    fn poll_end(&mut self, context: &mut Context<'_>, now: Millis) -> Poll<Step> {
+    /// HeaplessLink the output, so that the peer has all of it.
+    fn poll_end(&mut self, context: &mut Context<'_>, now: Millis) -> Poll<PumpStatus> {
         let ends = *self.ends.get_or_insert(now.plus(GOODBYE));
         let is_over = Pin::new(&mut self.output).poll_shutdown(context).is_ready();
         if is_over || self.is_time(context, Some(ends)) {
             self.timer = None;
-            return Poll::Ready(Step::Closed);
+            return Poll::Ready(PumpStatus::Closed);
         }
         Poll::Pending
     }
@@ -248,10 +248,10 @@ impl<R, W> std::fmt::Debug for Pump<R, W> {
     }
 }
 
-/// Makes [`Pump::run`] come back with [`Step::Woken`]: now, or when it is called next.
+/// Makes [`Pump::run`] come back with [`PumpStatus::Woken`]: now, or when it is called next.
 #[derive(Debug, Clone)]
 pub struct Waker {
-    woken: Arc<Watched<bool>>,
+    woken: Arc<Signal<bool>>,
 }
 
 impl Waker {

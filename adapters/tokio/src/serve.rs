@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use mcp_proto::server::{Event, ServerInfo};
-use mcp_proto_handles::{Desk, ServeError, ServerSettings};
+use mcp_proto::server::{Event, ServerConfig};
+use mcp_proto_handles::{ServeError, ServerSettings, ServerShared};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::blocking::{Input, Output};
-use crate::pump::{Pump, Step};
+use crate::pump::{Pump, PumpStatus};
 use crate::tasks::ServerHandle;
 
 /// Serves on stdin and stdout until the client is gone: [`Serve::stdio`] with the usual limits.
@@ -16,9 +16,9 @@ use crate::tasks::ServerHandle;
 /// [`ServerHandle::run`].
 ///
 /// ```no_run
-/// # use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+/// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-/// # static INFO: ServerInfo = ServerInfo::new("example", "1.0.0").features(&[&TOOLS]);
+/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
 /// mcp_proto_tokio::serve(&INFO, |event, _| match event {
 ///     Event::Call(call) => call.text("Hello!"),
@@ -31,7 +31,7 @@ use crate::tasks::ServerHandle;
 /// # Errors
 /// As [`Serve::stdio`].
 pub async fn serve(
-    info: &ServerInfo<'_>,
+    info: &ServerConfig<'_>,
     handler: impl FnMut(Event<'_>, &ServerHandle),
 ) -> Result<(), ServeError> {
     Serve::new(info).stdio(handler).await
@@ -40,10 +40,10 @@ pub async fn serve(
 /// A server for one connection, with its limits.
 ///
 /// ```no_run
-/// use mcp_proto::server::ServerInfo;
+/// use mcp_proto::server::ServerConfig;
 /// use mcp_proto_tokio::Serve;
 ///
-/// static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// # async fn example(listener: tokio::net::TcpListener) -> std::io::Result<()> {
 /// loop {
 ///     let (socket, _) = listener.accept().await?;
@@ -60,9 +60,9 @@ pub struct Serve<'i> {
 impl<'i> Serve<'i> {
     /// A server with the usual limits: lines and answers of 8 MiB, 32 workers, 64 KiB for watched URIs.
     ///
-    /// It takes [batches](mcp_proto::Server::batches) where the revision has them.
+    /// It takes [batches](mcp_proto::Server::batch_buffer) where the revision has them.
     #[must_use]
-    pub fn new(info: &'i ServerInfo<'i>) -> Serve<'i> {
+    pub fn new(info: &'i ServerConfig<'i>) -> Serve<'i> {
         Serve { settings: ServerSettings::new(info) }
     }
 
@@ -121,17 +121,17 @@ impl<'i> Serve<'i> {
         let mut server = self.settings.server()?;
         let mut pump = Pump::new(input, output);
         let waker = pump.waker();
-        let desk = Desk::new(Arc::new(move || waker.wake()), workers, None);
+        let desk = ServerShared::new(Arc::new(move || waker.wake()), workers, None);
         // However this ends, the tasks hear of it.
         let _end = desk.end_on_drop();
         let handle = ServerHandle::new(Arc::clone(&desk));
         loop {
             let until = desk.deliver(&mut server, pump.now());
             match pump.run_until(&mut server, until).await {
-                Step::Closed => return Ok(()),
-                Step::Woken if desk.is_overdue(pump.now()) => return Ok(()),
-                Step::Woken => {}
-                Step::Event => {
+                PumpStatus::Closed => return Ok(()),
+                PumpStatus::Woken if desk.is_overdue(pump.now()) => return Ok(()),
+                PumpStatus::Woken => {}
+                PumpStatus::Event => {
                     if let Some(event) = server.event() {
                         desk.hear(&event);
                         handler(event, &handle);

@@ -40,7 +40,7 @@ impl Source {
     }
 }
 
-/// Ends what has to end, and says how.
+/// HeaplessLink what has to end, and says how.
 pub(crate) async fn end(process: Option<ServerProcess>) -> Option<ExitStatus> {
     match process {
         Some(mut process) => process.end().await,

@@ -7,13 +7,13 @@ use std::time::Duration;
 use mcp_proto::input::Input;
 use mcp_proto::server::Change;
 use mcp_proto::{Level, Ticket};
-use mcp_proto_handles::{AskError, ClientAnswer, Defer, Desk, Responder};
+use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, ServerShared};
 
 /// A running server, as its handler and any task see it.
 ///
 /// ```no_run
-/// # use mcp_proto::server::{Event, ServerInfo};
-/// # static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+/// # use mcp_proto::server::{Event, ServerConfig};
+/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
 /// use std::time::Duration;
 /// mcp_proto_tokio::serve(&INFO, |event, server| match event {
@@ -31,11 +31,11 @@ use mcp_proto_handles::{AskError, ClientAnswer, Defer, Desk, Responder};
 /// ```
 #[derive(Debug, Clone)]
 pub struct ServerHandle {
-    desk: Arc<Desk>,
+    desk: Arc<ServerShared>,
 }
 
 impl ServerHandle {
-    pub(crate) fn new(desk: Arc<Desk>) -> ServerHandle {
+    pub(crate) fn new(desk: Arc<ServerShared>) -> ServerHandle {
         ServerHandle { desk }
     }
 
@@ -88,18 +88,18 @@ impl ServerHandle {
 
     /// Asks a client of the handshake era for something that belongs to no request, and waits for the answer: for its
     /// roots, when it has connected or they have changed. The server's own limit says how long the client may take
-    /// ([`Limits::asked`]). If the future is dropped, the client is told that the question is cancelled.
+    /// ([`Limits::request_timeout`]). If the future is dropped, the client is told that the question is cancelled.
     ///
     /// ```no_run
-    /// # use mcp_proto::server::{Event, ServerInfo};
-    /// # static INFO: ServerInfo = ServerInfo::new("example", "1.0.0");
+    /// # use mcp_proto::server::{Event, ServerConfig};
+    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
     /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
     /// use mcp_proto::input::ListRoots;
     /// mcp_proto_tokio::serve(&INFO, |event, server| match event {
     ///     Event::Ready | Event::RootsChanged => {
     ///         let server = server.clone();
     ///         tokio::spawn(async move {
-    ///             match server.ask(&ListRoots).await {
+    ///             match server.request(&ListRoots).await {
     ///                 Ok(answer) => answer.roots().into_iter().flatten().for_each(|root| eprintln!("{}", root.uri())),
     ///                 Err(why) => eprintln!("no roots: {why}"),
     ///             }
@@ -114,12 +114,12 @@ impl ServerHandle {
     /// # Errors
     /// There is no answer.
     ///
-    /// [`Limits::asked`]: mcp_proto::server::Limits::asked
-    pub fn ask<'s>(
+    /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
+    pub fn request<'s>(
         &'s self,
         input: &dyn Input,
-    ) -> impl Future<Output = Result<ClientAnswer, AskError>> + use<'s> {
-        self.desk.ask(input)
+    ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'s> {
+        self.desk.request(input)
     }
 
     /// Sends a log message that belongs to no request, to a client of the handshake era that wants it. Waits while
@@ -132,12 +132,12 @@ impl ServerHandle {
     /// client does not any more.
     ///
     /// # Errors
-    /// [`AskError::Closed`]: the connection is over.
-    pub async fn is_watched(&self, uri: &str) -> Result<bool, AskError> {
+    /// [`RequestError::Closed`]: the connection is over.
+    pub async fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
         self.desk.is_watched(uri).await
     }
 
-    /// Ends a subscription of `2026-07-28`, of which [`Event::Listening`](mcp_proto::server::Event::Listening) gave the
+    /// HeaplessLink a subscription of `2026-07-28`, of which [`Event::Listening`](mcp_proto::server::Event::Listening) gave the
     /// ticket. The client is told what it was not told yet, and that this is the end. If it has ended, nothing happens.
     pub fn end_subscription(&self, ticket: Ticket) {
         self.desk.end_subscription(ticket);
@@ -149,7 +149,7 @@ impl ServerHandle {
         self.desk.elicitation_complete(id).await;
     }
 
-    /// Ends the connection: new requests are refused, and what runs is finished, for as long as the grace lasts
+    /// HeaplessLink the connection: new requests are refused, and what runs is finished, for as long as the grace lasts
     /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). [`Serve`](crate::Serve) comes back then.
     pub fn shutdown(&self) {
         self.desk.shutdown(None);

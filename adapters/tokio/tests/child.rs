@@ -105,7 +105,7 @@ async fn an_old_server_that_ends_at_the_probe_is_started_once_more() {
     let script = script.replace("read line; ", "");
     let client = connector().connect(Connect::Automatic).spawn(shell(&script)).await.unwrap();
     assert_eq!(client.server().revision.as_str(), "2025-11-25");
-    let mut notices = client.notices();
+    let mut notices = client.notifications();
     client.close().await;
     assert_eq!(notices.next().await, None);
     // One that ends then, too, is given up.
@@ -171,7 +171,7 @@ async fn nothing_but_the_protocol_gets_onto_stdout() {
     let (sender, mut lines) = mpsc::unbounded_channel();
     let stderr = Stderr::lines(move |line| sender.send(line.to_string()).unwrap());
     let client = connector().stderr(stderr).spawn(example("noisy_task")).await.unwrap();
-    let mut notices = client.notices();
+    let mut notices = client.notifications();
     for _ in 0..3 {
         assert_eq!(client.call_json("noisy", "{}").await.unwrap().text().as_deref(), Some("quiet"));
     }

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use mcp_proto::client::{Connect, Listed};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Call, Change, Event, Logging, ServerInfo, Tool, Tools};
-use mcp_proto::{Direction, Fault, Level, Observer, Revision, ServerCapabilities};
+use mcp_proto::server::{Call, Change, Event, Logging, ServerConfig, Tool, Tools};
+use mcp_proto::{Direction, Level, Observer, ProtocolError, Revision, ServerCapabilities};
 use mcp_proto_tokio::{
-    CallError, CallOptions, ClientHandle, ConnectError, Connector, InputAnswer, Notice, Serve, ServerHandle,
+    CallError, CallOptions, ClientHandle, ConnectError, Connector, InputResponse, Notification, Serve,
+    ServerHandle,
 };
 use peer::{Drops, SOON};
 use tokio::io::{
@@ -27,8 +28,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("fail", "{}"),
 ])
 .list_changed();
-static INFO: ServerInfo =
-    ServerInfo::new("test", "1.2").instructions("Use it well.").features(&[&TOOLS, &Logging]);
+static INFO: ServerConfig =
+    ServerConfig::new("test", "1.2").instructions("Use it well.").features(&[&TOOLS, &Logging]);
 
 fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
     match call.name() {
@@ -391,10 +392,11 @@ async fn a_server_that_asks_for_too_much_at_once_costs_its_own_request() {
     });
     let asked = Arc::new(AtomicUsize::new(0));
     let ours = Arc::clone(&asked);
-    let connector = Connector::new("test", "1").on_asked(mcp_proto::ClientCapabilities::ROOTS, move |_| {
-        ours.fetch_add(1, Ordering::Relaxed);
-        async { InputAnswer::roots([("file:///a", "a")]) }
-    });
+    let connector =
+        Connector::new("test", "1").on_server_request(mcp_proto::ClientCapabilities::ROOTS, move |_| {
+            ours.fetch_add(1, Ordering::Relaxed);
+            async { InputResponse::roots([("file:///a", "a")]) }
+        });
     let client = connector.stream(here).await.unwrap();
     let refused = timeout(SOON, client.call_json("echo", "{}")).await.unwrap();
     assert!(matches!(refused, Err(CallError::Invalid(_))), "{refused:?}");
@@ -408,7 +410,7 @@ async fn a_server_that_asks_for_too_much_at_once_costs_its_own_request() {
 async fn notices_come_in_a_task_that_may_use_the_client_and_everything_can_be_traced() {
     struct Trace(Arc<Mutex<Vec<String>>>);
     impl Observer for Trace {
-        fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), Fault>) {
+        fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
             let line = String::from_utf8_lossy(line);
             self.0.lock().unwrap().push(format!("{direction:?} {} {line}", outcome.is_ok()));
         }
@@ -438,10 +440,10 @@ async fn notices_come_in_a_task_that_may_use_the_client_and_everything_can_be_tr
     let client = Connector::new("test", "1")
         .connect(Connect::Handshake)
         .observe(Trace(Arc::clone(&trace)))
-        .on_notice(move |notice| {
+        .on_notification(move |notice| {
             let (sender, later) = (sender.clone(), Arc::clone(&later));
             async move {
-                if notice == Notice::Changed(Listed::Tools) {
+                if notice == Notification::Changed(Listed::Tools) {
                     let client = later.lock().unwrap().take().unwrap();
                     assert_eq!(client.list_tools().await.unwrap().len(), 3);
                 }
@@ -457,9 +459,13 @@ async fn notices_come_in_a_task_that_may_use_the_client_and_everything_can_be_tr
     while heard.len() < 3 {
         heard.push(timeout(SOON, notices.recv()).await.unwrap().unwrap());
     }
-    assert!(heard.iter().any(|notice| matches!(notice, Notice::Log { data, .. } if data == "\"ready\"")));
-    assert!(heard.contains(&Notice::Changed(Listed::Tools)));
-    assert!(heard.iter().any(|notice| matches!(notice, Notice::Fault(Fault::NotJson(_)))));
+    assert!(
+        heard.iter().any(|notice| matches!(notice, Notification::Log { data, .. } if data == "\"ready\""))
+    );
+    assert!(heard.contains(&Notification::Changed(Listed::Tools)));
+    assert!(
+        heard.iter().any(|notice| matches!(notice, Notification::ProtocolError(ProtocolError::NotJson(_))))
+    );
     client.close().await;
     assert!(notices.recv().await.is_none(), "the task ends with the connection");
     let trace = trace.lock().unwrap();

@@ -4,7 +4,7 @@
 use std::os::unix::net::UnixStream;
 
 use mcp_proto_dialogues::{Subject, partner};
-use mcp_proto_tokio::{Pump, Step};
+use mcp_proto_tokio::{Pump, PumpStatus};
 
 /// Moves bytes until the machine has closed the connection.
 fn pump(subject: &mut Subject<'static>, stream: UnixStream) {
@@ -15,9 +15,9 @@ fn pump(subject: &mut Subject<'static>, stream: UnixStream) {
         let mut pump = Pump::new(input, output);
         loop {
             match pump.run(subject.machine()).await {
-                Step::Event => subject.event(),
-                Step::Woken => {}
-                Step::Closed => break,
+                PumpStatus::Event => subject.event(),
+                PumpStatus::Woken => {}
+                PumpStatus::Closed => break,
             }
         }
     });

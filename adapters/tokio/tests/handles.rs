@@ -7,9 +7,9 @@ use std::time::Duration;
 use mcp_proto::Level;
 use mcp_proto::client::{Connect, Listed};
 use mcp_proto::server::{
-    Change, Event, Logging, Resource, Resources, ServerInfo, Subscriptions, Tool, Tools,
+    Change, Event, Logging, Resource, Resources, ServerConfig, Subscriptions, Tool, Tools,
 };
-use mcp_proto_tokio::{AskError, Connector, Serve, ServerHandle};
+use mcp_proto_tokio::{Connector, RequestError, Serve, ServerHandle};
 use peer::{Peer, SOON, call};
 use tokio::io::duplex;
 use tokio::sync::mpsc;
@@ -18,8 +18,8 @@ use tokio::time::{sleep, timeout};
 static TOOLS: Tools =
     Tools::new(&[Tool::new("is watched", "{}"), Tool::new("complete", "{}")]).list_changed();
 static RESOURCES: Resources = Resources::new(&[Resource::new("a:log", "log")]).subscribe();
-static INFO: ServerInfo =
-    ServerInfo::new("test", "1").features(&[&TOOLS, &RESOURCES, &Subscriptions, &Logging]);
+static INFO: ServerConfig =
+    ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &Subscriptions, &Logging]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
@@ -56,7 +56,7 @@ async fn a_task_may_ask_whether_a_resource_is_watched_until_the_connection_is_ov
     }
     peer.end(server).await;
     let handle = handle.recv().await.unwrap();
-    assert_eq!(handle.is_watched("a:log").await, Err(AskError::Closed));
+    assert_eq!(handle.is_watched("a:log").await, Err(RequestError::Closed));
     handle.elicitation_complete("e1").await;
 }
 

@@ -11,8 +11,8 @@ use mcp_proto::input::{Input, ListRoots};
 use mcp_proto::server::{Call, Change, Event};
 use mcp_proto::{ClientCapabilities, Level, Revision};
 use mcp_proto_tokio::{
-    CallError, CallOptions, ClientHandle, Connector, InputAnswer, Notice, Question, Serve, ServerHandle,
-    Subscription,
+    CallError, CallOptions, ClientHandle, Connector, InputResponse, Notification, Serve, ServerHandle,
+    ServerRequest, Subscription,
 };
 use offers::{FORM, INFO, PAGE, SAMPLE};
 use peer::SOON;
@@ -40,14 +40,14 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 
 /// Asks the client in the way of its era, and answers with what it said.
 fn asks(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync)) {
-    if call.can_round_trip() {
+    if call.can_require_input() {
         return match call.input("key").map(|answer| answer.to_string()) {
             Some(answer) => call.text(answer),
-            None => call.needs_input(&[("key", input)], Some("state")),
+            None => call.require_input(&[("key", input)], Some("state")),
         };
     }
     server.run(call, move |answer| async move {
-        match answer.ask_within(Duration::from_millis(500), input).await {
+        match answer.request_within(Duration::from_millis(500), input).await {
             Ok(said) => answer.text(said.json()),
             Err(why) => answer.fail(why),
         }
@@ -65,7 +65,7 @@ async fn connect(era: Connect) -> ClientHandle {
     connector.stream(stream).await.unwrap()
 }
 
-async fn next(subscription: &mut Subscription) -> Option<Notice> {
+async fn next(subscription: &mut Subscription) -> Option<Notification> {
     timeout(SOON, subscription.next()).await.unwrap()
 }
 
@@ -109,9 +109,9 @@ async fn everything_that_a_server_offers_is_there_in_both_eras() {
 
 #[tokio::test]
 async fn changes_are_heard_after_a_subscription_of_the_era() {
-    let (updated, changed) = (Notice::Updated("a:log".into()), Notice::Changed(Listed::Tools));
+    let (updated, changed) = (Notification::Updated("a:log".into()), Notification::Changed(Listed::Tools));
     let client = connect(Connect::Handshake).await;
-    let mut notices = client.notices();
+    let mut notices = client.notifications();
     assert!(matches!(client.listen(&[Listed::Tools], &[]).await, Err(CallError::Unsupported)));
     client.set_log_level(Level::Debug).await.unwrap();
     client.subscribe("a:log").await.unwrap();
@@ -123,7 +123,7 @@ async fn changes_are_heard_after_a_subscription_of_the_era() {
     heard.sort_by_key(|notice| format!("{notice:?}"));
     assert_eq!(heard[0], changed);
     assert!(
-        matches!(&heard[1], Notice::Log { level: Some(Level::Info), data, .. } if data == "\"touching\"")
+        matches!(&heard[1], Notification::Log { level: Some(Level::Info), data, .. } if data == "\"touching\"")
     );
     assert_eq!(heard[2], updated);
     client.unsubscribe("a:log").await.unwrap();
@@ -135,12 +135,12 @@ async fn changes_are_heard_after_a_subscription_of_the_era() {
         heard.push(notice);
     }
     assert!(!heard.contains(&updated) && heard.contains(&changed), "{heard:?}");
-    assert_eq!(client.notices().next().await, None);
+    assert_eq!(client.notifications().next().await, None);
 
     let client = connect(Connect::Stateless).await;
     assert!(matches!(client.subscribe("a:log").await, Err(CallError::Unsupported)));
     assert!(matches!(client.set_log_level(Level::Debug).await, Err(CallError::Unsupported)));
-    let mut notices = client.notices();
+    let mut notices = client.notifications();
     let mut lists = client.listen(&[Listed::Tools], &[]).await.unwrap();
     let mut both = client.listen(&[Listed::Tools, Listed::Prompts], &["a:log"]).await.unwrap();
     let acknowledged = r#"{"toolsListChanged":true,"resourceSubscriptions":["a:log"]}"#;
@@ -152,7 +152,7 @@ async fn changes_are_heard_after_a_subscription_of_the_era() {
     assert_eq!(heard, [changed.clone(), updated]);
     assert!(timeout(Duration::from_millis(20), lists.next()).await.is_err());
     loop {
-        if let Notice::Log { .. } = timeout(SOON, notices.next()).await.unwrap().unwrap() {
+        if let Notification::Log { .. } = timeout(SOON, notices.next()).await.unwrap().unwrap() {
             break;
         }
     }
@@ -210,12 +210,12 @@ const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS
     .with(ClientCapabilities::ELICITATION_FORM)
     .with(ClientCapabilities::ELICITATION_URL);
 
-async fn asked<F: Future<Output = InputAnswer> + Send>(
+async fn asked<F: Future<Output = InputResponse> + Send>(
     era: Connect,
-    answer: impl Fn(Question) -> F + Send + Sync + 'static,
+    answer: impl Fn(ServerRequest) -> F + Send + Sync + 'static,
 ) -> ClientHandle {
     let (connector, stream) = connector(era);
-    connector.on_asked(DECLARED, answer).stream(stream).await.unwrap()
+    connector.on_server_request(DECLARED, answer).stream(stream).await.unwrap()
 }
 
 async fn said(client: &ClientHandle, tool: &str) -> String {
@@ -227,20 +227,20 @@ async fn one_closure_answers_what_a_server_asks_in_either_era() {
     for (era, _) in ERAS {
         let client = asked(era, |question| async move {
             match question.input() {
-                InputRequest::Roots => InputAnswer::roots([("file:///a", "A"), ("file:///b", "")]),
+                InputRequest::Roots => InputResponse::roots([("file:///a", "A"), ("file:///b", "")]),
                 InputRequest::Elicit(form) => {
                     assert_eq!(form.message(), "Who are you?");
                     let field = form.properties().next().unwrap();
-                    InputAnswer::accept(
+                    InputResponse::accept(
                         &[(field.name().to_string(), "Ada \"L\"")]
                             .into_iter()
                             .collect::<std::collections::BTreeMap<_, _>>(),
                     )
                 }
-                InputRequest::OpenUrl(page) if page.url() == "https://example.com/" => InputAnswer::agree(),
+                InputRequest::OpenUrl(page) if page.url() == "https://example.com/" => InputResponse::agree(),
                 InputRequest::Sample(sample) => {
                     assert_eq!(sample.max_tokens(), 10);
-                    InputAnswer::sampled("m", "endTurn", "Hello\n\"you\"")
+                    InputResponse::sampled("m", "endTurn", "Hello\n\"you\"")
                 }
                 _ => unreachable!(),
             }
@@ -265,7 +265,7 @@ async fn one_closure_answers_what_a_server_asks_in_either_era() {
 #[tokio::test]
 async fn a_user_may_say_no_and_what_cannot_be_refused_gives_the_request_up() {
     for (era, _) in ERAS {
-        let client = asked(era, |_| async { InputAnswer::decline() }).await;
+        let client = asked(era, |_| async { InputResponse::decline() }).await;
         assert_eq!(said(&client, "form").await, r#"{"action":"decline"}"#);
         match era {
             Connect::Handshake => assert_eq!(said(&client, "sample").await, "The user said no (-1)"),
@@ -284,7 +284,7 @@ async fn an_answer_that_does_not_fit_or_a_host_that_panics_harms_nobody_else() {
         let client = asked(era, |question| async move {
             match question.input() {
                 InputRequest::Sample(_) => panic!("as it should"),
-                _ => InputAnswer::sampled("m", "", "x"),
+                _ => InputResponse::sampled("m", "", "x"),
             }
         })
         .await;
@@ -308,7 +308,7 @@ async fn the_host_hears_when_nobody_waits_for_its_answer() {
                 let start = Instant::now();
                 let outcome = timeout(SOON, question.cancellation().cancelled()).await;
                 sender.send((outcome.is_ok(), start.elapsed())).unwrap();
-                InputAnswer::decline()
+                InputResponse::decline()
             }
         })
         .await;
@@ -345,7 +345,7 @@ async fn a_server_is_told_that_the_roots_have_changed() {
     let declared = ClientCapabilities::ROOTS_LIST_CHANGED;
     let client = Connector::new("test", "1")
         .connect(Connect::Handshake)
-        .on_asked(declared, |_| async { InputAnswer::roots([("file:///a", "")]) })
+        .on_server_request(declared, |_| async { InputResponse::roots([("file:///a", "")]) })
         .stream(here)
         .await
         .unwrap();

@@ -9,18 +9,18 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcp_proto::client::{ClientInfo, Connect, Options, Outcome};
-use mcp_proto::server::{Event, Limits, ServerInfo, Tool, Tools};
+use mcp_proto::client::{ClientConfig, Connect, Options, Outcome};
+use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto::{Buffer, Client, Machine, Millis, Server, client};
-use mcp_proto_tokio::{Pump, Step};
+use mcp_proto_tokio::{Pump, PumpStatus};
 use peer::{Drops, SOON, call, initialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 use tokio::time::{Instant, sleep, timeout};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}"), Tool::new("later", "{}")]);
-static INFO: ServerInfo = ServerInfo::new("test", "1")
+static INFO: ServerConfig = ServerConfig::new("test", "1")
     .features(&[&TOOLS])
-    .limits(Limits::DEFAULT.with_deferred(Millis(5000)).with_grace(Millis(1000)));
+    .limits(Limits::DEFAULT.with_deferred_timeout(Millis(5000)).with_grace(Millis(1000)));
 
 fn server() -> Server<'static> {
     let (rx, tx) = (Buffer::grown(1 << 22), Buffer::grown(1 << 22));
@@ -43,7 +43,7 @@ async fn run<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     pump: &mut Pump<R, W>,
     machine: &mut (dyn Machine + Send),
     polls: usize,
-) -> Step {
+) -> PumpStatus {
     if polls == 0 {
         return pump.run(machine).await;
     }
@@ -71,13 +71,13 @@ async fn serve<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut pump: Pump<R, W>
     let mut server = server();
     loop {
         match run(&mut pump, &mut server, polls).await {
-            Step::Event => {
+            PumpStatus::Event => {
                 if let Some(event) = server.event() {
                     answer(event);
                 }
             }
-            Step::Woken => {}
-            Step::Closed => return,
+            PumpStatus::Woken => {}
+            PumpStatus::Closed => return,
         }
     }
 }
@@ -89,19 +89,19 @@ async fn ask<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     arguments: &[String],
     polls: usize,
 ) -> Vec<String> {
-    let info = ClientInfo::new("test", "1").connect(connect);
+    let info = ClientConfig::new("test", "1").connect(connect);
     let mut client = Client::new(&info, Buffer::grown(1 << 22), Buffer::grown(1 << 22)).unwrap();
     client = client.in_flight_grown(4);
     let (mut heard, mut next) = (Vec::new(), arguments.iter());
     loop {
         let is_over = match run(&mut pump, &mut client, polls).await {
-            Step::Closed => return heard,
-            Step::Woken => continue,
-            Step::Event => match client.event() {
+            PumpStatus::Closed => return heard,
+            PumpStatus::Woken => continue,
+            PumpStatus::Event => match client.event() {
                 Some(client::Event::Connected(_)) => false,
-                Some(client::Event::Finished(end)) => {
+                Some(client::Event::Response(end)) => {
                     let Outcome::Result(result) = end.outcome() else { panic!("{:?}", end.outcome()) };
-                    let result = client::ToolResult::of(result);
+                    let result = client::ToolResult::from_json(result);
                     heard.push(result.text().unwrap().to_string());
                     heard.len() == arguments.len()
                 }
@@ -266,12 +266,12 @@ async fn a_waker_brings_it_back_once_now_or_later() {
     let (mut pump, mut server) = (Pump::new(input, output), server());
     let waker = pump.waker();
     waker.wake();
-    assert_eq!(pump.run(&mut server).await, Step::Woken);
+    assert_eq!(pump.run(&mut server).await, PumpStatus::Woken);
     tokio::spawn(async move {
         sleep(Duration::from_secs(1)).await;
         waker.wake();
     });
-    assert_eq!(pump.run(&mut server).await, Step::Woken);
+    assert_eq!(pump.run(&mut server).await, PumpStatus::Woken);
     assert!(timeout(Duration::from_secs(1), pump.run(&mut server)).await.is_err(), "it was used twice");
 }
 
@@ -286,9 +286,9 @@ async fn whoever_wakes_it_all_the_time_keeps_nobody_from_being_served() {
         for step in 0.. {
             assert!(step < 1_000_000, "nobody else gets a turn");
             match pump.run(&mut server).await {
-                Step::Woken => waker.wake(),
-                Step::Event => drop(server.event()),
-                Step::Closed => return,
+                PumpStatus::Woken => waker.wake(),
+                PumpStatus::Event => drop(server.event()),
+                PumpStatus::Closed => return,
             }
         }
     });

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_proto::json::Json;
-use mcp_proto::server::{Call, Change, Event, Limits, Logging, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Call, Change, Event, Limits, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Level, Millis};
 use mcp_proto_tokio::{Serve, ServerHandle};
 use peer::{Drops, PING, Peer, SOON, call, cancel, initialize};
@@ -28,7 +28,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("spoilt", "{}"),
 ])
 .list_changed();
-static INFO: ServerInfo = ServerInfo::new("test", "1").features(&[&TOOLS, &Logging]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
 const NEWEST: (&str, &str) = ("2025-11-25", "{}");
 
 /// Answers calls by their names.
@@ -156,8 +156,9 @@ async fn a_client_that_has_its_answer_may_call_again() {
 
 #[tokio::test(start_paused = true)]
 async fn work_that_takes_too_long_is_answered_and_cancelled() {
-    static HASTY: ServerInfo =
-        ServerInfo::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_deferred(Millis(50)));
+    static HASTY: ServerConfig = ServerConfig::new("test", "1")
+        .features(&[&TOOLS])
+        .limits(Limits::DEFAULT.with_deferred_timeout(Millis(50)));
     let (mut peer, server) = Peer::connect(&HASTY, 1, NEWEST, handler).await;
     let start = Instant::now();
     peer.send(&call(1, "wait", r#"{"ms":60000}"#)).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_proto::input::{Field, Form, ListRoots};
 use mcp_proto::server::{
-    Argument, Change, Completion, Event, Prompt, Prompts, Resource, Resources, ServerInfo, Subscriptions,
+    Argument, Change, Completion, Event, Prompt, Prompts, Resource, Resources, ServerConfig, Subscriptions,
     Template, Tool, Tools,
 };
 use mcp_proto_tokio::ServerHandle;
@@ -23,8 +23,8 @@ static TOOLS: Tools = Tools::new(&[
 static RESOURCES: Resources =
     Resources::new(&[Resource::new("a:log", "log")]).templates(&[Template::new("a:{n}", "n")]).subscribe();
 static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[Argument::new("file")])]);
-static INFO: ServerInfo =
-    ServerInfo::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
+static INFO: ServerConfig =
+    ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
 static FIELDS: [Field; 1] = [Field::text("name").required()];
 
 const CAN_ELICIT: (&str, &str) = ("2025-06-18", r#"{"elicitation":{}}"#);
@@ -39,16 +39,17 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
         }),
         Event::Call(call) if call.name() == "impatient" => server.run(call, |answer| async move {
             let who = Form::new("Who?", &FIELDS);
-            let first = timeout(Duration::from_millis(50), answer.ask_within(Duration::from_secs(60), &who));
+            let first =
+                timeout(Duration::from_millis(50), answer.request_within(Duration::from_secs(60), &who));
             assert!(first.await.is_err());
-            let said = answer.ask_within(Duration::from_secs(60), &who).await;
+            let said = answer.request_within(Duration::from_secs(60), &who).await;
             answer.text(if said.is_ok() { "the second time" } else { "never" });
         }),
         Event::Call(call) => {
             let time = Duration::from_millis(if call.name() == "hasty" { 50 } else { 60_000 });
             server.run(call, move |answer| async move {
                 let question = format!("Who are you, client of {:?}?", answer.revision());
-                match answer.ask_within(time, &Form::new(&question, &FIELDS)).await {
+                match answer.request_within(time, &Form::new(&question, &FIELDS)).await {
                     Ok(said) => {
                         let name = said.elicited().and_then(|form| form.field("name")?.string());
                         answer.text(format_args!("Hello, {}!", name.unwrap()));
@@ -146,7 +147,7 @@ async fn a_task_asks_for_what_belongs_to_no_request() {
         if let Event::Ready = event {
             let (server, told) = (server.clone(), told.clone());
             tokio::spawn(async move {
-                let said = server.ask(&ListRoots).await.unwrap();
+                let said = server.request(&ListRoots).await.unwrap();
                 told.send(said.roots().unwrap().map(|root| root.uri().to_string()).collect::<Vec<_>>())
                     .unwrap();
             });

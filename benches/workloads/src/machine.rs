@@ -1,6 +1,6 @@
 //! The echo server as every part of the measurement uses it.
 
-use mcp_proto::server::{Call, Event, Feature, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Call, Event, Feature, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Io, Millis, Next, Server};
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ static TOOLS: Tools<'static> =
     Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("again", SCHEMA), Tool::new("hold", "{}")]);
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 /// Its tools: `echo`, `again`, which does the same, and `hold`, which is answered later.
-pub static INFO: ServerInfo<'static> = ServerInfo::new("echo", "1").features(&FEATURES);
+pub static INFO: ServerConfig<'static> = ServerConfig::new("echo", "1").features(&FEATURES);
 
 /// What a client says first.
 pub const OPEN: &[u8] = concat!(

@@ -1,12 +1,12 @@
 //! A client and a server in one process, joined by nothing: the bytes of one are copied into the buffer of the other.
 
-use mcp_proto::client::{self, ClientInfo, Connect, Options};
-use mcp_proto::server::{self, ServerInfo};
+use mcp_proto::client::{self, ClientConfig, Connect, Options};
+use mcp_proto::server::{self, ServerConfig};
 use mcp_proto::{Action, Buffer, Client, Millis, Receive, Server, Ticket, Transmit};
 
 use crate::machine::{INFO, echo};
 
-static CLIENT: ClientInfo<'static> = ClientInfo::new("bench", "1").connect(Connect::Handshake);
+static CLIENT: ClientConfig<'static> = ClientConfig::new("bench", "1").connect(Connect::Handshake);
 
 /// Both machines.
 pub struct Pair {
@@ -30,7 +30,7 @@ impl Pair {
     #[must_use]
     pub fn new(longest: usize, in_flight: usize) -> Pair {
         let buffer = || Buffer::grown(longest);
-        let server: &'static ServerInfo<'static> = &INFO;
+        let server: &'static ServerConfig<'static> = &INFO;
         let server = Server::new(server, buffer(), buffer()).expect("a server");
         let server = server.in_flight_grown(in_flight).expect("slots");
         let client = Client::new(&CLIENT, buffer(), buffer()).expect("a client").in_flight_grown(in_flight);
@@ -84,7 +84,7 @@ impl Pair {
     ///
     /// # Panics
     /// There is no room for them.
-    pub fn ask(&mut self, count: usize) {
+    pub fn request(&mut self, count: usize) {
         for _ in 0..count {
             self.client
                 .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
@@ -134,7 +134,7 @@ impl Pair {
                 match self.client.poll(Millis(0)) {
                     Action::Io(io) => break io,
                     Action::Event => match self.client.event() {
-                        Some(client::Event::Finished(end)) => {
+                        Some(client::Event::Response(end)) => {
                             let result = end.tool_result().expect("a result");
                             assert!(result.text().is_some_and(|it| it == text), "the same text");
                             self.finished += 1;

@@ -1,6 +1,6 @@
 //! What the main loop needs of a board.
 
-use mcp_proto::{Fault, Millis};
+use mcp_proto::{Millis, ProtocolError};
 
 /// A board with a UART, a clock, an LED, and something to test.
 pub trait Board {
@@ -16,5 +16,5 @@ pub trait Board {
     /// Does one of ten steps of the self test; `false` if it fails.
     fn test(&mut self, step: u8) -> bool;
     /// Something went wrong and was dealt with: count it, or blink.
-    fn report(&mut self, fault: Fault);
+    fn report(&mut self, fault: ProtocolError);
 }

@@ -1,19 +1,19 @@
 //! The main loop: poll, do what the machine asks for, answer calls, and do a step of whatever takes long.
 use super::Board;
-use mcp_proto::server::{Event, SecondInitialize, ServerInfo, Slot, Tool, Tools};
-use mcp_proto::{Action, Misuse, Next, NotNow, Server, Ticket};
+use mcp_proto::server::{Event, SecondInitialize, ServerConfig, Slot, Tool, Tools};
+use mcp_proto::{Action, ConfigError, Next, SendError, Server, Ticket};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("led_set", r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#),
     Tool::new("self_test", "{}").description("Test the whole board, in ten steps"),
 ]);
-static INFO: ServerInfo =
-    ServerInfo::new("blinky", "0.1.0").features(&[&TOOLS]).second_initialize(SecondInitialize::Restart);
+static INFO: ServerConfig =
+    ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]).second_initialize(SecondInitialize::Restart);
 #[derive(serde::Deserialize)]
 struct LedSet { on: bool }
 
 /// Serves for as long as there is power.
-pub fn run(board: &mut dyn Board) -> Result<(), Misuse> {
+pub fn run(board: &mut dyn Board) -> Result<(), ConfigError> {
     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
     let mut server = Server::new(&INFO, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text)?;
@@ -39,7 +39,7 @@ pub fn run(board: &mut dyn Board) -> Result<(), Misuse> {
                     _ => call.unknown_tool(),
                 },
                 Some(Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted) => test = None,
-                Some(Event::Fault(fault)) => board.report(fault),
+                Some(Event::ProtocolError(fault)) => board.report(fault),
                 _ => {}
             },
             Action::Closed => return Ok(()),
@@ -49,7 +49,7 @@ pub fn run(board: &mut dyn Board) -> Result<(), Misuse> {
             Ok(reply) if !board.test(step) => { reply.fail("the board is broken"); test = None }
             Ok(reply) if step == 9 => { reply.text("all is well"); test = None }
             Ok(mut reply) => { _ = reply.progress(step + 1, Some(10.into()), ""); test = Some((ticket, step + 1)) }
-            Err(NotNow::Busy) => {}
+            Err(SendError::Busy) => {}
             Err(_) => test = None,
         }
     }

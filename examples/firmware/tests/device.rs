@@ -1,7 +1,7 @@
 //! The device on the PC: what its client says, and what it hears.
 #![cfg(feature = "device")]
 
-use mcp_proto::{Action, Fault, Millis, Server};
+use mcp_proto::{Action, Millis, ProtocolError, Server};
 use mcp_proto_firmware::device::{Device, Hardware, Memory, Place, Settings};
 
 const MODERN: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}}"#;
@@ -11,7 +11,7 @@ struct Board {
     led: bool,
     /// The step of the test that fails.
     broken: Option<u8>,
-    faults: Vec<Fault>,
+    faults: Vec<ProtocolError>,
 }
 
 impl Hardware for Board {
@@ -23,7 +23,7 @@ impl Hardware for Board {
         self.broken != Some(step)
     }
 
-    fn report(&mut self, fault: Fault) {
+    fn report(&mut self, fault: ProtocolError) {
         self.faults.push(fault);
     }
 }
@@ -70,7 +70,7 @@ impl World<'_> {
     }
 
     /// Hands in a line and returns the one that is said beside log messages.
-    fn ask(&mut self, line: &str) -> String {
+    fn request(&mut self, line: &str) -> String {
         let mut said = self.hear(&[line, "\n"], 0);
         said.retain(|said| !said.contains("notifications/message"));
         assert_eq!(said.len(), 1, "{line}: {said:?}");
@@ -98,7 +98,7 @@ fn connect(world: &mut World<'_>, revision: &str, capabilities: &str) {
     let line = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
     );
-    assert!(world.ask(&line).contains(revision));
+    assert!(world.request(&line).contains(revision));
     assert!(world.hear(&["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"], 0).is_empty());
 }
 
@@ -116,13 +116,13 @@ fn the_led_and_the_thermometer() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-11-25", "{}");
-        has(&world.ask(&call(1, "temperature", "{}")), r#""structuredContent":{"celsius":21.5}"#);
-        has(&world.ask(&call(2, "led_set", r#"{"on":true}"#)), "the LED is on");
+        has(&world.request(&call(1, "temperature", "{}")), r#""structuredContent":{"celsius":21.5}"#);
+        has(&world.request(&call(2, "led_set", r#"{"on":true}"#)), "the LED is on");
         world.hear(&[], 2000);
-        has(&world.ask(&call(3, "temperature", "{}")), r#"{"celsius":21.7}"#);
+        has(&world.request(&call(3, "temperature", "{}")), r#"{"celsius":21.7}"#);
         let read = r#"{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"board://pin/led"}}"#;
-        has(&world.ask(read), r#""text":"high""#);
-        has(&world.ask(&call(5, "led_set", r#"{"on":1}"#)), "`on`");
+        has(&world.request(read), r#""text":"high""#);
+        has(&world.request(&call(5, "led_set", r#"{"on":1}"#)), "`on`");
     });
     assert!(board.led);
 }
@@ -134,22 +134,22 @@ fn settings_are_written_read_and_watched() {
         connect(world, "2025-06-18", "{}");
         let subscribe =
             r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"board://settings"}}"#;
-        has(&world.ask(subscribe), r#""result":{}"#);
+        has(&world.request(subscribe), r#""result":{}"#);
         let line = call(2, "settings_write", r#"{"text":"name=\"board\"\n"}"#);
         let said = world.hear(&[&line, "\n"], 0);
         has(&said[1], "notifications/resources/updated");
         has(&said[0], "written");
-        has(&world.ask(&call(3, "settings_write", r#"{"text":"x","at":900}"#)), "`at` is behind the end");
+        has(&world.request(&call(3, "settings_write", r#"{"text":"x","at":900}"#)), "`at` is behind the end");
         let read =
             r#"{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"board://settings"}}"#;
-        has(&world.ask(read), r#""text":"name=\"board\"\n""#);
+        has(&world.request(read), r#""text":"name=\"board\"\n""#);
         // The most that there can be, each byte of it escaped, has room.
         for at in (0..1024).step_by(512) {
             let quotes = "\\\"".repeat(512);
             let arguments = format!(r#"{{"text":"{quotes}","at":{at}}}"#);
             has(&world.hear(&[&call(5 + at, "settings_write", &arguments), "\n"], 0)[0], "written");
         }
-        has(&world.ask(read), &"\\\"".repeat(1024));
+        has(&world.request(read), &"\\\"".repeat(1024));
     });
     assert_eq!(board.faults, []);
 }
@@ -161,12 +161,12 @@ fn all_of_the_settings_have_room_in_the_stateless_era_too() {
         for at in (0..1024).step_by(256) {
             let arguments = format!(r#"{{"text":"{}","at":{at}}}"#, "\\\"".repeat(256));
             let params = format!(r#""name":"settings_write","arguments":{arguments},"#);
-            has(&world.ask(&modern(at + 1, "tools/call", &params)), "written");
+            has(&world.request(&modern(at + 1, "tools/call", &params)), "written");
         }
-        let said = world.ask(&modern(1, "resources/read", r#""uri":"board://settings","#));
+        let said = world.request(&modern(1, "resources/read", r#""uri":"board://settings","#));
         has(&said, &"\\\"".repeat(1024));
         let params = r#""name":"diagnose","arguments":{"symptom":"is too hot"},"#;
-        let said = world.ask(&modern(2, "prompts/get", params));
+        let said = world.request(&modern(2, "prompts/get", params));
         has(&said, "The board is too hot. What may be wrong?");
     });
     assert_eq!(board.faults, []);
@@ -177,9 +177,9 @@ fn a_watched_temperature_is_told_when_it_changes() {
     let mut board = Board::default();
     with(&mut board, |world| {
         let params = r#""notifications":{"resourceSubscriptions":["board://temperature"]},"#;
-        has(&world.ask(&modern(1, "subscriptions/listen", params)), "subscriptions/acknowledged");
+        has(&world.request(&modern(1, "subscriptions/listen", params)), "subscriptions/acknowledged");
         let params = r#""name":"led_set","arguments":{"on":true},"#;
-        has(&world.ask(&modern(2, "tools/call", params)), "the LED is on");
+        has(&world.request(&modern(2, "tools/call", params)), "the LED is on");
         let said = world.hear(&[], 3000);
         assert_eq!(said.len(), 3, "{said:?}");
         said.iter().for_each(|said| has(said, r#""uri":"board://temperature""#));
@@ -193,7 +193,7 @@ fn a_self_test_reports_progress_while_everything_else_goes_on() {
         connect(world, "2025-11-25", "{}");
         let line = call(1, "self_test", "{}");
         assert_eq!(world.hear(&[&line, "\n"], 100).len(), 3);
-        has(&world.ask(&call(2, "self_test", "{}")), "a test is running");
+        has(&world.request(&call(2, "self_test", "{}")), "a test is running");
         let said = world.hear(&[], 1000);
         has(&said[0], r#""progress":4,"total":10"#);
         has(&said[7], "all steps are done");
@@ -249,22 +249,22 @@ fn questions_go_to_the_client() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-11-25", r#"{"elicitation":{"form":{}},"roots":{},"sampling":{}}"#);
-        let asked = world.ask(&call(1, "ask", r#"{"of":"user"}"#));
+        let asked = world.request(&call(1, "ask", r#"{"of":"user"}"#));
         has(&asked, "elicitation/create");
-        has(&world.ask(&call(2, "ask", r#"{"of":"user"}"#)), "somebody is being asked already");
+        has(&world.request(&call(2, "ask", r#"{"of":"user"}"#)), "somebody is being asked already");
         let result = r#"{"action":"accept","content":{"name":"Ada"}}"#;
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id_of(&asked));
-        has(&world.ask(&answer), r#""id":1,"result":{"content":[{"type":"text","text":"Hello, Ada!"}]}"#);
-        let asked = world.ask(&call(3, "ask", r#"{"of":"client"}"#));
+        has(&world.request(&answer), r#""id":1,"result":{"content":[{"type":"text","text":"Hello, Ada!"}]}"#);
+        let asked = world.request(&call(3, "ask", r#"{"of":"client"}"#));
         let result = r#"{"roots":[{"uri":"file:///a"}]}"#;
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id_of(&asked));
-        has(&world.ask(&answer), "1 roots");
-        let said = world.ask(&call(4, "ask", r#"{"of":"model"}"#));
+        has(&world.request(&answer), "1 roots");
+        let said = world.request(&call(4, "ask", r#"{"of":"model"}"#));
         has(&said, "sampling/createMessage");
         // Who cancels the call does not want the answer any more.
         let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#;
-        has(&world.ask(cancel), "notifications/cancelled");
-        has(&world.ask(&call(5, "ask", r#"{"of":"nobody"}"#)), "isError");
+        has(&world.request(cancel), "notifications/cancelled");
+        has(&world.request(&call(5, "ask", r#"{"of":"nobody"}"#)), "isError");
     });
 }
 
@@ -273,11 +273,11 @@ fn in_the_stateless_era_a_call_is_made_again_with_the_answer() {
     let mut board = Board::default();
     with(&mut board, |world| {
         let params = r#""name":"ask","arguments":{"of":"user"},"#;
-        has(&world.ask(&modern(1, "tools/call", params)), r#""inputRequests":{"answer":"#);
+        has(&world.request(&modern(1, "tools/call", params)), r#""inputRequests":{"answer":"#);
         let answer = r#""inputResponses":{"answer":{"action":"accept","content":{"name":"Ada"}}},"#;
-        has(&world.ask(&modern(2, "tools/call", &format!("{params}{answer}"))), "Hello, Ada!");
+        has(&world.request(&modern(2, "tools/call", &format!("{params}{answer}"))), "Hello, Ada!");
         let params = r#""name":"ask","arguments":{"of":"model"},"#;
-        has(&world.ask(&modern(3, "tools/call", params)), "-32021");
+        has(&world.request(&modern(3, "tools/call", params)), "-32021");
     });
 }
 
@@ -292,11 +292,11 @@ fn what_is_typed_is_completed() {
             )
         };
         let pin = r#""type":"ref/resource","uri":"board://pin/{name}""#;
-        has(&world.ask(&complete(pin, "name", "")), r#""values":["led","rx","tx"]"#);
-        has(&world.ask(&complete(pin, "name", "r")), r#""values":["rx"]"#);
-        has(&world.ask(&complete(pin, "name", "some other pin")), r#""values":[]"#);
+        has(&world.request(&complete(pin, "name", "")), r#""values":["led","rx","tx"]"#);
+        has(&world.request(&complete(pin, "name", "r")), r#""values":["rx"]"#);
+        has(&world.request(&complete(pin, "name", "some other pin")), r#""values":[]"#);
         let prompt = r#""type":"ref/prompt","name":"diagnose""#;
-        has(&world.ask(&complete(prompt, "symptom", "is")), r#""values":["is too hot"]"#);
+        has(&world.request(&complete(prompt, "symptom", "is")), r#""values":["is too hot"]"#);
     });
 }
 
@@ -324,7 +324,7 @@ fn a_batch_is_answered_as_one() {
     with(&mut board, |world| {
         connect(world, "2025-03-26", "{}");
         let batch = format!("[{},{}]", call(1, "temperature", "{}"), call(2, "led_set", r#"{"on":true}"#));
-        let said = world.ask(&batch);
+        let said = world.request(&batch);
         has(&said, "21.5");
         has(&said, "the LED is on");
         assert!(said.starts_with('['));

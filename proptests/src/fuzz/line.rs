@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use arbitrary::Arbitrary;
 use mcp_proto::json::{Member, ScanError, ScanErrorKind, Scanner};
-use mcp_proto::server::{Limits, ServerInfo};
-use mcp_proto::{Action, Buffer, Direction, Fault, Millis, Observer, Server};
+use mcp_proto::server::{Limits, ServerConfig};
+use mcp_proto::{Action, Buffer, Direction, Millis, Observer, ProtocolError, Server};
 
 use super::moves::Moves;
 
@@ -109,14 +109,14 @@ fn line(text: &[u8], ended: bool, limits: &Limits, rx: usize) -> Option<Line> {
 struct Lines(Arc<Mutex<Vec<Line>>>);
 
 impl Observer for Lines {
-    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), Fault>) {
+    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
         if direction == Direction::In {
             let verdict = match outcome {
-                Err(Fault::NotJson(error)) => Verdict::NotJson(error),
-                Err(Fault::TooDeep { .. }) => Verdict::TooDeep,
-                Err(Fault::LineTooLong { .. }) => Verdict::TooLong,
-                Err(Fault::Truncated) => Verdict::Truncated,
-                Err(Fault::Muted) => Verdict::Muted,
+                Err(ProtocolError::NotJson(error)) => Verdict::NotJson(error),
+                Err(ProtocolError::TooDeep { .. }) => Verdict::TooDeep,
+                Err(ProtocolError::LineTooLong { .. }) => Verdict::TooLong,
+                Err(ProtocolError::Truncated) => Verdict::Truncated,
+                Err(ProtocolError::Muted) => Verdict::Muted,
                 _ => Verdict::Message,
             };
             self.0.lock().unwrap().push(Line { bytes: line.to_vec(), verdict });
@@ -127,7 +127,7 @@ impl Observer for Lines {
 /// The lines that a server sees, and what it says, however bytes move.
 fn seen(input: &Input<'_>, grown: bool, mut reads: Moves, mut writes: Moves) -> (Vec<Line>, Vec<u8>) {
     let (limits, rx) = limits(input);
-    let info = ServerInfo::new("s", "1").limits(limits).lsp_shutdown(false);
+    let info = ServerConfig::new("s", "1").limits(limits).lsp_shutdown(false);
     let (lines, mut output, mut lent) = (Lines::default(), Vec::new(), vec![0; rx]);
     let mut observer = lines.clone();
     let buffer: Buffer<'_> = if grown { Buffer::grown(rx) } else { lent.as_mut_slice().into() };

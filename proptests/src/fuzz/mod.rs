@@ -16,7 +16,7 @@ use std::fmt::Debug;
 
 use arbitrary::{Arbitrary, Unstructured};
 
-use crate::model::{Failure, Summary, Way, same};
+use crate::model::{ConnectFailure, Summary, Way, same};
 
 /// What a target does with the bytes of an input.
 pub type Check = fn(&[u8]);
@@ -40,7 +40,7 @@ fn input<'b, I: Arbitrary<'b>>(bytes: &'b [u8]) -> Option<I> {
 const OPERATIONS: usize = 60;
 
 /// Plays operations in this way, and, where that may make no difference, with all bytes at once.
-fn play(input: &dyn Debug, way: Way, is_same: bool, run: impl Fn(Way) -> Result<Summary, Failure>) {
+fn play(input: &dyn Debug, way: Way, is_same: bool, run: impl Fn(Way) -> Result<Summary, ConnectFailure>) {
     let run = |way| run(way).unwrap_or_else(|failure| panic!("{failure}"));
     let cut = run(way);
     if is_same {

@@ -176,7 +176,7 @@ fn replace(line: &mut Vec<u8>, from: &str, to: &str) {
 fn edit(line: &mut Vec<u8>, change: impl FnOnce(&mut Node)) {
     let ended = line.ends_with(b"\n");
     let Ok(json) = Json::parse(line) else { return };
-    let mut node = Node::of(json);
+    let mut node = Node::from_json(json);
     change(&mut node);
     let mut text = String::new();
     node.write(&mut text);
@@ -211,11 +211,11 @@ enum Node {
 }
 
 impl Node {
-    fn of(json: Json<'_>) -> Node {
+    fn from_json(json: Json<'_>) -> Node {
         match json.kind() {
-            Kind::Array => Node::Array(json.elements().map(Node::of).collect()),
+            Kind::Array => Node::Array(json.elements().map(Node::from_json).collect()),
             Kind::Object => Node::Object(
-                json.members().map(|(name, value)| (name.to_string(), Node::of(value))).collect(),
+                json.members().map(|(name, value)| (name.to_string(), Node::from_json(value))).collect(),
             ),
             _ => Node::Leaf(json.raw().to_owned()),
         }

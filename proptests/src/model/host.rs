@@ -3,7 +3,7 @@
 use mcp_proto::input::{Field, Form, Input, ListRoots, OpenUrl};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Change, Event, Prompt, Reply, Resource, Template, Tool};
-use mcp_proto::{ClientCapabilities, Level, Millis, NotNow, Ticket};
+use mcp_proto::{ClientCapabilities, Level, Millis, SendError, Ticket};
 
 use super::operation::{Behaviour, Changed};
 use super::owed::Owed;
@@ -48,7 +48,7 @@ fn large(n: Option<u64>) -> usize {
     [20_000, 1_300, 1_600, 2_000, 3_500][(n.unwrap_or(0) % 5) as usize]
 }
 
-fn not_now(what: &str, told: Result<(), NotNow>, notes: &mut Notes) {
+fn not_now(what: &str, told: Result<(), SendError>, notes: &mut Notes) {
     if let Err(why) = told {
         notes.events.push(format!("! {what}: not now {why:?}"));
     }
@@ -111,19 +111,19 @@ pub(crate) fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
             let time = call.raw_arguments().get("ms").and_then(Json::integer);
             let time = time.filter(|time| *time > 0).map(|time| Millis(time as u64));
             deal!(call: Call, call.name().into(), time, notes, |call, text| call.text(text),
-                |call: mcp_proto::server::Call<'_>| call.needs_input(&INPUTS, Some("s")),
-                |call: mcp_proto::server::Call<'_>| call.needs_capability(ClientCapabilities::SAMPLING_TOOLS));
+                |call: mcp_proto::server::Call<'_>| call.require_input(&INPUTS, Some("s")),
+                |call: mcp_proto::server::Call<'_>| call.require_capability(ClientCapabilities::SAMPLING_TOOLS));
         }
         Event::ReadResource(mut read) => {
             let name = read.uri().trim_start_matches("m:").into();
             deal!(read: ReadResource, name, None, notes, |read, text| read.text(text),
-                |read: mcp_proto::server::ReadResource<'_>| read.needs_urls(&[PAGE]),
+                |read: mcp_proto::server::ReadResource<'_>| read.require_urls(&[PAGE]),
                 mcp_proto::server::ReadResource::not_found);
         }
         Event::GetPrompt(mut prompt) => {
             deal!(prompt: GetPrompt, prompt.name().into(), None, notes,
                 |prompt, text| prompt.messages(|messages| messages.user().text(text)),
-                |prompt: mcp_proto::server::GetPrompt<'_>| prompt.needs_input(&INPUTS, None),
+                |prompt: mcp_proto::server::GetPrompt<'_>| prompt.require_input(&INPUTS, None),
                 mcp_proto::server::GetPrompt::unknown_prompt);
         }
         Event::Complete(mut complete) => {
@@ -150,7 +150,7 @@ pub(crate) fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
 fn shown(event: &Event<'_>) -> String {
     match event {
         Event::Connected(client) => format!("! connected {} {:?}", client.revision(), client.client()),
-        Event::Answered(answered) => format!("! answered {:?} {:?}", answered.ticket(), answered.outcome()),
+        Event::Response(answered) => format!("! answered {:?} {:?}", answered.ticket(), answered.outcome()),
         Event::Progress(progress) => {
             format!("! progress of {:?}: {}", progress.ticket(), progress.progress())
         }
@@ -167,7 +167,7 @@ pub(crate) fn later(
     (ticket, n): (Ticket, Option<u64>),
     what: Behaviour,
     notes: &mut Notes,
-) -> Result<(), NotNow> {
+) -> Result<(), SendError> {
     match what {
         Behaviour::Progress => return reply.progress(1, None, "later"),
         Behaviour::Log => return reply.log(Level::Error, None, "later"),
@@ -183,8 +183,8 @@ pub(crate) fn later(
         // It stays open.
         Behaviour::Drop => return Ok(()),
         Behaviour::Busy => reply.busy(),
-        Behaviour::Needs => reply.needs_input(&INPUTS, None),
-        Behaviour::Lacks => reply.needs_capability(ClientCapabilities::ROOTS),
+        Behaviour::Needs => reply.require_input(&INPUTS, None),
+        Behaviour::Lacks => reply.require_capability(ClientCapabilities::ROOTS),
         Behaviour::Large => reply.error(7, "x".repeat(large(n))),
         Behaviour::Unbalanced => reply.error_with(7, "no", |out| out.begin_object()),
     }

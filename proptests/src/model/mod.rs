@@ -2,7 +2,7 @@
 //!
 //! A run is a list of operations: what the peer sends, what the host does, how time passes, how the connection fails. The
 //! driver moves the bytes in one of many [`Way`]s, the model looks at everything that is said and heard, and the first
-//! thing that may not be is a [`Failure`] with the dialogue up to there. Property tests and fuzzers share all of it.
+//! thing that may not be is a [`ConnectFailure`] with the dialogue up to there. Property tests and fuzzers share all of it.
 
 pub mod client;
 mod host;
@@ -33,14 +33,14 @@ pub struct Summary {
 }
 
 /// Something happened that may not be. Printed, it is the dialogue up to there.
-pub struct Failure {
+pub struct ConnectFailure {
     /// What is wrong.
     pub why: String,
     /// What was said, heard and done: `>` by the peer, `<` by the machine, `!` the host hears, `*` the host does.
     pub dialogue: Vec<String>,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in &self.dialogue {
             // What is long is filler.
@@ -51,7 +51,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl fmt::Debug for Failure {
+impl fmt::Debug for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

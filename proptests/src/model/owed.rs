@@ -238,7 +238,7 @@ impl Owed {
             Event::Listening(listening) => self.listening.push(listening.ticket()),
             Event::Cancelled { ticket, .. } => self.close(*ticket, false)?,
             Event::Expired(ticket) => self.close(*ticket, true)?,
-            Event::Answered(answered) => {
+            Event::Response(answered) => {
                 let ticket = answered.ticket();
                 check(self.asked_is_over(ticket), || format!("{ticket:?} had ended, or was never asked"))?;
             }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::client::operation::{Call, Operation as Client};
 use super::operation::{Behaviour, Operation as Server};
-use super::{Failure, Summary, Way, client, server};
+use super::{ConnectFailure, Summary, Way, client, server};
 
 /// Both ends as they are set up. Their receive buffers hold every line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Pipe {
 ///
 /// # Errors
 /// Something happened that may not be.
-pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, Failure> {
+pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, ConnectFailure> {
     let rx = 8192 + usize::from(way.spare);
     server::with(setup.server, way, rx, |server| {
         client::with(setup.client, way, rx, |client| {
@@ -141,7 +141,7 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
             world.note();
             match outcome {
                 Ok(()) => Ok(Summary::default()),
-                Err(why) => Err(Failure { why, dialogue: world.dialogue }),
+                Err(why) => Err(ConnectFailure { why, dialogue: world.dialogue }),
             }
         })
     })
@@ -236,7 +236,7 @@ impl World<'_, '_> {
         let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
         let in_session = self.client.client.state() == State::Ready && self.honest;
         match (value.get("method").and_then(Value::as_str), value.get("id")) {
-            (Some(_), Some(id)) => self.client.notes.tickets.ask(id.to_string(), in_session),
+            (Some(_), Some(id)) => self.client.notes.tickets.request(id.to_string(), in_session),
             (Some("notifications/cancelled"), None) => {
                 self.client.notes.tickets.take_back(&value["params"]["requestId"].to_string());
             }
@@ -302,13 +302,13 @@ impl World<'_, '_> {
                     end.starts_with("Error")
                 }
                 Call::Ping => end.starts_with("Result"),
-                _ => !end.starts_with("Lost"),
+                _ => !end.starts_with("RequestFailure"),
             };
             let right = right
                 || !self.honest
                 || self.ends
-                || !self.patient && end.starts_with("Lost(TimedOut")
-                || self.is_slow(call) && end.starts_with("Lost");
+                || !self.patient && end.starts_with("RequestFailure(TimedOut")
+                || self.is_slow(call) && end.starts_with("RequestFailure");
             if !right {
                 return Err(format!("{call:?}, the request {n}, ends with {end}"));
             }

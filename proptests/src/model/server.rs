@@ -2,16 +2,16 @@
 
 use mcp_proto::input::{CreateMessage, ListRoots, SampleMessage};
 use mcp_proto::server::{
-    Argument, Ask, Completion, Feature, Limits, Logging, Prompt, Prompts, Resource, Resources,
-    SecondInitialize, Server, ServerInfo, Slot, Subscriptions, Template, Tool, Tools,
+    Argument, Completion, Feature, Limits, Logging, Prompt, Prompts, RequestOptions, Resource, Resources,
+    SecondInitialize, Server, ServerConfig, Slot, Subscriptions, Template, Tool, Tools,
 };
-use mcp_proto::{Action, Level, Millis, Misuse, NotNow, Pings, State};
+use mcp_proto::{Action, ConfigError, KeepAlive, Level, Millis, SendError, State};
 
 use super::host::{FORM, Notes, PAGE, change, deal, later};
 use super::mover::{Mover, buffer};
 use super::operation::{Message, Operation, Question};
 use super::text::Speaker;
-use super::{Failure, Summary, Way, back};
+use super::{ConnectFailure, Summary, Way, back};
 
 /// A server as it is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +67,9 @@ static PROMPTS: Prompts<'static> = Prompts::new(&[
 .list_changed();
 static OWN: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
 
-static HOST_TOOLS: Tools<'static> = Tools::listed_by_host();
-static HOST_RESOURCES: Resources<'static> = Resources::listed_by_host();
-static HOST_PROMPTS: Prompts<'static> = Prompts::listed_by_host();
+static HOST_TOOLS: Tools<'static> = Tools::dynamic_list();
+static HOST_RESOURCES: Resources<'static> = Resources::dynamic_list();
+static HOST_PROMPTS: Prompts<'static> = Prompts::dynamic_list();
 static BY_HOST: [&dyn Feature; 6] =
     [&HOST_TOOLS, &HOST_RESOURCES, &HOST_PROMPTS, &Completion, &Logging, &Subscriptions];
 
@@ -79,7 +79,7 @@ static SAMPLE: CreateMessage<'static> = CreateMessage::new(&[SampleMessage::user
 ///
 /// # Errors
 /// Something happened that may not be.
-pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, Failure> {
+pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, ConnectFailure> {
     let rx =
         setup.rx.map_or_else(|| usize::from(way.spare) + longest_line(operations), |rx| rx.max(400).into());
     with(setup, way, rx, |mut world| {
@@ -91,15 +91,15 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
 
 /// A server that has this much room to read to.
 pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<'_>) -> T) -> T {
-    let mut limits = Limits::DEFAULT.with_depth(20).with_deferred(Millis(5_000));
-    limits.asked = Millis(700);
-    let info = ServerInfo::new("s", "1")
+    let mut limits = Limits::DEFAULT.with_depth(20).with_deferred_timeout(Millis(5_000));
+    limits.request_timeout = Millis(700);
+    let info = ServerConfig::new("s", "1")
         .features(if setup.by_host { &BY_HOST } else { &OWN })
         .limits(limits)
         .second_initialize(if setup.restarts { SecondInitialize::Restart } else { SecondInitialize::Refuse });
     let info = if setup.strict { info.strict_handshake() } else { info };
     let needed = match Server::new(&info, &mut vec![0; rx][..], &mut [][..]) {
-        Err(Misuse::TxTooSmall { needed }) => needed + 300,
+        Err(ConfigError::TxTooSmall { needed }) => needed + 300,
         other => panic!("a server without room to write to: {other:?}"),
     };
     let (room, tx) =
@@ -112,12 +112,12 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
     let mut server = server
         .and_then(|server| server.reply_room(room))
         .expect("there is enough room")
-        .watches(&mut watches[..]);
+        .subscription_buffer(&mut watches[..]);
     if setup.batches {
-        server = server.batches(&mut batches[..]);
+        server = server.batch_buffer(&mut batches[..]);
     }
     if setup.pings {
-        server = server.keep_alive(Pings { interval: Millis(70), timeout: Millis(30), close: false });
+        server = server.keep_alive(KeepAlive { interval: Millis(70), timeout: Millis(30), close: false });
     }
     if !slots.is_empty() {
         server = server.in_flight(&mut slots, &mut text).expect("there is enough text");
@@ -238,13 +238,13 @@ impl World<'_> {
                 let outcome = match server.reply(ticket) {
                     Ok(_) if !open => return Err(format!("{ticket:?} has ended, and may be answered")),
                     Ok(reply) => later(reply, (ticket, n), *behaviour, notes),
-                    Err(NotNow::Gone) if open => return Err(format!("{ticket:?} is open, and gone")),
+                    Err(SendError::Gone) if open => return Err(format!("{ticket:?} is open, and gone")),
                     Err(why) => Err(why),
                 };
                 outcome.map(|()| "done".into())
             }
             Operation::Ask(question, during, time) => {
-                let mut ask = Ask::DEFAULT;
+                let mut ask = RequestOptions::DEFAULT;
                 if let Some((ticket, _)) = during.and_then(|nth| back(&notes.later, nth)) {
                     ask = ask.during(ticket);
                 }
@@ -253,16 +253,16 @@ impl World<'_> {
                 }
                 let asked = match question {
                     Question::Ping => server.ping(ask),
-                    Question::Roots => server.ask(&ListRoots, ask),
-                    Question::Form => server.ask(&FORM, ask),
-                    Question::Page => server.ask(&PAGE, ask),
-                    Question::Sample => server.ask(&SAMPLE, ask),
+                    Question::Roots => server.request(&ListRoots, ask),
+                    Question::Form => server.request(&FORM, ask),
+                    Question::Page => server.request(&PAGE, ask),
+                    Question::Sample => server.request(&SAMPLE, ask),
                     Question::Raw => server.ask_raw("example/own", ask, |out| out.field_integer("n", 1)),
                 };
                 asked.and_then(|ticket| {
                     notes.asked.push(ticket);
                     let new = notes.owed.asked(ticket);
-                    new.map(|()| "asked".into()).map_err(|_| NotNow::Full)
+                    new.map(|()| "asked".into()).map_err(|_| SendError::Full)
                 })
             }
             Operation::TakeBack(nth) => {
@@ -329,7 +329,7 @@ impl World<'_> {
                 return Ok(());
             }
         };
-        let text = outcome.unwrap_or_else(|why: NotNow| format!("not now {why:?}"));
+        let text = outcome.unwrap_or_else(|why: SendError| format!("not now {why:?}"));
         self.dialogue.push(format!("! {text}"));
         self.notes.events.push(format!("! {text}"));
         Ok(())
@@ -400,13 +400,13 @@ impl World<'_> {
         self.notes.owed.over(clean)
     }
 
-    fn summary(self, outcome: Result<(), String>) -> Result<Summary, Failure> {
+    fn summary(self, outcome: Result<(), String>) -> Result<Summary, ConnectFailure> {
         let World { mover, notes, polls, longest, mut dialogue, .. } = self;
         match outcome {
             Ok(()) => Ok(Summary { output: mover.output, events: notes.events, longest, polls }),
             Err(why) => {
                 dialogue.push(format!("in {:?}", mover.way));
-                Err(Failure { why, dialogue })
+                Err(ConnectFailure { why, dialogue })
             }
         }
     }

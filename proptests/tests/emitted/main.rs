@@ -127,7 +127,7 @@ fn subscriptions() {
 
 /// Batches of all kinds, with what is sent meanwhile.
 #[test]
-fn batches() {
+fn batch_buffer() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let revision = Revision::V2025_03_26;
     let mut pair = Pair::new(revision, server_info(revision));

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use mcp_proto::client::{ClientInfo, Connect};
-use mcp_proto::server::{self, ServerInfo};
-use mcp_proto::{Action, Buffer, Client, Millis, Pings, Revision, Revisions, Server, Ticket};
+use mcp_proto::client::{ClientConfig, Connect};
+use mcp_proto::server::{self, ServerConfig};
+use mcp_proto::{Action, Buffer, Client, KeepAlive, Millis, Revision, Revisions, Server, Ticket};
 use mcp_proto_proptests::schema::Schemas;
 use mcp_proto_proptests::written::Written;
 use serde_json::Value;
@@ -29,13 +29,13 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    pub(crate) fn new(revision: Revision, server_info: ServerInfo<'static>) -> Pair {
+    pub(crate) fn new(revision: Revision, server_info: ServerConfig<'static>) -> Pair {
         let connect =
             if Revisions::STATELESS.contains(revision) { Connect::Stateless } else { Connect::Handshake };
-        let info = ClientInfo::new("client", "1").title("Client").connect(connect);
+        let info = ClientConfig::new("client", "1").title("Client").connect(connect);
         let info = leak(info.revisions(Revisions::only(revision)));
         let (by_client, by_server) = (Written::default(), Written::default());
-        let pings = Pings { interval: Millis(10_000), timeout: Millis(1000), close: false };
+        let pings = KeepAlive { interval: Millis(10_000), timeout: Millis(1000), close: false };
         let client = Client::new(info, Buffer::grown(100_000), Buffer::grown(100_000))
             .unwrap()
             .in_flight_grown(100)
@@ -46,8 +46,8 @@ impl Pair {
             .unwrap()
             .in_flight_grown(10)
             .unwrap()
-            .watches(Buffer::grown(1000))
-            .batches(Buffer::grown(4000))
+            .subscription_buffer(Buffer::grown(1000))
+            .batch_buffer(Buffer::grown(4000))
             .keep_alive(pings)
             .observe(leak(by_server.clone()));
         let (up, down) = (Vec::new(), Vec::new());

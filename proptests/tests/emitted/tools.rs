@@ -1,6 +1,6 @@
 //! A server with tools that answer in every way that there is.
 
-use mcp_proto::server::{Call, Change, Feature, Limits, Logging, ServerInfo, Subscriptions, Tool, Tools};
+use mcp_proto::server::{Call, Change, Feature, Limits, Logging, ServerConfig, Subscriptions, Tool, Tools};
 use mcp_proto::{Decimal, Level, Millis, Revision, Revisions, Ticket};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
@@ -36,15 +36,15 @@ static TOOLS: Tools = Tools::new(&[
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
 
 /// What it is in one revision.
-pub(crate) fn server_info(revision: Revision) -> ServerInfo<'static> {
-    ServerInfo::new("server", "1.0")
+pub(crate) fn server_info(revision: Revision) -> ServerConfig<'static> {
+    ServerConfig::new("server", "1.0")
         .title("The \"server\"")
         .description("A server for tests")
         .website("https://example.com/")
         .instructions("Use it\nwell")
         .features(&FEATURES)
         .revisions(Revisions::only(revision))
-        .limits(Limits::DEFAULT.with_depth(16).with_deferred(Millis(5_000)))
+        .limits(Limits::DEFAULT.with_depth(16).with_deferred_timeout(Millis(5_000)))
         .cache(Millis(60_000), true)
 }
 

@@ -1,10 +1,10 @@
 //! What a client is asked, and what it answers: examples as a question of a round, and as the answer to one.
 
 use mcp_proto::client::{
-    ElicitForm, Event, IncludeContext, InputAnswers, InputRequest, ModelPreferences, Options, Property,
+    ElicitForm, Event, IncludeContext, InputRequest, InputResponses, ModelPreferences, Options, Property,
     PropertyKind, Sample, SampleMessage, ToolChoice,
 };
-use mcp_proto::input::{Action, ElicitAnswer, Roots, Sampled};
+use mcp_proto::input::{Action, ElicitResult, Roots, Sampled};
 use mcp_proto::json::Json;
 use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ pub(crate) fn input_required(result: &Value) -> Value {
         assert_eq!(needs.has_state(), result.get("requestState").is_some());
         questions(event)
     });
-    let answers = |answers: &mut InputAnswers<'_, '_>| {
+    let answers = |answers: &mut InputResponses<'_, '_>| {
         for key in found.as_object().unwrap().keys() {
             answers.decline(key);
         }
@@ -163,7 +163,7 @@ pub(crate) fn answered(responses: &Value) -> Value {
     let mut peer = Peer::that_does_everything();
     let ticket = peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();
     peer.answer(&asks(&Value::Object(requests), None), questions);
-    let answers = |answers: &mut InputAnswers<'_, '_>| {
+    let answers = |answers: &mut InputResponses<'_, '_>| {
         for (key, response) in responses {
             write(answers, key, response);
         }
@@ -197,7 +197,7 @@ fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or_default()
 }
 
-fn write(answers: &mut InputAnswers<'_, '_>, key: &str, response: &Value) {
+fn write(answers: &mut InputResponses<'_, '_>, key: &str, response: &Value) {
     if let Some(roots) = response["roots"].as_array() {
         answers
             .roots(key, |out| roots.iter().for_each(|root| out.add(text(root, "uri"), text(root, "name"))));
@@ -233,7 +233,7 @@ fn write(answers: &mut InputAnswers<'_, '_>, key: &str, response: &Value) {
 
 /// What a server reads of an answer.
 fn seen_by_a_server(response: Json<'_>) -> Value {
-    if let Some(answer) = ElicitAnswer::of(response) {
+    if let Some(answer) = ElicitResult::from_json(response) {
         assert_eq!(answer.action(), Action::Accept);
         let content = open(answer.content());
         return object([
@@ -241,7 +241,7 @@ fn seen_by_a_server(response: Json<'_>) -> Value {
             ("content", (content != json!({})).then_some(content)),
         ]);
     }
-    if let Some(said) = Sampled::of(response) {
+    if let Some(said) = Sampled::from_json(response) {
         let mut pieces: Vec<Value> = said.blocks().map(block).collect();
         let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };
         return object([
@@ -251,7 +251,7 @@ fn seen_by_a_server(response: Json<'_>) -> Value {
             ("stopReason", said.stop_reason().map(string)),
         ]);
     }
-    let roots = Roots::of(response).expect("it is one of these");
+    let roots = Roots::from_json(response).expect("it is one of these");
     let roots =
         roots.map(|root| object([("uri", Some(string(root.uri()))), ("name", root.name().map(string))]));
     json!({"roots": roots.collect::<Vec<_>>()})

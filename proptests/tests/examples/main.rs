@@ -13,7 +13,7 @@ use std::fs;
 
 use mcp_proto::client::{Block, Event, Options, Reference, Resource, ResourceContents, Tool};
 use mcp_proto::json::Json;
-use mcp_proto::{Client, NotNow, Ticket};
+use mcp_proto::{Client, SendError, Ticket};
 use mcp_proto_proptests::schema::spec_dir;
 use serde_json::{Value, json};
 
@@ -34,11 +34,11 @@ enum How {
     /// A notification, alone or only its parameters: with this method.
     Notification(&'static str, Read),
     /// A request that a host makes, or its parameters.
-    Request(fn(&mut Client<'_>, &Value) -> Result<Ticket, NotNow>),
+    Request(fn(&mut Client<'_>, &Value) -> Result<Ticket, SendError>),
     /// What a client is asked, or a part of that: the questions of a round in which it stands, and where.
     Asked(fn(&Value) -> Value, &'static str),
     /// What a client answers, or a part of that: in the same way.
-    Answered(fn(&Value) -> Value, &'static str),
+    Response(fn(&Value) -> Value, &'static str),
     /// What a client makes of it altogether.
     Whole(fn(&Value) -> Value),
     /// A notification under a subscription, alone or only its parameters: with this method.
@@ -47,10 +47,10 @@ enum How {
     Declared,
 }
 use How::{
-    Answered, Asked, Capabilities, Declared, Discovery, Error, Notification, Request, Told, View, Whole,
+    Asked, Capabilities, Declared, Discovery, Error, Notification, Request, Response, Told, View, Whole,
 };
 
-type Ask = fn(&mut Client<'_>) -> Result<Ticket, NotNow>;
+type Ask = fn(&mut Client<'_>) -> Result<Ticket, SendError>;
 type Read = fn(&Event<'_>) -> Value;
 
 const DEFAULT: Options<'static> = Options::DEFAULT;
@@ -64,8 +64,8 @@ const READ: How = How::Result(|client| client.read_resource("u", DEFAULT), rebui
 const GET: How = How::Result(|client| client.get_prompt("p", &[], DEFAULT), rebuild::prompt_result);
 const COMPLETE: How =
     How::Result(|client| client.complete(Reference::Prompt("p"), "a", "", &[], DEFAULT), rebuild::completion);
-const BLOCK: How = View(|json| rebuild::block(Block::of(json)));
-const CONTENTS: How = View(|json| rebuild::contents(ResourceContents::of(json)));
+const BLOCK: How = View(|json| rebuild::block(Block::from_json(json)));
+const CONTENTS: How = View(|json| rebuild::contents(ResourceContents::from_json(json)));
 const PROGRESS: How = Notification("notifications/progress", rebuild::progress);
 const LOG: How = Notification("notifications/message", rebuild::log);
 const UPDATED: How = Told("notifications/resources/updated");
@@ -73,7 +73,7 @@ const PROPERTY: How = Asked(asks_for_property, "/k/params/requestedSchema/proper
 const FORM: How = Asked(|params| asks("elicitation/create", params), "/k/params");
 const SAMPLE: How = Asked(|params| asks("sampling/createMessage", params), "/k/params");
 const REQUEST: How = Asked(asks_as_it_is, "/k");
-const ANSWER: How = Answered(|response| json!({"k": response}), "/k");
+const ANSWER: How = Response(|response| json!({"k": response}), "/k");
 const CANCELLED: How = Whole(|example| told::cancelled(example.get("params").unwrap_or(example)));
 const LISTENED: How = Whole(|example| told::end(result_of(example)));
 
@@ -112,7 +112,7 @@ const FOLDERS: &[(&str, How)] = &[
     ("ImageContent", BLOCK),
     ("InputRequests", Asked(Value::clone, "")),
     ("InputRequiredResult", Whole(asked::input_required)),
-    ("InputResponses", Answered(Value::clone, "")),
+    ("InputResponses", Response(Value::clone, "")),
     ("InternalError", Error),
     ("InvalidParamsError", Error),
     ("ListPromptsRequest", Request(|client, _| client.list_prompts(DEFAULT))),
@@ -144,12 +144,12 @@ const FOLDERS: &[(&str, How)] = &[
     ("ReadResourceRequest", Request(read)),
     ("ReadResourceResult", READ),
     ("ReadResourceResultResponse", READ),
-    ("Resource", View(|json| rebuild::resource(Resource::of(json)))),
+    ("Resource", View(|json| rebuild::resource(Resource::from_json(json)))),
     ("ResourceLink", BLOCK),
     ("ResourceListChangedNotification", Told("notifications/resources/list_changed")),
     ("ResourceUpdatedNotification", UPDATED),
     ("ResourceUpdatedNotificationParams", UPDATED),
-    ("Root", Answered(|root| json!({"k": {"roots": [root]}}), "/k/roots/0")),
+    ("Root", Response(|root| json!({"k": {"roots": [root]}}), "/k/roots/0")),
     ("SamplingMessage", Asked(asks_with_message, "/k/params/messages/1")),
     ("ServerCapabilities", Capabilities),
     ("StringSchema", PROPERTY),
@@ -161,7 +161,7 @@ const FOLDERS: &[(&str, How)] = &[
     ("TextResourceContents", CONTENTS),
     ("TitledMultiSelectEnumSchema", PROPERTY),
     ("TitledSingleSelectEnumSchema", PROPERTY),
-    ("Tool", View(|json| rebuild::tool(Tool::of(json)))),
+    ("Tool", View(|json| rebuild::tool(Tool::from_json(json)))),
     ("ToolListChangedNotification", Told("notifications/tools/list_changed")),
     ("ToolResultContent", Asked(asks_with_result, "/k/params/messages/1/content")),
     ("ToolUseContent", Asked(asks_with_use, "/k/params/messages/0/content")),
@@ -246,28 +246,28 @@ fn pairs(object: &Value) -> Vec<(&str, &str)> {
         .collect()
 }
 
-fn call(client: &mut Client<'_>, params: &Value) -> Result<Ticket, NotNow> {
+fn call(client: &mut Client<'_>, params: &Value) -> Result<Ticket, SendError> {
     let progress = params["_meta"].get("progressToken").is_some();
     let options = if progress { DEFAULT.with_progress() } else { DEFAULT };
     client.call(text(params, "name"), &params["arguments"], options)
 }
 
-fn complete(client: &mut Client<'_>, params: &Value) -> Result<Ticket, NotNow> {
+fn complete(client: &mut Client<'_>, params: &Value) -> Result<Ticket, SendError> {
     let reference = Reference::Prompt(text(&params["ref"], "name"));
     let (argument, value) = (text(&params["argument"], "name"), text(&params["argument"], "value"));
     client.complete(reference, argument, value, &pairs(&params["context"]["arguments"]), DEFAULT)
 }
 
-fn get_prompt(client: &mut Client<'_>, params: &Value) -> Result<Ticket, NotNow> {
+fn get_prompt(client: &mut Client<'_>, params: &Value) -> Result<Ticket, SendError> {
     client.get_prompt(text(params, "name"), &pairs(&params["arguments"]), DEFAULT)
 }
 
-fn read(client: &mut Client<'_>, params: &Value) -> Result<Ticket, NotNow> {
+fn read(client: &mut Client<'_>, params: &Value) -> Result<Ticket, SendError> {
     client.read_resource(text(params, "uri"), DEFAULT)
 }
 
 /// Stands in for the first page; the test lets the server answer with the cursor.
-fn next_page(client: &mut Client<'_>, _: &Value) -> Result<Ticket, NotNow> {
+fn next_page(client: &mut Client<'_>, _: &Value) -> Result<Ticket, SendError> {
     client.list_tools(DEFAULT)
 }
 
@@ -409,7 +409,7 @@ fn tried(how: &How, example: &Value) -> (Value, Value) {
             }
             (part(asked::asked(&wrapped(example)), place), expected)
         }
-        Answered(wrapped, place) => (part(asked::answered(&wrapped(example)), place), example.clone()),
+        Response(wrapped, place) => (part(asked::answered(&wrapped(example)), place), example.clone()),
         Whole(whole) => {
             let expected = example.get("params").unwrap_or(result_of(example));
             (whole(example), expected.clone())

@@ -1,16 +1,16 @@
 //! A client of `2026-07-28` whose server is the test.
 
-use mcp_proto::client::{ClientInfo, Connect, Event};
+use mcp_proto::client::{ClientConfig, Connect, Event};
 use mcp_proto::{Action, Buffer, Client, ClientCapabilities, Millis};
 use serde_json::{Value, json};
 
 /// The client of the examples.
-const INFO: ClientInfo<'static> = ClientInfo::new("ExampleClient", "1.0.0").connect(Connect::Stateless);
+const INFO: ClientConfig<'static> = ClientConfig::new("ExampleClient", "1.0.0").connect(Connect::Stateless);
 
-static PLAIN: ClientInfo<'static> = INFO;
+static PLAIN: ClientConfig<'static> = INFO;
 
 /// One that does all that it could be asked for.
-static EVERYTHING: ClientInfo<'static> = INFO.capabilities(
+static EVERYTHING: ClientConfig<'static> = INFO.capabilities(
     ClientCapabilities::ROOTS
         .with(ClientCapabilities::SAMPLING_TOOLS)
         .with(ClientCapabilities::ELICITATION_FORM)
@@ -25,10 +25,10 @@ pub(crate) struct Peer {
 impl Peer {
     /// A client that waits for the answer to `server/discover`.
     pub(crate) fn new() -> Peer {
-        Peer::of(&PLAIN)
+        Peer::from_config(&PLAIN)
     }
 
-    fn of(info: &'static ClientInfo<'static>) -> Peer {
+    fn from_config(info: &'static ClientConfig<'static>) -> Peer {
         let client =
             Client::new(info, Buffer::grown(65536), Buffer::grown(65536)).unwrap().in_flight_grown(4);
         Peer { client, sent: Vec::new() }
@@ -41,7 +41,7 @@ impl Peer {
 
     /// The same, and it does all that it could be asked for.
     pub(crate) fn that_does_everything() -> Peer {
-        Peer::of(&EVERYTHING).connects()
+        Peer::from_config(&EVERYTHING).connects()
     }
 
     /// One that declares this. It is leaked.
@@ -49,7 +49,7 @@ impl Peer {
         declared: ClientCapabilities,
         extensions: &'static [(&'static str, &'static str)],
     ) -> Peer {
-        Peer::of(Box::leak(Box::new(INFO.capabilities(declared).extensions(extensions)))).connects()
+        Peer::from_config(Box::leak(Box::new(INFO.capabilities(declared).extensions(extensions)))).connects()
     }
 
     fn connects(self) -> Peer {

@@ -200,7 +200,7 @@ pub(crate) fn page(event: &Event<'_>) -> Value {
 }
 
 pub(crate) fn tool_result(event: &Event<'_>) -> Value {
-    let Event::Finished(end) = event else { panic!("{event:?}") };
+    let Event::Response(end) = event else { panic!("{event:?}") };
     let result = end.tool_result().unwrap();
     object([
         ("resultType", Some(COMPLETE.into())),
@@ -212,7 +212,7 @@ pub(crate) fn tool_result(event: &Event<'_>) -> Value {
 }
 
 pub(crate) fn read_result(event: &Event<'_>) -> Value {
-    let Event::Finished(end) = event else { panic!("{event:?}") };
+    let Event::Response(end) = event else { panic!("{event:?}") };
     let result = end.resource().unwrap();
     let value = object([
         ("resultType", Some(COMPLETE.into())),
@@ -223,7 +223,7 @@ pub(crate) fn read_result(event: &Event<'_>) -> Value {
 }
 
 pub(crate) fn prompt_result(event: &Event<'_>) -> Value {
-    let Event::Finished(end) = event else { panic!("{event:?}") };
+    let Event::Response(end) = event else { panic!("{event:?}") };
     let result = end.prompt().unwrap();
     let messages = result
         .messages()
@@ -237,7 +237,7 @@ pub(crate) fn prompt_result(event: &Event<'_>) -> Value {
 }
 
 pub(crate) fn completion(event: &Event<'_>) -> Value {
-    let Event::Finished(end) = event else { panic!("{event:?}") };
+    let Event::Response(end) = event else { panic!("{event:?}") };
     let result = end.completion().unwrap();
     let completion = object([
         ("values", Some(result.values().map(string).collect())),
@@ -302,7 +302,7 @@ pub(crate) fn capabilities(event: &Event<'_>) -> Value {
 }
 
 pub(crate) fn error(event: &Event<'_>) -> Value {
-    let Event::Finished(end) = event else { panic!("{event:?}") };
+    let Event::Response(end) = event else { panic!("{event:?}") };
     let Outcome::Error(error) = end.outcome() else { panic!("{end:?}") };
     object([
         ("code", Some(error.code().into())),

@@ -1,7 +1,7 @@
 //! Subscriptions and cancellations: examples that belong to a request, whose id is the machine's own.
 
 use mcp_proto::client::{Event, Filter, Listed, Options, Outcome};
-use mcp_proto::{Client, NotNow, Ticket};
+use mcp_proto::{Client, SendError, Ticket};
 use serde_json::{Value, json};
 
 use crate::peer::Peer;
@@ -10,7 +10,7 @@ use crate::rebuild::{object, open, some, string};
 const ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Subscribes to what the parameters of an example say.
-pub(crate) fn listen(client: &mut Client<'_>, params: &Value) -> Result<Ticket, NotNow> {
+pub(crate) fn listen(client: &mut Client<'_>, params: &Value) -> Result<Ticket, SendError> {
     let wanted = &params["notifications"];
     let uris = wanted["resourceSubscriptions"].as_array().map_or(&[][..], Vec::as_slice);
     let uris: Vec<&str> = uris.iter().map(|uri| uri.as_str().unwrap()).collect();
@@ -90,7 +90,7 @@ fn read(event: &Event<'_>, method: &str, ticket: Ticket) -> Value {
 pub(crate) fn end(result: &Value) -> Value {
     let (mut peer, ticket, id) = listening();
     peer.hear(&json!({"jsonrpc": "2.0", "id": id, "result": result}), |event| {
-        let Event::Finished(end) = event else { panic!("{event:?}") };
+        let Event::Response(end) = event else { panic!("{event:?}") };
         let Outcome::Result(result) = end.outcome() else { panic!("{end:?}") };
         assert_eq!(end.ticket(), ticket);
         open(result)

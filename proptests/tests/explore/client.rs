@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use mcp_proto::client::{ClientInfo, Connect, Event, Filter, Options, Timeouts};
-use mcp_proto::{Buffer, Client, ClientCapabilities, Millis, NotNow, Revision, State, Ticket};
+use mcp_proto::client::{ClientConfig, Connect, Event, Filter, Options, Timeouts};
+use mcp_proto::{Buffer, Client, ClientCapabilities, Millis, Revision, SendError, State, Ticket};
 use mcp_proto_proptests::explore::World;
 use serde_json::Value;
 
@@ -23,9 +23,9 @@ const TIMEOUTS: Timeouts = Timeouts {
     grace: Millis(20),
 };
 const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS_LIST_CHANGED;
-static AUTOMATIC: ClientInfo = ClientInfo::new("c", "1").capabilities(DECLARED).timeouts(TIMEOUTS);
-static HANDSHAKE: ClientInfo = AUTOMATIC.connect(Connect::Handshake);
-static STATELESS: ClientInfo = AUTOMATIC.connect(Connect::Stateless);
+static AUTOMATIC: ClientConfig = ClientConfig::new("c", "1").capabilities(DECLARED).timeouts(TIMEOUTS);
+static HANDSHAKE: ClientConfig = AUTOMATIC.connect(Connect::Handshake);
+static STATELESS: ClientConfig = AUTOMATIC.connect(Connect::Stateless);
 
 /// What a request of the host's is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ struct Open {
     kind: Kind,
     /// When it was sent.
     since: u64,
-    needs_input: bool,
+    require_input: bool,
     /// Its time is over only if it is not.
     acknowledged: bool,
 }
@@ -79,7 +79,7 @@ fn slot(ticket: Ticket) -> String {
 }
 
 impl Scene {
-    fn new(info: &'static ClientInfo<'static>, slots: usize, changes: &Rc<RefCell<Changes>>) -> Scene {
+    fn new(info: &'static ClientConfig<'static>, slots: usize, changes: &Rc<RefCell<Changes>>) -> Scene {
         let client = Client::new(info, Buffer::grown(700), Buffer::grown(900)).unwrap();
         Scene {
             client: client.in_flight_grown(slots),
@@ -103,7 +103,7 @@ impl Scene {
             .say(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{params}}}}}"#));
     }
 
-    fn ask(&mut self, id: &str, method: &str) {
+    fn request(&mut self, id: &str, method: &str) {
         let count = self.counts.entry(id.to_owned()).or_default();
         count.sent += 1;
         // In the stateless era nothing is asked by requests, and so none is answered.
@@ -139,8 +139,8 @@ impl Scene {
         let (mut ends, mut needs, mut told, mut taken) = (None, None, None, None);
         let text = match event {
             Event::Connected(connected) => format!("connected {}", connected.revision()),
-            Event::Failed(failure) => format!("failed {failure}"),
-            Event::Finished(end) => {
+            Event::ConnectFailed(failure) => format!("failed {failure}"),
+            Event::Response(end) => {
                 ends = Some(end.ticket());
                 format!("finished {:?}", end.outcome())
             }
@@ -161,7 +161,7 @@ impl Scene {
                 open.expect("it is open").acknowledged = true;
                 "acknowledged".into()
             }
-            Event::Asked(asked) => match asked.defer(None) {
+            Event::ServerRequest(asked) => match asked.defer(None) {
                 Ok(ticket) => {
                     self.kept.push((ticket, "7".into(), self.lines.now));
                     "asked".into()
@@ -179,7 +179,7 @@ impl Scene {
                 taken = Some((ticket, false));
                 "expired".into()
             }
-            Event::Fault(fault) => format!("fault {fault:?}"),
+            Event::ProtocolError(fault) => format!("fault {fault:?}"),
             other => format!("{other:?}"),
         };
         self.lines.note('!', &text);
@@ -188,7 +188,7 @@ impl Scene {
         }
         for ticket in [needs, told].into_iter().flatten() {
             let open = self.open.iter_mut().find(|it| it.ticket == ticket).expect("it is open");
-            open.needs_input |= needs.is_some();
+            open.require_input |= needs.is_some();
         }
         if let Some((ticket, excused)) = taken {
             let at = self.kept.iter().position(|it| it.0 == ticket).expect("it was kept");
@@ -258,8 +258,8 @@ impl Scene {
         let Scene { client, lines, open, kept, gone, counts, .. } = self;
         for ticket in &*gone {
             assert!(!client.is_pending(*ticket), "{ticket:?} has ended");
-            assert_eq!(client.cancel(*ticket, ""), Err(NotNow::Gone));
-            assert_eq!(client.reply(*ticket).map(drop), Err(NotNow::Gone));
+            assert_eq!(client.cancel(*ticket, ""), Err(SendError::Gone));
+            assert_eq!(client.reply(*ticket).map(drop), Err(SendError::Gone));
         }
         for ticket in open.iter().map(|it| it.ticket).chain(kept.iter().map(|it| it.0)) {
             assert!(client.is_pending(ticket), "{ticket:?} was never ended");
@@ -297,7 +297,7 @@ impl World for Scene {
         let is_possible = match step {
             _ if step.starts_with('>') => says,
             "cancel" => first.is_some(),
-            "resume" => self.open.iter().any(|it| it.needs_input),
+            "resume" => self.open.iter().any(|it| it.require_input),
             "answer" => !self.kept.is_empty(),
             "time" => self.lines.deadline.is_some() && !self.lines.closed,
             "eof" => says,
@@ -357,8 +357,8 @@ impl World for Scene {
                     Some(id) => self.respond(id, r#""result":{}"#),
                     None => return false,
                 },
-                ("> ping", ..) => self.ask("\"p\"", "ping"),
-                ("> ask", ..) => self.ask("7", "roots/list"),
+                ("> ping", ..) => self.request("\"p\"", "ping"),
+                ("> ask", ..) => self.request("7", "roots/list"),
                 ("> take back", ..) => self.notify("cancelled", r#""requestId":7"#),
                 ("> noise", ..) => self.lines.say("noise"),
                 ("> changed", ..) => self.notify("tools/list_changed", ""),
@@ -385,21 +385,21 @@ impl World for Scene {
                         ticket,
                         kind,
                         since: now,
-                        needs_input: false,
+                        require_input: false,
                         acknowledged: false,
                     });
                 }
                 Err(why) => {
                     let connected = matches!(self.state, State::Ready | State::Stateless);
                     let fits = match why {
-                        NotNow::NotConnected => !connected,
-                        NotNow::Full => connected && self.open.len() + self.kept.len() > 0,
-                        NotNow::Unsupported => kind == Kind::Subscription && self.state == State::Ready,
-                        NotNow::Busy => self.lines.blocked,
+                        SendError::NotConnected => !connected,
+                        SendError::Full => connected && self.open.len() + self.kept.len() > 0,
+                        SendError::Unsupported => kind == Kind::Subscription && self.state == State::Ready,
+                        SendError::Busy => self.lines.blocked,
                         _ => false,
                     };
                     // What was cancelled takes its slot until the server could be told.
-                    assert!(fits || why == NotNow::Full && self.lines.blocked, "{why:?}");
+                    assert!(fits || why == SendError::Full && self.lines.blocked, "{why:?}");
                     return false;
                 }
             }
@@ -411,11 +411,11 @@ impl World for Scene {
                 self.ended(ticket);
             }
             "resume" => {
-                let it = self.open.iter_mut().find(|it| it.needs_input).expect("it was looked at");
+                let it = self.open.iter_mut().find(|it| it.require_input).expect("it was looked at");
                 match self.client.resume_call_json(it.ticket, "t", "{}", |_| {}) {
-                    Ok(()) => it.needs_input = false,
+                    Ok(()) => it.require_input = false,
                     Err(why) => {
-                        assert!(why == NotNow::Busy && self.lines.blocked, "{why:?}");
+                        assert!(why == SendError::Busy && self.lines.blocked, "{why:?}");
                         return false;
                     }
                 }
@@ -427,7 +427,7 @@ impl World for Scene {
                     self.gone.push(ticket);
                 }
                 Err(why) => {
-                    assert!(why == NotNow::Busy && self.lines.blocked, "{why:?}");
+                    assert!(why == SendError::Busy && self.lines.blocked, "{why:?}");
                     return false;
                 }
             },
@@ -479,7 +479,7 @@ impl World for Scene {
             .iter()
             .map(|it| {
                 let since = if it.acknowledged { None } else { Some(since(it.since)) };
-                (slot(it.ticket), it.kind, since, it.needs_input)
+                (slot(it.ticket), it.kind, since, it.require_input)
             })
             .collect();
         let kept: Vec<_> = kept.iter().map(|it| (slot(it.0), since(it.2))).collect();

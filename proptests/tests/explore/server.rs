@@ -8,9 +8,10 @@ use std::rc::Rc;
 
 use mcp_proto::input::ListRoots;
 use mcp_proto::server::{
-    Ask, Change, Event, Feature, Limits, SecondInitialize, ServerInfo, Subscriptions, Tool, Tools,
+    Change, Event, Feature, Limits, RequestOptions, SecondInitialize, ServerConfig, Subscriptions, Tool,
+    Tools,
 };
-use mcp_proto::{Buffer, Millis, NotNow, Server, State, Ticket};
+use mcp_proto::{Buffer, Millis, SendError, Server, State, Ticket};
 use mcp_proto_proptests::explore::World;
 
 use crate::Changes;
@@ -22,10 +23,12 @@ const GRACE: u64 = 20;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("later", "{}"), Tool::new("quick", "{}")]).list_changed();
 static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Subscriptions];
-const LIMITS: Limits =
-    Limits::DEFAULT.with_deferred(Millis(DEFERRED)).with_asked(Millis(ASKED)).with_grace(Millis(GRACE));
-static REFUSES: ServerInfo = ServerInfo::new("s", "1").features(&FEATURES).limits(LIMITS);
-static RESTARTS: ServerInfo = REFUSES.second_initialize(SecondInitialize::Restart);
+const LIMITS: Limits = Limits::DEFAULT
+    .with_deferred_timeout(Millis(DEFERRED))
+    .with_request_timeout(Millis(ASKED))
+    .with_grace(Millis(GRACE));
+static REFUSES: ServerConfig = ServerConfig::new("s", "1").features(&FEATURES).limits(LIMITS);
+static RESTARTS: ServerConfig = REFUSES.second_initialize(SecondInitialize::Restart);
 
 /// A request that the host has kept, or one of its own.
 #[derive(Debug)]
@@ -70,7 +73,7 @@ struct Scene {
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 impl Scene {
-    fn new(info: &'static ServerInfo<'static>, slots: usize, changes: &Rc<RefCell<Changes>>) -> Scene {
+    fn new(info: &'static ServerConfig<'static>, slots: usize, changes: &Rc<RefCell<Changes>>) -> Scene {
         let server = Server::new(info, Buffer::grown(600), Buffer::grown(700)).unwrap();
         let server = server.in_flight_grown(slots).unwrap();
         Scene {
@@ -159,7 +162,7 @@ impl Scene {
                 );
                 format!("expired {}", it.id)
             }
-            Event::Answered(answered) => {
+            Event::Response(answered) => {
                 let it = take(asked, answered.ticket());
                 gone.push(it.ticket);
                 format!("answered {} {:?}", it.id, answered.outcome())
@@ -175,8 +178,8 @@ impl Scene {
                 assert!(asked.iter().any(|it| it.ticket == told.ticket()));
                 "progress".into()
             }
-            Event::Fault(fault) => format!("fault {fault:?}"),
-            Event::Room => "room".into(),
+            Event::ProtocolError(fault) => format!("fault {fault:?}"),
+            Event::Writable => "room".into(),
             Event::Connected(_) => "connected".into(),
             Event::Ready => "ready".into(),
             other => format!("{other:?}"),
@@ -245,9 +248,9 @@ impl Scene {
         let Scene { server, lines, kept, asked, gone, counts, .. } = self;
         let state = server.state();
         for ticket in &*gone {
-            assert_eq!(server.reply(*ticket).map(drop), Err(NotNow::Gone), "{ticket:?} has ended");
-            assert_eq!(server.cancel(*ticket, ""), Err(NotNow::Gone));
-            assert_eq!(server.end_subscription(*ticket), Err(NotNow::Gone));
+            assert_eq!(server.reply(*ticket).map(drop), Err(SendError::Gone), "{ticket:?} has ended");
+            assert_eq!(server.cancel(*ticket, ""), Err(SendError::Gone));
+            assert_eq!(server.end_subscription(*ticket), Err(SendError::Gone));
         }
         if lines.closed {
             assert_eq!(state, State::Closed);
@@ -382,7 +385,7 @@ impl World for Scene {
                         }
                     }
                     Err(why) => {
-                        assert!(why == NotNow::Busy && self.lines.blocked, "{why:?}");
+                        assert!(why == SendError::Busy && self.lines.blocked, "{why:?}");
                         return false;
                     }
                 }
@@ -391,24 +394,24 @@ impl World for Scene {
                 let ticket = subscription.expect("it was looked at");
                 if let Err(why) = self.server.end_subscription(ticket) {
                     // It ends already, and the client has not read so.
-                    assert!(why == NotNow::Gone && self.lines.blocked && self.state == State::Draining);
+                    assert!(why == SendError::Gone && self.lines.blocked && self.state == State::Draining);
                     return false;
                 }
                 self.kept.retain(|it| it.ticket != ticket);
                 self.gone.push(ticket);
                 self.ended += 1;
             }
-            "ask" => match self.server.ask(&ListRoots, Ask::DEFAULT.with_progress()) {
+            "ask" => match self.server.request(&ListRoots, RequestOptions::DEFAULT.with_progress()) {
                 Ok(ticket) => {
                     let due = self.lines.now + ASKED;
                     self.asked.push(Kept { ticket, id: String::new(), due, subscription: false });
                 }
                 Err(why) => {
                     let expected = match self.server.state() {
-                        State::Ready if self.kept.len() + self.asked.len() > 0 => NotNow::Full,
-                        _ => NotNow::NotConnected,
+                        State::Ready if self.kept.len() + self.asked.len() > 0 => SendError::Full,
+                        _ => SendError::NotConnected,
                     };
-                    assert!(why == expected || why == NotNow::Busy && self.lines.blocked, "{why:?}");
+                    assert!(why == expected || why == SendError::Busy && self.lines.blocked, "{why:?}");
                     return false;
                 }
             },

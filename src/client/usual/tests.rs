@@ -1,15 +1,15 @@
 use super::*;
 use crate::buffer::Room;
-use crate::client::{ClientInfo, Connect, Event, Options, Slot};
+use crate::client::{ClientConfig, Connect, Event, Options, Slot};
 use crate::json::Json;
+use crate::protocol::level::Level;
 use crate::time::Millis;
-use crate::types::level::Level;
 use std::string::{String, ToString};
 use std::vec::Vec;
 use std::{boxed::Box, format, vec};
 
-static HANDSHAKE: ClientInfo<'static> = ClientInfo::new("c", "1").connect(Connect::Handshake);
-static STATELESS: ClientInfo<'static> = ClientInfo::new("c", "1").connect(Connect::Stateless);
+static HANDSHAKE: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Handshake);
+static STATELESS: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Stateless);
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
 const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
@@ -24,7 +24,7 @@ struct Driven {
 }
 
 impl Driven {
-    fn new(straight: bool, info: &'static ClientInfo<'static>, tx: usize, slots: usize) -> Driven {
+    fn new(straight: bool, info: &'static ClientConfig<'static>, tx: usize, slots: usize) -> Driven {
         let lend = |bytes: usize| Box::leak(vec![0u8; bytes].into_boxed_slice());
         let slots = Box::leak(vec![Slot::EMPTY; slots].into_boxed_slice());
         let client = Client::new(info, lend(1024), lend(tx)).unwrap().in_flight(slots, lend(256));
@@ -66,7 +66,7 @@ impl Driven {
                     }
                 }
                 Action::Event => heard.push(match client.event() {
-                    Some(Event::Finished(end)) => {
+                    Some(Event::Response(end)) => {
                         let result = end.tool_result();
                         let text = result.and_then(|it| it.text()).map(|it| it.raw().to_string());
                         let blocks = result.map(|it| it.content().count());
@@ -79,7 +79,7 @@ impl Driven {
         }
     }
 
-    fn call(&mut self, tool: &str, options: Options<'_>, arguments: &str) -> Result<Ticket, NotNow> {
+    fn call(&mut self, tool: &str, options: Options<'_>, arguments: &str) -> Result<Ticket, SendError> {
         let mut write =
             |out: &mut Writer<'_>| out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'));
         if self.straight {
@@ -99,7 +99,7 @@ impl Driven {
     }
 }
 
-fn both(info: &'static ClientInfo<'static>, tx: usize, slots: usize) -> [Driven; 2] {
+fn both(info: &'static ClientConfig<'static>, tx: usize, slots: usize) -> [Driven; 2] {
     [true, false].map(|straight| Driven::new(straight, info, tx, slots))
 }
 
@@ -119,7 +119,7 @@ fn calls_are_written_as_on_the_way_for_everything() {
         Options::DEFAULT.timeout(Millis(7)),
         Options::DEFAULT.timeout(Millis(u64::MAX)).maximum(Millis(9)),
         Options::DEFAULT.with_progress(),
-        Options::DEFAULT.with_progress().fixed(),
+        Options::DEFAULT.with_progress().ignore_progress(),
         Options::DEFAULT.log_level(Level::Info),
         Options::DEFAULT.meta(r#"{"a":1}"#),
         Options::DEFAULT.meta("{"),
@@ -183,11 +183,11 @@ fn a_call_that_cannot_be_sent_yet_is_refused() {
     for straight in [true, false] {
         let mut driven = Driven::new(straight, &HANDSHAKE, 900, 1);
         driven.call("a", Options::DEFAULT, "{}").unwrap();
-        assert_eq!(driven.call("a", Options::DEFAULT, "{}"), Err(NotNow::Full));
+        assert_eq!(driven.call("a", Options::DEFAULT, "{}"), Err(SendError::Full));
         driven.client.shutdown(Millis(20));
-        assert_eq!(driven.call("a", Options::DEFAULT, "{}"), Err(NotNow::NotConnected));
+        assert_eq!(driven.call("a", Options::DEFAULT, "{}"), Err(SendError::NotConnected));
         driven.client.reset();
-        assert_eq!(driven.call("a", Options::DEFAULT, "{}"), Err(NotNow::NotConnected));
+        assert_eq!(driven.call("a", Options::DEFAULT, "{}"), Err(SendError::NotConnected));
     }
 }
 
@@ -287,7 +287,7 @@ fn results_are_heard_as_on_the_way_for_everything() {
                 assert_eq!(pair[0].client.pending(), 0, "{line}");
             }
         }
-        let finished = |it: &&String| it.starts_with("Finished") && it.contains("Result(");
+        let finished = |it: &&String| it.starts_with("Response") && it.contains("Result(");
         assert!(pair[0].heard.iter().filter(finished).count() > 40, "there are results among them");
     }
 }

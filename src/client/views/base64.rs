@@ -1,7 +1,7 @@
 //! Bytes that came as base64, decoded into the caller's buffer.
 #![allow(clippy::as_conversions, reason = "the low byte is what is wanted")]
 
-use crate::json::{Str, Text, prints};
+use crate::json::{Str, WriteText, prints};
 
 /// Bytes as base64, as the server wrote them.
 ///
@@ -12,7 +12,7 @@ use crate::json::{Str, Text, prints};
 /// use mcp_proto::client::Content;
 /// use mcp_proto::json::Json;
 /// let json = Json::parse(br#"{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}"#)?;
-/// let Content::Image { data, .. } = Block::of(json).content() else { unreachable!() };
+/// let Content::Image { data, .. } = Block::from_json(json).content() else { unreachable!() };
 /// let mut buffer = [0; 8];
 /// assert_eq!(data.decode(&mut buffer), Ok(&b"hello"[..]));
 /// # Ok::<(), mcp_proto::json::ScanError>(())
@@ -35,7 +35,7 @@ pub enum Base64Error {
     Invalid,
 }
 
-impl Text for Base64Error {
+impl WriteText for Base64Error {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         match self {
             Base64Error::TooShort { needed } => {
@@ -53,7 +53,7 @@ impl core::error::Error for Base64Error {}
 impl<'a> Base64<'a> {
     /// Bytes that this text stands for.
     #[must_use]
-    pub fn of(text: Str<'a>) -> Base64<'a> {
+    pub fn new(text: Str<'a>) -> Base64<'a> {
         Base64 { text }
     }
 
@@ -174,7 +174,7 @@ mod tests {
     use std::string::ToString;
 
     fn decoded<'b>(json: &str, buffer: &'b mut [u8]) -> Result<&'b [u8], Base64Error> {
-        Base64::of(Json::parse(json.as_bytes()).unwrap().string().unwrap()).decode(buffer)
+        Base64::new(Json::parse(json.as_bytes()).unwrap().string().unwrap()).decode(buffer)
     }
 
     #[test]

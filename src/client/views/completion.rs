@@ -1,6 +1,6 @@
 //! What `completion/complete` has answered.
 
-use super::{list, view};
+use crate::client::views::{list, view};
 use crate::json::{Json, Str};
 
 view! {

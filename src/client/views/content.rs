@@ -1,8 +1,10 @@
 //! Pieces of content: what tools, prompts and models say, and how models use tools.
 
-use super::{Base64, Resource, ResourceContents, ToolResult, list, number, object, text, view};
+use crate::client::views::{
+    Base64, Resource, ResourceContents, ToolResult, list, number, object, text, view,
+};
 use crate::json::{Decimal, FAST, Json, Kind, Str, has};
-use crate::types::annotations::Role;
+use crate::protocol::annotations::Role;
 
 view! {
     /// A piece of content, with what is said about it.
@@ -64,7 +66,7 @@ impl<'a> Block<'a> {
         }
         let [kind, text, data, mime] = self.json.pick(["type", "text", "data", "mimeType"]);
         let mime = mime.and_then(Json::string);
-        let data = data.and_then(Json::string).map(Base64::of);
+        let data = data.and_then(Json::string).map(Base64::new);
         let found = match kind.and_then(Json::string) {
             Some(kind) if kind == "text" => text.and_then(Json::string).map(Content::Text),
             Some(kind) if kind == "image" => data.map(|data| Content::Image { data, mime }),
@@ -91,13 +93,13 @@ impl<'a> Block<'a> {
     /// The pieces of a member that is one or an array of them.
     pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = Block<'a>> + use<'a> {
         let one = content.filter(|content| content.kind() == Kind::Object);
-        content.unwrap_or(Json::NULL).elements().chain(one).map(Block::of)
+        content.unwrap_or(Json::NULL).elements().chain(one).map(Block::from_json)
     }
 
     /// For whom it is, how important, and how old.
     #[must_use]
     pub fn annotations(&self) -> Annotations<'a> {
-        Annotations::of(self.json.get("annotations").unwrap_or(Json::NULL))
+        Annotations::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 }
 
@@ -115,13 +117,13 @@ pub(super) fn usual_text(bytes: &[u8]) -> Option<Str<'_>> {
 
 /// An embedded resource. Some servers embed one with nothing in it: that is a link.
 fn resource(json: Json<'_>) -> Option<Content<'_>> {
-    let contents = ResourceContents::of(json);
+    let contents = ResourceContents::from_json(json);
     let is_full = contents.text().is_some() || contents.blob().is_some();
     if is_full { Some(Content::Resource(contents)) } else { link(json) }
 }
 
 fn link(json: Json<'_>) -> Option<Content<'_>> {
-    let resource = Resource::of(json);
+    let resource = Resource::from_json(json);
     resource.uri().map(|_| Content::Link(resource))
 }
 
@@ -132,7 +134,7 @@ fn tool_use(json: Json<'_>) -> Option<Content<'_>> {
 }
 
 fn tool_result(json: Json<'_>) -> Option<Content<'_>> {
-    Some(Content::ToolResult { tool_use_id: text(json, "toolUseId")?, result: ToolResult::of(json) })
+    Some(Content::ToolResult { tool_use_id: text(json, "toolUseId")?, result: ToolResult::from_json(json) })
 }
 
 view! {
@@ -145,7 +147,7 @@ view! {
 impl<'a> Annotations<'a> {
     /// For whom it is; none if the server does not say.
     pub fn audience(&self) -> impl Iterator<Item = Role> + use<'a> {
-        list(self.json, "audience").filter_map(Role::of)
+        list(self.json, "audience").filter_map(Role::from_json)
     }
 
     /// Whether it is for `role`: it is for everybody if the server does not say.

@@ -1,6 +1,6 @@
 //! What a user is asked: what a form is made of, which address to open.
 
-use super::{number, text, view};
+use crate::client::views::{number, text, view};
 use crate::json::{Decimal, Json, Kind, Str};
 
 view! {

@@ -7,25 +7,25 @@ mod base64;
 mod completion;
 mod content;
 mod elicit;
-mod notice;
+mod implementation;
+mod notification;
 mod page;
-mod people;
 mod prompt;
 mod resource;
 mod sampling;
 mod tool;
 
-pub use base64::{Base64, Base64Error};
-pub use completion::Completion;
-pub use content::{Annotations, Block, Content};
-pub use elicit::{Choice, ElicitForm, OpenUrl, Property, PropertyKind};
-pub use notice::{LogMessage, Progress, Updated};
-pub use page::{Freshness, PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
-pub use people::{Icon, Implementation};
-pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
-pub use resource::{ReadResult, Resource, ResourceContents, ResourceTemplate};
-pub use sampling::{ModelPreferences, Sample, SampleMessage};
-pub use tool::{Tool, ToolHints, ToolResult};
+pub use crate::client::views::base64::{Base64, Base64Error};
+pub use crate::client::views::completion::Completion;
+pub use crate::client::views::content::{Annotations, Block, Content};
+pub use crate::client::views::elicit::{Choice, ElicitForm, OpenUrl, Property, PropertyKind};
+pub use crate::client::views::implementation::{Icon, Implementation};
+pub use crate::client::views::notification::{LogMessage, Progress, Updated};
+pub use crate::client::views::page::{Freshness, PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
+pub use crate::client::views::prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
+pub use crate::client::views::resource::{ReadResult, Resource, ResourceContents, ResourceTemplate};
+pub use crate::client::views::sampling::{ModelPreferences, Sample, SampleMessage};
+pub use crate::client::views::tool::{Tool, ToolHints, ToolResult};
 
 use crate::json::{Decimal, Elements, Json, Kind, Str};
 
@@ -41,7 +41,7 @@ macro_rules! view {
         impl<'a> $name<'a> {
             /// A view of this value. One that is no object has no members.
             #[must_use]
-            pub fn of(json: $crate::json::Json<'a>) -> $name<'a> {
+            pub fn from_json(json: $crate::json::Json<'a>) -> $name<'a> {
                 $name { json }
             }
 

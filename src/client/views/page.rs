@@ -1,8 +1,8 @@
 //! Pages of lists, and how long a result is fresh.
 
-use super::{Prompt, Resource, ResourceTemplate, Tool, entries, object};
-use crate::inflight::Ticket;
+use crate::client::views::{Prompt, Resource, ResourceTemplate, Tool, entries, object};
 use crate::json::Json;
+use crate::peer::slots::Ticket;
 use crate::time::Millis;
 
 /// How long a result may be kept, and by whom. Servers up to `2025-11-25` do not say: then it is not fresh at all.
@@ -21,7 +21,7 @@ pub struct Freshness {
 impl Freshness {
     /// What a result says about itself.
     #[must_use]
-    pub fn of(result: Json<'_>) -> Freshness {
+    pub fn from_json(result: Json<'_>) -> Freshness {
         let [time, scope] = result.pick(["ttlMs", "cacheScope"]);
         Freshness {
             fresh_for: Millis(time.map_or(0, milliseconds)),
@@ -65,7 +65,7 @@ macro_rules! page {
             }
 
             /// Whether this is the end of the list. If not, the next page is asked for by itself; should that not go on,
-            /// [`Event::Finished`](crate::client::Event::Finished) says why.
+            /// [`Event::Response`](crate::client::Event::Response) says why.
             #[must_use]
             pub fn is_last(&self) -> bool {
                 self.last
@@ -73,7 +73,7 @@ macro_rules! page {
 
             $(#[$entries_docs])*
             pub fn $entries(&self) -> impl Iterator<Item = $entry<'a>> + use<'a> {
-                entries(self.result, $member).map($entry::of)
+                entries(self.result, $member).map($entry::from_json)
             }
 
             $(#[$find_docs])*
@@ -85,7 +85,7 @@ macro_rules! page {
             /// How long the page may be kept.
             #[must_use]
             pub fn freshness(&self) -> Freshness {
-                Freshness::of(self.result)
+                Freshness::from_json(self.result)
             }
 
             /// What else is said about it: `_meta`, an object.

@@ -1,9 +1,9 @@
 //! Prompts: what there is, and what one says.
 
-use super::people::icons;
-use super::{Block, Content, Icon, entries, named, text, view};
+use crate::client::views::implementation::icons;
+use crate::client::views::{Block, Content, Icon, entries, named, text, view};
 use crate::json::{Json, Str};
-use crate::types::annotations::Role;
+use crate::protocol::annotations::Role;
 
 view! {
     /// A prompt, as the server describes it.
@@ -17,7 +17,7 @@ named!(Prompt, "Its name: what [`Client::get_prompt`](crate::Client::get_prompt)
 impl<'a> Prompt<'a> {
     /// The arguments that it takes.
     pub fn arguments(&self) -> impl Iterator<Item = PromptArgument<'a>> + use<'a> {
-        entries(self.json, "arguments").map(PromptArgument::of)
+        entries(self.json, "arguments").map(PromptArgument::from_json)
     }
 
     /// Its icons.
@@ -57,7 +57,7 @@ impl<'a> PromptResult<'a> {
 
     /// What it says.
     pub fn messages(&self) -> impl Iterator<Item = PromptMessage<'a>> + use<'a> {
-        entries(self.json, "messages").map(PromptMessage::of)
+        entries(self.json, "messages").map(PromptMessage::from_json)
     }
 }
 
@@ -70,7 +70,7 @@ impl<'a> PromptMessage<'a> {
     /// Who says it.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
-        Role::of(self.json.get("role")?)
+        Role::from_json(self.json.get("role")?)
     }
 
     /// What is said.
@@ -82,6 +82,6 @@ impl<'a> PromptMessage<'a> {
     /// What is said, with what is said about it.
     #[must_use]
     pub fn block(&self) -> Block<'a> {
-        Block::of(self.json.get("content").unwrap_or(Json::NULL))
+        Block::from_json(self.json.get("content").unwrap_or(Json::NULL))
     }
 }

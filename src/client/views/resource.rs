@@ -1,7 +1,7 @@
 //! Resources: what there is, and what is in them.
 
-use super::people::icons;
-use super::{Annotations, Base64, Freshness, Icon, entries, named, text, view};
+use crate::client::views::implementation::icons;
+use crate::client::views::{Annotations, Base64, Freshness, Icon, entries, named, text, view};
 use crate::json::{Json, Str};
 
 view! {
@@ -33,7 +33,7 @@ macro_rules! entry {
             /// For whom it is, how important, and how old.
             #[must_use]
             pub fn annotations(&self) -> Annotations<'a> {
-                Annotations::of(self.json.get("annotations").unwrap_or(Json::NULL))
+                Annotations::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
             }
 
             /// Its icons.
@@ -98,7 +98,7 @@ impl<'a> ResourceContents<'a> {
     /// The bytes, if it is not.
     #[must_use]
     pub fn blob(&self) -> Option<Base64<'a>> {
-        text(self.json, "blob").map(Base64::of)
+        text(self.json, "blob").map(Base64::new)
     }
 }
 
@@ -112,7 +112,7 @@ view! {
 impl<'a> ReadResult<'a> {
     /// What is in the resource, part by part: more than one for a folder, say.
     pub fn contents(&self) -> impl Iterator<Item = ResourceContents<'a>> + use<'a> {
-        entries(self.json, "contents").map(ResourceContents::of)
+        entries(self.json, "contents").map(ResourceContents::from_json)
     }
 
     /// The first part that is text.
@@ -124,6 +124,6 @@ impl<'a> ReadResult<'a> {
     /// How long it may be kept.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
-        Freshness::of(self.json)
+        Freshness::from_json(self.json)
     }
 }

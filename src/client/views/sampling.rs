@@ -1,9 +1,9 @@
 //! What a model is to say.
 
-use super::{Block, Content, Tool, list, number, text, view};
+use crate::client::views::{Block, Content, Tool, list, number, text, view};
 use crate::json::{Decimal, Json, Str};
-use crate::types::annotations::Role;
-use crate::types::sampling::{IncludeContext, ToolChoice};
+use crate::protocol::annotations::Role;
+use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
 view! {
     /// Something for a model to say. The user should see it, and be free to change it or to say no.
@@ -15,7 +15,7 @@ view! {
 impl<'a> Sample<'a> {
     /// What was said so far.
     pub fn messages(&self) -> impl Iterator<Item = SampleMessage<'a>> + use<'a> {
-        list(self.json, "messages").map(SampleMessage::of)
+        list(self.json, "messages").map(SampleMessage::from_json)
     }
 
     /// The most tokens that may be generated. This has to be kept to.
@@ -44,26 +44,26 @@ impl<'a> Sample<'a> {
     /// Which model it would like.
     #[must_use]
     pub fn model_preferences(&self) -> Option<ModelPreferences<'a>> {
-        self.json.get("modelPreferences").map(ModelPreferences::of)
+        self.json.get("modelPreferences").map(ModelPreferences::from_json)
     }
 
     /// How much of what servers have told it would like the model to know. It may be ignored.
     #[must_use]
     pub fn include_context(&self) -> IncludeContext {
-        self.json.get("includeContext").and_then(IncludeContext::of).unwrap_or(IncludeContext::None)
+        self.json.get("includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)
     }
 
     /// The tools that the model may use. There are some only if the client declared
     /// [`SAMPLING_TOOLS`](crate::ClientCapabilities::SAMPLING_TOOLS).
     pub fn tools(&self) -> impl Iterator<Item = Tool<'a>> + use<'a> {
-        list(self.json, "tools").map(Tool::of)
+        list(self.json, "tools").map(Tool::from_json)
     }
 
     /// Whether it is to use them.
     #[must_use]
     pub fn tool_choice(&self) -> ToolChoice {
         let mode = self.json.get("toolChoice").and_then(|choice| choice.get("mode"));
-        mode.and_then(ToolChoice::of).unwrap_or(ToolChoice::Auto)
+        mode.and_then(ToolChoice::from_json).unwrap_or(ToolChoice::Auto)
     }
 
     /// What is meant for the provider of the model.
@@ -112,7 +112,7 @@ impl<'a> SampleMessage<'a> {
     /// Who says it.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
-        Role::of(self.json.get("role")?)
+        Role::from_json(self.json.get("role")?)
     }
 
     /// What is said, piece by piece, whether the server wrote one or several.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::client::members::Members;
-use crate::types::annotations::Role;
-use crate::types::sampling::{IncludeContext, ToolChoice};
+use crate::protocol::annotations::Role;
+use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -10,7 +10,7 @@ fn json(text: &str) -> Json<'_> {
 }
 
 fn block(text: &str) -> String {
-    std::format!("{:?}", Block::of(json(text)).content())
+    std::format!("{:?}", Block::from_json(json(text)).content())
 }
 
 /// What is wrong in a block makes it something else, never something half.
@@ -48,7 +48,7 @@ fn a_block_is_what_it_says_if_it_has_what_belongs_to_that() {
     for (text, expected) in cases {
         assert!(block(text).starts_with(expected), "{text} is {}", block(text));
     }
-    let Content::Link(link) = Block::of(json(cases[14].0)).content() else { panic!() };
+    let Content::Link(link) = Block::from_json(json(cases[14].0)).content() else { panic!() };
     assert!(link.uri().unwrap() == "u" && link.name().unwrap() == "n");
 }
 
@@ -72,7 +72,7 @@ fn a_text_is_the_same_in_the_usual_form_and_in_any_other() {
                 (std::format!(r#"{{"type":"text","text":["{text}"]}}"#), false),
             ];
             for (form, is_text) in forms {
-                let content = Block::of(json(&form)).content();
+                let content = Block::from_json(json(&form)).content();
                 let found = match content {
                     Content::Text(text) => Some(text.raw()),
                     _ => None,
@@ -82,7 +82,7 @@ fn a_text_is_the_same_in_the_usual_form_and_in_any_other() {
                     [std::format!("[{form}]"), std::format!("[{form},{form}]"), std::format!("[ {form} ]")]
                 {
                     let result = std::format!(r#"{{"content":{list}}}"#);
-                    let members = Members::of(json(&result));
+                    let members = Members::new(json(&result));
                     let seen = ToolResult::with(members, members.get("content")).text();
                     assert_eq!(seen.map(|text| text.raw()), is_text.then_some(&*text), "{result}");
                 }
@@ -93,7 +93,7 @@ fn a_text_is_the_same_in_the_usual_form_and_in_any_other() {
 
 #[test]
 fn what_is_said_about_a_block_is_kept_with_it() {
-    let block = Block::of(json(
+    let block = Block::from_json(json(
         r#"{"type":"text","text":"a","annotations":{"audience":["user","robot"],"priority":0.50},"_meta":{"k":1}}"#,
     ));
     let about = block.annotations();
@@ -103,7 +103,7 @@ fn what_is_said_about_a_block_is_kept_with_it() {
     assert!(about.last_modified().is_none());
     assert_eq!(block.meta().unwrap().raw(), r#"{"k":1}"#);
     for text in ["{}", r#"{"annotations":null,"_meta":7}"#, "[]", "null"] {
-        let block = Block::of(json(text));
+        let block = Block::from_json(json(text));
         assert!(block.annotations().is_for(Role::Assistant) && block.meta().is_none(), "{text}");
     }
 }
@@ -111,7 +111,7 @@ fn what_is_said_about_a_block_is_kept_with_it() {
 #[test]
 fn a_result_without_content_has_none() {
     for text in ["{}", r#"{"content":null}"#, r#"{"content":[]}"#] {
-        let result = ToolResult::of(json(text));
+        let result = ToolResult::from_json(json(text));
         assert!(result.content().next().is_none() && result.text().is_none() && !result.is_error());
     }
 }
@@ -126,17 +126,17 @@ fn the_name_for_people_is_the_first_that_there_is() {
     ];
     for (text, tool, others) in cases {
         let json = json(text);
-        assert!(Tool::of(json).display_name().unwrap() == tool, "{text}");
+        assert!(Tool::from_json(json).display_name().unwrap() == tool, "{text}");
         let names = [
-            Resource::of(json).display_name(),
-            ResourceTemplate::of(json).display_name(),
-            Prompt::of(json).display_name(),
-            PromptArgument::of(json).display_name(),
-            Implementation::of(json).display_name(),
+            Resource::from_json(json).display_name(),
+            ResourceTemplate::from_json(json).display_name(),
+            Prompt::from_json(json).display_name(),
+            PromptArgument::from_json(json).display_name(),
+            Implementation::from_json(json).display_name(),
         ];
         assert!(names.into_iter().all(|name| name.unwrap() == others), "{text}");
     }
-    assert!(Tool::of(json("{}")).display_name().is_none());
+    assert!(Tool::from_json(json("{}")).display_name().is_none());
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn an_argument_that_says_nothing_is_not_required() {
         (r#"{"name":"a","required":false}"#, false),
         (r#"{"name":"a","required":true}"#, true),
     ] {
-        assert_eq!(PromptArgument::of(json(text)).is_required(), required, "{text}");
+        assert_eq!(PromptArgument::from_json(json(text)).is_required(), required, "{text}");
     }
 }
 
@@ -157,14 +157,14 @@ fn what_a_model_is_not_told_is_its_own_choice() {
     for text in
         ["{}", r#"{"includeContext":null,"toolChoice":null}"#, r#"{"includeContext":"x","toolChoice":{}}"#]
     {
-        let sample = Sample::of(json(text));
+        let sample = Sample::from_json(json(text));
         assert_eq!(
             (sample.include_context(), sample.tool_choice()),
             (IncludeContext::None, ToolChoice::Auto)
         );
         assert!(sample.model_preferences().is_none_or(|it| it.cost().is_none()), "{text}");
     }
-    let told = Sample::of(json(r#"{"includeContext":"allServers","toolChoice":{"mode":"none"}}"#));
+    let told = Sample::from_json(json(r#"{"includeContext":"allServers","toolChoice":{"mode":"none"}}"#));
     assert_eq!((told.include_context(), told.tool_choice()), (IncludeContext::AllServers, ToolChoice::None));
 }
 
@@ -172,14 +172,14 @@ fn what_a_model_is_not_told_is_its_own_choice() {
 fn a_tool_that_says_nothing_may_do_anything_and_takes_any_object() {
     for text in ["{}", r#"{"inputSchema":{},"annotations":{}}"#, r#"{"inputSchema":null,"annotations":null}"#]
     {
-        let tool = Tool::of(json(text));
+        let tool = Tool::from_json(json(text));
         let hints = tool.hints();
         let said = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
         assert_eq!(said, [false, true, false, true], "{text}");
         assert_eq!(tool.input_schema().raw(), r#"{"type":"object"}"#);
         assert!(tool.output_schema().is_none());
     }
-    let tool = Tool::of(json(
+    let tool = Tool::from_json(json(
         r#"{"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}"#,
     ));
     let hints = tool.hints();
@@ -199,7 +199,11 @@ fn what_says_nothing_about_its_freshness_is_not_fresh() {
         (r#"{"ttlMs":-99999999999999999999999}"#, 0, false),
     ];
     for (text, fresh_for, shared) in cases {
-        assert_eq!(Freshness::of(json(text)), Freshness { fresh_for: Millis(fresh_for), shared }, "{text}");
+        assert_eq!(
+            Freshness::from_json(json(text)),
+            Freshness { fresh_for: Millis(fresh_for), shared },
+            "{text}"
+        );
     }
     let fresh = Freshness { fresh_for: Millis(5), shared: false };
     assert!(fresh.is_fresh(Millis(10), Millis(14)) && !fresh.is_fresh(Millis(10), Millis(15)));
@@ -212,13 +216,13 @@ fn views_of_nonsense_have_no_members() {
     for text in ["null", "[]", "7", r#"{"name":1,"uri":[],"icons":{},"arguments":[1],"size":-1,"values":3}"#]
     {
         let json = json(text);
-        let resource = Resource::of(json);
+        let resource = Resource::from_json(json);
         assert!(resource.uri().is_none() && resource.name().is_none() && resource.size().is_none());
         assert!(resource.icons().next().is_none());
-        assert!(Prompt::of(json).arguments().next().is_none());
-        assert!(PromptResult::of(json).messages().next().is_none());
-        assert!(ReadResult::of(json).contents().next().is_none());
-        let completion = Completion::of(json);
+        assert!(Prompt::from_json(json).arguments().next().is_none());
+        assert!(PromptResult::from_json(json).messages().next().is_none());
+        assert!(ReadResult::from_json(json).contents().next().is_none());
+        let completion = Completion::from_json(json);
         assert!(
             completion.values().next().is_none() && completion.total().is_none() && !completion.has_more()
         );

@@ -1,9 +1,9 @@
 //! Tools: what there is, and what one has answered.
 
-use super::content::usual_text;
-use super::people::icons;
-use super::{Block, Content, Icon, list, object, text, view};
 use crate::client::members::Members;
+use crate::client::views::content::usual_text;
+use crate::client::views::implementation::icons;
+use crate::client::views::{Block, Content, Icon, list, object, text, view};
 use crate::json::{Json, Kind, Str};
 
 view! {
@@ -58,7 +58,7 @@ impl<'a> Tool<'a> {
     /// What the server says about how it behaves.
     #[must_use]
     pub fn hints(&self) -> ToolHints<'a> {
-        ToolHints::of(self.json.get("annotations").unwrap_or(Json::NULL))
+        ToolHints::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 
     /// Its icons.
@@ -117,7 +117,7 @@ impl<'a> ToolHints<'a> {
 /// ```
 /// use mcp_proto::{client::ToolResult, json::Json};
 /// let kept = br#"{"content":[{"type":"text","text":"hi"}]}"#;
-/// let result = ToolResult::of(Json::parse(kept)?);
+/// let result = ToolResult::from_json(Json::parse(kept)?);
 /// assert!(!result.is_error() && result.text().unwrap() == "hi");
 /// # Ok::<(), mcp_proto::json::ScanError>(())
 /// ```
@@ -133,8 +133,8 @@ pub struct ToolResult<'a> {
 impl<'a> ToolResult<'a> {
     /// A view of this value. One that is no object has no members.
     #[must_use]
-    pub fn of(json: Json<'a>) -> ToolResult<'a> {
-        ToolResult { members: Members::of(json), content: None }
+    pub fn from_json(json: Json<'a>) -> ToolResult<'a> {
+        ToolResult { members: Members::new(json), content: None }
     }
 
     pub(crate) fn with(members: Members<'a>, content: Option<Json<'a>>) -> ToolResult<'a> {
@@ -166,7 +166,7 @@ impl<'a> ToolResult<'a> {
 
     /// Its content, piece by piece, with what is said about each.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
-        self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(Block::of)
+        self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(Block::from_json)
     }
 
     /// The first piece of text.

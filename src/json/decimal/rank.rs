@@ -11,11 +11,11 @@ use super::Decimal;
 ///
 /// Two words, high one first, so that what keeps it has no padding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rank([u32; 2]);
+pub(crate) struct SortKey([u32; 2]);
 
-impl Rank {
+impl SortKey {
     /// Below all of them.
-    pub(crate) const NONE: Rank = Rank([0; 2]);
+    pub(crate) const NONE: SortKey = SortKey([0; 2]);
 }
 
 /// Where zero is: negative numbers are below it.
@@ -25,7 +25,7 @@ const ZERO: u64 = 1 << 63;
 const LEAST: u64 = 1_000_000_000_000_000_000;
 
 impl Decimal {
-    pub(crate) fn rank(self) -> Rank {
+    pub(crate) fn rank(self) -> SortKey {
         let (mut digits, mut place) = (self.mantissa.unsigned_abs(), i32::from(self.exponent));
         while digits != 0 && digits < LEAST {
             (digits, place) = (digits.wrapping_mul(10), place.saturating_sub(1));
@@ -38,7 +38,7 @@ impl Decimal {
             _ => ZERO.wrapping_sub(1),
         };
         let rank = if self.mantissa < 0 { ZERO.wrapping_sub(distance) } else { ZERO.wrapping_add(distance) };
-        Rank([(rank >> 32) as u32, rank as u32])
+        SortKey([(rank >> 32) as u32, rank as u32])
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
         ];
         let ranks = rising.map(|text| Decimal::parse(text).unwrap().rank());
         assert!(ranks.is_sorted_by(|left, right| left < right), "{ranks:?}");
-        assert!(Rank::NONE < ranks[0]);
+        assert!(SortKey::NONE < ranks[0]);
     }
 
     #[test]

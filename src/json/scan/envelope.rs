@@ -47,7 +47,7 @@ impl Member {
     }
 
     /// The member of that name.
-    pub(super) fn of(name: &[u8]) -> Option<Member> {
+    pub(super) fn from_name(name: &[u8]) -> Option<Member> {
         Member::ALL.into_iter().find(|member| member.name() == name)
     }
 

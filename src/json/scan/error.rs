@@ -1,6 +1,6 @@
 //! What is wrong with a text, and where.
 
-use crate::json::pieces::{Text, prints};
+use crate::json::pieces::{WriteText, prints};
 
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,7 +41,7 @@ impl ScanErrorKind {
     }
 }
 
-impl Text for ScanError {
+impl WriteText for ScanError {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let what = match self.kind {
             ScanErrorKind::Empty => "no JSON value",

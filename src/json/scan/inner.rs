@@ -14,7 +14,7 @@ const FULL: u8 = u8::MAX;
 /// The members of `params` or `result`, in the order of the text, if they were all passed at once and their names have no
 /// escapes.
 #[derive(Clone, Debug)]
-pub(crate) struct Inner {
+pub(crate) struct MemberIndex {
     /// Whose members these are; `None`: they are not known.
     of: Option<Member>,
     count: u8,
@@ -37,11 +37,11 @@ impl Place {
 }
 
 /// One on hosts, elsewhere none: there flash and memory are short, and texts too.
-pub(super) type Inners = [Inner; FAST as usize];
+pub(super) type MemberIndexes = [MemberIndex; FAST as usize];
 
-impl Inner {
-    pub(super) const UNKNOWN: Inner =
-        Inner { of: None, count: 0, next: FULL, places: [Place::NOWHERE; KEPT] };
+impl MemberIndex {
+    pub(super) const UNKNOWN: MemberIndex =
+        MemberIndex { of: None, count: 0, next: FULL, places: [Place::NOWHERE; KEPT] };
 
     /// The members, in the order of the text. `text` is what was scanned.
     #[inline]
@@ -79,8 +79,8 @@ impl Inner {
 }
 
 impl Scanner {
-    /// The members of `params` or `result`, as far as they are known; see [`Inner`].
-    pub(crate) fn inner(&self, of: Member) -> Option<&Inner> {
+    /// The members of `params` or `result`, as far as they are known; see [`MemberIndex`].
+    pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
         self.inner.first().filter(|inner| inner.of == Some(of))
     }
 

@@ -1,6 +1,6 @@
 //! The inside of containers: elements, members and their names, enum variants.
 
-use super::flaw::Flaw;
+use super::flaw::ErrorKind;
 use super::strings::is_same;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
 use crate::json::swar::{FAST, has};
@@ -139,7 +139,7 @@ impl Drop for Members<'_, '_> {
 impl<'de> Members<'_, 'de> {
     /// The name of the next member, with its colon.
     #[cfg_attr(not(target_os = "none"), inline)]
-    pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
+    pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, ErrorKind<'de>> {
         if FAST {
             match self.plain_name() {
                 None if matches!(self.next, Next::Left) => return Ok(None),
@@ -191,7 +191,7 @@ impl<'de> Members<'_, 'de> {
     }
 
     #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn any_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
+    fn any_name(&mut self) -> Result<Option<&'de str>, ErrorKind<'de>> {
         self.inside = false;
         if FAST && self.decoder.peek() == Some(b'}') {
             self.leave();
@@ -220,7 +220,7 @@ impl<'de> Members<'_, 'de> {
 
     /// Passes over the value of the member.
     #[cfg(feature = "derive")]
-    pub(super) fn skip_value(&mut self) -> Result<(), Flaw<'de>> {
+    pub(super) fn skip_value(&mut self) -> Result<(), ErrorKind<'de>> {
         self.decoder.skip()
     }
 }
@@ -296,11 +296,11 @@ impl<'de> Name<'de> {
         (json.number() == Some(self.0)).then_some(self.0)
     }
 
-    fn wrong(&self, expected: &'static str) -> Flaw<'de> {
-        Flaw::Wrong { found: self.0, expected }
+    fn wrong(&self, expected: &'static str) -> ErrorKind<'de> {
+        ErrorKind::Wrong { found: self.0, expected }
     }
 
-    fn integer(&self, bounds: (i64, u64), expected: &'static str) -> Result<u64, Flaw<'de>> {
+    fn integer(&self, bounds: (i64, u64), expected: &'static str) -> Result<u64, ErrorKind<'de>> {
         let text = self.number().ok_or_else(|| self.wrong(expected))?;
         bounded(integer_of(text), text, bounds, expected)
     }

@@ -3,7 +3,7 @@
 #![allow(clippy::as_conversions, reason = "a number of a variant is not wider than 64 bits")]
 
 use super::access::{Leave, Members, Name};
-use super::flaw::Flaw;
+use super::flaw::ErrorKind;
 use super::{Decoder, Integer, TypedError};
 use crate::json::view::Json;
 use crate::json::walk::{split, value_length};
@@ -31,7 +31,10 @@ impl<'de> Decoder<'de> {
     }
 
     /// Enters an object of a derived type.
-    fn derived_members(&mut self, likely: &'static [&'static str]) -> Result<Members<'_, 'de>, Flaw<'de>> {
+    fn derived_members(
+        &mut self,
+        likely: &'static [&'static str],
+    ) -> Result<Members<'_, 'de>, ErrorKind<'de>> {
         let close = self.enter_object()?;
         let leave = Leave { close, derived: mem::replace(&mut self.derived, true) };
         Ok(Members::leaving(self, likely, leave))
@@ -42,7 +45,7 @@ impl<'de> Decoder<'de> {
         &mut self,
         tag: &'static str,
         names: &'static [&'static str],
-    ) -> Result<usize, Flaw<'de>> {
+    ) -> Result<usize, ErrorKind<'de>> {
         if !matches!(self.peek(), Some(b'{') | None) {
             return Err(self.unexpected("an object"));
         }
@@ -56,8 +59,8 @@ impl<'de> Decoder<'de> {
         // Nobody reads on behind a flaw.
         let object: &'de [u8] = self.take(length);
         Err(match Json::trusted(object).get(tag) {
-            Some(value) => Flaw::NoVariant { found: value.raw(), names },
-            None => Flaw::NoTag(tag),
+            Some(value) => ErrorKind::NoVariant { found: value.raw(), names },
+            None => ErrorKind::NoTag(tag),
         })
     }
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::as_conversions, reason = "places in a room of less than 256 bytes")]
 
 use crate::json::decimal::digits;
-use crate::json::pieces::{Text, prints};
+use crate::json::pieces::{WriteText, prints};
 use core::fmt;
 use serde_core::de::{self, Expected, Unexpected};
 
@@ -91,7 +91,7 @@ impl TypedError {
     }
 
     #[inline(never)]
-    pub(super) fn new(message: &dyn Text) -> TypedError {
+    pub(super) fn new(message: &dyn WriteText) -> TypedError {
         let mut error = TypedError { bytes: [0; ROOM], message: 0, path: 0, cut: false };
         message.pieces(&mut |piece| error.append(piece));
         error
@@ -121,7 +121,7 @@ fn cut(text: &str, length: usize) -> &str {
 /// What was found, without the floating point formatting that serde's own `Display` would link.
 struct Found<'a>(Unexpected<'a>);
 
-impl Text for Found<'_> {
+impl WriteText for Found<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let kind = match self.0 {
             Unexpected::Bool(value) => return value.pieces(put),
@@ -150,7 +150,7 @@ impl Text for Found<'_> {
 /// The start of a text.
 struct Shown<'a>(&'a str);
 
-impl Text for Shown<'_> {
+impl WriteText for Shown<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let shown = cut(self.0, SHOWN);
         put(shown);
@@ -161,7 +161,7 @@ impl Text for Shown<'_> {
 /// The names that there are. (serde's own way to print them can panic.)
 struct Names(&'static [&'static str]);
 
-impl Text for Names {
+impl WriteText for Names {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self.0 {
             [] => return put("there are none"),
@@ -179,7 +179,7 @@ impl Text for Names {
 /// What a visitor says that it expects. Only this, and messages of the host's own, link the formatting machinery.
 struct Wanted<'e>(&'e dyn Expected);
 
-impl Text for Wanted<'_> {
+impl WriteText for Wanted<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         format_args!("{}", self.0).pieces(put);
     }
@@ -219,7 +219,7 @@ impl de::Error for TypedError {
     }
 }
 
-impl Text for TypedError {
+impl WriteText for TypedError {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         if self.path > 0 || self.cut {
             let cut = if self.cut { "`…" } else { "`" };

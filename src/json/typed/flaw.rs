@@ -5,7 +5,7 @@ use super::TypedError;
 /// It becomes a [`TypedError`] where serde wants one. That is large, because it keeps a copy, and whatever returns it
 /// by value takes that much of the stack.
 #[derive(Clone, Copy)]
-pub(super) enum Flaw<'de> {
+pub(super) enum ErrorKind<'de> {
     /// The text is broken, or no decoder of ours would take it.
     Said(&'static str),
     /// A value is of another type, or not within its bounds.
@@ -18,21 +18,21 @@ pub(super) enum Flaw<'de> {
     NoVariant { found: &'de str, names: &'static [&'static str] },
 }
 
-impl Flaw<'_> {
+impl ErrorKind<'_> {
     /// The text is not what a scanner would have let through.
-    pub(super) const BROKEN: Flaw<'static> = Flaw::Said("not a valid JSON text");
+    pub(super) const BROKEN: ErrorKind<'static> = ErrorKind::Said("not a valid JSON text");
 }
 
-impl From<Flaw<'_>> for TypedError {
+impl From<ErrorKind<'_>> for TypedError {
     #[inline(never)]
-    fn from(flaw: Flaw<'_>) -> TypedError {
+    fn from(flaw: ErrorKind<'_>) -> TypedError {
         match flaw {
-            Flaw::Said(message) => TypedError::new(&message),
-            Flaw::Wrong { found, expected } => TypedError::wrong(found, expected),
+            ErrorKind::Said(message) => TypedError::new(&message),
+            ErrorKind::Wrong { found, expected } => TypedError::wrong(found, expected),
             #[cfg(feature = "derive")]
-            Flaw::NoTag(tag) => serde_core::de::Error::missing_field(tag),
+            ErrorKind::NoTag(tag) => serde_core::de::Error::missing_field(tag),
             #[cfg(feature = "derive")]
-            Flaw::NoVariant { found, names } => TypedError::no_variant(found, names),
+            ErrorKind::NoVariant { found, names } => TypedError::no_variant(found, names),
         }
     }
 }

@@ -14,13 +14,13 @@ pub(super) enum Step<'de> {
 
 /// The steps of one error, the innermost first. Each container says its own when it is left in the middle: nobody has to
 /// look at a result on its way out, which would take a copy of it on the stack.
-pub(super) struct Steps<'de> {
+pub(super) struct ErrorPath<'de> {
     steps: [Step<'de>; KEPT],
     count: usize,
 }
 
-impl<'de> Steps<'de> {
-    pub(super) const NONE: Self = Steps { steps: [Step::Element(0); KEPT], count: 0 };
+impl<'de> ErrorPath<'de> {
+    pub(super) const NONE: Self = ErrorPath { steps: [Step::Element(0); KEPT], count: 0 };
 
     #[inline(never)]
     pub(super) fn push(&mut self, step: Step<'de>) {

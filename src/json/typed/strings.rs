@@ -1,7 +1,7 @@
 //! The strings of a text, and the names of members.
 
 use super::Decoder;
-use super::flaw::Flaw;
+use super::flaw::ErrorKind;
 use crate::json::swar::{FAST, text_run};
 use crate::json::text::decode_in_place;
 use crate::json::walk::text_length;
@@ -9,7 +9,7 @@ use crate::json::walk::text_length;
 impl<'de> Decoder<'de> {
     /// A string, from its opening quote.
     #[cfg_attr(not(target_os = "none"), inline)]
-    pub(super) fn string(&mut self) -> Result<&'de str, Flaw<'de>> {
+    pub(super) fn string(&mut self) -> Result<&'de str, ErrorKind<'de>> {
         match self.plain_string() {
             Some(text) => Ok(text),
             None => self.any_string(),
@@ -17,20 +17,20 @@ impl<'de> Decoder<'de> {
     }
 
     #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn any_string(&mut self) -> Result<&'de str, Flaw<'de>> {
+    fn any_string(&mut self) -> Result<&'de str, ErrorKind<'de>> {
         self.expect(b'"')?;
         let text = self.take(text_length(self.rest));
         if self.take(1) != b"\"" {
-            return Err(Flaw::BROKEN);
+            return Err(ErrorKind::BROKEN);
         }
         let length = decode_in_place(text);
         let text: &'de [u8] = text;
-        text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or(Flaw::BROKEN)
+        text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or(ErrorKind::BROKEN)
     }
 
     /// Any string at all, if there is no plain one.
     #[cfg_attr(not(target_os = "none"), inline(never))]
-    pub(super) fn string_for(&mut self, expected: &'static str) -> Result<&'de str, Flaw<'de>> {
+    pub(super) fn string_for(&mut self, expected: &'static str) -> Result<&'de str, ErrorKind<'de>> {
         let follows = self.rest.first() == Some(&b'"');
         match self.peek() {
             Some(b'"') if FAST && !follows => self.string(),
@@ -40,13 +40,13 @@ impl<'de> Decoder<'de> {
     }
 
     /// The name of a member. One that is `likely` need not be checked again, nor decoded.
-    pub(super) fn name(&mut self, likely: Option<&'static str>) -> Result<&'de str, Flaw<'de>> {
+    pub(super) fn name(&mut self, likely: Option<&'static str>) -> Result<&'de str, ErrorKind<'de>> {
         match self.plain_text() {
             Some((text, rest)) => {
                 self.rest = rest;
                 match likely {
                     Some(likely) if likely.as_bytes() == text => Ok(likely),
-                    _ => core::str::from_utf8(text).map_err(|_| Flaw::BROKEN),
+                    _ => core::str::from_utf8(text).map_err(|_| ErrorKind::BROKEN),
                 }
             }
             None => self.any_string(),

@@ -1,6 +1,6 @@
 //! What a host writes is checked, as far as the order in which it was written does not say that it is right.
 
-use super::order::Order;
+use super::order::Nesting;
 use super::{Mark, Writer};
 use crate::buffer::Room;
 use crate::json::DEPTH_LIMIT;
@@ -15,9 +15,9 @@ impl Writer<'_> {
     pub(crate) fn members_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
         let mark = self.mark();
         let floor = core::mem::replace(&mut self.floor, self.at);
-        self.order = Order::MEMBERS;
+        self.order = Nesting::MEMBERS;
         body(self);
-        let is_sure = core::mem::replace(&mut self.order, Order::UNKNOWN).is_members(self.last);
+        let is_sure = core::mem::replace(&mut self.order, Nesting::UNKNOWN).is_members(self.last);
         self.floor = floor;
         if is_sure || self.overflowed || matches!(self.room, Room::Measure) {
             return Ok(());
@@ -51,7 +51,7 @@ impl Writer<'_> {
         let floor = core::mem::replace(&mut self.floor, self.at);
         let from = self.at;
         self.last = 0;
-        let around = core::mem::replace(&mut self.order, Order::VALUE);
+        let around = core::mem::replace(&mut self.order, Nesting::VALUE);
         body(self);
         let is_sure = core::mem::replace(&mut self.order, around).is_value(self.last);
         self.floor = floor;

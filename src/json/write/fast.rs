@@ -2,18 +2,18 @@
 //! has changed nothing, and takes the ways for everything.
 
 use super::Writer;
-use super::free::Free;
+use super::free::SpareCapacity;
 
 impl Writer<'_> {
     /// The free room that is there without growing. What is put into it counts when it is [`filled`](Writer::filled).
     #[inline(always)]
-    pub(crate) fn free(&mut self) -> Option<Free<'_>> {
+    pub(crate) fn free(&mut self) -> Option<SpareCapacity<'_>> {
         if self.overflowed {
             return None;
         }
         let all = self.room.bytes_mut();
         let end = self.limit.min(all.len());
-        Some(Free::new(all.get_mut(self.at..end)?, end))
+        Some(SpareCapacity::new(all.get_mut(self.at..end)?, end))
     }
 
     /// The free room was filled up to here, and this is the last byte.

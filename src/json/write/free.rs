@@ -1,4 +1,4 @@
-//! Free room that is filled from the front, piece by piece: one look at the writer for several pieces, words instead of bytes,
+//! SpareCapacity room that is filled from the front, piece by piece: one look at the writer for several pieces, words instead of bytes,
 //! and no calls. Of a text that is a constant only stores are left. A piece that does not fit, or is not of the usual kind,
 //! ends it: whoever has begun takes the way for everything.
 
@@ -8,16 +8,16 @@ use crate::buffer::copy;
 const SHORT: usize = 32;
 
 /// What is free behind the pieces so far.
-pub(crate) struct Free<'f> {
+pub(crate) struct SpareCapacity<'f> {
     bytes: &'f mut [u8],
     /// Where it ends, in all of the room.
     limit: usize,
 }
 
-impl<'f> Free<'f> {
+impl<'f> SpareCapacity<'f> {
     #[inline(always)]
-    pub(super) fn new(bytes: &'f mut [u8], limit: usize) -> Free<'f> {
-        Free { bytes, limit }
+    pub(super) fn new(bytes: &'f mut [u8], limit: usize) -> SpareCapacity<'f> {
+        SpareCapacity { bytes, limit }
     }
 
     /// Where the pieces end, in all of the room.
@@ -27,31 +27,31 @@ impl<'f> Free<'f> {
     }
 
     #[inline(always)]
-    fn cut(self, length: usize) -> Option<(&'f mut [u8], Free<'f>)> {
+    fn cut(self, length: usize) -> Option<(&'f mut [u8], SpareCapacity<'f>)> {
         let (place, bytes) = self.bytes.split_at_mut_checked(length)?;
-        Some((place, Free { bytes, ..self }))
+        Some((place, SpareCapacity { bytes, ..self }))
     }
 
     #[inline(always)]
-    fn behind(self, length: usize) -> Option<Free<'f>> {
-        Some(Free { bytes: self.bytes.get_mut(length..)?, ..self })
+    fn behind(self, length: usize) -> Option<SpareCapacity<'f>> {
+        Some(SpareCapacity { bytes: self.bytes.get_mut(length..)?, ..self })
     }
 
     #[inline(always)]
-    pub(super) fn byte(self, byte: u8) -> Option<Free<'f>> {
+    pub(super) fn byte(self, byte: u8) -> Option<SpareCapacity<'f>> {
         *self.bytes.first_mut()? = byte;
         self.behind(1)
     }
 
     /// Bytes as they are.
     #[inline(always)]
-    pub(crate) fn token(self, token: &str) -> Option<Free<'f>> {
+    pub(crate) fn token(self, token: &str) -> Option<SpareCapacity<'f>> {
         self.bytes(token.as_bytes())
     }
 
     /// Bytes as they are.
     #[inline(always)]
-    pub(crate) fn bytes(self, bytes: &[u8]) -> Option<Free<'f>> {
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Option<SpareCapacity<'f>> {
         let (place, free) = self.cut(bytes.len())?;
         if bytes.len() > 16 {
             copy(place, bytes);
@@ -63,14 +63,14 @@ impl<'f> Free<'f> {
 
     /// A comma, or nothing.
     #[inline(always)]
-    pub(super) fn comma(self, is_due: bool) -> Option<Free<'f>> {
+    pub(super) fn comma(self, is_due: bool) -> Option<SpareCapacity<'f>> {
         *self.bytes.first_mut()? = b',';
         self.behind(is_due.into())
     }
 
     /// The inside of a string: a short text in which nothing has to be escaped.
     #[inline(always)]
-    pub(crate) fn plain(self, text: &str) -> Option<Free<'f>> {
+    pub(crate) fn plain(self, text: &str) -> Option<SpareCapacity<'f>> {
         let text = text.as_bytes();
         let (place, free) = self.cut(text.len())?;
         let found = if let (Some(first), Some(last)) = (text.first_chunk::<16>(), text.last_chunk::<16>()) {
@@ -99,7 +99,7 @@ impl<'f> Free<'f> {
 
     /// A short text of JSON, in which there is nothing that could end a line.
     #[inline(always)]
-    pub(crate) fn json(self, json: &[u8]) -> Option<Free<'f>> {
+    pub(crate) fn json(self, json: &[u8]) -> Option<SpareCapacity<'f>> {
         let (place, free) = self.cut(json.len())?;
         let found = if let Some(word) = json.first_chunk::<8>() {
             copy_ends::<8>(place, json);
@@ -123,7 +123,7 @@ impl<'f> Free<'f> {
 
     /// A number that is not negative, of at most sixteen digits.
     #[inline(always)]
-    pub(crate) fn number(self, value: u64) -> Option<Free<'f>> {
+    pub(crate) fn number(self, value: u64) -> Option<SpareCapacity<'f>> {
         // Most are small: half the work.
         if let Some((digits, length)) = four_digits(value) {
             *self.bytes.first_chunk_mut::<4>()? = digits;
@@ -135,7 +135,7 @@ impl<'f> Free<'f> {
     }
 
     #[inline(never)]
-    fn long_number(self, value: u64) -> Option<Free<'f>> {
+    fn long_number(self, value: u64) -> Option<SpareCapacity<'f>> {
         let (first, length) = eight_digits(value / EIGHT_DIGITS)?;
         *self.bytes.first_chunk_mut::<8>()? = first;
         let free = self.behind(length)?;
@@ -302,7 +302,7 @@ mod tests {
     fn numbers_that_are_longer() {
         let written = |value: u64, room: usize| {
             let mut bytes = [b'.'; 24];
-            let free = Free::new(&mut bytes[..room], room);
+            let free = SpareCapacity::new(&mut bytes[..room], room);
             let end = free.number(value)?.end();
             Some(std::string::String::from_utf8_lossy(&bytes[..end]).into_owned())
         };

@@ -7,7 +7,7 @@ use crate::json::swar::FAST;
 /// spares a look at what was written: what is not sure is scanned. On bare metal it is nothing at all, and everything is
 /// scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct Nesting {
     /// One bit for each container, the innermost lowest: set for an object. The highest bit set is above all of them, and the
     /// one below that is for what stands around the value. Zero: it is not sure.
     open: [u64; if FAST { 1 } else { 0 }],
@@ -19,16 +19,16 @@ const ALONE: u64 = 0b10;
 const MEMBERS: u64 = 0b11;
 const UNSURE: u64 = 0;
 
-impl Order {
+impl Nesting {
     /// Nothing is known of what was written.
-    pub(super) const UNKNOWN: Order = Order::of(UNSURE);
+    pub(super) const UNKNOWN: Nesting = Nesting::new(UNSURE);
     /// One value is to come.
-    pub(super) const VALUE: Order = Order::of(ALONE);
+    pub(super) const VALUE: Nesting = Nesting::new(ALONE);
     /// The members of an object that is open are to come.
-    pub(super) const MEMBERS: Order = Order::of(MEMBERS);
+    pub(super) const MEMBERS: Nesting = Nesting::new(MEMBERS);
 
-    const fn of(open: u64) -> Order {
-        Order { open: [open; if FAST { 1 } else { 0 }] }
+    const fn new(open: u64) -> Nesting {
+        Nesting { open: [open; if FAST { 1 } else { 0 }] }
     }
 
     /// A value begins, behind `last`.
@@ -79,19 +79,19 @@ impl Order {
     /// Something else was done.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn lose(&mut self) {
-        *self = Order::UNKNOWN;
+        *self = Nesting::UNKNOWN;
     }
 
     /// Whether a value was written, whole and alone, of which the last byte is this.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn is_value(self, last: u8) -> bool {
-        FAST && self == Order::VALUE && last != 0
+        FAST && self == Nesting::VALUE && last != 0
     }
 
     /// Whether whole members were written, or nothing at all.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn is_members(self, last: u8) -> bool {
-        FAST && self == Order::MEMBERS && last != b':'
+        FAST && self == Nesting::MEMBERS && last != b':'
     }
 }
 

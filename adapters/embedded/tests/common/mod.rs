@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write, WriteReady};
-use mcp_proto::server::{Event, ServerInfo, Slot, Tool, Tools};
-use mcp_proto::{Fault, Millis, Server, Ticket};
-use mcp_proto_embedded::Step;
+use mcp_proto::server::{Event, ServerConfig, Slot, Tool, Tools};
+use mcp_proto::{Millis, ProtocolError, Server, Ticket};
+use mcp_proto_embedded::PumpStatus;
 
 /// What happens on the line next.
 #[derive(Debug, Clone)]
@@ -129,7 +129,7 @@ impl Write for Uart {
 }
 
 pub(crate) static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}"), Tool::new("slow", "{}")]);
-pub(crate) static INFO: ServerInfo = ServerInfo::new("board", "1.0.0").features(&[&TOOLS]);
+pub(crate) static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 
 pub(crate) const INITIALIZE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"#,
@@ -169,26 +169,26 @@ pub(crate) fn answer(id: u32, text: &str) -> String {
 pub(crate) struct Host {
     pub(crate) slow: Option<Ticket>,
     pub(crate) calls: Vec<String>,
-    pub(crate) faults: Vec<Fault>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) faults: Vec<ProtocolError>,
+    pub(crate) steps: Vec<PumpStatus>,
     pub(crate) now: u64,
 }
 
 impl Host {
     /// Deals with a step. `false`: the connection is over, or nothing is left to do.
-    pub(crate) fn hear(&mut self, step: Step, server: &mut Server<'_>) -> bool {
+    pub(crate) fn hear(&mut self, step: PumpStatus, server: &mut Server<'_>) -> bool {
         match step {
-            Step::Event => self.event(server),
-            Step::Moved => {}
-            Step::Idle(_) => return false,
-            Step::NewSession => {
+            PumpStatus::Event => self.event(server),
+            PumpStatus::Moved => {}
+            PumpStatus::Idle(_) => return false,
+            PumpStatus::NewSession => {
                 server.reset();
                 self.slow = None;
                 self.steps.push(step);
             }
             step => {
                 self.steps.push(step);
-                return step != Step::Closed;
+                return step != PumpStatus::Closed;
             }
         }
         true
@@ -206,7 +206,7 @@ impl Host {
                     _ => call.text("Hello!"),
                 }
             }
-            Some(Event::Fault(fault)) => self.faults.push(fault),
+            Some(Event::ProtocolError(fault)) => self.faults.push(fault),
             _ => {}
         }
     }

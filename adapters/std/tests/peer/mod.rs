@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mcp_proto::server::{Event, ServerInfo};
+use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto_std::{Serve, ServerHandle};
 
 pub(crate) use lines::*;
@@ -22,16 +22,16 @@ pub(crate) struct Peer {
 impl Peer {
     /// A session with a client that has these capabilities.
     pub(crate) fn connect(
-        info: &'static ServerInfo<'static>,
+        info: &'static ServerConfig<'static>,
         workers: usize,
         client: (&str, &str),
         handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,
     ) -> (Peer, JoinHandle<()>) {
-        Peer::of(Serve::new(info).workers(workers).waiting(0), client, handler)
+        Peer::from_config(Serve::new(info).workers(workers).waiting(0), client, handler)
     }
 
     /// A session of this server.
-    pub(crate) fn of(
+    pub(crate) fn from_config(
         serve: Serve<'static>,
         (revision, capabilities): (&str, &str),
         handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcp_proto::server::{Event, ServerInfo};
+use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto_tokio::{Serve, ServeError, ServerHandle};
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, ReadBuf, ReadHalf,
@@ -45,7 +45,7 @@ impl Peer {
 
     /// A session with a client that has these capabilities.
     pub(crate) async fn connect(
-        info: &'static ServerInfo<'static>,
+        info: &'static ServerConfig<'static>,
         workers: usize,
         (revision, capabilities): (&str, &str),
         handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Buffer, Clock, Next, Server};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", SCHEMA)]);
-static INFO: ServerInfo = ServerInfo::new("echo", "1").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("echo", "1").features(&[&TOOLS]);
 
 #[derive(serde::Deserialize)]
 struct Echo<'a> {
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     Ok(Echo { text }) => call.text(text),
                     Err(error) => call.invalid(error),
                 },
-                Some(Event::Fault(fault)) => eprintln!("{fault}"),
+                Some(Event::ProtocolError(fault)) => eprintln!("{fault}"),
                 _ => {}
             },
             Action::Closed => return Ok(()),

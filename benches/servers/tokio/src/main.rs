@@ -1,10 +1,10 @@
 //! The echo server on `mcp-proto-tokio`.
 
-use mcp_proto::server::{Event, ServerInfo, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", SCHEMA)]);
-static INFO: ServerInfo = ServerInfo::new("echo", "1").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("echo", "1").features(&[&TOOLS]);
 
 #[derive(serde::Deserialize)]
 struct Echo<'a> {
@@ -18,7 +18,7 @@ async fn main() -> Result<(), mcp_proto_tokio::ServeError> {
             Ok(Echo { text }) => call.text(text),
             Err(error) => call.invalid(error),
         },
-        Event::Fault(fault) => eprintln!("{fault}"),
+        Event::ProtocolError(fault) => eprintln!("{fault}"),
         _ => {}
     })
     .await

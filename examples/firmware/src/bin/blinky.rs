@@ -8,7 +8,7 @@ fn main() {
 
 #[cfg(target_arch = "arm")]
 mod image {
-    use mcp_proto::{Fault, Millis};
+    use mcp_proto::{Millis, ProtocolError};
     use mcp_proto_firmware::Board;
     use mcp_proto_firmware::chips::lm3s6965::Polled;
 
@@ -39,7 +39,7 @@ mod image {
             true
         }
 
-        fn report(&mut self, _: Fault) {
+        fn report(&mut self, _: ProtocolError) {
             self.faults = self.faults.saturating_add(1);
         }
     }

@@ -2,7 +2,7 @@
 #![no_std]
 #![no_main]
 
-use mcp_proto::{Action, Misuse, Next};
+use mcp_proto::{Action, ConfigError, Next};
 use mcp_proto_firmware::chips::lm3s6965::Polled;
 use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated};
 
@@ -11,7 +11,7 @@ fn serve(
     place: &'static mut Place<'static>,
     settings: &mut Settings,
     chip: &mut Polled,
-) -> Result<(), Misuse> {
+) -> Result<(), ConfigError> {
     let mut board = Simulated::default();
     let mut device = Device::new(&mut board, settings);
     let server = memory.server(place)?;

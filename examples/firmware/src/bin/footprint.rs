@@ -6,7 +6,7 @@
 use core::arch::asm;
 
 use cortex_m_rt::entry;
-use mcp_proto::server::{Event, ServerInfo, Slot, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Action, Decimal, Millis, Server};
 use mcp_proto_firmware::chips::lm3s6965::{Polled, Stopwatch};
 
@@ -14,7 +14,7 @@ static TOOLS: Tools = Tools::new(&[Tool::new(
     "led_set",
     r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
 )]);
-static INFO: ServerInfo = ServerInfo::new("blinky", "0.1.0").features(&[&TOOLS]);
+static INFO: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
 
 #[derive(serde::Deserialize)]
 struct LedSet {

@@ -3,7 +3,7 @@
 use mcp_proto::ToolArguments;
 use mcp_proto::server::{
     Argument, Completion, Limits, Logging, Prompt, Prompts, Resource, Resources, SecondInitialize,
-    ServerInfo, Subscriptions, Template, Tool, Tools,
+    ServerConfig, Subscriptions, Template, Tool, Tools,
 };
 
 use super::questions::AskSomebody;
@@ -31,16 +31,16 @@ pub(super) struct SettingsWrite<'a> {
 }
 
 static TOOLS: Tools = Tools::new(&[
-    Tool::of::<LedSet>("led_set").idempotent(true),
+    Tool::with_arguments::<LedSet>("led_set").idempotent(true),
     Tool::new("temperature", "{}")
         .description("Measures the temperature")
         .output_schema(
             r#"{"type":"object","properties":{"celsius":{"type":"number"}},"required":["celsius"]}"#,
         )
         .read_only(true),
-    Tool::of::<SettingsWrite>("settings_write"),
+    Tool::with_arguments::<SettingsWrite>("settings_write"),
     Tool::new("self_test", "{}").description("Tests the whole board, in ten steps"),
-    Tool::of::<AskSomebody>("ask"),
+    Tool::with_arguments::<AskSomebody>("ask"),
 ]);
 
 static RESOURCES: Resources = Resources::new(&[
@@ -55,7 +55,7 @@ static PROMPTS: Prompts = Prompts::new(&[Prompt::new("diagnose")
     .arguments(&[Argument::new("symptom").required().values(&["is too hot", "does not answer"])])]);
 
 /// Who the board is. It has a UART, which has no connections: whoever says `initialize` begins anew.
-pub static INFO: ServerInfo = ServerInfo::new("board", env!("CARGO_PKG_VERSION"))
+pub static INFO: ServerConfig = ServerConfig::new("board", env!("CARGO_PKG_VERSION"))
     .features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions])
     .limits(Limits::DEFAULT.with_depth(16))
     .second_initialize(SecondInitialize::Restart);

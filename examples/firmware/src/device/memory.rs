@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 use mcp_proto::server::Slot;
-use mcp_proto::{Misuse, Server};
+use mcp_proto::{ConfigError, Server};
 
 use super::INFO;
 
@@ -44,7 +44,7 @@ impl Memory {
     // By itself, because it moves the server around, and nobody needs that part of the stack afterwards. In two steps,
     // because the first goes deep.
     #[inline(never)]
-    pub fn server<'m>(&'m mut self, place: &'m mut Place<'m>) -> Result<&'m mut Server<'m>, Misuse> {
+    pub fn server<'m>(&'m mut self, place: &'m mut Place<'m>) -> Result<&'m mut Server<'m>, ConfigError> {
         let Memory { rx, tx, text, watches, answers } = self;
         place.fill(Server::new(&INFO, rx, tx), text, watches, answers)
     }
@@ -68,13 +68,15 @@ impl<'m> Place<'m> {
     #[inline(never)]
     fn fill(
         &'m mut self,
-        server: Result<Server<'m>, Misuse>,
+        server: Result<Server<'m>, ConfigError>,
         text: &'m mut [u8],
         watches: &'m mut [u8],
         answers: &'m mut [u8],
-    ) -> Result<&'m mut Server<'m>, Misuse> {
+    ) -> Result<&'m mut Server<'m>, ConfigError> {
         let slots = self.slots.write([Slot::EMPTY; IN_FLIGHT]);
-        Ok(self.server.write(server?.in_flight(slots, text)?.watches(watches).batches(answers)))
+        Ok(self
+            .server
+            .write(server?.in_flight(slots, text)?.subscription_buffer(watches).batch_buffer(answers)))
     }
 }
 

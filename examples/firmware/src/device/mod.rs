@@ -12,10 +12,10 @@ mod settings;
 mod simulated;
 
 use mcp_proto::server::{Call, Change, Complete, Event, GetPrompt, ReadResource};
-use mcp_proto::{Decimal, Fault, Level, Millis, Server, Ticket};
+use mcp_proto::{Decimal, Level, Millis, ProtocolError, Server, Ticket};
 
 use catalogue::{LedSet, SettingsWrite};
-use questions::Question;
+use questions::ServerRequest;
 use self_test::SelfTest;
 use sensor::Sensor;
 
@@ -32,7 +32,7 @@ pub trait Hardware {
     /// Does one of ten steps of the self test; `false` if it fails.
     fn test(&mut self, step: u8) -> bool;
     /// Something went wrong and was dealt with: count it, or blink.
-    fn report(&mut self, fault: Fault);
+    fn report(&mut self, fault: ProtocolError);
 }
 
 /// The device: what it has, and what it is doing for its client.
@@ -42,7 +42,7 @@ pub struct Device<'h> {
     sensor: Sensor,
     settings: &'h mut Settings,
     test: Option<SelfTest>,
-    question: Option<Question>,
+    question: Option<ServerRequest>,
 }
 
 impl<'h> Device<'h> {
@@ -61,13 +61,13 @@ impl<'h> Device<'h> {
             Some(Event::GetPrompt(prompt)) => self.prompt(prompt),
             Some(Event::Complete(request)) => complete(request),
             Some(Event::Cancelled { ticket, .. } | Event::Expired(ticket)) => self.stop(ticket, server),
-            Some(Event::Answered(answered)) => {
+            Some(Event::Response(answered)) => {
                 if let Some(question) = &mut self.question {
                     question.hear(&answered);
                 }
             }
             Some(Event::Restarted) => self.forget(),
-            Some(Event::Fault(fault)) => self.hardware.report(fault),
+            Some(Event::ProtocolError(fault)) => self.hardware.report(fault),
             _ => {}
         }
     }
@@ -95,7 +95,7 @@ impl<'h> Device<'h> {
 
     fn stop(&mut self, ticket: Ticket, server: &mut Server<'_>) {
         self.test.take_if(|test| test.ticket == ticket);
-        if let Some(question) = self.question.take_if(|question| question.belongs_to(ticket)) {
+        if let Some(question) = self.question.take_if(|question| question.relation(ticket)) {
             question.give_up(server);
         }
     }
@@ -107,7 +107,7 @@ impl<'h> Device<'h> {
             "temperature" => self.measure(call),
             "settings_write" => self.write_settings(call),
             "self_test" => self.begin_test(call, now),
-            "ask" => Question::begin(&mut self.question, call),
+            "ask" => ServerRequest::begin(&mut self.question, call),
             _ => call.unknown_tool(),
         }
     }
@@ -129,7 +129,7 @@ impl<'h> Device<'h> {
             return call.fail("a test is running");
         }
         match call.defer(None) {
-            Ok(ticket) => self.test = Some(SelfTest::of(ticket, now)),
+            Ok(ticket) => self.test = Some(SelfTest::new(ticket, now)),
             Err(call) => call.busy(),
         }
     }

@@ -5,11 +5,11 @@
 
 use heapless::String;
 use mcp_proto::input::{
-    CreateMessage, ElicitAnswer, Field, Form, Input, ListRoots, Roots, SampleMessage, Sampled,
+    CreateMessage, ElicitResult, Field, Form, Input, ListRoots, Roots, SampleMessage, Sampled,
 };
 use mcp_proto::json::{Json, Str};
-use mcp_proto::server::{Answered, Ask, Call};
-use mcp_proto::{Decimal, NotNow, Outcome, Server, Ticket, ToolArguments};
+use mcp_proto::server::{Call, RequestOptions, Response};
+use mcp_proto::{Decimal, Outcome, SendError, Server, Ticket, ToolArguments};
 
 /// Asks somebody something.
 #[derive(ToolArguments)]
@@ -49,10 +49,10 @@ impl Whom {
     /// What is kept of an answer.
     fn read(self, answer: Json<'_>) -> Said {
         let text = match self {
-            Whom::User => ElicitAnswer::of(answer).and_then(|form| form.field("name")?.string()),
-            Whom::Model => Sampled::of(answer).and_then(|message| message.text()),
+            Whom::User => ElicitResult::from_json(answer).and_then(|form| form.field("name")?.string()),
+            Whom::Model => Sampled::from_json(answer).and_then(|message| message.text()),
             Whom::Client => {
-                return Roots::of(answer)
+                return Roots::from_json(answer)
                     .map_or(Said::Nothing, |roots| Said::Count(Decimal::from(roots.count() as u64)));
             }
         };
@@ -79,7 +79,7 @@ fn beginning(text: Str<'_>) -> String<48> {
 }
 
 /// A call that waits for what the client says.
-pub(super) struct Question {
+pub(super) struct ServerRequest {
     call: Ticket,
     whom: Whom,
     stage: Stage,
@@ -88,38 +88,38 @@ pub(super) struct Question {
 enum Stage {
     ToAsk,
     Asked(Ticket),
-    Answered(Said),
+    Response(Said),
 }
 
-impl Question {
+impl ServerRequest {
     /// The question of a call, if it cannot be answered now: put into `place`. There is one at a time.
     #[inline(never)]
-    pub(super) fn begin(place: &mut Option<Question>, mut call: Call<'_>) {
+    pub(super) fn begin(place: &mut Option<ServerRequest>, mut call: Call<'_>) {
         let whom = match call.arguments() {
             Ok(AskSomebody { of }) => of,
             Err(error) => return call.invalid(error),
         };
-        if call.can_round_trip() {
+        if call.can_require_input() {
             round_trip(call, whom);
         } else if place.is_some() {
             call.fail("somebody is being asked already");
         } else {
             match call.defer(None) {
-                Ok(call) => *place = Some(Question { call, whom, stage: Stage::ToAsk }),
+                Ok(call) => *place = Some(ServerRequest { call, whom, stage: Stage::ToAsk }),
                 Err(call) => call.busy(),
             }
         }
     }
 
     /// Whether it is about this request, its own or the board's.
-    pub(super) fn belongs_to(&self, ticket: Ticket) -> bool {
+    pub(super) fn relation(&self, ticket: Ticket) -> bool {
         self.call == ticket || matches!(self.stage, Stage::Asked(asked) if asked == ticket)
     }
 
     /// The client has answered something.
-    pub(super) fn hear(&mut self, answered: &Answered<'_>) {
-        if self.belongs_to(answered.ticket()) {
-            self.stage = Stage::Answered(match answered.outcome() {
+    pub(super) fn hear(&mut self, answered: &Response<'_>) {
+        if self.relation(answered.ticket()) {
+            self.stage = Stage::Response(match answered.outcome() {
                 Outcome::Result(result) => self.whom.read(result),
                 _ => Said::Nothing,
             });
@@ -134,23 +134,23 @@ impl Question {
     }
 
     /// Goes on as far as there is room. `None`: it has ended.
-    pub(super) fn step(mut self, server: &mut Server<'_>) -> Option<Question> {
+    pub(super) fn step(mut self, server: &mut Server<'_>) -> Option<ServerRequest> {
         if let Stage::ToAsk = self.stage {
-            match server.ask(self.whom.input(), Ask::DEFAULT.during(self.call)) {
+            match server.request(self.whom.input(), RequestOptions::DEFAULT.during(self.call)) {
                 Ok(asked) => self.stage = Stage::Asked(asked),
-                Err(NotNow::Busy) => {}
-                Err(NotNow::Gone) => return None,
-                Err(_) => self.stage = Stage::Answered(Said::Nothing),
+                Err(SendError::Busy) => {}
+                Err(SendError::Gone) => return None,
+                Err(_) => self.stage = Stage::Response(Said::Nothing),
             }
         }
-        let Stage::Answered(said) = &self.stage else { return Some(self) };
+        let Stage::Response(said) = &self.stage else { return Some(self) };
         match server.reply(self.call) {
             Ok(reply) => match said {
                 Said::Text(text) => reply.text(("Hello, ", text.as_str(), "!")),
                 Said::Count(count) => reply.text((count, " roots")),
                 Said::Nothing => reply.fail("nobody has answered"),
             },
-            Err(NotNow::Busy) => return Some(self),
+            Err(SendError::Busy) => return Some(self),
             Err(_) => {}
         }
         None
@@ -162,7 +162,7 @@ impl Question {
 fn round_trip(call: Call<'_>, whom: Whom) {
     match call.input(KEY).is_some() {
         true => answer_call(call, whom),
-        false => call.needs_input(&[(KEY, whom.input())], None),
+        false => call.require_input(&[(KEY, whom.input())], None),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The test of the board takes its time: a step now and then, while everything else goes on.
 
-use mcp_proto::{Level, Millis, NotNow, Server, Ticket};
+use mcp_proto::{Level, Millis, SendError, Server, Ticket};
 
 use super::Hardware;
 
@@ -15,7 +15,7 @@ pub(super) struct SelfTest {
 }
 
 impl SelfTest {
-    pub(super) fn of(ticket: Ticket, now: Millis) -> SelfTest {
+    pub(super) fn new(ticket: Ticket, now: Millis) -> SelfTest {
         SelfTest { ticket, done: 0, next: now }
     }
 
@@ -32,7 +32,7 @@ impl SelfTest {
         let mut reply = match server.reply(self.ticket) {
             Ok(reply) => reply,
             // There is no room for an answer. Whoever sleeps until the next step must not ask again and again meanwhile.
-            Err(NotNow::Busy) => {
+            Err(SendError::Busy) => {
                 self.next = now.plus(PAUSE);
                 return Some(self);
             }

@@ -1,7 +1,7 @@
 //! The main loop of a device: work, a step of the pump, and what has come of it.
 
-use mcp_proto::{Millis, Misuse, Server};
-use mcp_proto_embedded::{Link, Pump, SESSION_MARK, Step};
+use mcp_proto::{ConfigError, Millis, Server};
+use mcp_proto_embedded::{Link, Pump, PumpStatus, SESSION_MARK};
 
 use super::Device;
 
@@ -16,7 +16,11 @@ pub trait Chip: Link {
 }
 
 /// Serves for as long as there is power.
-pub fn serve(device: &mut Device<'_>, server: Result<&mut Server<'_>, Misuse>, chip: &mut dyn Chip) -> ! {
+pub fn serve(
+    device: &mut Device<'_>,
+    server: Result<&mut Server<'_>, ConfigError>,
+    chip: &mut dyn Chip,
+) -> ! {
     let Ok(server) = server else {
         // A test on the PC has made sure that it does not come to this.
         loop {
@@ -28,7 +32,7 @@ pub fn serve(device: &mut Device<'_>, server: Result<&mut Server<'_>, Misuse>, c
         let now = chip.now();
         device.work(server, now);
         match step(&mut pump, server, chip, now) {
-            Step::Idle(at) => chip.sleep(at.unwrap_or(NEVER).min(device.deadline())),
+            PumpStatus::Idle(at) => chip.sleep(at.unwrap_or(NEVER).min(device.deadline())),
             step => device.react(step, server, &mut pump, now),
         }
     }
@@ -36,18 +40,18 @@ pub fn serve(device: &mut Device<'_>, server: Result<&mut Server<'_>, Misuse>, c
 
 /// By itself, so that its part of the stack is not taken while the device hears of something.
 #[inline(never)]
-fn step(pump: &mut Pump, server: &mut Server<'_>, chip: &mut dyn Chip, now: Millis) -> Step {
+fn step(pump: &mut Pump, server: &mut Server<'_>, chip: &mut dyn Chip, now: Millis) -> PumpStatus {
     pump.step(server, chip, now)
 }
 
 impl Device<'_> {
     /// What a step of the pump means for the device and its server.
-    pub fn react(&mut self, step: Step, server: &mut Server<'_>, pump: &mut Pump, now: Millis) {
+    pub fn react(&mut self, step: PumpStatus, server: &mut Server<'_>, pump: &mut Pump, now: Millis) {
         match step {
-            Step::Event => self.hear(server, now),
-            Step::NewSession => self.begin(server),
+            PumpStatus::Event => self.hear(server, now),
+            PumpStatus::NewSession => self.begin(server),
             // A line has no end but the one of the power: the next client is welcome.
-            Step::Closed => {
+            PumpStatus::Closed => {
                 pump.new_session();
                 self.begin(server);
             }

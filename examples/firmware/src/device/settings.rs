@@ -1,6 +1,6 @@
 //! The settings of the board: a text, for whoever finds a use for it.
 
-use mcp_proto::Text;
+use mcp_proto::WriteText;
 
 /// As many bytes as there may be.
 const SIZE: usize = 1024;
@@ -19,7 +19,7 @@ pub(super) enum Refused {
     Control,
 }
 
-impl Text for Refused {
+impl WriteText for Refused {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
             Refused::TooLong => "the settings have room for 1024 bytes",

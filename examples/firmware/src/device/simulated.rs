@@ -1,6 +1,6 @@
 //! A board that has nothing but a processor and a UART: those in QEMU.
 
-use mcp_proto::Fault;
+use mcp_proto::ProtocolError;
 
 use super::Hardware;
 
@@ -20,7 +20,7 @@ impl Hardware for Simulated {
         true
     }
 
-    fn report(&mut self, _: Fault) {
+    fn report(&mut self, _: ProtocolError) {
         self.faults = self.faults.saturating_add(1);
     }
 }

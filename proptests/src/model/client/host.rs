@@ -1,6 +1,6 @@
 //! What the host of a client does with what it hears.
 
-use mcp_proto::client::{Asked, AskedReply, Event};
+use mcp_proto::client::{Event, ServerRequest, ServerRequestReply};
 use mcp_proto::{Millis, Ticket};
 
 use super::operation::Reaction;
@@ -21,7 +21,7 @@ pub(in crate::model) struct Notes {
 pub(super) fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
     notes.tickets.event(&event)?;
     match event {
-        Event::Asked(asked) => {
+        Event::ServerRequest(asked) => {
             let value: serde_json::Value = serde_json::from_str(asked.raw().raw()).unwrap_or_default();
             notes.events.push(format!("! asked {}", asked.raw()));
             return react(asked, &value, notes);
@@ -41,7 +41,7 @@ pub(super) fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
 }
 
 /// What the question says is done with it.
-fn react(mut asked: Asked<'_>, value: &serde_json::Value, notes: &mut Notes) -> Result<(), String> {
+fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, notes: &mut Notes) -> Result<(), String> {
     let id = value["k"].to_string();
     match value["how"].as_str().unwrap_or_default() {
         "Answer" => asked.roots(|roots| roots.add("file:///a", "a")),
@@ -65,7 +65,7 @@ fn react(mut asked: Asked<'_>, value: &serde_json::Value, notes: &mut Notes) -> 
 }
 
 /// Whether it was answered.
-pub(super) fn later(mut reply: AskedReply<'_>, reaction: Reaction) -> bool {
+pub(super) fn later(mut reply: ServerRequestReply<'_>, reaction: Reaction) -> bool {
     match reaction {
         Reaction::Answer => reply.roots(|_| {}),
         Reaction::Decline => reply.decline(),

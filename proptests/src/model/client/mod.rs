@@ -7,9 +7,9 @@ pub mod strategy;
 mod text;
 mod tickets;
 
-use mcp_proto::client::{ClientInfo, Connect, Filter, Options, Reference, Slot, Timeouts};
+use mcp_proto::client::{ClientConfig, Connect, Filter, Options, Reference, Slot, Timeouts};
 use mcp_proto::{
-    Action, Client, ClientCapabilities, Level, Millis, NotNow, Pings, Revision, Revisions, State,
+    Action, Client, ClientCapabilities, KeepAlive, Level, Millis, Revision, Revisions, SendError, State,
 };
 
 use self::host::{Notes, deal, later};
@@ -17,7 +17,7 @@ use self::operation::{Call, Message, Operation, Wait};
 use self::text::{Read, Speaker};
 use super::mover::{Mover, buffer};
 use super::text::name;
-use super::{Failure, Summary, Way, back};
+use super::{ConnectFailure, Summary, Way, back};
 
 /// A client as it is set up, and its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Setup {
 ///
 /// # Errors
 /// Something happened that may not be.
-pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, Failure> {
+pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, ConnectFailure> {
     // No message of a server's is longer, but for what comes by chance.
     let longest = operations.iter().map(length).max().unwrap_or(0).max(4096);
     let rx = setup.rx.map_or(usize::from(way.spare) + longest, |rx| rx.max(400).into());
@@ -105,7 +105,7 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
 pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<'_>) -> T) -> T {
     let connect =
         [Connect::Stateless, Connect::Handshake, Connect::Automatic][usize::from(setup.connect) % 3];
-    let info = ClientInfo::new("c", "1").connect(connect).timeouts(TIMES).depth(20);
+    let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES).depth(20);
     let info = info.capabilities(setup.declared()).pages(4).rounds(4);
     let revision = REVISIONS[usize::from(setup.revision) % REVISIONS.len()];
     let info = match Revision::parse(revision).filter(|_| setup.only) {
@@ -119,7 +119,7 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
     let client = Client::new(&info, buffer(way.grown, &mut lent_rx), buffer(setup.grown, &mut lent_tx));
     let mut client = client.expect("there is enough room").in_flight(&mut slots, &mut text);
     if setup.pings {
-        client = client.keep_alive(Pings { interval: Millis(400), timeout: Millis(100), close: false });
+        client = client.keep_alive(KeepAlive { interval: Millis(400), timeout: Millis(100), close: false });
     }
     let speaker = Speaker { capabilities: setup.can(), revision, ..Speaker::default() };
     run(World {
@@ -181,7 +181,7 @@ impl World<'_> {
         match message {
             Message::Ask(..) => {
                 let id = self.speaker.asked.last().cloned().unwrap_or_default();
-                self.notes.tickets.ask(id, in_session && alone);
+                self.notes.tickets.request(id, in_session && alone);
             }
             Message::TakeBack(nth) => {
                 if let Some(id) = back(&self.speaker.asked, *nth) {
@@ -231,7 +231,7 @@ impl World<'_> {
         Ok(())
     }
 
-    pub(super) fn host(&mut self, operation: &Operation) -> Result<Result<(), NotNow>, String> {
+    pub(super) fn host(&mut self, operation: &Operation) -> Result<Result<(), SendError>, String> {
         let World { client, notes, mover, .. } = self;
         match operation {
             Operation::Begin(call, wait) => return self.begin(*call, *wait),
@@ -259,7 +259,7 @@ impl World<'_> {
                 let reply = match client.reply(ticket) {
                     Ok(_) if !open => return Err(format!("{ticket:?} has ended, and may be answered")),
                     Ok(reply) => reply,
-                    Err(NotNow::Gone) if open => return Err(format!("{ticket:?} is open, and gone")),
+                    Err(SendError::Gone) if open => return Err(format!("{ticket:?} is open, and gone")),
                     Err(why) => return Ok(Err(why)),
                 };
                 if later(reply, *reaction) {
@@ -298,7 +298,7 @@ impl World<'_> {
         self.notes.events.push("* a new connection".into());
     }
 
-    fn begin(&mut self, call: Call, wait: Wait) -> Result<Result<(), NotNow>, String> {
+    fn begin(&mut self, call: Call, wait: Wait) -> Result<Result<(), SendError>, String> {
         let n = self.calls.len() as u64;
         let meta = format!(r#"{{"n":{n}}}"#);
         let mut options = Options::DEFAULT.meta(&meta);
@@ -400,13 +400,13 @@ impl World<'_> {
         self.notes.tickets.over()
     }
 
-    fn summary(self, outcome: Result<(), String>) -> Result<Summary, Failure> {
+    fn summary(self, outcome: Result<(), String>) -> Result<Summary, ConnectFailure> {
         let World { mover, notes, polls, longest, mut dialogue, .. } = self;
         match outcome {
             Ok(()) => Ok(Summary { output: mover.output, events: notes.events, longest, polls }),
             Err(why) => {
                 dialogue.push(format!("in {:?}", mover.way));
-                Err(Failure { why, dialogue })
+                Err(ConnectFailure { why, dialogue })
             }
         }
     }

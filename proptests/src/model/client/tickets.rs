@@ -103,7 +103,7 @@ impl Tickets {
     }
 
     /// The server asks. `in_session`: it has to be answered.
-    pub(crate) fn ask(&mut self, id: String, in_session: bool) {
+    pub(crate) fn request(&mut self, id: String, in_session: bool) {
         let silent = self.server.is_some_and(|(_, revision)| revision.era() == Era::Stateless);
         let asked = self.asked.entry(id).or_default();
         asked.times += 1;
@@ -135,7 +135,7 @@ impl Tickets {
             is_of(n, &page)
         };
         match event {
-            Event::Finished(end) => {
+            Event::Response(end) => {
                 let n = self.end(end.ticket())?;
                 self.ends.push((n, format!("{:?}", end.outcome())));
                 if let Outcome::Result(result) = end.outcome() {

@@ -67,7 +67,7 @@ const CHECKS: [Check<Scene>; 4] = [answers_a_ping, ends, shuts_down, times_out];
 /// How many states there are, and how far away the last one is.
 #[track_caller]
 fn run(
-    info: &'static ClientInfo<'static>,
+    info: &'static ClientConfig<'static>,
     slots: usize,
     steps: &[&'static str],
     changes: &Rc<RefCell<Changes>>,

@@ -65,7 +65,7 @@ const CHECKS: [Check<Scene>; 3] = [answers_a_ping, ends, shuts_down];
 /// How many states there are, and how far away the last one is.
 #[track_caller]
 fn run(
-    info: &'static ServerInfo<'static>,
+    info: &'static ServerConfig<'static>,
     slots: usize,
     steps: &[&'static str],
     changes: &Rc<RefCell<Changes>>,

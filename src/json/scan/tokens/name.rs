@@ -38,7 +38,7 @@ impl Scanner {
         if objects == MESSAGE {
             let member = match short_plain_text(text) {
                 Some((word, _)) => Member::of_word(word),
-                None => Member::of(text.get(..text.len().wrapping_sub(end.len()))?),
+                None => Member::from_name(text.get(..text.len().wrapping_sub(end.len()))?),
             };
             self.forget_inner_of(member);
             self.begin_member(member, self.at(tail));

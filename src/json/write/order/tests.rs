@@ -29,7 +29,7 @@ fn all(steps: usize, done: &mut Vec<usize>, check: &mut dyn FnMut(&[usize])) {
 }
 
 /// What is written in this order: the text, and whether it is sure.
-fn run(order: Order, before: &str, acts: &[usize], is_sure: fn(Order, u8) -> bool) -> (Vec<u8>, bool) {
+fn run(order: Nesting, before: &str, acts: &[usize], is_sure: fn(Nesting, u8) -> bool) -> (Vec<u8>, bool) {
     let mut room = [0; 128];
     let mut out = Writer::new(Room::Lent(&mut room), 0, 128);
     out.token(before);
@@ -44,7 +44,7 @@ fn run(order: Order, before: &str, acts: &[usize], is_sure: fn(Order, u8) -> boo
 fn values_are_sure_exactly_if_they_are_json() {
     let mut found = 0;
     all(6, &mut Vec::new(), &mut |acts| {
-        let (text, is_sure) = run(Order::VALUE, "", acts, Order::is_value);
+        let (text, is_sure) = run(Nesting::VALUE, "", acts, Nesting::is_value);
         // What came from elsewhere is an object here, and may be nested more deeply than can be.
         let expected = scan(&text).is_ok() && !acts.contains(&7);
         assert_eq!(is_sure, expected && FAST, "{acts:?}");
@@ -58,7 +58,7 @@ fn members_are_sure_exactly_if_they_are_members() {
     for before in ["{", r#"{"x":1"#] {
         let mut found = 0;
         all(5, &mut Vec::new(), &mut |acts| {
-            let (mut text, is_sure) = run(Order::MEMBERS, before, acts, Order::is_members);
+            let (mut text, is_sure) = run(Nesting::MEMBERS, before, acts, Nesting::is_members);
             text.push(b'}');
             let mut scanner = Scanner::new(128);
             scanner.feed(&text);

@@ -1,0 +1,130 @@
+//! What a client says that it can do: in `initialize`, or in each request (`2026-07-28`).
+//!
+//! Specification: up to 2025-11-25, *Lifecycle*, *Capability negotiation*; 2026-07-28, *Base protocol*, *`_meta`*.
+
+use crate::error::ConfigError;
+use crate::json::{Json, Kind, Writer};
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::revision::{Era, Revision};
+
+use crate::client::config::ClientConfig;
+
+/// Names, each with JSON text: an object.
+pub(crate) type RawMembers<'i> = &'i [(&'i str, &'i str)];
+
+impl<'i> ClientConfig<'i> {
+    /// What it does for servers: what is declared here is asked for ([`Event::ServerRequest`](crate::client::Event::ServerRequest),
+    /// [`Event::InputRequired`](crate::client::Event::InputRequired)), and the rest is refused by the machine. Nothing if
+    /// this is not called. Each revision is told what it knows.
+    ///
+    /// ```
+    /// use mcp_proto::{ClientCapabilities, client::ClientConfig};
+    /// const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
+    /// static INFO: ClientConfig = ClientConfig::new("my-host", "1.2.0").capabilities(DECLARED);
+    /// ```
+    #[must_use]
+    pub const fn capabilities(mut self, declared: ClientCapabilities) -> Self {
+        self.capabilities = declared.with_what_they_are_part_of();
+        self
+    }
+
+    /// Extensions that it knows (`2026-07-28`): for each its name, with a prefix as in `com.example/name`, and its
+    /// settings, a JSON object.
+    #[must_use]
+    pub const fn extensions(mut self, extensions: &'i [(&'i str, &'i str)]) -> Self {
+        self.extensions = extensions;
+        self
+    }
+
+    /// Experiments that it takes part in: for each its name, and its settings, a JSON object.
+    #[must_use]
+    pub const fn experimental(mut self, experimental: &'i [(&'i str, &'i str)]) -> Self {
+        self.experimental = experimental;
+        self
+    }
+
+    /// What is declared to a server of this revision.
+    pub(crate) fn declared(&self, revision: Revision) -> ClientCapabilities {
+        use ClientCapabilities as C;
+        let with_tools = C::SAMPLING_TOOLS.with(C::SAMPLING_CONTEXT);
+        self.capabilities.without(match revision {
+            Revision::V2024_11_05 | Revision::V2025_03_26 => {
+                C::ELICITATION_FORM.with(C::ELICITATION_URL).with(with_tools)
+            }
+            Revision::V2025_06_18 => C::ELICITATION_URL.with(with_tools),
+            Revision::V2025_11_25 => C::NONE,
+            Revision::V2026_07_28 => C::ROOTS_LIST_CHANGED,
+        })
+    }
+
+    /// The capabilities, as the revision writes them.
+    pub(crate) fn write_capabilities(&self, revision: Revision, out: &mut Writer<'_>) {
+        use ClientCapabilities as C;
+        let declared = self.declared(revision);
+        out.begin_object();
+        if declared.has(C::ROOTS) {
+            out.key("roots");
+            out.begin_object();
+            if declared.has(C::ROOTS_LIST_CHANGED) {
+                out.field_boolean("listChanged", true);
+            }
+            out.end_object();
+        }
+        if declared.has(C::SAMPLING) {
+            let parts = [(C::SAMPLING_CONTEXT, "context"), (C::SAMPLING_TOOLS, "tools")];
+            write_parts("sampling", declared, parts, out);
+        }
+        if declared.has(C::ELICITATION_FORM) || declared.has(C::ELICITATION_URL) {
+            // Before 2025-11-25 there are no modes.
+            let modes = if revision >= Revision::V2025_11_25 { declared } else { C::NONE };
+            let parts = [(C::ELICITATION_FORM, "form"), (C::ELICITATION_URL, "url")];
+            write_parts("elicitation", modes, parts, out);
+        }
+        write_raw("experimental", self.experimental, out);
+        if revision.era() == Era::Stateless {
+            write_raw("extensions", self.extensions, out);
+        }
+        out.end_object();
+    }
+
+    /// Whether the settings of extensions and experiments are objects, counted through in that order.
+    pub(crate) fn check_declared(&self) -> Result<(), ConfigError> {
+        for (entry, (_, text)) in self.extensions.iter().chain(self.experimental).enumerate() {
+            let json =
+                Json::parse(text.as_bytes()).map_err(|error| ConfigError::InvalidJson { entry, error })?;
+            if json.kind() != Kind::Object {
+                return Err(ConfigError::NotAnObject { entry });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_parts(
+    name: &str,
+    declared: ClientCapabilities,
+    parts: [(ClientCapabilities, &str); 2],
+    out: &mut Writer<'_>,
+) {
+    out.key(name);
+    out.begin_object();
+    for (_, part) in parts.into_iter().filter(|(bit, _)| declared.has(*bit)) {
+        out.key(part);
+        out.token("{}");
+    }
+    out.end_object();
+}
+
+fn write_raw(name: &str, members: RawMembers<'_>, out: &mut Writer<'_>) {
+    if members.is_empty() {
+        return;
+    }
+    out.key(name);
+    out.begin_object();
+    for (key, text) in members {
+        out.key(key);
+        // `new` has checked it.
+        let _ = out.raw(text);
+    }
+    out.end_object();
+}

@@ -1,0 +1,196 @@
+//! What a host may ask about what a server offers beside tools: resources, prompts, completion, log messages.
+
+use crate::error::SendError;
+use crate::json::Writer;
+use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::level::Level;
+use crate::protocol::methods;
+use crate::protocol::revision::{Era, Revision};
+
+use crate::client::Client;
+use crate::client::lists::List;
+use crate::client::method::Method;
+use crate::client::options::Options;
+
+/// Whose argument is to be completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reference<'r> {
+    /// That of the prompt of this name.
+    Prompt(&'r str),
+    /// That of the resource template with this URI.
+    Resource(&'r str),
+}
+
+impl Client<'_> {
+    /// Lists the resources, page by page: [`Event::Resources`](crate::client::Event::Resources) for each, the next one
+    /// is asked for by itself.
+    ///
+    /// # Errors
+    /// [`SendError::NotConnected`]: not yet, or not any more. [`SendError::Unsupported`]: the server has no resources.
+    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no room yet; [`Event::Writable`](crate::client::Event::Writable)
+    /// says when there is. [`SendError::Unwritable`]: it is larger than the transmit buffer, or its `_meta` is not valid.
+    pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.list(List::Resources, options)
+    }
+
+    /// Lists the resource templates, page by page: [`Event::Templates`](crate::client::Event::Templates) for each, the
+    /// next one is asked for by itself.
+    ///
+    /// # Errors
+    /// As [`list_resources`](Client::list_resources).
+    pub fn list_templates(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.list(List::Templates, options)
+    }
+
+    /// Lists the prompts, page by page: [`Event::Prompts`](crate::client::Event::Prompts) for each, the next one is
+    /// asked for by itself.
+    ///
+    /// # Errors
+    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no prompts.
+    pub fn list_prompts(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.list(List::Prompts, options)
+    }
+
+    pub(crate) fn list(&mut self, list: List, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.needs(list.capability())?;
+        self.core.begin_as(Method::List(list), list.method(), options, &mut |_| true)
+    }
+
+    /// Reads a resource: [`Response::resource`](crate::client::Response::resource) is what is in it.
+    ///
+    /// # Errors
+    /// As [`list_resources`](Client::list_resources).
+    pub fn read_resource(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.needs(ServerCapabilities::RESOURCES)?;
+        self.about(methods::RESOURCES_READ.name, uri, options)
+    }
+
+    /// Asks to be told when a resource changes: [`Event::Updated`](crate::client::Event::Updated). The result is empty.
+    /// Only in the handshake era.
+    ///
+    /// # Errors
+    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server does not tell, or the revision
+    /// is `2026-07-28`, which has other subscriptions.
+    pub fn subscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.needs_handshake(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
+        self.about(methods::RESOURCES_SUBSCRIBE.name, uri, options)
+    }
+
+    /// Does not want to be told any more. The result is empty.
+    ///
+    /// # Errors
+    /// As [`subscribe`](Client::subscribe).
+    pub fn unsubscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.needs_handshake(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
+        self.about(methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
+    }
+
+    fn about(&mut self, method: &str, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.core.begin(method, options, &mut |out| {
+            out.field_string("uri", uri);
+            true
+        })
+    }
+
+    /// Gets what a prompt says, with these arguments, name and value:
+    /// [`Response::prompt`](crate::client::Response::prompt).
+    ///
+    /// # Errors
+    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no prompts.
+    pub fn get_prompt(
+        &mut self,
+        name: &str,
+        arguments: &[(&str, &str)],
+        options: Options<'_>,
+    ) -> Result<Ticket, SendError> {
+        self.needs(ServerCapabilities::PROMPTS)?;
+        self.core.begin(methods::PROMPTS_GET.name, options, &mut |out| {
+            out.field_string("name", name);
+            write_arguments(arguments, out);
+            true
+        })
+    }
+
+    /// Asks what the value of an argument may be, of which so much has been typed:
+    /// [`Response::completion`](crate::client::Response::completion). `context` are the arguments that have a value already;
+    /// before `2025-06-18` the protocol has no place for them, and they are left out.
+    ///
+    /// # Errors
+    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server does not complete. In
+    /// `2024-11-05` no server could say that it does, so any is asked.
+    pub fn complete(
+        &mut self,
+        reference: Reference<'_>,
+        argument: &str,
+        value: &str,
+        context: &[(&str, &str)],
+        options: Options<'_>,
+    ) -> Result<Ticket, SendError> {
+        let revision = self.revision().unwrap_or(Revision::V2024_11_05);
+        let needed = match revision {
+            Revision::V2024_11_05 => ServerCapabilities::NONE,
+            _ => ServerCapabilities::COMPLETIONS,
+        };
+        self.needs(needed)?;
+        let (kind, member, name) = match reference {
+            Reference::Prompt(name) => ("ref/prompt", "name", name),
+            Reference::Resource(uri) => ("ref/resource", "uri", uri),
+        };
+        self.core.begin(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
+            out.key("ref");
+            out.begin_object();
+            out.field_string("type", kind);
+            out.field_string(member, name);
+            out.end_object();
+            out.key("argument");
+            out.begin_object();
+            out.field_string("name", argument);
+            out.field_string("value", value);
+            out.end_object();
+            if revision >= Revision::V2025_06_18 && !context.is_empty() {
+                out.key("context");
+                out.begin_object();
+                write_arguments(context, out);
+                out.end_object();
+            }
+            true
+        })
+    }
+
+    /// Asks for log messages of this level and above. The result is empty. Only in the handshake era: in `2026-07-28` each
+    /// request says so, by [`Options::log_level`].
+    ///
+    /// # Errors
+    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server does not log, or the revision
+    /// is `2026-07-28`.
+    pub fn set_log_level(&mut self, level: Level, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.needs_handshake(ServerCapabilities::LOGGING)?;
+        self.core.begin(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
+            out.field_string("level", level.as_str());
+            true
+        })
+    }
+
+    fn needs_handshake(&self, capability: ServerCapabilities) -> Result<(), SendError> {
+        self.needs(capability)?;
+        match self.core.era() {
+            Some(Era::Handshake) => Ok(()),
+            _ => Err(SendError::Unsupported),
+        }
+    }
+}
+
+/// `arguments`, if there are any: a map of strings.
+fn write_arguments(arguments: &[(&str, &str)], out: &mut Writer<'_>) {
+    if arguments.is_empty() {
+        return;
+    }
+    out.key("arguments");
+    out.begin_object();
+    for (name, value) in arguments {
+        out.field_string(name, value);
+    }
+    out.end_object();
+}

@@ -1,0 +1,273 @@
+//! Whether the server may ask for something, and has asked for it properly.
+//!
+//! Specification: *Sampling*, *Elicitation*, *Roots*: *Error handling*; 2025-11-25 and later, *Sampling*, *Message
+//! content constraints*.
+
+use crate::client::views::{OpenUrl, SampleMessage, says, text};
+use crate::error::ProtocolError;
+use crate::json::{Json, Kind, Str};
+use crate::peer::slots::hash_text;
+use crate::protocol::annotations::Role;
+use crate::protocol::capabilities::ClientCapabilities as Declared;
+
+use crate::client::server_requests::input_request::InputKind;
+
+/// The methods by which a server asks. `None`: it is none of them, or nothing of the kind was declared.
+pub(crate) fn asks(method: Str<'_>, declared: Declared) -> Option<InputKind> {
+    let elicits = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
+    let kinds = [
+        (InputKind::Roots, declared.has(Declared::ROOTS)),
+        (InputKind::Sample, declared.has(Declared::SAMPLING)),
+        (InputKind::Form, elicits),
+    ];
+    kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
+}
+
+/// What kind of thing a request asks for that was checked.
+pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
+    let kind = asks(method, Declared::EVERYTHING)?;
+    let is_url = params.is_some_and(|params| says(params, "mode", "url"));
+    Some(if kind == InputKind::Form && is_url { InputKind::Url } else { kind })
+}
+
+/// What is asked for. `seed` is that of the table of requests.
+pub(crate) fn check(
+    method: Str<'_>,
+    params: Option<Json<'_>>,
+    declared: Declared,
+    seed: u64,
+) -> Result<InputKind, ProtocolError> {
+    let kind = asks(method, declared).ok_or(ProtocolError::UnknownMethod)?;
+    let params = params.unwrap_or(Json::EMPTY_OBJECT);
+    if params.kind() != Kind::Object {
+        return Err(ProtocolError::InvalidParams);
+    }
+    match kind {
+        InputKind::Roots => Ok(kind),
+        InputKind::Sample => {
+            sample(params, declared, seed).then_some(kind).ok_or(ProtocolError::InvalidParams)
+        }
+        InputKind::Form | InputKind::Url => elicit(params, declared).ok_or(ProtocolError::InvalidParams),
+    }
+}
+
+/// A form, unless it says otherwise.
+fn elicit(params: Json<'_>, declared: Declared) -> Option<InputKind> {
+    let [mode, message, schema] = params.pick(["mode", "message", "requestedSchema"]);
+    let mode = mode.filter(|mode| !mode.is_null());
+    if mode.is_none_or(|mode| mode.string().is_some_and(|mode| mode == "form")) {
+        let written = message?.kind() == Kind::String && schema?.kind() == Kind::Object;
+        return (written && declared.has(Declared::ELICITATION_FORM)).then_some(InputKind::Form);
+    }
+    let is_url = says(params, "mode", "url") && declared.has(Declared::ELICITATION_URL);
+    (is_url && OpenUrl::is_one(params)).then_some(InputKind::Url)
+}
+
+fn sample(params: Json<'_>, declared: Declared, seed: u64) -> bool {
+    let [messages, most, tools, choice] = params.pick(["messages", "maxTokens", "tools", "toolChoice"]);
+    let present = |value: Option<Json<'_>>| value.is_some_and(|value| !value.is_null());
+    let with_tools = present(tools) || present(choice);
+    messages.is_some_and(|messages| messages.kind() == Kind::Array && are_balanced(messages, seed))
+        && most.and_then(Json::unsigned).is_some()
+        && (!with_tools || declared.has(Declared::SAMPLING_TOOLS))
+}
+
+/// Uses and results of tools in one message: how many blocks of any kind, how many of these, and a sum that is the
+/// same for the same ids in any order. (So comparing takes no time and no memory that a server could ask for.)
+#[derive(Default, PartialEq, Eq)]
+struct Ids {
+    count: usize,
+    sum: u64,
+}
+
+impl Ids {
+    fn add(&mut self, id: Str<'_>, seed: u64) {
+        let [high, low] = [seed, !seed].map(|seed| u64::from(hash_text(seed, id)));
+        self.count = self.count.saturating_add(1);
+        self.sum = self.sum.wrapping_add((high << 32) | low);
+    }
+}
+
+/// Whether a message with results of tools has nothing else, and each result is that of a use in the message before,
+/// and each use has one.
+fn are_balanced(messages: Json<'_>, seed: u64) -> bool {
+    let mut wanted = Ids::default();
+    for message in messages.elements().map(SampleMessage::from_json) {
+        if message.raw().kind() != Kind::Object {
+            return false;
+        }
+        let (mut uses, mut results, mut blocks) = (Ids::default(), Ids::default(), 0usize);
+        for block in message.blocks() {
+            blocks = blocks.saturating_add(1);
+            let block = block.raw();
+            if says(block, "type", "tool_use") {
+                uses.add(text(block, "id").unwrap_or_default(), seed);
+            } else if says(block, "type", "tool_result") {
+                results.add(text(block, "toolUseId").unwrap_or_default(), seed);
+            }
+        }
+        let assistant = message.role() == Some(Role::Assistant);
+        let pure = results.count == 0 || (results.count == blocks && !assistant);
+        if !pure || results != wanted || (uses.count > 0 && !assistant) {
+            return false;
+        }
+        wanted = uses;
+    }
+    wanted.count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+    use std::string::String;
+
+    fn checked(method: &str, params: &str, declared: Declared) -> Result<InputKind, ProtocolError> {
+        let method = format!("\"{method}\"");
+        let method = Json::parse(method.as_bytes()).unwrap().string().unwrap();
+        check(method, Some(Json::parse(params.as_bytes()).unwrap()), declared, 7)
+    }
+
+    const ALL: Declared = Declared::ROOTS
+        .with(Declared::SAMPLING)
+        .with(Declared::SAMPLING_TOOLS)
+        .with(Declared::ELICITATION_FORM)
+        .with(Declared::ELICITATION_URL);
+
+    #[test]
+    fn what_is_not_declared_is_unknown_and_a_mode_that_is_not_is_invalid() {
+        const FORM: &str = r#"{"message":"m","requestedSchema":{}}"#;
+        const URL: &str = r#"{"mode":"url","message":"m","url":"u","elicitationId":"i"}"#;
+        const SAMPLE: &str = r#"{"messages":[],"maxTokens":1}"#;
+        let (unknown, invalid) = (Err(ProtocolError::UnknownMethod), Err(ProtocolError::InvalidParams));
+        let cases = [
+            ("roots/list", "{}", Declared::ROOTS, Ok(InputKind::Roots)),
+            ("roots/list", "{}", Declared::SAMPLING, unknown),
+            ("roots/list", "[]", Declared::ROOTS, invalid),
+            ("roots/destroy", "{}", ALL, unknown),
+            ("elicitation/create", FORM, Declared::ELICITATION_FORM, Ok(InputKind::Form)),
+            ("elicitation/create", FORM, Declared::ELICITATION_URL, invalid),
+            ("elicitation/create", FORM, Declared::ROOTS, unknown),
+            ("elicitation/create", URL, Declared::ELICITATION_URL, Ok(InputKind::Url)),
+            ("elicitation/create", URL, Declared::ELICITATION_FORM, invalid),
+            (
+                "elicitation/create",
+                r#"{"mode":"form","message":"m","requestedSchema":{}}"#,
+                ALL,
+                Ok(InputKind::Form),
+            ),
+            (
+                "elicitation/create",
+                r#"{"mode":null,"message":"m","requestedSchema":{}}"#,
+                ALL,
+                Ok(InputKind::Form),
+            ),
+            ("elicitation/create", r#"{"mode":"voice","message":"m","requestedSchema":{}}"#, ALL, invalid),
+            ("elicitation/create", r#"{"mode":7,"message":"m","requestedSchema":{}}"#, ALL, invalid),
+            ("elicitation/create", r#"{"message":"m"}"#, ALL, invalid),
+            ("elicitation/create", r#"{"requestedSchema":{}}"#, ALL, invalid),
+            ("elicitation/create", r#"{"mode":"url","message":"m"}"#, ALL, invalid),
+            ("sampling/createMessage", SAMPLE, Declared::SAMPLING, Ok(InputKind::Sample)),
+            ("sampling/createMessage", SAMPLE, Declared::ROOTS, unknown),
+            ("sampling/createMessage", r#"{"messages":[]}"#, ALL, invalid),
+            ("sampling/createMessage", r#"{"messages":[],"maxTokens":-1}"#, ALL, invalid),
+            ("sampling/createMessage", r#"{"messages":{},"maxTokens":1}"#, ALL, invalid),
+            ("sampling/createMessage", r#"{"messages":["x"],"maxTokens":1}"#, ALL, invalid),
+            (
+                "sampling/createMessage",
+                r#"{"messages":[],"maxTokens":1,"tools":[]}"#,
+                ALL,
+                Ok(InputKind::Sample),
+            ),
+            (
+                "sampling/createMessage",
+                r#"{"messages":[],"maxTokens":1,"tools":[]}"#,
+                Declared::SAMPLING,
+                invalid,
+            ),
+            (
+                "sampling/createMessage",
+                r#"{"messages":[],"maxTokens":1,"toolChoice":{}}"#,
+                Declared::SAMPLING,
+                invalid,
+            ),
+            (
+                "sampling/createMessage",
+                r#"{"messages":[],"maxTokens":1,"tools":null}"#,
+                Declared::SAMPLING,
+                Ok(InputKind::Sample),
+            ),
+            (
+                "sampling/createMessage",
+                r#"{"messages":[],"maxTokens":1,"includeContext":"allServers"}"#,
+                Declared::SAMPLING,
+                Ok(InputKind::Sample),
+            ),
+        ];
+        for (method, params, declared, expected) in cases {
+            assert_eq!(checked(method, params, declared), expected, "{method} {params} {declared:?}");
+        }
+    }
+
+    /// A message per word: `u` and `a` for the two roles, then its blocks: `t` text, `+x` a use, `-x` its result.
+    fn conversation(words: &str) -> String {
+        let mut messages = String::new();
+        for word in words.split(' ').filter(|word| !word.is_empty()) {
+            let (role, rest) = word.split_at(1);
+            let role = if role == "u" { "user" } else { "assistant" };
+            let (mut blocks, mut pieces) = (String::new(), 0);
+            let mut rest = rest.chars();
+            while let Some(kind) = rest.next() {
+                pieces += 1;
+                blocks += if blocks.is_empty() { "" } else { "," };
+                blocks += &match kind {
+                    't' => String::from(r#"{"type":"text","text":"hello"}"#),
+                    '+' => {
+                        format!(
+                            r#"{{"type":"tool_use","id":"{}","name":"n","input":{{}}}}"#,
+                            rest.next().unwrap()
+                        )
+                    }
+                    _ => format!(
+                        r#"{{"type":"tool_result","toolUseId":"{}","content":[]}}"#,
+                        rest.next().unwrap()
+                    ),
+                };
+            }
+            messages += if messages.is_empty() { "" } else { "," };
+            // A single block stands alone.
+            let content = if pieces == 1 { blocks } else { format!("[{blocks}]") };
+            messages += &format!(r#"{{"role":"{role}","content":{content}}}"#);
+        }
+        format!(r#"{{"messages":[{messages}],"maxTokens":1}}"#)
+    }
+
+    #[test]
+    fn every_use_of_a_tool_has_its_result_in_the_next_message_which_has_nothing_else() {
+        let cases = [
+            ("", true),
+            ("ut at ut", true),
+            ("utt", true),
+            ("ut a+1 u-1", true),
+            ("ut at+1+2 u-2-1 at", true),
+            ("ut a+1 u-1 a+1 u-1", true),
+            ("ut a+1", false),
+            ("ut a+1 ut", false),
+            ("ut a+1 u-2", false),
+            ("ut a+1 u-1t", false),
+            ("ut a+1 ut-1", false),
+            ("ut a+1 u-1-1", false),
+            ("ut a+1+2 u-1", false),
+            ("ut a+1 at u-1", false),
+            ("u-1", false),
+            ("a-1", false),
+            ("ut a+1 a-1", false),
+            ("u+1 u-1", false),
+            ("ut a+1 u-1 u-1", false),
+        ];
+        for (words, expected) in cases {
+            let checked = checked("sampling/createMessage", &conversation(words), ALL);
+            assert_eq!(checked.is_ok(), expected, "{words}");
+        }
+    }
+}

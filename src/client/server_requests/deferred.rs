@@ -1,0 +1,286 @@
+//! How what a server asks is answered, kept for later, cancelled, and ended.
+
+use crate::client::client_state::{ClientState, Peer};
+use crate::client::notify::write_notification;
+use crate::client::outbound_request::{OutboundRequest, Stage, UNANSWERED};
+use crate::client::pending_event::PendingEvent;
+use crate::error::{ProtocolError, SendError};
+use crate::framing::outbound_message::{About, StreamId};
+use crate::json::{Decimal, Json, SortKey, Span, Str, Writer};
+use crate::peer::slots::Ticket;
+use crate::peer::transmit_buffer::Overflow;
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::meta;
+use crate::protocol::methods;
+use crate::rpc;
+use crate::time::Millis;
+
+use crate::client::server_requests::{Answering, Context, ServerRequest, ServerRequestReply, Source, check};
+
+/// The request that was handed out, or is about to be: the machine owes an answer to it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Owed {
+    pub(crate) id: Span,
+    pub(crate) stream: StreamId,
+}
+
+impl ClientState<'_> {
+    /// What the client has declared to this server. Nothing, until that is known.
+    pub(crate) fn declared(&self) -> ClientCapabilities {
+        self.peer.map_or(ClientCapabilities::NONE, |peer| self.info.declared(peer.revision))
+    }
+
+    /// Whether the host answers requests with this method.
+    pub(crate) fn may_be_asked(&self, method: Str<'_>) -> bool {
+        check::asks(method, self.declared()).is_some()
+    }
+
+    /// What the server asks for, if it may.
+    pub(crate) fn asked_for(
+        &self,
+        method: Str<'_>,
+        params: Option<Json<'_>>,
+        stream: StreamId,
+    ) -> Result<Context, ProtocolError> {
+        let peer = self.peer.ok_or(ProtocolError::UnknownMethod)?;
+        let kind = check::check(method, params, self.declared(), self.in_flight.seed())?;
+        Ok(Context { revision: peer.revision, kind, stream })
+    }
+
+    /// The request that the host is to answer.
+    pub(crate) fn asked<'a>(
+        &'a mut self,
+        id: &'a [u8],
+        params: Option<Json<'a>>,
+        context: Context,
+    ) -> ServerRequest<'a> {
+        let params = params.unwrap_or(Json::EMPTY_OBJECT);
+        let meta = params.get("_meta").unwrap_or(Json::EMPTY_OBJECT);
+        let source = Source::Line { id, meta, last: SortKey::NONE };
+        ServerRequest { params, reply: ServerRequestReply { machine: self, source, context } }
+    }
+
+    /// How many bytes the machine's own answer takes at most.
+    pub(crate) fn small(&self) -> usize {
+        self.reserve.saturating_add(self.output.overhead())
+    }
+
+    /// Whether a request of the server's has been promised the room that there is, or waits for it.
+    pub(crate) fn is_promised(&self) -> bool {
+        self.owed.is_some() || self.ask_waits
+    }
+
+    /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
+    pub(crate) fn has_reply_room(&mut self) -> bool {
+        let has = self.output.has(self.reply_room);
+        if has {
+            self.budget = self.output.end().saturating_add(self.reply_room);
+        }
+        has
+    }
+
+    fn reply_budget(&self) -> usize {
+        self.budget.saturating_sub(self.output.end())
+    }
+
+    /// Answers what the host let go.
+    #[cfg_attr(not(target_os = "none"), cold)]
+    pub(crate) fn answer_owed(&mut self, line: &[u8]) {
+        if let Some(owed) = self.owed.take() {
+            let id = line.get(owed.id.range()).unwrap_or_default();
+            self.answer(id, owed.stream, Some(ProtocolError::Unanswered));
+            self.fault = Some(ProtocolError::Unanswered);
+        }
+    }
+
+    /// The right to answer a deferred request.
+    pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
+        let asked = self.in_flight.get(ticket).filter(|it| it.stage == Stage::ServerRequest);
+        let stream = asked.map_or(StreamId::NONE, |it| StreamId(it.number));
+        let kind = asked.and_then(|it| it.asked).ok_or(SendError::Gone)?;
+        // Its connection is this one: what was asked over another one has ended with that.
+        let Peer { revision, .. } = self.peer.ok_or(SendError::Gone)?;
+        let context = Context { revision, kind, stream };
+        // What the machine itself has to answer or to report comes first.
+        let waits = self.fault.is_some() || self.in_flight.first_queued().is_some();
+        if self.is_promised() || waits || !self.has_reply_room() {
+            self.wants_room = true;
+            return Err(SendError::Busy);
+        }
+        Ok(ServerRequestReply { machine: self, source: Source::Slot(ticket), context })
+    }
+
+    /// The server takes back what it asked.
+    pub(crate) fn ask_cancelled(
+        &mut self,
+        id: Json<'_>,
+        reason: Option<Span>,
+    ) -> Result<PendingEvent, ProtocolError> {
+        let ticket = self.in_flight.find(id).ok_or(ProtocolError::UnknownCancel)?;
+        self.in_flight.release(ticket);
+        Ok(PendingEvent::Cancelled { ticket, reason })
+    }
+
+    /// The time of a deferred request is over: it cannot be found, cancelled or answered any more. Its error is written
+    /// when there is room.
+    pub(crate) fn expire_ask(&mut self, ticket: Ticket) {
+        self.in_flight.forget_id(ticket);
+        self.in_flight.set_deadline(ticket, None);
+        self.in_flight.queue(ticket);
+        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            outgoing.stage = Stage::Expired;
+        }
+    }
+
+    /// Writes the error of a request whose time was over.
+    pub(crate) fn write_expired(
+        &mut self,
+        ticket: Ticket,
+        outgoing: OutboundRequest,
+    ) -> Result<(), Overflow> {
+        let stream = StreamId(outgoing.number);
+        self.output.compact();
+        let id = self.in_flight.text(ticket);
+        self.output.write(About::response(stream), usize::MAX, &mut |out| {
+            write_fault(out, id, ProtocolError::TookTooLong);
+        })
+    }
+
+    fn close(&mut self, source: &Source<'_>) {
+        match source {
+            Source::Line { .. } => self.owed = None,
+            Source::Slot(ticket) => self.in_flight.release(*ticket),
+        }
+    }
+
+    /// What was reported last, if the request wants to hear of progress.
+    fn progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
+        match source {
+            Source::Line { meta, last, .. } => {
+                meta::progress_token(*meta).map(|_| *last).ok_or(SendError::NotWanted)
+            }
+            Source::Slot(ticket) => {
+                let outgoing = self.in_flight.get(*ticket).ok_or(SendError::Gone)?;
+                let wanted = !self.in_flight.behind_id(*ticket).is_empty();
+                if wanted { Ok(outgoing.last_progress) } else { Err(SendError::NotWanted) }
+            }
+        }
+    }
+}
+
+/// `{"jsonrpc":"2.0","id":…,"error":{…}}`
+pub(crate) fn write_fault(out: &mut Writer<'_>, id: &[u8], fault: ProtocolError) {
+    out.token(r#"{"jsonrpc":"2.0","id":"#);
+    out.json_bytes(id);
+    out.token(r#","error":{"code":"#);
+    out.integer(fault.code().unwrap_or(rpc::code::INTERNAL_ERROR).into());
+    out.key("message");
+    out.display(&fault.message());
+    out.token("}}");
+}
+
+impl Answering for ClientState<'_> {
+    fn answer(
+        &mut self,
+        source: &Source<'_>,
+        stream: StreamId,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) {
+        let room = self.reply_budget();
+        let id = match source {
+            Source::Line { id, .. } => id,
+            Source::Slot(ticket) => self.in_flight.id(*ticket),
+        };
+        let mut valid = true;
+        let sent = self.output.write(About::response(stream), room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.json_bytes(id);
+            valid = body(out);
+            out.token("}");
+            if !valid {
+                out.fail();
+            }
+        });
+        match sent {
+            Ok(()) => self.close(source),
+            Err(Overflow) => {
+                let limit = self.reply_room;
+                let fault =
+                    if valid { ProtocolError::ReplyTooLarge { limit } } else { ProtocolError::InvalidReply };
+                self.refuse(source, stream, fault);
+            }
+        }
+    }
+
+    fn refuse(&mut self, source: &Source<'_>, stream: StreamId, fault: ProtocolError) {
+        let id = match source {
+            Source::Line { id, .. } => id,
+            Source::Slot(ticket) => self.in_flight.id(*ticket),
+        };
+        let room = self.reply_budget();
+        let _ = self.output.write(About::response(stream), room, &mut |out| write_fault(out, id, fault));
+        self.close(source);
+        self.fault = Some(fault);
+    }
+
+    fn progress(
+        &mut self,
+        source: &mut Source<'_>,
+        stream: StreamId,
+        progress: Decimal,
+        body: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> Result<(), SendError> {
+        let rank = progress.rank();
+        if rank <= self.progress_of(source)? {
+            return Err(SendError::NotWanted);
+        }
+        let room = self.reply_budget().saturating_sub(self.small());
+        let token = match source {
+            Source::Line { meta, .. } => meta::progress_token(*meta).map_or(&b""[..], Json::bytes),
+            Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
+        };
+        let written = self.output.write(About::related(stream), room, &mut |out| {
+            write_notification(out, methods::PROGRESS.name, &mut |out| {
+                out.key("progressToken");
+                out.json_bytes(token);
+                out.key("progress");
+                out.decimal(progress);
+                body(out);
+                true
+            });
+        });
+        written.map_err(|Overflow| SendError::Unwritable)?;
+        match source {
+            Source::Line { last, .. } => *last = rank,
+            Source::Slot(ticket) => {
+                if let Some(outgoing) = self.in_flight.get_mut(*ticket) {
+                    outgoing.last_progress = rank;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket> {
+        let Source::Line { id, meta, last } = source else { return None };
+        let token = meta::progress_token(*meta).map_or(&b""[..], Json::bytes);
+        let fits = id.len().saturating_add(token.len()) <= self.in_flight.text_limit();
+        let outgoing = OutboundRequest {
+            sequence: UNANSWERED,
+            number: context.stream.0,
+            stage: Stage::ServerRequest,
+            asked: Some(context.kind),
+            last_progress: *last,
+            ..crate::peer::slots::Data::EMPTY
+        };
+        let ticket = self.in_flight.take(outgoing)?;
+        if !self.in_flight.set_id(ticket, id, if fits { token } else { b"" }) {
+            self.in_flight.release(ticket);
+            return None;
+        }
+        let time = time.unwrap_or(self.info.timeouts.maximum);
+        self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
+        self.owed = None;
+        Some(ticket)
+    }
+}

@@ -1,0 +1,109 @@
+//! What a server asks for: one of four things.
+
+use crate::client::views::{ElicitForm, OpenUrl, Sample};
+use crate::json::Json;
+use crate::protocol::methods;
+
+/// What a server asks for.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum InputRequest<'a> {
+    /// The roots: the folders that it may work in.
+    Roots,
+    /// A form for the user to fill in.
+    Elicit(ElicitForm<'a>),
+    /// An address for the user to open.
+    OpenUrl(OpenUrl<'a>),
+    /// Something for a model to say.
+    Sample(Sample<'a>),
+}
+
+/// What kind of thing is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InputKind {
+    Roots,
+    Form,
+    Url,
+    Sample,
+}
+
+impl InputKind {
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            InputKind::Roots => methods::ROOTS_LIST.name,
+            InputKind::Form | InputKind::Url => methods::ELICITATION_CREATE.name,
+            InputKind::Sample => methods::SAMPLING_CREATE_MESSAGE.name,
+        }
+    }
+}
+
+impl<'a> InputRequest<'a> {
+    /// A view of a request that was copied: its [method](InputRequest::method) and its [parameters](InputRequest::raw).
+    /// `None`: that method asks for nothing.
+    #[must_use]
+    pub fn view(method: &str, params: Json<'a>) -> Option<InputRequest<'a>> {
+        let kinds = [InputKind::Roots, InputKind::Form, InputKind::Sample];
+        let kind = kinds.into_iter().find(|kind| kind.method() == method)?;
+        let mode = params.get("mode").and_then(Json::string);
+        let is_url = kind == InputKind::Form && mode.is_some_and(|mode| mode == "url");
+        Some(InputRequest::from_json(if is_url { InputKind::Url } else { kind }, params))
+    }
+
+    /// The method that asks for it.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        match self {
+            InputRequest::Roots => InputKind::Roots.method(),
+            InputRequest::Elicit(_) => InputKind::Form.method(),
+            InputRequest::OpenUrl(_) => InputKind::Url.method(),
+            InputRequest::Sample(_) => InputKind::Sample.method(),
+        }
+    }
+
+    /// The whole parameters; of [`Roots`](InputRequest::Roots) an object without members.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        match self {
+            InputRequest::Roots => Json::EMPTY_OBJECT,
+            InputRequest::Elicit(form) => form.raw(),
+            InputRequest::OpenUrl(page) => page.raw(),
+            InputRequest::Sample(sample) => sample.raw(),
+        }
+    }
+
+    /// A view of params that were checked.
+    pub(crate) fn from_json(kind: InputKind, params: Json<'a>) -> InputRequest<'a> {
+        match kind {
+            InputKind::Roots => InputRequest::Roots,
+            InputKind::Form => InputRequest::Elicit(ElicitForm::from_json(params)),
+            InputKind::Url => InputRequest::OpenUrl(OpenUrl::from_json(params)),
+            InputKind::Sample => InputRequest::Sample(Sample::from_json(params)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_copied_can_be_viewed_again() {
+        let cases = [
+            ("roots/list", "{}"),
+            ("elicitation/create", r#"{"message":"m","requestedSchema":{}}"#),
+            ("elicitation/create", r#"{"mode":"url","message":"m","url":"u"}"#),
+            ("sampling/createMessage", r#"{"messages":[],"maxTokens":1}"#),
+        ];
+        for (at, (method, params)) in cases.into_iter().enumerate() {
+            let view = InputRequest::view(method, Json::parse(params.as_bytes()).unwrap()).unwrap();
+            let kind = match view {
+                InputRequest::Roots => 0,
+                InputRequest::Elicit(_) => 1,
+                InputRequest::OpenUrl(_) => 2,
+                InputRequest::Sample(_) => 3,
+            };
+            assert_eq!((kind, view.method(), view.raw().raw()), (at, method, params));
+        }
+        assert!(InputRequest::view("tools/call", Json::EMPTY_OBJECT).is_none());
+    }
+}

@@ -1,0 +1,401 @@
+use super::fill::{READ_AHEAD, READ_MUCH};
+use super::*;
+use std::string::String;
+use std::vec::Vec;
+
+/// Feeds `input` in pieces of `size` bytes and collects what comes out: each line with what it was.
+fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
+    let mut buffer = std::vec![0; rx];
+    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let (mut out, mut rest, mut ended) = (Vec::new(), input, false);
+    loop {
+        while let Some(found) = line.line() {
+            let text = String::from_utf8_lossy(line.bytes()).into_owned();
+            out.push(match found.content {
+                Content::Message => text,
+                Content::Broken(error) => std::format!("broken {:?}", error.kind),
+                Content::TooLong { id_fits: true, .. } => std::format!("too long, id {text}"),
+                Content::TooLong { id_fits: false, .. } => String::from("too long, and so is its id"),
+                Content::Truncated => std::format!("truncated{text}"),
+            });
+            line.release();
+        }
+        if ended {
+            return out;
+        }
+        line.make_room();
+        assert!(line.is_ready(), "nothing waits, so there is always room");
+        let space = line.space();
+        let n = size.min(rest.len()).min(space.len());
+        if n == 0 {
+            line.eof();
+            ended = true;
+            continue;
+        }
+        space[..n].copy_from_slice(&rest[..n]);
+        line.filled(n, StreamId::NONE);
+        rest = &rest[n..];
+    }
+}
+
+#[test]
+fn a_line_is_a_line_however_it_comes_in() {
+    let cases: &[(&str, &[&str])] = &[
+        ("", &[]),
+        ("{}\n", &["{}"]),
+        ("{}\n[]\n", &["{}", "[]"]),
+        ("{}\r\n", &["{}\r"]),
+        ("{\r}\n", &["{\r}"]),
+        ("{}\r[]\n", &["broken Syntax"]),
+        ("\n \n\r\n\t\n{}\n\n", &["{}"]),
+        ("\u{feff}{}\n", &["{}"]),
+        ("{}\n\u{feff}[]\n", &["{}", "[]"]),
+        ("\u{feff}\u{feff}{}\n", &["broken Syntax"]),
+        ("\u{feff}\n{}\n", &["{}"]),
+        ("\u{feff}", &[]),
+        ("\"\u{2028}\u{2029}\u{85}\"\n", &["\"\u{2028}\u{2029}\u{85}\""]),
+        ("{\u{feff}}\n{}\n", &["broken Syntax", "{}"]),
+        ("nonsense\n{}\n", &["broken Syntax", "{}"]),
+        ("{}\n{\"a\":1}", &["{}", "{\"a\":1}"]),
+        ("{}\n{\"a\":", &["{}", "truncated"]),
+        ("{}\n  ", &["{}"]),
+        ("\"é\u{1F600}\"\n", &["\"é\u{1F600}\""]),
+        ("{}{}\n", &["broken Syntax"]),
+    ];
+    for (input, expected) in cases {
+        for size in [1, 2, 3, 7, 1000] {
+            for rx in [32, 33, 64, 1000] {
+                assert_eq!(lines(rx, input.as_bytes(), size), *expected, "{input:?} by {size} into {rx}");
+            }
+        }
+    }
+}
+
+#[test]
+fn invalid_utf8_breaks_one_line() {
+    assert_eq!(lines(64, b"\"\xff\"\n{}\n", 2), ["broken Utf8", "{}"]);
+}
+
+#[test]
+fn the_input_may_end_in_a_byte_order_mark() {
+    for size in [1, 2, 3, 1000] {
+        assert_eq!(lines(64, b"{}\n\xEF\xBB", size), ["{}", "truncated"]);
+    }
+}
+
+#[test]
+fn a_line_with_a_cancel_in_it_is_given_up_wherever_that_stands() {
+    let line =
+        "{\"jsonrpc\":\"2.0\",\"id\":12,\"n\":-1.5e3,\"é\u{1F600}\":\"\\n\\uD83D\\uDE00\",\"t\":[true,null]}";
+    for at in 1..line.len() {
+        let (before, behind) = line.as_bytes().split_at(at);
+        for behind in [&b""[..], behind] {
+            let input = [before, b"\x18", behind, b"\n[1]\n"].concat();
+            for size in [1, 2, 3, 7, 1000] {
+                assert_eq!(lines(128, &input, size), ["broken GivenUp", "[1]"], "at {at} by {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_newline_ends_a_line_wherever_it_stands() {
+    let text = r#"{"jsonrpc":"2.0","id":12,"params":{"name":"echo","x":[-1.5e3,true]},"method":"\n"}"#;
+    for at in 0..=text.len() {
+        let (before, behind) = text.split_at(at);
+        for newline in ["\n", "\r\n", " \n ", "\n\n"] {
+            let input = [before, newline, behind, "\n", text, newline, "7", newline, text].concat();
+            let expected = lines(256, input.as_bytes(), 1);
+            for size in [7, 50, 100, 1000] {
+                assert_eq!(lines(256, input.as_bytes(), size), expected, "{input} by {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_may_fill_the_buffer_and_not_be_longer() {
+    let rx = 40;
+    for length in 30..60 {
+        let line = std::format!("\"{}\"\n", "x".repeat(length - 3));
+        assert_eq!(line.len(), length);
+        let input = [line.as_str(), "{}\n"].concat();
+        let expected = if length <= rx { line.trim_end() } else { "too long, id " };
+        for size in [1, 3, 1000] {
+            assert_eq!(lines(rx, input.as_bytes(), size), [expected, "{}"], "{length} by {size}");
+        }
+    }
+}
+
+#[test]
+fn a_line_may_fill_the_buffer_wherever_it_began() {
+    let text = std::format!("\"{}\"", "x".repeat(37));
+    for size in [1, 3, 39, 40] {
+        assert_eq!(lines(40, std::format!("{{}}\n{text}\n[]\n").as_bytes(), size), ["{}", &text, "[]"]);
+    }
+}
+
+#[test]
+fn a_full_buffer_takes_nothing_and_is_whole_when_the_input_ends() {
+    let mut buffer = [0; 32];
+    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let text = std::format!("\"{}\"", "x".repeat(30));
+    read(&mut line, &text);
+    assert!(!line.is_ready() && line.space().is_empty());
+    line.eof();
+    line.make_room();
+    assert!(matches!(line.line().unwrap().content, Content::Message));
+    assert_eq!(line.bytes(), text.as_bytes());
+}
+
+#[test]
+fn the_id_of_a_line_that_is_too_long_is_kept_wherever_it_stands() {
+    let filler = "x".repeat(500);
+    let cases = [
+        (std::format!(r#"{{"id":12345,"params":"{filler}","method":"m"}}"#), "too long, id 12345"),
+        (std::format!(r#"{{"params":"{filler}","id":"abc","method":"m"}}"#), r#"too long, id "abc""#),
+        (std::format!(r#"{{"params":"{filler}","method":"m","id":7}}"#), "too long, id 7"),
+        (std::format!(r#"{{"params":"{filler}","method":"m"}}"#), "too long, id "),
+        (std::format!(r#"{{"params":{{"id":9,"x":"{filler}"}},"method":"m"}}"#), "too long, id "),
+        (std::format!(r#"{{"id":1,"params":"{filler}","id":22}}"#), "too long, id 22"),
+        (std::format!(r#"{{"id":1,"id":22,"params":"{filler}"}}"#), "too long, id 22"),
+        (std::format!(r#"{{"id":12345678,"params":"{filler}"}}"#), "too long, id 12345678"),
+        (std::format!(r#"{{"id":123456789,"params":"{filler}"}}"#), "too long, and so is its id"),
+        (std::format!(r#"{{"params":"{filler}","id":"{filler}"}}"#), "too long, and so is its id"),
+        (std::format!(r#"{{"params":"{filler}","id":}}"#), "broken Syntax"),
+        (std::format!(r#"{{"\u0069d":5,"params":"{filler}"}}"#), "too long, id 5"),
+    ];
+    for (line, expected) in cases {
+        let input = [line.as_str(), "\n[1]\n"].concat();
+        for rx in [LineDecoder::needed(8), 26, 30, 64, 100, 499] {
+            for size in [1, 2, 5, 64, 10_000] {
+                assert_eq!(
+                    lines(rx, input.as_bytes(), size),
+                    [expected, "[1]"],
+                    "{line} by {size} into {rx}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_input_may_end_in_a_line_that_is_too_long() {
+    let whole = std::format!(r#"{{"params":"{}","id":3}}"#, "x".repeat(200));
+    assert_eq!(lines(64, whole.as_bytes(), 9), ["too long, id 3"]);
+    assert_eq!(lines(64, &whole.as_bytes()[..150], 9), ["truncated"]);
+}
+
+/// Puts `text` where a host reads to, and says so.
+fn read(input: &mut LineDecoder<'_>, text: &str) {
+    input.space()[..text.len()].copy_from_slice(text.as_bytes());
+    input.filled(text.len(), StreamId::NONE);
+}
+
+#[test]
+fn the_limit_of_ids_may_be_set_later() {
+    let mut buffer = [0; 40];
+    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 3);
+    line.set_id_limit(5);
+    assert_eq!(line.limit(), 40);
+    for (id, fits) in [(12345, true), (123_456, false)] {
+        let text = std::format!("{{\"id\":{id},\"x\":\"{}\"}}\n", "x".repeat(60));
+        for piece in text.as_bytes().chunks(20) {
+            assert!(line.line().is_none());
+            line.make_room();
+            read(&mut line, std::str::from_utf8(piece).unwrap());
+        }
+        let Some(Content::TooLong { id_fits, limit }) = line.line().map(|line| line.content) else {
+            panic!("{text} was taken")
+        };
+        assert_eq!((id_fits, limit), (fits, 40));
+        line.release();
+    }
+}
+
+#[test]
+fn what_was_found_counts_from_the_start_of_the_line_and_may_be_exchanged() {
+    let mut buffer = [0; 40];
+    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    read(&mut line, "[]\n\n {\"id\":7}\n{\"id\":8}\n");
+    assert!(line.line().is_some());
+    line.release();
+    assert!(line.line().is_some());
+    let id = line.envelope().id.unwrap();
+    assert_eq!(&line.bytes()[id.range()], b"7");
+    line.bytes_mut()[id.start] = b'9';
+    assert_eq!(line.bytes(), b" {\"id\":9}");
+    let places = [1, 2, 3, 4, 5, 6].map(|start| Span { start, end: 7 });
+    line.set_places(places);
+    assert_eq!(line.places(), places);
+    line.release();
+    assert!(line.line().is_some());
+    assert_eq!(line.envelope().id, Some(Span { start: 6, end: 7 }));
+}
+
+#[test]
+fn a_reset_forgets_everything_and_the_end_too() {
+    let mut buffer = [0; 32];
+    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let long = "x".repeat(32);
+    for before in ["", "{\"a", "\u{feff}", "\u{feff}[1]\n[2", "!", long.as_str()] {
+        read(&mut line, before);
+        let _ = line.line();
+        line.make_room();
+        line.eof();
+        assert!(line.ended() && !line.is_ready() && line.space().is_empty());
+        line.reset();
+        assert!(!line.ended() && line.is_ready() && line.line().is_none() && line.bytes().is_empty());
+        read(&mut line, "\u{feff}[3]\n");
+        assert!(matches!(line.line().unwrap().content, Content::Message), "after {before:?}");
+        assert_eq!(line.bytes(), b"[3]");
+        line.release();
+    }
+}
+
+#[test]
+fn closed_input_has_nothing_and_takes_nothing() {
+    let mut buffer = [0; 32];
+    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    read(&mut line, "[1]\n[2]\n");
+    assert!(line.line().is_some());
+    line.close();
+    assert!(line.ended() && line.line().is_none());
+    line.filled(4, StreamId::NONE);
+    assert!(line.line().is_none(), "not even what still stands in the buffer");
+}
+
+#[test]
+fn letting_go_without_a_line_changes_nothing() {
+    let mut buffer = [0; 32];
+    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    read(&mut line, "\u{feff}[1,");
+    assert!(line.line().is_none());
+    line.release();
+    read(&mut line, "2]\n");
+    assert!(line.line().is_some());
+    assert_eq!(line.bytes(), b"[1,2]");
+}
+
+#[test]
+fn what_follows_a_long_line_is_not_lost_while_it_waits() {
+    let mut buffer = [0; 64];
+    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let text = std::format!("{{\"id\":42,\"x\":\"{}\"}}\n[1]\n", "x".repeat(90));
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        let _ = line.line();
+        line.make_room();
+        let space = line.space();
+        let n = space.len().min(rest.len());
+        assert!(n > 0);
+        space[..n].copy_from_slice(&rest[..n]);
+        line.filled(n, StreamId::NONE);
+        rest = &rest[n..];
+    }
+    for _ in 0..3 {
+        line.make_room();
+        assert!(matches!(line.line().unwrap().content, Content::TooLong { .. }));
+        assert_eq!(line.bytes(), b"42");
+    }
+    line.release();
+    assert!(line.line().is_some());
+    assert_eq!(line.bytes(), b"[1]");
+}
+
+#[cfg(feature = "alloc")]
+#[test]
+fn a_grown_buffer_takes_lines_up_to_its_limit() {
+    let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
+    let text = std::format!("\"{}\"\n", "x".repeat(19_000));
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        assert!(line.line().is_none());
+        line.make_room();
+        let space = line.space();
+        let n = space.len().min(rest.len());
+        space[..n].copy_from_slice(&rest[..n]);
+        line.filled(n, StreamId::NONE);
+        rest = &rest[n..];
+    }
+    assert!(matches!(line.line().unwrap().content, Content::Message));
+    assert_eq!(line.bytes().len(), 19_002);
+}
+
+#[cfg(feature = "alloc")]
+#[test]
+fn a_grown_buffer_grows_when_little_is_left_to_read_to() {
+    let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
+    let room = |line: &mut LineDecoder<'_>, filled| {
+        line.filled(filled, StreamId::NONE);
+        line.make_room();
+        line.buffer.bytes().len()
+    };
+    let size = room(&mut line, 0);
+    assert!(size >= READ_AHEAD);
+    assert_eq!(room(&mut line, 10), size, "not with the first bytes of a line");
+    assert_eq!(room(&mut line, size - READ_AHEAD / 4 - 10), size);
+    assert!(room(&mut line, 1) > size);
+    let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
+    assert_eq!(room(&mut line, 0), size);
+    line.filled(size - 1, StreamId::NONE);
+    line.eof();
+    assert_eq!(room(&mut line, 0), size, "nothing will be read any more");
+}
+
+#[cfg(feature = "alloc")]
+#[test]
+fn a_grown_buffer_offers_more_to_who_fills_it() {
+    let mut line = LineDecoder::new(Buffer::grown(1 << 20), 128, 8);
+    // Reads so many bytes of short lines, at most as many as there is space for, and says how many those are.
+    let read = |line: &mut LineDecoder<'_>, most: usize| {
+        line.make_room();
+        let space = line.space();
+        let n = most.min(space.len());
+        space[..n].fill(b' ');
+        space[..n].iter_mut().skip(99).step_by(100).for_each(|byte| *byte = b'\n');
+        line.filled(n, StreamId::NONE);
+        assert!(line.line().is_none(), "blank");
+        n
+    };
+    let sizes: Vec<usize> = (0..8).map(|_| read(&mut line, usize::MAX)).collect();
+    assert!(sizes[0] < 10_000 && sizes[..4].is_sorted(), "{sizes:?}");
+    assert!((READ_MUCH - 100..2 * READ_MUCH).contains(&sizes[7]), "{sizes:?}");
+    for _ in 0..100 {
+        read(&mut line, 10_000);
+        line.begin();
+    }
+    assert!(line.buffer.bytes().len() < 2 * 10_000 + READ_AHEAD, "{}", line.buffer.bytes().len());
+    let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
+    for _ in 0..8 {
+        assert!(read(&mut line, usize::MAX) <= 20_000);
+    }
+}
+
+#[test]
+fn what_is_buffered_is_not_moved_for_every_small_line() {
+    let mut buffer = [0; 1024];
+    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    line.make_room();
+    line.space().copy_from_slice(&b"{}\n".repeat(342)[..1024]);
+    line.filled(1024, StreamId::NONE);
+    // Each line waits for room once: a host that reads whenever it can gets space only where much is free.
+    let (mut moved, mut found) = (0, 0);
+    while line.line().is_some() {
+        let before = line.start;
+        line.make_room();
+        if line.start < before {
+            moved += line.end;
+        }
+        let space = line.space();
+        let n = space.len().min(3);
+        space[..n].copy_from_slice(&b"{}\n"[..n]);
+        line.filled(n, StreamId::NONE);
+        line.release();
+        found += 1;
+        if found == 2000 {
+            break;
+        }
+    }
+    assert!(moved <= 2 * 3 * found, "{moved} bytes were moved for {found} lines of 3 bytes");
+}

@@ -1,0 +1,8 @@
+//! The JSON-RPC peer, as far as both roles share it: slots, deadlines, keep-alive, lifecycle, transmit buffer.
+
+pub(crate) mod keep_alive;
+pub(crate) mod lifecycle;
+pub(crate) mod observer;
+pub(crate) mod response;
+pub(crate) mod slots;
+pub(crate) mod transmit_buffer;

@@ -1,0 +1,129 @@
+//! Ids that the peer chose: chains of slots, one for each value of a hash that the peer does not know.
+#![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count, slots and the text in each")]
+
+use crate::json::{Json, Str};
+use crate::peer::slots::hash::Hasher;
+use crate::peer::slots::{Data, InFlight, NONE, Ticket};
+use crate::rpc::same_id;
+
+impl<D: Data> InFlight<'_, D> {
+    /// The id of a request, as the peer wrote it.
+    pub(crate) fn id(&self, ticket: Ticket) -> &[u8] {
+        self.id_and_rest(ticket).0
+    }
+
+    /// What is kept behind the id of a request.
+    pub(crate) fn behind_id(&self, ticket: Ticket) -> &[u8] {
+        self.id_and_rest(ticket).1
+    }
+
+    fn id_and_rest(&self, ticket: Ticket) -> (&[u8], &[u8]) {
+        let length = self.slot(ticket.slot).map_or(0, |slot| slot.id_length.into());
+        self.text(ticket).split_at_checked(length).unwrap_or_default()
+    }
+
+    /// Finds the request with this id.
+    pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
+        let mut index = self.slot(self.bucket_of(id))?.bucket.into();
+        while let Some(slot) = self.slot(index) {
+            let ticket = Ticket { slot: index, generation: slot.generation };
+            if same_id(Json::trusted(self.id(ticket)), id) {
+                return Some(ticket);
+            }
+            index = slot.next.into();
+        }
+        None
+    }
+
+    /// Keeps the id of a request, by which it can be found from now on, and `more` behind it. `false`: there is no room.
+    pub(crate) fn set_id(&mut self, ticket: Ticket, id: &[u8], more: &[u8]) -> bool {
+        if !self.set_text(ticket, [id, more]) {
+            return false;
+        }
+        if let Some(slot) = self.slot_mut(ticket.slot) {
+            slot.id_length = id.len() as u16;
+        }
+        self.link_id(ticket);
+        true
+    }
+
+    fn link_id(&mut self, ticket: Ticket) {
+        let bucket = self.bucket_of(Json::trusted(self.id(ticket)));
+        let Some(chain) = self.slot_mut(bucket) else { return };
+        let first = core::mem::replace(&mut chain.bucket, ticket.slot as u16);
+        if let Some(slot) = self.slot_mut(ticket.slot) {
+            slot.next = first;
+        }
+    }
+
+    /// Makes a request unfindable: from now on its text is what its id was.
+    pub(crate) fn forget_id(&mut self, ticket: Ticket) {
+        self.unlink_id(ticket);
+        if let Some(slot) = self.taken_mut(ticket) {
+            slot.text_length = core::mem::take(&mut slot.id_length);
+        }
+    }
+
+    pub(crate) fn unlink_id(&mut self, ticket: Ticket) {
+        let id = self.id(ticket);
+        if id.is_empty() {
+            return;
+        }
+        let bucket = self.bucket_of(Json::trusted(id));
+        let none = NONE as u16;
+        let next = self.slot_mut(ticket.slot).map_or(none, |slot| core::mem::replace(&mut slot.next, none));
+        let Some(chain) = self.slot_mut(bucket) else { return };
+        let own = ticket.slot as u16;
+        if chain.bucket == own {
+            chain.bucket = next;
+            return;
+        }
+        let mut index = chain.bucket;
+        while let Some(slot) = self.slot_mut(index.into()) {
+            if slot.next == own {
+                slot.next = next;
+                return;
+            }
+            index = slot.next;
+        }
+    }
+
+    /// Builds the chains anew: the number of buckets or the seed has changed.
+    pub(crate) fn rehash(&mut self) {
+        for slot in self.slots_mut() {
+            slot.bucket = NONE as u16;
+        }
+        for index in 0..self.slots_ref().len() as u32 {
+            if let Some((ticket, _)) = self.at(index)
+                && !self.id(ticket).is_empty()
+            {
+                self.link_id(ticket);
+            }
+        }
+    }
+
+    fn bucket_of(&self, id: Json<'_>) -> u32 {
+        let hash = match id.string() {
+            Some(text) => hash_text(self.seed(), text),
+            None => {
+                let mut hasher = Hasher::new(self.seed());
+                hasher.add(id.bytes());
+                hasher.finish()
+            }
+        };
+        // The upper half of the product: evenly spread over any number of buckets, without a division.
+        let buckets = self.slots_ref().len() as u64;
+        (u64::from(hash).wrapping_mul(buckets) >> 32) as u32
+    }
+}
+
+/// Hashes what a string says, however it is escaped; a quote before it tells it from a number.
+pub(crate) fn hash_text(seed: u64, text: Str<'_>) -> u32 {
+    let mut hasher = Hasher::new(seed);
+    hasher.add(b"\"");
+    match text.as_str() {
+        Some(plain) => hasher.add(plain.as_bytes()),
+        None => text.chars().for_each(|char| hasher.add(char.encode_utf8(&mut [0; 4]).as_bytes())),
+    }
+    hasher.finish()
+}

@@ -1,0 +1,120 @@
+//! What tools, resources, templates and prompts all say about themselves.
+
+use crate::json::{Json, Kind, ScanError, Writer};
+use crate::protocol::icon::Icons;
+use crate::protocol::implementation::{Names, write_texts};
+use crate::protocol::revision::Revision;
+
+/// The name of an entry of a list, and what people and models read about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Details<'t> {
+    /// In the order of `NAMES`.
+    texts: [Option<&'t str>; 3],
+    pub(crate) icons: Icons<'t>,
+    /// An object, as JSON text.
+    pub(crate) meta: Option<&'t str>,
+}
+
+const NAMES: &Names = &[
+    ("name", Revision::V2024_11_05),
+    ("title", Revision::V2025_06_18),
+    ("description", Revision::V2024_11_05),
+];
+
+impl<'t> Details<'t> {
+    pub(crate) const fn new(name: &'t str) -> Details<'t> {
+        Details { texts: [Some(name), None, None], icons: Icons::NONE, meta: None }
+    }
+
+    pub(crate) const fn name(&self) -> &'t str {
+        match self.texts {
+            [Some(name), ..] => name,
+            _ => "",
+        }
+    }
+
+    pub(crate) const fn title(&self) -> Option<&'t str> {
+        let [_, title, _] = self.texts;
+        title
+    }
+
+    pub(crate) const fn set_title(&mut self, text: &'t str) {
+        let [_, title, _] = &mut self.texts;
+        *title = Some(text);
+    }
+
+    pub(crate) const fn set_description(&mut self, text: &'t str) {
+        let [.., description] = &mut self.texts;
+        *description = Some(text);
+    }
+
+    /// The members that the revision has. Whether `_meta` is an object was looked at before.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        write_texts(NAMES, &self.texts, revision, out);
+        self.icons.write(revision, out);
+        if revision >= Revision::V2025_06_18 {
+            write_raw("_meta", self.meta, out);
+        }
+    }
+}
+
+/// What has to be an object, as JSON text of the host's.
+pub(crate) type Objects<'t> = [Option<&'t str>; 3];
+
+/// What is wrong with the first that is none: not even valid JSON, or something else.
+pub(crate) fn not_an_object(texts: Objects<'_>) -> Option<Option<ScanError>> {
+    texts.into_iter().flatten().find_map(|text| match Json::parse(text.as_bytes()) {
+        Ok(value) => (value.kind() != Kind::Object).then_some(None),
+        Err(error) => Some(Some(error)),
+    })
+}
+
+/// A member that is raw JSON text of the host's, if there is one.
+pub(crate) fn write_raw(key: &str, text: Option<&str>, out: &mut Writer<'_>) {
+    if let Some(text) = text {
+        out.key(key);
+        out.json(Json::trusted(text.as_bytes()));
+    }
+}
+
+/// The builders that every entry has.
+macro_rules! details {
+    ($entry:ident) => {
+        impl<'t> $entry<'t> {
+            /// A name for people (from `2025-06-18` on).
+            #[must_use]
+            pub const fn title(mut self, title: &'t str) -> Self {
+                self.details.set_title(title);
+                self
+            }
+
+            /// What it is, for the model.
+            #[must_use]
+            pub const fn description(mut self, text: &'t str) -> Self {
+                self.details.set_description(text);
+                self
+            }
+
+            /// Images to show beside it (from `2025-11-25` on).
+            #[must_use]
+            pub const fn icons(mut self, icons: &'t [$crate::Icon<'t>]) -> Self {
+                self.details.icons = $crate::protocol::icon::Icons::new(icons);
+                self
+            }
+
+            /// Its `_meta`: an object, as JSON text (from `2025-06-18` on).
+            #[must_use]
+            pub const fn meta(mut self, json: &'t str) -> Self {
+                self.details.meta = Some(json);
+                self
+            }
+
+            /// Its name.
+            #[must_use]
+            pub const fn name(&self) -> &'t str {
+                self.details.name()
+            }
+        }
+    };
+}
+pub(crate) use details;

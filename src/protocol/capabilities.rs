@@ -1,0 +1,226 @@
+//! What the two sides can do, as bits.
+
+use crate::json::{Json, Kind, Writer};
+
+macro_rules! bits {
+    ($name:ident) => {
+        impl $name {
+            /// None of them.
+            pub const NONE: $name = $name(0);
+
+            /// Whether all of `other` are among these.
+            #[must_use]
+            pub const fn has(self, other: $name) -> bool {
+                self.0 & other.0 == other.0
+            }
+
+            /// These and those of `other`.
+            #[must_use]
+            pub const fn with(self, other: $name) -> $name {
+                $name(self.0 | other.0)
+            }
+
+            /// These without those of `other`.
+            #[must_use]
+            pub const fn without(self, other: $name) -> $name {
+                $name(self.0 & !other.0)
+            }
+
+            fn add(&mut self, other: $name, declared: bool) {
+                if declared {
+                    *self = self.with(other);
+                }
+            }
+        }
+    };
+}
+
+/// What a client declared: in `initialize`, or in the `_meta` of each request (`2026-07-28`).
+///
+/// Specification: *Lifecycle*, *Capability negotiation*.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct ClientCapabilities(u8);
+
+bits!(ClientCapabilities);
+
+impl ClientCapabilities {
+    /// `roots`
+    pub const ROOTS: ClientCapabilities = ClientCapabilities(1);
+    /// `sampling`
+    pub const SAMPLING: ClientCapabilities = ClientCapabilities(2);
+    /// `elicitation`, in form mode: the only mode before `2025-11-25`, and what an empty object means.
+    pub const ELICITATION_FORM: ClientCapabilities = ClientCapabilities(4);
+    /// `elicitation.url`
+    pub const ELICITATION_URL: ClientCapabilities = ClientCapabilities(8);
+    /// `roots.listChanged`
+    pub const ROOTS_LIST_CHANGED: ClientCapabilities = ClientCapabilities(16);
+    /// `sampling.tools`
+    pub const SAMPLING_TOOLS: ClientCapabilities = ClientCapabilities(32);
+    /// `sampling.context`
+    pub const SAMPLING_CONTEXT: ClientCapabilities = ClientCapabilities(64);
+
+    pub(crate) const EVERYTHING: ClientCapabilities = ClientCapabilities(u8::MAX);
+
+    /// A part of a capability declares the whole.
+    pub(crate) const fn with_what_they_are_part_of(mut self) -> ClientCapabilities {
+        if self.has(Self::ROOTS_LIST_CHANGED) {
+            self = self.with(Self::ROOTS);
+        }
+        if self.has(Self::SAMPLING_TOOLS) || self.has(Self::SAMPLING_CONTEXT) {
+            self = self.with(Self::SAMPLING);
+        }
+        self
+    }
+
+    pub(crate) fn from_json(declared: Json<'_>) -> ClientCapabilities {
+        let [roots, sampling, elicitation] = declared.pick(["roots", "sampling", "elicitation"]);
+        let mut bits = ClientCapabilities::NONE;
+        bits.add(ClientCapabilities::ROOTS, is_declared(roots));
+        bits.add(ClientCapabilities::ROOTS_LIST_CHANGED, has_flag(roots, "listChanged"));
+        bits.add(ClientCapabilities::SAMPLING, is_declared(sampling));
+        bits.add(ClientCapabilities::SAMPLING_TOOLS, has_flag(sampling, "tools"));
+        bits.add(ClientCapabilities::SAMPLING_CONTEXT, has_flag(sampling, "context"));
+        let url = has_flag(elicitation, "url");
+        bits.add(ClientCapabilities::ELICITATION_URL, url);
+        let form = is_declared(elicitation) && (!url || has_flag(elicitation, "form"));
+        bits.add(ClientCapabilities::ELICITATION_FORM, form);
+        bits
+    }
+
+    /// Writes them as a client would declare them: an object.
+    pub(crate) fn write(self, out: &mut Writer<'_>) {
+        use ClientCapabilities as C;
+        let groups = [
+            ("roots", C::ROOTS, [("", C::NONE), ("", C::NONE)]),
+            ("sampling", C::SAMPLING, [("tools", C::SAMPLING_TOOLS), ("context", C::SAMPLING_CONTEXT)]),
+            ("elicitation", C::NONE, [("form", C::ELICITATION_FORM), ("url", C::ELICITATION_URL)]),
+        ];
+        out.begin_object();
+        for (name, whole, flags) in groups {
+            let declared = |bit: C| bit != C::NONE && self.has(bit);
+            if !declared(whole) && !flags.iter().any(|(_, bit)| declared(*bit)) {
+                continue;
+            }
+            out.key(name);
+            out.begin_object();
+            for (flag, _) in flags.iter().filter(|(_, bit)| declared(*bit)) {
+                out.key(flag);
+                out.begin_object();
+                out.end_object();
+            }
+            out.end_object();
+        }
+        out.end_object();
+    }
+}
+
+/// What a server declared: in its answer to `initialize`, or to `server/discover` (`2026-07-28`).
+///
+/// Specification: *Lifecycle*, *Capability negotiation*.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct ServerCapabilities(u16);
+
+bits!(ServerCapabilities);
+
+impl ServerCapabilities {
+    /// `tools`
+    pub const TOOLS: ServerCapabilities = ServerCapabilities(1);
+    /// `tools.listChanged`
+    pub const TOOLS_LIST_CHANGED: ServerCapabilities = ServerCapabilities(2);
+    /// `resources`
+    pub const RESOURCES: ServerCapabilities = ServerCapabilities(4);
+    /// `resources.listChanged`
+    pub const RESOURCES_LIST_CHANGED: ServerCapabilities = ServerCapabilities(8);
+    /// `resources.subscribe`
+    pub const RESOURCES_SUBSCRIBE: ServerCapabilities = ServerCapabilities(16);
+    /// `prompts`
+    pub const PROMPTS: ServerCapabilities = ServerCapabilities(32);
+    /// `prompts.listChanged`
+    pub const PROMPTS_LIST_CHANGED: ServerCapabilities = ServerCapabilities(64);
+    /// `completions`
+    pub const COMPLETIONS: ServerCapabilities = ServerCapabilities(128);
+    /// `logging`
+    pub const LOGGING: ServerCapabilities = ServerCapabilities(256);
+
+    pub(crate) fn from_json(declared: Json<'_>) -> ServerCapabilities {
+        let [tools, resources, prompts, completions, logging] =
+            declared.pick(["tools", "resources", "prompts", "completions", "logging"]);
+        let mut bits = ServerCapabilities::NONE;
+        bits.add(ServerCapabilities::TOOLS, is_declared(tools));
+        bits.add(ServerCapabilities::TOOLS_LIST_CHANGED, has_flag(tools, "listChanged"));
+        bits.add(ServerCapabilities::RESOURCES, is_declared(resources));
+        bits.add(ServerCapabilities::RESOURCES_LIST_CHANGED, has_flag(resources, "listChanged"));
+        bits.add(ServerCapabilities::RESOURCES_SUBSCRIBE, has_flag(resources, "subscribe"));
+        bits.add(ServerCapabilities::PROMPTS, is_declared(prompts));
+        bits.add(ServerCapabilities::PROMPTS_LIST_CHANGED, has_flag(prompts, "listChanged"));
+        bits.add(ServerCapabilities::COMPLETIONS, is_declared(completions));
+        bits.add(ServerCapabilities::LOGGING, is_declared(logging));
+        bits
+    }
+}
+
+/// An object declares; so does `true`, which some write; anything else does not.
+fn is_declared(value: Option<Json<'_>>) -> bool {
+    value.is_some_and(|value| value.kind() == Kind::Object || value.boolean() == Some(true))
+}
+
+fn has_flag(value: Option<Json<'_>>, flag: &str) -> bool {
+    is_declared(value.and_then(|value| value.get(flag)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Room;
+
+    #[test]
+    fn an_object_or_true_declares_a_client_capability() {
+        use ClientCapabilities as C;
+        let cases: &[(&str, C)] = &[
+            ("{}", C::NONE),
+            (r#"{"roots":{},"sampling":true}"#, C::ROOTS.with(C::SAMPLING)),
+            (r#"{"roots":false,"sampling":null,"elicitation":1}"#, C::NONE),
+            (r#"{"roots":{"listChanged":true}}"#, C::ROOTS.with(C::ROOTS_LIST_CHANGED)),
+            (r#"{"roots":{"listChanged":false}}"#, C::ROOTS),
+            (r#"{"elicitation":{}}"#, C::ELICITATION_FORM),
+            (r#"{"elicitation":{"url":{}}}"#, C::ELICITATION_URL),
+            (r#"{"elicitation":{"form":{},"url":{}}}"#, C::ELICITATION_FORM.with(C::ELICITATION_URL)),
+            (r#"{"sampling":{"tools":{}},"tools":{}}"#, C::SAMPLING.with(C::SAMPLING_TOOLS)),
+            (
+                r#"{"sampling":{"context":{},"tools":{}}}"#,
+                C::SAMPLING.with(C::SAMPLING_TOOLS).with(C::SAMPLING_CONTEXT),
+            ),
+            (r#"{"experimental":{"sampling":true}}"#, C::NONE),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(C::from_json(Json::parse(text.as_bytes()).unwrap()), *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for bits in 0..128 {
+            // `roots.listChanged` is nothing that a server can ask for.
+            let bits = ClientCapabilities(bits & !ClientCapabilities::ROOTS_LIST_CHANGED.0);
+            let mut text = [0; 128];
+            let mut out = Writer::new(Room::Lent(&mut text), 0, 128);
+            bits.write(&mut out);
+            let read = ClientCapabilities::from_json(Json::parse(out.written()).unwrap());
+            let tools = ClientCapabilities::SAMPLING_TOOLS.with(ClientCapabilities::SAMPLING_CONTEXT);
+            let implied = if bits.0 & tools.0 != 0 { ClientCapabilities::SAMPLING.0 } else { 0 };
+            assert_eq!(read.0, bits.0 | implied);
+        }
+    }
+
+    #[test]
+    fn a_server_declares_the_same_way() {
+        use ServerCapabilities as S;
+        let text =
+            r#"{"tools":{"listChanged":true},"prompts":true,"logging":{},"resources":{"subscribe":true}}"#;
+        let expected = [S::TOOLS_LIST_CHANGED, S::PROMPTS, S::LOGGING, S::RESOURCES, S::RESOURCES_SUBSCRIBE]
+            .into_iter()
+            .fold(S::TOOLS, S::with);
+        assert_eq!(S::from_json(Json::parse(text.as_bytes()).unwrap()), expected);
+        assert!(!expected.has(S::COMPLETIONS) && expected.has(S::TOOLS));
+    }
+}

@@ -1,0 +1,105 @@
+//! Icons of servers, clients and what servers offer.
+//!
+//! Specification: from 2025-11-25 on, *Base protocol*, *Icons*.
+
+use crate::json::Writer;
+use crate::protocol::revision::Revision;
+
+/// An image that clients may show beside a name (from `2025-11-25` on; older revisions leave it out).
+///
+/// ```
+/// use mcp_proto::{Icon, Theme};
+/// static ICONS: [Icon; 1] =
+///     [Icon::new("https://example.com/led.png").mime_type("image/png").sizes(&["48x48"]).theme(Theme::Dark)];
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Icon<'i> {
+    src: &'i str,
+    mime_type: Option<&'i str>,
+    sizes: &'i [&'i str],
+    theme: Option<Theme>,
+}
+
+/// Which background an icon was made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Theme {
+    /// A light one.
+    Light,
+    /// A dark one.
+    Dark,
+}
+
+impl<'i> Icon<'i> {
+    /// An icon at this URI: `https:`, or `data:` with the image in base64.
+    #[must_use]
+    pub const fn new(src: &'i str) -> Icon<'i> {
+        Icon { src, mime_type: None, sizes: &[], theme: None }
+    }
+
+    /// Its media type, if the URI does not tell: `image/png`.
+    #[must_use]
+    pub const fn mime_type(mut self, mime_type: &'i str) -> Self {
+        self.mime_type = Some(mime_type);
+        self
+    }
+
+    /// The sizes that it is good for: `48x48`, or `any` if it scales.
+    #[must_use]
+    pub const fn sizes(mut self, sizes: &'i [&'i str]) -> Self {
+        self.sizes = sizes;
+        self
+    }
+
+    /// The background that it was made for.
+    #[must_use]
+    pub const fn theme(mut self, theme: Theme) -> Self {
+        self.theme = Some(theme);
+        self
+    }
+
+    fn write(&self, out: &mut Writer<'_>) {
+        out.begin_object();
+        out.field_string("src", self.src);
+        out.field_optional("mimeType", self.mime_type);
+        if !self.sizes.is_empty() {
+            out.key("sizes");
+            out.begin_array();
+            self.sizes.iter().for_each(|size| out.string(size));
+            out.end_array();
+        }
+        let theme = self.theme.map(|theme| if theme == Theme::Light { "light" } else { "dark" });
+        out.field_optional("theme", theme);
+        out.end_object();
+    }
+}
+
+/// The icons of something, with the way to write them: where there are none, that is not linked either.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Icons<'i> {
+    icons: &'i [Icon<'i>],
+    write: Option<fn(&[Icon<'_>], &mut Writer<'_>)>,
+}
+
+impl<'i> Icons<'i> {
+    pub(crate) const NONE: Icons<'static> = Icons { icons: &[], write: None };
+
+    pub(crate) const fn new(icons: &'i [Icon<'i>]) -> Icons<'i> {
+        Icons { icons, write: Some(write_icons) }
+    }
+
+    /// The member `icons`, if there are any and the revision has them.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        if let Some(write) = self.write.filter(|_| revision >= Revision::V2025_11_25) {
+            write(self.icons, out);
+        }
+    }
+}
+
+fn write_icons(icons: &[Icon<'_>], out: &mut Writer<'_>) {
+    if !icons.is_empty() {
+        out.key("icons");
+        out.begin_array();
+        icons.iter().for_each(|icon| icon.write(out));
+        out.end_array();
+    }
+}

@@ -1,0 +1,72 @@
+//! Who a server or a client is: `serverInfo` and `clientInfo`, `Implementation` in the schemas.
+//!
+//! Specification: *Lifecycle*, *Initialization*; 2026-07-28, *Base protocol*, *`_meta`*.
+
+use crate::json::Writer;
+use crate::protocol::icon::Icons;
+use crate::protocol::revision::Revision;
+
+/// Members that are texts: the name of each, and the first revision that has it.
+pub(crate) type Names = [(&'static str, Revision)];
+
+/// Writes those texts that there are and that the revision has.
+pub(crate) fn write_texts(names: &Names, texts: &[Option<&str>], revision: Revision, out: &mut Writer<'_>) {
+    for ((name, since), text) in names.iter().zip(texts) {
+        if revision >= *since {
+            out.field_optional(name, *text);
+        }
+    }
+}
+
+const NAMES: &Names = &[
+    ("name", Revision::V2024_11_05),
+    ("version", Revision::V2024_11_05),
+    ("title", Revision::V2025_06_18),
+    ("description", Revision::V2025_11_25),
+    ("websiteUrl", Revision::V2025_11_25),
+];
+
+/// A name and a version, and what people may want to know.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Identity<'i> {
+    /// In the order of `NAMES`.
+    texts: [Option<&'i str>; 5],
+    icons: Icons<'i>,
+}
+
+impl<'i> Identity<'i> {
+    pub(crate) const fn new(name: &'i str, version: &'i str) -> Identity<'i> {
+        Identity { texts: [Some(name), Some(version), None, None, None], icons: Icons::NONE }
+    }
+
+    pub(crate) const fn title(mut self, text: &'i str) -> Self {
+        let [_, _, title, ..] = &mut self.texts;
+        *title = Some(text);
+        self
+    }
+
+    pub(crate) const fn description(mut self, text: &'i str) -> Self {
+        let [.., description, _] = &mut self.texts;
+        *description = Some(text);
+        self
+    }
+
+    pub(crate) const fn website(mut self, url: &'i str) -> Self {
+        let [.., website] = &mut self.texts;
+        *website = Some(url);
+        self
+    }
+
+    pub(crate) const fn icons(mut self, icons: Icons<'i>) -> Self {
+        self.icons = icons;
+        self
+    }
+
+    /// The object, with the members that the revision has.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        write_texts(NAMES, &self.texts, revision, out);
+        self.icons.write(revision, out);
+        out.end_object();
+    }
+}

@@ -1,0 +1,235 @@
+//! The methods and notifications of the protocol: which revisions have them, who sends them, and what has to be declared.
+//!
+//! This is the one table of them. The machines look revisions up here, `docs/protocol.md` is written from it, and a test
+//! holds it against the official schemas. A proxy or a router may use it, too.
+//!
+//! Specification: every revision, *Schema*; the extension *Tasks* of `2026-07-28`.
+
+use crate::protocol::revision::{Revision, Revisions};
+
+/// A method or a notification of the protocol.
+///
+/// ```
+/// use mcp_proto::{Revision, methods};
+/// assert_eq!(methods::PING.name(), "ping");
+/// assert!(methods::PING.by_server().contains(Revision::V2025_11_25));
+/// assert!(!methods::PING.by_client().contains(Revision::V2026_07_28));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Method {
+    pub(crate) name: &'static str,
+    pub(crate) is_request: bool,
+    pub(crate) by_client: Revisions,
+    pub(crate) by_server: Revisions,
+    pub(crate) in_results: Revisions,
+    pub(crate) by_extension: Revisions,
+    pub(crate) capability: Option<&'static str>,
+}
+
+impl Method {
+    const fn request(name: &'static str) -> Method {
+        Method {
+            name,
+            is_request: true,
+            by_client: Revisions::NONE,
+            by_server: Revisions::NONE,
+            in_results: Revisions::NONE,
+            by_extension: Revisions::NONE,
+            capability: None,
+        }
+    }
+
+    const fn notification(name: &'static str) -> Method {
+        Method { is_request: false, ..Method::request(name) }
+    }
+
+    const fn sent_by_client(mut self, revisions: Revisions) -> Method {
+        self.by_client = revisions;
+        self
+    }
+
+    const fn sent_by_server(mut self, revisions: Revisions) -> Method {
+        self.by_server = revisions;
+        self
+    }
+
+    const fn asked_in_results(mut self) -> Method {
+        self.in_results = STATELESS;
+        self
+    }
+
+    const fn with_extension(mut self) -> Method {
+        self.by_extension = STATELESS;
+        self
+    }
+
+    const fn needs(mut self, capability: &'static str) -> Method {
+        self.capability = Some(capability);
+        self
+    }
+
+    /// Its name on the wire.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether it is a request. If not, it is a notification.
+    #[must_use]
+    pub const fn is_request(&self) -> bool {
+        self.is_request
+    }
+
+    /// The revisions in which a client sends it.
+    #[must_use]
+    pub const fn by_client(&self) -> Revisions {
+        self.by_client
+    }
+
+    /// The revisions in which a server sends it, as a message of its own.
+    #[must_use]
+    pub const fn by_server(&self) -> Revisions {
+        self.by_server
+    }
+
+    /// The revisions in which a server asks it inside of a result: `inputRequests` of `2026-07-28`.
+    #[must_use]
+    pub const fn in_results(&self) -> Revisions {
+        self.in_results
+    }
+
+    /// The revisions in which only the extension *Tasks* has it: requests are the client's, notifications the server's.
+    #[must_use]
+    pub const fn by_extension(&self) -> Revisions {
+        self.by_extension
+    }
+
+    /// The capability without which it is not used, behind the side that declares it: `server.tools.listChanged`.
+    /// `completion/complete` has none before `2025-03-26`.
+    #[must_use]
+    pub const fn capability(&self) -> Option<&'static str> {
+        self.capability
+    }
+}
+
+const ALL_REVISIONS: Revisions = Revisions::ALL;
+const HANDSHAKE: Revisions = Revisions::HANDSHAKE;
+const STATELESS: Revisions = Revisions::STATELESS;
+const SINCE_2025_06_18: Revisions = Revisions::since(Revision::V2025_06_18).and(HANDSHAKE);
+const ONLY_2025_11_25: Revisions = Revisions::only(Revision::V2025_11_25);
+
+/// Writes the constants and the list of them, so that none can be missing there.
+macro_rules! table {
+    ($($(#[$doc:meta])* $constant:ident = $kind:ident($name:literal)$(.$set:ident($($value:expr)?))*;)*) => {
+        $($(#[$doc])* pub const $constant: Method = Method::$kind($name)$(.$set($($value)?))*;)*
+
+        /// All of them: requests first, in the order of the specification.
+        pub const ALL: &[Method] = &[$($constant),*];
+    };
+}
+
+table! {
+    /// Opens a session.
+    INITIALIZE = request("initialize").sent_by_client(HANDSHAKE);
+    /// Asks whether the other side is there.
+    PING = request("ping").sent_by_client(HANDSHAKE).sent_by_server(HANDSHAKE);
+    /// Asks what the server is and can do.
+    SERVER_DISCOVER = request("server/discover").sent_by_client(STATELESS);
+    /// Lists the tools.
+    TOOLS_LIST = request("tools/list").sent_by_client(ALL_REVISIONS).needs("server.tools");
+    /// Calls a tool.
+    TOOLS_CALL = request("tools/call").sent_by_client(ALL_REVISIONS).needs("server.tools");
+    /// Lists the resources.
+    RESOURCES_LIST = request("resources/list").sent_by_client(ALL_REVISIONS).needs("server.resources");
+    /// Lists the templates of resources.
+    RESOURCES_TEMPLATES_LIST =
+        request("resources/templates/list").sent_by_client(ALL_REVISIONS).needs("server.resources");
+    /// Reads a resource.
+    RESOURCES_READ = request("resources/read").sent_by_client(ALL_REVISIONS).needs("server.resources");
+    /// Asks to be told of changes of a resource.
+    RESOURCES_SUBSCRIBE = request("resources/subscribe").sent_by_client(HANDSHAKE).needs("server.resources.subscribe");
+    /// Asks not to be told any more.
+    RESOURCES_UNSUBSCRIBE =
+        request("resources/unsubscribe").sent_by_client(HANDSHAKE).needs("server.resources.subscribe");
+    /// Lists the prompts.
+    PROMPTS_LIST = request("prompts/list").sent_by_client(ALL_REVISIONS).needs("server.prompts");
+    /// Fills a prompt in.
+    PROMPTS_GET = request("prompts/get").sent_by_client(ALL_REVISIONS).needs("server.prompts");
+    /// Proposes values of an argument.
+    COMPLETION_COMPLETE = request("completion/complete").sent_by_client(ALL_REVISIONS).needs("server.completions");
+    /// Sets the least severe log message that is wanted.
+    LOGGING_SET_LEVEL = request("logging/setLevel").sent_by_client(HANDSHAKE).needs("server.logging");
+    /// Asks to be told of changes, for as long as it is not answered.
+    SUBSCRIPTIONS_LISTEN = request("subscriptions/listen").sent_by_client(STATELESS);
+    /// Asks the client's model.
+    SAMPLING_CREATE_MESSAGE = request("sampling/createMessage")
+        .sent_by_server(HANDSHAKE).asked_in_results().needs("client.sampling");
+    /// Asks the user.
+    ELICITATION_CREATE = request("elicitation/create")
+        .sent_by_server(SINCE_2025_06_18).asked_in_results().needs("client.elicitation");
+    /// Asks where the server may work.
+    ROOTS_LIST = request("roots/list").sent_by_server(HANDSHAKE).asked_in_results().needs("client.roots");
+    /// Asks how far a task is.
+    TASKS_GET = request("tasks/get")
+        .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).with_extension().needs("tasks");
+    /// Waits for the result of a task.
+    TASKS_RESULT = request("tasks/result")
+        .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).needs("tasks");
+    /// Lists the tasks.
+    TASKS_LIST = request("tasks/list")
+        .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).needs("tasks.list");
+    /// Cancels a task.
+    TASKS_CANCEL = request("tasks/cancel")
+        .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).with_extension().needs("tasks.cancel");
+    /// Gives a task what it asked for.
+    TASKS_UPDATE = request("tasks/update").with_extension().needs("tasks");
+
+    /// The handshake is complete.
+    INITIALIZED = notification("notifications/initialized").sent_by_client(HANDSHAKE);
+    /// A request of the sender's is not wanted any more. In `2026-07-28` a server sends it for `subscriptions/listen` alone.
+    CANCELLED = notification("notifications/cancelled").sent_by_client(ALL_REVISIONS).sent_by_server(ALL_REVISIONS);
+    /// How far a request is that asked to be told.
+    PROGRESS = notification("notifications/progress").sent_by_client(HANDSHAKE).sent_by_server(ALL_REVISIONS);
+    /// A log message.
+    MESSAGE = notification("notifications/message").sent_by_server(ALL_REVISIONS).needs("server.logging");
+    /// The list of tools has changed.
+    TOOLS_LIST_CHANGED = notification("notifications/tools/list_changed")
+        .sent_by_server(ALL_REVISIONS).needs("server.tools.listChanged");
+    /// The list of resources has changed.
+    RESOURCES_LIST_CHANGED = notification("notifications/resources/list_changed")
+        .sent_by_server(ALL_REVISIONS).needs("server.resources.listChanged");
+    /// A resource has changed.
+    RESOURCES_UPDATED = notification("notifications/resources/updated")
+        .sent_by_server(ALL_REVISIONS).needs("server.resources.subscribe");
+    /// The list of prompts has changed.
+    PROMPTS_LIST_CHANGED = notification("notifications/prompts/list_changed")
+        .sent_by_server(ALL_REVISIONS).needs("server.prompts.listChanged");
+    /// The roots have changed.
+    ROOTS_LIST_CHANGED = notification("notifications/roots/list_changed")
+        .sent_by_client(HANDSHAKE).needs("client.roots.listChanged");
+    /// What the user was sent elsewhere for is done.
+    ELICITATION_COMPLETE = notification("notifications/elicitation/complete")
+        .sent_by_server(ONLY_2025_11_25).needs("client.elicitation.url");
+    /// Which changes a `subscriptions/listen` will be told of.
+    SUBSCRIPTIONS_ACKNOWLEDGED = notification("notifications/subscriptions/acknowledged").sent_by_server(STATELESS);
+    /// How far a task is.
+    TASKS_STATUS = notification("notifications/tasks/status")
+        .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).needs("tasks");
+    /// How far a task is, in the extension.
+    TASKS = notification("notifications/tasks").with_extension().needs("tasks");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_there_once_and_somebody_sends_it() {
+        for (index, method) in ALL.iter().enumerate() {
+            assert!(!ALL[..index].iter().any(|earlier| earlier.name == method.name), "{}", method.name);
+            assert_eq!(method.is_request, !method.name.starts_with("notifications/"), "{}", method.name);
+            let sent = [method.by_client, method.by_server, method.by_extension];
+            assert!(sent.iter().any(|revisions| !revisions.is_empty()), "{}", method.name);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! URI templates: which URIs one stands for, and what its variables are in one of them.
+//!
+//! Specification: *Resources*, *Resource templates*; RFC 6570, of which this is level 1 (`{name}`) and the reserved
+//! expansion of level 2 (`{+name}`).
+#![allow(clippy::as_conversions, reason = "a digit is less than 16")]
+
+use core::fmt;
+
+use memchr::memchr;
+
+use crate::json::{Chars, Str, TooShort, WriteText, prints, text_of};
+
+/// A part of a template.
+enum Piece<'t> {
+    Literal(&'t str),
+    Variable {
+        name: &'t str,
+        /// It may have slashes and the like in it: `{+name}`.
+        reserved: bool,
+    },
+}
+
+/// The first part of a template, and what follows it. (The searches of `str` can panic as far as a small build can tell.)
+fn split(template: &str) -> Option<(Piece<'_>, &str)> {
+    let [first, ..] = template.as_bytes() else { return None };
+    if *first != b'{' {
+        let end = memchr(b'{', template.as_bytes()).unwrap_or(template.len());
+        let (text, rest) = template.split_at_checked(end)?;
+        return Some((Piece::Literal(text), rest));
+    }
+    let inside = template.get(1..)?;
+    let (name, rest) = inside.split_at_checked(memchr(b'}', inside.as_bytes())?)?;
+    let rest = rest.get(1..)?;
+    Some(match name.as_bytes() {
+        [b'+', ..] => (Piece::Variable { name: name.get(1..)?, reserved: true }, rest),
+        _ => (Piece::Variable { name, reserved: false }, rest),
+    })
+}
+
+/// Whether a template is one that can be matched: its braces come in pairs around names, and behind a `{+name}` stands
+/// no `{name}`, which could not be told apart from it.
+pub(crate) const fn is_valid(template: &str) -> bool {
+    let mut rest = template.as_bytes();
+    let mut any_reserved = false;
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        match byte {
+            b'}' => return false,
+            b'{' => {
+                if let [b'+', name @ ..] = rest {
+                    (rest, any_reserved) = (name, true);
+                } else if any_reserved {
+                    return false;
+                }
+                match after_name(rest) {
+                    Some(tail) => rest = tail,
+                    None => return false,
+                }
+            }
+            _ => {}
+        }
+    }
+    true
+}
+
+/// What follows a name and its closing brace.
+const fn after_name(text: &[u8]) -> Option<&[u8]> {
+    let (mut rest, mut empty) = (text, true);
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        match byte {
+            b'}' => return if empty { None } else { Some(rest) },
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'%' => empty = false,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// A place in a URI.
+#[derive(Clone)]
+struct Place<'u> {
+    rest: Chars<'u>,
+    /// In bytes of the decoded URI.
+    at: usize,
+}
+
+impl Place<'_> {
+    fn take(&mut self, wanted: impl Fn(char) -> bool) -> bool {
+        let mut rest = self.rest.clone();
+        let Some(next) = rest.next().filter(|next| wanted(*next)) else { return false };
+        self.rest = rest;
+        self.at = self.at.saturating_add(next.len_utf8());
+        true
+    }
+
+    fn take_text(&mut self, text: &str) -> bool {
+        text.chars().all(|wanted| self.take(|next| next == wanted))
+    }
+
+    /// One more character of a value: `%` only with its two digits.
+    fn take_of_value(&mut self, reserved: bool) -> bool {
+        let hexadecimal = |next: char| next.is_ascii_hexdigit();
+        if self.take(|next| next == '%') {
+            return self.take(hexadecimal) && self.take(hexadecimal);
+        }
+        self.take(|next| {
+            let plain = next.is_ascii_alphanumeric() || matches!(next, '-' | '.' | '_' | '~');
+            plain
+                || reserved
+                    && matches!(next, '!' | '#'..='$' | '&'..='/' | ':' | ';' | '=' | '?' | '@' | '[' | ']')
+        })
+    }
+}
+
+/// Whether a template stands for a URI, and where in it the value of `wanted` stands, if the template has that.
+///
+/// Each value is as short as it can be. Where the URI does not go on as the template does, the last value grows: to
+/// look further back is never of use, because what an earlier value gave up the last one can take.
+pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Option<(usize, usize)>> {
+    let mut here = Place { rest: uri, at: 0 };
+    let mut pattern = template;
+    let mut found = None;
+    // The variable that was met last: what follows it, where its value ends, and what it is.
+    let mut last: Option<(&str, Place<'_>, bool, bool)> = None;
+    loop {
+        let goes_on = match split(pattern) {
+            Some((Piece::Variable { name, reserved }, rest)) => {
+                let is_wanted = name == wanted;
+                if is_wanted {
+                    found = Some((here.at, here.at));
+                }
+                last = Some((rest, here.clone(), reserved, is_wanted));
+                pattern = rest;
+                true
+            }
+            Some((Piece::Literal(text), rest)) => {
+                pattern = rest;
+                here.take_text(text)
+            }
+            None if here.rest.clone().next().is_none() => return Some(found),
+            None => false,
+        };
+        if !goes_on {
+            let (rest, end, reserved, is_wanted) = last.as_mut()?;
+            if !end.take_of_value(*reserved) {
+                return None;
+            }
+            if let (true, Some((_, to))) = (*is_wanted, &mut found) {
+                *to = end.at;
+            }
+            (pattern, here) = (rest, end.clone());
+        }
+    }
+}
+
+/// Whether a template has a variable of this name.
+pub(crate) fn has_variable(template: &str, wanted: Str<'_>) -> bool {
+    let mut rest = template;
+    while let Some((piece, tail)) = split(rest) {
+        if matches!(piece, Piece::Variable { name, .. } if wanted == *name) {
+            return true;
+        }
+        rest = tail;
+    }
+    false
+}
+
+/// A URI that a template stands for: what its variables are.
+#[derive(Debug, Clone, Copy)]
+pub struct Matches<'a> {
+    pub(crate) template: &'a str,
+    pub(crate) uri: &'a str,
+}
+
+impl<'a> Matches<'a> {
+    /// The value of a variable, if the template has one of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Variable<'a>> {
+        value_of(self.template, self.uri, name)
+    }
+}
+
+/// The value of a variable in a URI.
+pub(crate) fn value_of<'u>(template: &str, uri: &'u str, name: &str) -> Option<Variable<'u>> {
+    let (from, to) = find(template, Chars::new(uri), name)??;
+    Some(Variable { text: uri.get(from..to)? })
+}
+
+/// The value of a template's variable, as it stands in a URI. It is percent-decoded when it is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Variable<'u> {
+    text: &'u str,
+}
+
+impl<'u> Variable<'u> {
+    /// The text as it stands in the URI.
+    #[must_use]
+    pub fn raw(self) -> &'u str {
+        self.text
+    }
+
+    /// The text itself, if nothing in it is percent-encoded.
+    #[must_use]
+    pub fn as_str(self) -> Option<&'u str> {
+        memchr(b'%', self.text.as_bytes()).is_none().then_some(self.text)
+    }
+
+    /// The decoded bytes. They need not be UTF-8.
+    pub fn bytes(self) -> impl Iterator<Item = u8> + Clone + 'u {
+        let mut rest = self.text.as_bytes();
+        core::iter::from_fn(move || {
+            let (byte, tail) = match rest {
+                [b'%', high, low, tail @ ..] => (digit(*high) << 4 | digit(*low), tail),
+                [byte, tail @ ..] => (*byte, tail),
+                [] => return None,
+            };
+            rest = tail;
+            Some(byte)
+        })
+    }
+
+    /// Copies the decoded text to the start of `target` and returns it.
+    ///
+    /// # Errors
+    /// `target` is shorter than the decoded text. Text that is not UTF-8 is empty.
+    pub fn copy_to(self, target: &mut [u8]) -> Result<&str, TooShort> {
+        let needed = self.bytes().count();
+        let Some(place) = target.get_mut(..needed) else { return Err(TooShort { needed }) };
+        place.iter_mut().zip(self.bytes()).for_each(|(place, byte)| *place = byte);
+        Ok(text_of(place))
+    }
+}
+
+/// The value of a hexadecimal digit.
+fn digit(byte: u8) -> u8 {
+    char::from(byte).to_digit(16).unwrap_or_default() as u8
+}
+
+/// Decoded: `%41` is `A`.
+impl PartialEq<str> for Variable<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.bytes().eq(other.bytes())
+    }
+}
+
+impl PartialEq<&str> for Variable<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        *self == **other
+    }
+}
+
+/// The decoded text; what is not UTF-8 in it becomes U+FFFD.
+impl WriteText for Variable<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        let mut bytes = self.bytes();
+        while let Some(first) = bytes.next() {
+            let mut character = [first, 0, 0, 0];
+            let mut length = 1usize;
+            for place in character.iter_mut().skip(1).take(followers(first)) {
+                let mut rest = bytes.clone();
+                let Some(next) = rest.next().filter(|next| next & 0xC0 == 0x80) else { break };
+                (*place, bytes) = (next, rest);
+                length = length.saturating_add(1);
+            }
+            let character = character.get(..length).unwrap_or_default();
+            put(core::str::from_utf8(character).unwrap_or("\u{FFFD}"));
+        }
+    }
+}
+
+prints!(Variable<'_>);
+
+/// How many bytes follow the first one of a character.
+fn followers(first: u8) -> usize {
+    match first {
+        0xF0.. => 3,
+        0xE0.. => 2,
+        0xC0.. => 1,
+        _ => 0,
+    }
+}
+
+/// The text as it stands in the URI, in quotes.
+impl fmt::Debug for Variable<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.text, formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests;

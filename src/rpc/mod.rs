@@ -1,0 +1,441 @@
+//! The JSON-RPC envelope: what kind of message a line is, which ids are ids, and the error codes.
+//!
+//! Specification: every revision, *Base protocol*, *Messages*; JSON-RPC 2.0.
+
+use crate::json::{DEPTH_LIMIT, Envelope, FAST, Json, Kind, ScanError, Scanner, Shape, Span, Str};
+
+/// JSON-RPC and MCP error codes.
+pub mod code {
+    /// The text is not JSON.
+    pub const PARSE_ERROR: i32 = -32700;
+    /// It is JSON, but no valid message for this state.
+    pub const INVALID_REQUEST: i32 = -32600;
+    /// The method does not exist, or belongs to a capability that was not declared.
+    pub const METHOD_NOT_FOUND: i32 = -32601;
+    /// The parameters are wrong, or name something that does not exist.
+    pub const INVALID_PARAMS: i32 = -32602;
+    /// The receiver failed.
+    pub const INTERNAL_ERROR: i32 = -32603;
+    /// The user does not want what a server has asked for: sampling (up to `2025-11-25`).
+    pub const USER_REJECTED: i32 = -1;
+    /// Up to `2025-11-25`: there is no such resource. (Since then it is `INVALID_PARAMS`.)
+    pub const RESOURCE_NOT_FOUND: i32 = -32002;
+    /// `2025-11-25`: the user has to open a web page before the request can be served.
+    pub const URL_ELICITATION_REQUIRED: i32 = -32042;
+    /// `2026-07-28`: HTTP headers and body disagree.
+    pub const HEADER_MISMATCH: i32 = -32020;
+    /// `2026-07-28`: the request needs a capability that the client did not declare in it.
+    pub const MISSING_CLIENT_CAPABILITY: i32 = -32021;
+    /// `2026-07-28`: the request is in a revision that the server does not speak.
+    pub const UNSUPPORTED_PROTOCOL_VERSION: i32 = -32022;
+}
+
+/// One whole message that has been scanned: valid JSON, its envelope found, nothing copied.
+///
+/// A router, a proxy or a fuzzer that has to look at a message before the machine does parses it once and passes it
+/// on with [`Receive::parsed`](crate::Receive::parsed).
+///
+/// ```
+/// use mcp_proto::rpc::{Message, MessageKind};
+/// let message = Message::parse(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#)?;
+/// assert_eq!(message.kind(), MessageKind::Request);
+/// assert_eq!(message.id().unwrap().raw(), "7");
+/// assert!(message.method().unwrap().string().unwrap() == "ping");
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'m> {
+    bytes: &'m [u8],
+    envelope: Envelope,
+}
+
+/// What a message is, by the members that it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MessageKind {
+    /// A method and an id.
+    Request,
+    /// A method and no id.
+    Notification,
+    /// An id, and either a result or an error; or an error that no id came with.
+    Response,
+    /// A JSON array: a batch (`2025-03-26` only).
+    Batch,
+    /// None of these.
+    Invalid,
+}
+
+impl<'m> Message<'m> {
+    /// Scans one message.
+    ///
+    /// # Errors
+    /// It is not valid JSON, or nested deeper than [`DEPTH_LIMIT`].
+    pub fn parse(bytes: &'m [u8]) -> Result<Message<'m>, ScanError> {
+        let mut scanner = Scanner::new(DEPTH_LIMIT);
+        scanner.feed(bytes);
+        Ok(Message { bytes, envelope: scanner.finish()? })
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn bytes(&self) -> &'m [u8] {
+        self.bytes
+    }
+
+    pub(crate) fn envelope(&self) -> Envelope {
+        self.envelope
+    }
+
+    /// What kind of message it is.
+    #[must_use]
+    pub fn kind(&self) -> MessageKind {
+        match classify(&self.envelope, self.bytes) {
+            Class::Request { .. } => MessageKind::Request,
+            Class::Notification { .. } => MessageKind::Notification,
+            Class::Response { .. } | Class::ErrorWithoutId { .. } => MessageKind::Response,
+            Class::Invalid { why: Invalid::Batch, .. } => MessageKind::Batch,
+            Class::Invalid { .. } => MessageKind::Invalid,
+        }
+    }
+
+    /// The member `id`, whatever its type.
+    #[must_use]
+    pub fn id(&self) -> Option<Json<'m>> {
+        self.view(self.envelope.id)
+    }
+
+    /// The member `method`, whatever its type.
+    #[must_use]
+    pub fn method(&self) -> Option<Json<'m>> {
+        self.view(self.envelope.method)
+    }
+
+    /// The member `params`.
+    #[must_use]
+    pub fn params(&self) -> Option<Json<'m>> {
+        self.view(self.envelope.params)
+    }
+
+    /// The member `result`.
+    #[must_use]
+    pub fn result(&self) -> Option<Json<'m>> {
+        self.view(self.envelope.result)
+    }
+
+    /// The member `error`.
+    #[must_use]
+    pub fn error(&self) -> Option<Json<'m>> {
+        self.view(self.envelope.error)
+    }
+
+    fn view(&self, span: Option<Span>) -> Option<Json<'m>> {
+        Some(view(self.bytes, span?))
+    }
+}
+
+impl Envelope {
+    /// Whether it has what only responses have, and no method.
+    pub(crate) fn looks_like_response(&self) -> bool {
+        self.method.is_none() && (self.result.is_some() || self.error.is_some())
+    }
+
+    /// Leaves no id that cannot be relied on if the message was cut at `at`: one that ends there may be the beginning of
+    /// another, and one alone may be that of a request or of a response.
+    pub(crate) fn cut(&mut self, at: usize) {
+        let known = self.method.or(self.result).or(self.error).is_some();
+        self.id = self.id.filter(|id| id.end < at && known);
+    }
+}
+
+/// The value at `span` of a text that was scanned.
+#[cfg_attr(target_os = "none", inline(never))]
+#[cfg_attr(not(target_os = "none"), inline)]
+pub(crate) fn view(bytes: &[u8], span: Span) -> Json<'_> {
+    Json::exact(bytes.get(span.range()).unwrap_or_default())
+}
+
+/// What a message is, with its parts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Class<'m> {
+    Request {
+        id: Json<'m>,
+        method: Str<'m>,
+        params: Option<Json<'m>>,
+    },
+    Notification {
+        method: Str<'m>,
+        params: Option<Json<'m>>,
+    },
+    Response {
+        id: Json<'m>,
+        outcome: Outcome<'m>,
+    },
+    /// Cannot belong to any request.
+    ErrorWithoutId {
+        error: Json<'m>,
+    },
+    Invalid {
+        /// An id that an answer can carry.
+        id: Option<Json<'m>>,
+        why: Invalid,
+        /// Whether it may be answered: never what looks like a notification or a response.
+        answerable: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Outcome<'m> {
+    Result(Json<'m>),
+    Error(Json<'m>),
+    /// Both, neither, or an error that is no object.
+    Malformed,
+}
+
+/// Why a message is no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Invalid {
+    Batch,
+    NotAnObject,
+    Version,
+    Id,
+    Method,
+}
+
+/// The table of the protocol's message kinds. `bytes` is the text that the envelope was found in.
+#[cfg_attr(not(target_os = "none"), inline(never))]
+pub(crate) fn classify<'m>(envelope: &Envelope, bytes: &'m [u8]) -> Class<'m> {
+    classify_with(envelope, bytes, false)
+}
+
+/// The same; a missing `jsonrpc` may be tolerated. On hosts it becomes a part of what asks for each message: then only those
+/// members of the envelope are looked at that are asked for here.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(crate) fn classify_with<'m>(
+    envelope: &Envelope,
+    bytes: &'m [u8],
+    tolerates_missing_version: bool,
+) -> Class<'m> {
+    let invalid = |why, id, answerable| Class::Invalid { id, why, answerable };
+    match envelope.shape {
+        Shape::Object => {}
+        Shape::Array => return invalid(Invalid::Batch, None, true),
+        Shape::Other => return invalid(Invalid::NotAnObject, None, true),
+    }
+    let part = |span: Option<Span>| Some(view(bytes, span?));
+    let id = part(envelope.id).filter(|id| is_id(*id));
+    let looks_like_response = envelope.looks_like_response();
+    let version = match part(envelope.jsonrpc) {
+        Some(version) => {
+            FAST && version.bytes() == br#""2.0""# || version.string().is_some_and(|text| text == "2.0")
+        }
+        None => tolerates_missing_version,
+    };
+    if !version {
+        let notification = envelope.method.is_some() && envelope.id.is_none();
+        return invalid(Invalid::Version, id, !looks_like_response && !notification);
+    }
+    if looks_like_response {
+        return response(part(envelope.result), part(envelope.error), id);
+    }
+    let Some(method) = part(envelope.method).and_then(Json::string) else {
+        return invalid(Invalid::Method, id, true);
+    };
+    let params = part(envelope.params).filter(|params| !params.is_null());
+    match id {
+        Some(id) => Class::Request { id, method, params },
+        None if envelope.id.is_none() => Class::Notification { method, params },
+        None => invalid(Invalid::Id, None, true),
+    }
+}
+
+fn response<'m>(result: Option<Json<'m>>, error: Option<Json<'m>>, id: Option<Json<'m>>) -> Class<'m> {
+    let outcome = match (result, error) {
+        (Some(result), None) => Outcome::Result(result),
+        (None, Some(error)) if error.kind() == Kind::Object => Outcome::Error(error),
+        _ => Outcome::Malformed,
+    };
+    match (id, outcome) {
+        (Some(id), outcome) => Class::Response { id, outcome },
+        (None, Outcome::Error(error)) => Class::ErrorWithoutId { error },
+        (None, _) => Class::Invalid { id: None, why: Invalid::Id, answerable: false },
+    }
+}
+
+/// Whether a value can be the id of a request: a string or an integer, written as one.
+pub(crate) fn is_id(value: Json<'_>) -> bool {
+    value.kind() == Kind::String || value.is_integer_text()
+}
+
+/// Whether two ids are the same: same type and same value, however the strings are escaped.
+pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
+    match (left.string(), right.string()) {
+        (Some(left), Some(right)) => left == right,
+        (None, None) => left.raw() == right.raw(),
+        _ => false,
+    }
+}
+
+/// Where `part` stands in `line`, which it is a part of.
+#[cfg_attr(target_os = "none", inline(never))]
+#[cfg_attr(not(target_os = "none"), inline)]
+pub(crate) fn span_of(line: &[u8], part: &[u8]) -> Span {
+    let start = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
+    Span { start, end: start.wrapping_add(part.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The classification table: members of the message, what it is, the id that an answer would carry.
+    #[test]
+    fn a_message_is_what_its_members_say() {
+        use MessageKind::{Batch, Invalid, Notification, Request, Response};
+        let cases: &[(&str, MessageKind)] = &[
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, Request),
+            (r#"{"params":{},"method":"m","id":"","jsonrpc":"2.0"}"#, Request),
+            (r#"{"jsonrpc":"2.0","id":0,"method":"m"}"#, Request),
+            (r#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"m"}"#, Request),
+            (r#"{"jsonrpc":"2.0","\u0069d":-7,"method":"m"}"#, Request),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#, Request),
+            (r#"{"jsonrpc":"2.\u0030","method":"m"}"#, Notification),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Response),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{}}"#, Response),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{},"result":{}}"#, Response),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, Response),
+            (r#"{"jsonrpc":"2.0","error":{}}"#, Response),
+            (r#"{"jsonrpc":"2.0","result":{}}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":1.0,"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":1e0,"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, Invalid),
+            (r#"{"jsonrpc":"2.0","id":1}"#, Invalid),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#, Invalid),
+            (r#"{"jsonrpc":2.0,"id":1,"method":"m"}"#, Invalid),
+            (r#"{"id":1,"method":"m"}"#, Invalid),
+            (r#"{}"#, Invalid),
+            (r#""text""#, Invalid),
+            (r#"[]"#, Batch),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"m"}]"#, Batch),
+        ];
+        for (text, kind) in cases {
+            assert_eq!(Message::parse(text.as_bytes()).unwrap().kind(), *kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_codes_are_those_of_the_specifications() {
+        use code::*;
+        let of_json_rpc = [PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR];
+        assert_eq!(of_json_rpc, [-32700, -32600, -32601, -32602, -32603]);
+        assert_eq!([USER_REJECTED, RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED], [-1, -32002, -32042]);
+        let of_2026 = [HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION];
+        assert_eq!(of_2026, [-32020, -32021, -32022]);
+    }
+
+    #[test]
+    fn every_member_can_be_looked_at() {
+        let text = br#"{"jsonrpc":"2.0","id":1.5,"method":2,"params":[3],"result":4,"error":"5"}"#;
+        let message = Message::parse(text).unwrap();
+        let members = [message.id(), message.method(), message.params(), message.result(), message.error()];
+        assert_eq!(
+            members.map(|member| member.map(Json::raw)),
+            [Some("1.5"), Some("2"), Some("[3]"), Some("4"), Some("\"5\"")]
+        );
+        let message = Message::parse(b"{}").unwrap();
+        let members = [message.id(), message.method(), message.params(), message.result(), message.error()];
+        assert!(members.iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn of_a_message_that_was_cut_only_an_id_that_is_all_there_counts() {
+        let cases = [
+            (r#"{"id":12,"method":"m"}"#, 9, true),
+            (r#"{"method":"m","id":12}"#, 22, true),
+            (r#"{"method":"m","id":12}"#, 21, false),
+            (r#"{"result":1,"id":"x" }"#, 21, true),
+            (r#"{"error":{},"id":"x" }"#, 20, false),
+            (r#"{"params":{},"id":12 }"#, 22, false),
+        ];
+        for (text, at, counts) in cases {
+            let mut envelope = Message::parse(text.as_bytes()).unwrap().envelope();
+            envelope.cut(at);
+            assert_eq!(envelope.id.is_some(), counts, "{text} at {at}");
+        }
+    }
+
+    #[test]
+    fn a_response_has_one_outcome() {
+        let cases = [
+            (r#"{"jsonrpc":"2.0","id":1,"result":7}"#, "result 7"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#, "error {\"code\":1}"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, "malformed"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":7,"error":{}}"#, "malformed"),
+        ];
+        for (text, expected) in cases {
+            let message = Message::parse(text.as_bytes()).unwrap();
+            let Class::Response { id, outcome } = classify(&message.envelope, text.as_bytes()) else {
+                panic!("{text}")
+            };
+            let found = match outcome {
+                Outcome::Result(result) => std::format!("result {}", result.raw()),
+                Outcome::Error(error) => std::format!("error {}", error.raw()),
+                Outcome::Malformed => std::string::String::from("malformed"),
+            };
+            assert_eq!((id.raw(), found.as_str()), ("1", expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_are_null_are_none() {
+        let cases = [("null", None), ("{}", Some("{}")), ("[]", Some("[]"))];
+        for (params, expected) in cases {
+            let text = std::format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#);
+            let message = Message::parse(text.as_bytes()).unwrap();
+            let Class::Notification { params, .. } = classify(&message.envelope, text.as_bytes()) else {
+                panic!("{text}")
+            };
+            assert_eq!(params.map(Json::raw), expected);
+        }
+    }
+
+    #[test]
+    fn only_what_could_be_a_request_may_be_answered() {
+        let cases: &[(&str, bool, Option<&str>)] = &[
+            (r#"{"id":1,"method":"m"}"#, true, Some("1")),
+            (r#"{"method":"m"}"#, false, None),
+            (r#"{"id":"x","result":{}}"#, false, Some("\"x\"")),
+            (r#"{"jsonrpc":"2.0","id":1}"#, true, Some("1")),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, true, None),
+            (r#"{"jsonrpc":"2.0","method":1}"#, true, None),
+            (r#"{"jsonrpc":"2.0","result":1}"#, false, None),
+            (r#"[1]"#, true, None),
+        ];
+        for (text, expected, expected_id) in cases {
+            let message = Message::parse(text.as_bytes()).unwrap();
+            match classify(&message.envelope, text.as_bytes()) {
+                Class::Invalid { id, answerable, .. } => {
+                    assert_eq!(answerable, *expected, "{text}");
+                    assert_eq!(id.map(Json::raw), *expected_id, "{text}");
+                }
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_equal_by_type_and_decoded_value() {
+        let cases = [
+            (r#"1"#, r#"1"#, true),
+            (r#"1"#, r#""1""#, false),
+            (r#""a""#, r#""\u0061""#, true),
+            (r#""a""#, r#""b""#, false),
+            (r#"10"#, r#"1"#, false),
+        ];
+        for (left, right, same) in cases {
+            let parse = |text: &'static str| Json::parse(text.as_bytes()).unwrap();
+            assert_eq!(same_id(parse(left), parse(right)), same, "{left} {right}");
+        }
+    }
+}

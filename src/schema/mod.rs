@@ -1,0 +1,200 @@
+//! The JSON Schema of a tool's arguments, written at compile time from the type that they are decoded into.
+//!
+//! [`derive(ToolArguments)`](macro@crate::ToolArguments) makes both from one struct: `INPUT_SCHEMA`, a `&'static str`, and
+//! an implementation of serde's `Deserialize` that accepts exactly what the schema accepts.
+//!
+//! ```
+//! use mcp_proto::server::Tool;
+//! use mcp_proto::{ToolArguments, json};
+//!
+//! /// Sets one of the lights.
+//! #[derive(Debug, PartialEq, ToolArguments)]
+//! struct SetLight<'a> {
+//!     /// Which one.
+//!     #[tool(min_length = 1)]
+//!     name: &'a str,
+//!     #[tool(range = 0..=100)]
+//!     percent: u8,
+//!     /// How long it takes, in milliseconds.
+//!     fade: Option<u32>,
+//! }
+//!
+//! static SET_LIGHT: Tool = Tool::with_arguments::<SetLight>("set_light");
+//! assert_eq!(
+//!     SetLight::INPUT_SCHEMA,
+//!     concat!(
+//!         r#"{"type":"object","properties":{"#,
+//!         r#""name":{"type":"string","description":"Which one.","minLength":1},"#,
+//!         r#""percent":{"type":"integer","minimum":0,"maximum":100},"#,
+//!         r#""fade":{"type":["integer","null"],"description":"How long it takes, in milliseconds.","#,
+//!         r#""minimum":0,"maximum":4294967295}"#,
+//!         r#"},"required":["name","percent"],"additionalProperties":false}"#,
+//!     )
+//! );
+//! let mut text = *br#"{"name":"kitchen","percent":40}"#;
+//! let light: SetLight = json::decode_in_place(&mut text)?;
+//! assert_eq!(light, SetLight { name: "kitchen", percent: 40, fade: None });
+//!
+//! let mut text = *br#"{"name":"kitchen","percent":101}"#;
+//! let error = json::decode_in_place::<SetLight>(&mut text).unwrap_err();
+//! assert_eq!(error.to_string(), "`percent`: expected an integer from 0 to 100");
+//! # Ok::<(), json::TypedError>(())
+//! ```
+//!
+//! # What is accepted
+//!
+//! - Members that the struct does not have are refused, as is a member that stands there twice.
+//! - `1.0` and `1e2` are integers, because they are to JSON Schema.
+//! - An [`Option`] may be left out or `null`.
+//! - The schema does not say how large a floating point number may be: one that its type cannot hold is refused all the
+//!   same. Its bounds are compared with what the type makes of it: `f32` takes 0.50000000001 for 0.5.
+//!
+//! # Types of other crates
+//!
+//! A type that implements `Deserialize` becomes a field together with a [`Node`] that says what it accepts:
+//!
+//! ```
+//! # mod heapless { pub type String<const N: usize> = std::string::String; }
+//! use mcp_proto::ToolArguments;
+//! use mcp_proto::schema::Node;
+//!
+//! #[derive(ToolArguments)]
+//! struct Greet {
+//!     // In UTF-8 a character has up to four bytes.
+//!     #[tool(schema = Node::string(0, Some(8)))]
+//!     name: heapless::String<32>,
+//! }
+//! # assert!(Greet::INPUT_SCHEMA.contains(r#""name":{"type":"string","maxLength":8}"#));
+//! ```
+#![allow(clippy::as_conversions, reason = "constants, and `From` is not")]
+
+#[doc(hidden)]
+pub mod derived;
+mod node;
+pub(crate) mod text;
+
+pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole};
+
+/// A type whose values a JSON Schema describes. Implement it by hand for what stands for a type that has one.
+///
+/// ```
+/// use mcp_proto::schema::{Node, Schema};
+///
+/// struct Percent(u8);
+///
+/// impl Schema for Percent {
+///     const NODE: Node = Node::integer(0, 100);
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "there is no JSON Schema for `{Self}`",
+    label = "no tool argument",
+    note = "derive `ToolArguments` for your own types, or say what it accepts: `#[tool(schema = …)]`"
+)]
+pub trait Schema {
+    /// What the decoder of this type accepts.
+    const NODE: Node;
+
+    /// The value of a field that is left out, if it may be: if [`NODE`](Schema::NODE) is optional.
+    #[doc(hidden)]
+    fn absent() -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+}
+
+/// The arguments of a tool: a struct, or an enum of such, with the derive macro of the same name.
+///
+/// See [`schema`](crate::schema) for what it makes, and [`Tool::with_arguments`](crate::server::Tool::with_arguments) and
+/// [`Call::with`](crate::server::Call::with) for where it goes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a tool",
+    note = "derive `ToolArguments` for it: it has to be a struct with named fields, or an enum with `#[serde(tag = \"…\")]`"
+)]
+pub trait ToolArguments: Schema {
+    /// The JSON Schema of the arguments, as JSON text.
+    const INPUT_SCHEMA: &'static str;
+
+    /// What the doc comment of the type says: what the tool does.
+    const DESCRIPTION: Option<&'static str>;
+}
+
+macro_rules! integers {
+    ($($integer:ident)*) => {$(
+        impl Schema for $integer {
+            #[allow(clippy::unnecessary_cast, reason = "it is one for some of them")]
+            const NODE: Node = Node::Integer {
+                minimum: if $integer::MIN == 0 { Whole::ZERO } else { Whole::new($integer::MIN as i128) },
+                maximum: Whole::positive($integer::MAX as u128),
+            };
+        }
+    )*};
+}
+
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+
+impl Schema for bool {
+    const NODE: Node = Node::Boolean;
+}
+
+impl Schema for f32 {
+    const NODE: Node = Node::Number { minimum: None, maximum: None };
+}
+
+impl Schema for f64 {
+    const NODE: Node = Node::Number { minimum: None, maximum: None };
+}
+
+impl Schema for char {
+    const NODE: Node = Node::string(1, Some(1));
+}
+
+impl Schema for str {
+    const NODE: Node = Node::string(0, None);
+}
+
+impl<T: Schema + ?Sized> Schema for &T {
+    const NODE: Node = T::NODE;
+}
+
+impl<T: Schema> Schema for Option<T> {
+    const NODE: Node = Node::Optional(&T::NODE);
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Schema, const N: usize> Schema for [T; N] {
+    const NODE: Node = Node::array(&T::NODE, N, Some(N));
+}
+
+#[cfg(feature = "alloc")]
+mod grown {
+    use super::{Node, Schema};
+    use alloc::boxed::Box;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    impl Schema for String {
+        const NODE: Node = str::NODE;
+    }
+
+    impl<T: Schema> Schema for Vec<T> {
+        const NODE: Node = Node::array(&T::NODE, 0, None);
+    }
+
+    impl Schema for Box<str> {
+        const NODE: Node = str::NODE;
+    }
+
+    impl<T: Schema> Schema for Box<T> {
+        const NODE: Node = T::NODE;
+
+        fn absent() -> Option<Self> {
+            T::absent().map(Box::new)
+        }
+    }
+}

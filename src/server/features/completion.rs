@@ -1,0 +1,264 @@
+//! Completion: values for an argument that a person is typing.
+//!
+//! Specification: *Server features*, *Utilities*, *Completion*.
+#![allow(clippy::as_conversions, reason = "a count is not wider than 64 bits")]
+
+use crate::error::{ConfigError, ProtocolError};
+use crate::json::{Json, Kind, Str, WriteText, Writer};
+use crate::protocol::methods::{self, Method};
+use crate::protocol::revision::Revision;
+use crate::protocol::uri_template;
+use crate::server::config::ServerConfig;
+use crate::server::event::{Event, Parts};
+use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
+use crate::server::features::catalogue::{Catalogue, Found, find};
+use crate::server::pending_event::RequestKind;
+use crate::server::reply::{Reply, Source};
+use crate::server::request::request;
+use crate::server::server_state::Shape;
+
+/// The most values of one answer.
+const MOST: usize = 100;
+
+/// The longest end of an answer: `],"total":18446744073709551615,"hasMore":false}` and the brackets that close it.
+const TAIL: usize = 56;
+
+/// The feature *completion*: clients may ask which values an argument of a prompt or a variable of a URI template can
+/// have. The machine answers for arguments with [`values`](crate::server::Argument::values); all others are
+/// [`Event::Complete`]. What is asked about prompts and templates that are not in the
+/// catalogues is refused.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Completion;
+
+impl Feature for Completion {}
+
+impl Sealed for Completion {
+    fn write_capability(&self, revision: Revision, out: &mut Writer<'_>) {
+        if revision >= Revision::V2025_03_26 {
+            out.key("completions");
+            out.token("{}");
+        }
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        &[methods::COMPLETION_COMPLETE]
+    }
+
+    fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
+        let Some(reference) = request.params.and_then(Reference::from_json) else {
+            let what = "`ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
+            return request.refuse(ProtocolError::InvalidParams, &what);
+        };
+        let [name, value] = request.param("argument").unwrap_or(Json::NULL).pick(["name", "value"]);
+        let (Some(name), Some(value)) = (name.and_then(Json::string), value.and_then(Json::string)) else {
+            return request
+                .refuse(ProtocolError::InvalidParams, &"`argument` must have a `name` and a `value`");
+        };
+        let found = match reference {
+            Reference::Prompt(prompt) => find(request.core.info, Catalogue::Prompts, &|name| prompt == *name),
+            Reference::Resource(uri) => find(request.core.info, Catalogue::Templates, &|text| uri == *text),
+        };
+        let known = match found {
+            Found::Nothing => return refuse_unknown(request, reference),
+            Found::Prompt(prompt) => {
+                let argument = prompt.arguments.iter().find(|argument| name == *argument.name);
+                if let Some(argument) = argument.filter(|argument| !argument.values.is_empty()) {
+                    return answer(request, argument.values, value);
+                }
+                argument.is_some()
+            }
+            Found::Template(template) => uri_template::has_variable(template.uri, name),
+            _ => true,
+        };
+        if !known {
+            return request.refuse(ProtocolError::InvalidParams, &("there is no argument `", name, "`"));
+        }
+        let params = request.params;
+        // What stands in `_meta` is found in the parameters again: parts that are handed out do not overlap.
+        request.meta = None;
+        request.hand_out(RequestKind::Complete, Complete::event, None, params)
+    }
+
+    fn check(&self, _: Revision, _: &ServerConfig<'_>, measure: Measure<'_>) -> Result<(), ConfigError> {
+        // What it writes by itself has at least room for no values.
+        measure(Shape::Result, &mut |out| write_completion(out, Some(u64::MAX), &mut |_| false));
+        Ok(())
+    }
+}
+
+/// Refuses to complete for what does not exist.
+fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Received {
+    match reference {
+        Reference::Prompt(name) => request.refuse(ProtocolError::UnknownPrompt, &name),
+        Reference::Resource(uri) => {
+            request.refuse(ProtocolError::InvalidParams, &("unknown resource template: ", uri))
+        }
+    }
+}
+
+/// Answers with those values that begin with what was typed.
+fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Received {
+    let begins = |value: &&&str| {
+        let mut value = value.chars();
+        typed.chars().all(|typed| value.next() == Some(typed))
+    };
+    let total = values.iter().filter(begins).count() as u64;
+    let mut fitting = values.iter().filter(begins);
+    request.result(&mut |out| {
+        write_completion(out, Some(total), &mut |out| match fitting.next() {
+            Some(value) => {
+                out.string(value);
+                true
+            }
+            None => false,
+        });
+    })
+}
+
+/// What an argument belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reference<'a> {
+    /// The prompt of this name.
+    Prompt(Str<'a>),
+    /// The resource template with this pattern.
+    Resource(Str<'a>),
+}
+
+impl<'a> Reference<'a> {
+    fn from_json(params: Json<'a>) -> Option<Reference<'a>> {
+        let [kind, name, uri] = params.get("ref")?.pick(["type", "name", "uri"]);
+        let kind = kind?.string()?;
+        if kind == "ref/prompt" {
+            Some(Reference::Prompt(name?.string()?))
+        } else if kind == "ref/resource" {
+            Some(Reference::Resource(uri?.string()?))
+        } else {
+            None
+        }
+    }
+}
+
+/// Values for an argument are asked for: what was typed so far, and the right to answer.
+///
+/// Every answer consumes it, and none can fail. One that is dropped without an answer gets an error (-32603) at the
+/// next poll.
+///
+/// ```
+/// use mcp_proto::server::Complete;
+/// fn answer(request: Complete<'_>) {
+///     let typed = request.value();
+///     let fitting = (0..1000).filter(|number: &u32| number.to_string().starts_with(typed.raw()));
+///     request.values(fitting);
+/// }
+/// ```
+///
+/// Specification: *Completion*.
+#[must_use = "a request has to be answered"]
+#[derive(Debug)]
+pub struct Complete<'a> {
+    params: Json<'a>,
+    pub(crate) reply: Reply<'a>,
+}
+
+impl<'a> Complete<'a> {
+    fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
+        let params = Json::trusted(parts.arguments);
+        if let (Source::Line { meta, .. }, Some(found)) = (&mut reply.pending.source, params.get("_meta"))
+            && found.kind() == Kind::Object
+        {
+            *meta = found.bytes();
+        }
+        Some(Event::Complete(Complete { params, reply }))
+    }
+
+    /// What the argument belongs to.
+    #[must_use]
+    pub fn reference(&self) -> Reference<'a> {
+        // It was there before this was handed out.
+        Reference::from_json(self.params).unwrap_or(Reference::Prompt(Str::trusted(b"")))
+    }
+
+    /// The name of the argument.
+    #[must_use]
+    pub fn argument(&self) -> Str<'a> {
+        self.text("argument", "name").unwrap_or(Str::trusted(b""))
+    }
+
+    /// What was typed so far.
+    #[must_use]
+    pub fn value(&self) -> Str<'a> {
+        self.text("argument", "value").unwrap_or(Str::trusted(b""))
+    }
+
+    /// The value of another argument, if it was chosen already and the client says so (from `2025-06-18` on).
+    #[must_use]
+    pub fn context(&self, name: &str) -> Option<Str<'a>> {
+        self.params.get("context")?.get("arguments")?.get(name)?.string()
+    }
+
+    fn text(&self, part: &str, name: &str) -> Option<Str<'a>> {
+        self.params.get(part)?.get(name)?.string()
+    }
+
+    /// Answers with values, the best first: as many as fit into one answer, and no more than 100. If there are more,
+    /// the client is told so.
+    pub fn values<V: WriteText>(self, values: impl IntoIterator<Item = V>) {
+        self.reply.values(None, values);
+    }
+
+    /// The same, where it is known how many values there are in all.
+    pub fn values_of<V: WriteText>(self, total: u64, values: impl IntoIterator<Item = V>) {
+        self.reply.values(Some(total), values);
+    }
+}
+
+request!(Complete);
+
+impl Reply<'_> {
+    /// Answers [a request for values](Complete) with values, the best first: as many as fit into one answer, and no
+    /// more than 100. If there are more, the client is told so, and how many in all, if `total` says that.
+    pub fn values<V: WriteText>(self, total: Option<u64>, values: impl IntoIterator<Item = V>) {
+        let fits = self.pending.context.kind == RequestKind::Complete;
+        let mut values = values.into_iter();
+        self.result(fits, Shape::Result, &mut |out| {
+            write_completion(out, total, &mut |out| match values.next() {
+                Some(value) => {
+                    out.display(&value);
+                    true
+                }
+                None => false,
+            });
+            true
+        });
+    }
+}
+
+/// The member `completion`, with the values that `next` writes one by one until it returns `false`.
+fn write_completion(out: &mut Writer<'_>, total: Option<u64>, next: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    out.key("completion");
+    out.begin_object();
+    out.key("values");
+    out.begin_array();
+    let mut count = 0usize;
+    let cut = loop {
+        let before = out.mark();
+        if !next(out) {
+            break false;
+        }
+        if count >= MOST || out.overflowed() || out.remaining() < TAIL {
+            out.rollback(before);
+            break true;
+        }
+        count = count.wrapping_add(1);
+    };
+    out.end_array();
+    let total = total.map(|total| total.max(count as u64));
+    if let Some(total) = total {
+        out.key("total");
+        out.unsigned(total);
+    }
+    if cut || total.is_some() {
+        out.field_boolean("hasMore", cut || total.is_some_and(|total| total > count as u64));
+    }
+    out.end_object();
+}

@@ -1,0 +1,104 @@
+//! Lists that the host gives: the requests for them, one page at a time.
+//!
+//! Specification: *Utilities*, *Pagination*, and the page of each feature.
+#![allow(clippy::as_conversions, reason = "32 bits index memory everywhere")]
+
+use crate::error::ProtocolError;
+use crate::json::{WriteText, Writer};
+use crate::protocol::base_metadata::not_an_object;
+use crate::protocol::resource::{Resource, Template};
+use crate::protocol::revision::Revision;
+use crate::server::event::{Event, Parts};
+use crate::server::features::pagination;
+use crate::server::features::prompts::Prompt;
+use crate::server::features::tools::Tool;
+use crate::server::pending_event::RequestKind;
+use crate::server::reply::Reply;
+use crate::server::server_state::Shape;
+
+impl Reply<'_> {
+    /// Answers with as many entries as fit, from `first` on.
+    fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
+        if self.pending.context.kind != RequestKind::List {
+            return;
+        }
+        let first = self.pending.context.first as usize;
+        if first > 0 && entry(first, &mut Writer::measure()).is_none() {
+            return self.refuse_and_report(ProtocolError::BadCursor);
+        }
+        let Reply { machine, pending, .. } = self;
+        machine.with(&mut |core| {
+            let mut left_out = 0;
+            core.answer(&pending, Shape::List, &mut |out| {
+                left_out = pagination::write(out, key, first, entry).left_out;
+                true
+            });
+            if left_out > 0 {
+                core.fault = Some(ProtocolError::EntriesLeftOut { count: left_out });
+            }
+        });
+    }
+}
+
+macro_rules! list {
+    ($request:ident, $entry:ident, $method:ident, $key:literal, $(#[$about:meta])*) => {
+        $(#[$about])*
+        #[must_use = "a request has to be answered"]
+        #[derive(Debug)]
+        pub struct $request<'a> {
+            pub(crate) reply: Reply<'a>,
+        }
+
+        impl $request<'_> {
+            pub(crate) fn event<'e>(_: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+                Some(Event::$request($request { reply }))
+            }
+
+            /// The revision in which the request was made.
+            #[must_use]
+            pub fn revision(&self) -> Revision {
+                self.reply.revision()
+            }
+
+            /// Answers with as many entries as fit into one message, and with a cursor if there are more. `entry` gives
+            /// the one with an index, counted from 0, or `None` behind the last one.
+            ///
+            /// An entry that fits into no page, or whose raw JSON is no object, is left out, and the next event is a
+            /// [`ProtocolError`].
+            pub fn $method<'t>(self, mut entry: impl FnMut(usize) -> Option<$entry<'t>>) {
+                let revision = self.reply.revision();
+                self.reply.list($key, &mut |index, out| {
+                    let entry = entry(index)?;
+                    entry.write(revision, out);
+                    Some(not_an_object(entry.objects()).is_none())
+                });
+            }
+
+            /// Answers with a JSON-RPC error.
+            pub fn error(self, code: i32, message: impl WriteText) {
+                self.reply.error(code, message);
+            }
+        }
+    };
+}
+
+list! { ListTools, Tool, tools, "tools",
+    /// A request for the host's own list of tools, for one page of it.
+    ///
+    /// Specification: *Tools*, *Listing tools*.
+}
+list! { ListResources, Resource, resources, "resources",
+    /// A request for the host's own list of resources, for one page of it.
+    ///
+    /// Specification: *Resources*, *Listing resources*.
+}
+list! { ListTemplates, Template, templates, "resourceTemplates",
+    /// A request for the host's own list of resource templates, for one page of it.
+    ///
+    /// Specification: *Resources*, *Resource templates*.
+}
+list! { ListPrompts, Prompt, prompts, "prompts",
+    /// A request for the host's own list of prompts, for one page of it.
+    ///
+    /// Specification: *Prompts*, *Listing prompts*.
+}

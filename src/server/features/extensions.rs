@@ -1,0 +1,127 @@
+//! What a server can do beyond the specification, as it declares it: extensions and experiments.
+//!
+//! Specification: 2026-07-28, *Extensions*; *Lifecycle*, *Capability negotiation*.
+
+use crate::error::ConfigError;
+use crate::json::{Json, Kind, Writer};
+use crate::protocol::revision::Revision;
+use crate::server::config::ServerConfig;
+use crate::server::feature::{Feature, Measure, Sealed};
+
+/// The feature *extensions* (from `2026-07-28` on): each with its name and its settings, JSON text, an object. Names have
+/// a prefix: `com.example/drawings`. Only one of a server's features may be this one.
+///
+/// What a client has declared is in [`Call::client_capabilities`](crate::server::Call::client_capabilities).
+///
+/// ```
+/// use mcp_proto::server::{Extensions, ServerConfig};
+/// static EXTENSIONS: Extensions = Extensions::new(&[("com.example/drawings", "{}")]);
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&EXTENSIONS]);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Extensions<'e>(&'e [(&'e str, &'e str)]);
+
+impl<'e> Extensions<'e> {
+    /// These extensions.
+    #[must_use]
+    pub const fn new(extensions: &'e [(&'e str, &'e str)]) -> Extensions<'e> {
+        Extensions(extensions)
+    }
+}
+
+impl Feature for Extensions<'_> {}
+
+impl Sealed for Extensions<'_> {
+    fn write_capability(&self, revision: Revision, out: &mut Writer<'_>) {
+        if revision >= Revision::V2026_07_28 {
+            write("extensions", self.0, out);
+        }
+    }
+
+    fn check(&self, _: Revision, _: &ServerConfig<'_>, _: Measure<'_>) -> Result<(), ConfigError> {
+        match self.0.iter().position(|(name, _)| !is_prefixed(name)) {
+            Some(entry) => Err(ConfigError::InvalidName { entry }),
+            None => check(self.0),
+        }
+    }
+}
+
+/// The feature *experimental*: what the server tries out, each with its name and its settings, JSON text, an object. Only
+/// one of a server's features may be this one.
+#[derive(Debug, Clone, Copy)]
+pub struct Experimental<'e>(&'e [(&'e str, &'e str)]);
+
+impl<'e> Experimental<'e> {
+    /// These experiments.
+    #[must_use]
+    pub const fn new(experiments: &'e [(&'e str, &'e str)]) -> Experimental<'e> {
+        Experimental(experiments)
+    }
+}
+
+impl Feature for Experimental<'_> {}
+
+impl Sealed for Experimental<'_> {
+    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+        write("experimental", self.0, out);
+    }
+
+    fn check(&self, _: Revision, _: &ServerConfig<'_>, _: Measure<'_>) -> Result<(), ConfigError> {
+        check(self.0)
+    }
+}
+
+fn write(key: &str, entries: &[(&str, &str)], out: &mut Writer<'_>) {
+    out.key(key);
+    out.begin_object();
+    for (name, settings) in entries {
+        out.key(name);
+        // `new` has checked it.
+        let _ = out.raw(settings);
+    }
+    out.end_object();
+}
+
+fn check(entries: &[(&str, &str)]) -> Result<(), ConfigError> {
+    for (entry, (name, settings)) in entries.iter().enumerate() {
+        if entries.iter().take(entry).any(|(earlier, _)| earlier == name) {
+            return Err(ConfigError::DuplicateName { entry });
+        }
+        let settings = Json::parse(settings.as_bytes());
+        let settings = settings.map_err(|error| ConfigError::InvalidJson { entry, error })?;
+        if settings.kind() != Kind::Object {
+            return Err(ConfigError::NotAnObject { entry });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a name is one of `_meta`'s, with a prefix: labels with dots between, a slash, and the name itself.
+fn is_prefixed(name: &str) -> bool {
+    let Some((prefix, name)) = name.split_once('/') else { return false };
+    let ends = |text: &str, first: fn(&u8) -> bool| {
+        let bytes = text.as_bytes();
+        bytes.first().is_some_and(first) && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+    };
+    let inner = |text: &str, others: &[u8]| {
+        text.bytes().all(|byte| byte.is_ascii_alphanumeric() || others.contains(&byte))
+    };
+    let label = |label: &str| ends(label, u8::is_ascii_alphabetic) && inner(label, b"-");
+    prefix.split('.').all(label)
+        && (name.is_empty() || ends(name, u8::is_ascii_alphanumeric) && inner(name, b"-_."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_an_extension_has_a_prefix() {
+        for name in ["com.example/x", "a/b", "io.my-org2/a_b.c-d9", "a/"] {
+            assert!(is_prefixed(name), "{name}");
+        }
+        for name in ["", "x", "/x", "1a/x", "a-/x", "a..b/x", "a/-x", "a/x_", "a/b/c", "a/\u{e9}", "a b/x"] {
+            assert!(!is_prefixed(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Logging: the level that a client wants, and messages that belong to no request.
+//!
+//! Specification: *Server features*, *Utilities*, *Logging*.
+
+use crate::error::{ConfigError, ProtocolError, SendError};
+use crate::framing::outbound_message::About;
+use crate::json::{Json, WriteText, Writer};
+use crate::peer::lifecycle::State;
+use crate::protocol::level::Level;
+use crate::protocol::methods::{self, Method};
+use crate::protocol::revision::Revision;
+use crate::server::Server;
+use crate::server::config::ServerConfig;
+use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
+use crate::server::reply::write_once;
+use crate::server::write_message::write_log;
+
+/// The feature *logging*: log messages, filtered by the level that the client set (`logging/setLevel`), or that the
+/// request named (`2026-07-28`).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Logging;
+
+impl Feature for Logging {}
+
+impl Sealed for Logging {
+    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+        out.key("logging");
+        out.token("{}");
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        &[methods::LOGGING_SET_LEVEL]
+    }
+
+    fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
+        let Some(level) = request.param("level").and_then(Json::string).and_then(Level::from_json) else {
+            return request.refuse(
+                ProtocolError::InvalidParams,
+                &"`level` must be the name of a level, debug to emergency",
+            );
+        };
+        if let Some(session) = &mut request.core.session {
+            session.level = Some(level);
+        }
+        request.result(&mut |_| {})
+    }
+
+    fn is_logging(&self) -> bool {
+        true
+    }
+
+    fn check(&self, _: Revision, _: &ServerConfig<'_>, _: Measure<'_>) -> Result<(), ConfigError> {
+        Ok(())
+    }
+}
+
+impl Server<'_> {
+    /// Sends a log message that belongs to no request, to a client of the handshake era.
+    ///
+    /// # Errors
+    /// [`SendError::Unsupported`]: [`Logging`] is not offered. [`SendError::NotConnected`]: there is no session.
+    /// [`SendError::NotWanted`]: the client wants only more severe ones. [`SendError::Busy`]: there is no room yet.
+    pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
+        self.write_log(level, logger, &mut |out| {
+            out.display(&text);
+            true
+        })
+    }
+
+    /// The same for the one JSON value that `data` writes.
+    ///
+    /// # Errors
+    /// As for [`log`](Server::log); and [`SendError::Unwritable`]: it is no such value.
+    pub fn log_with(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<(), SendError> {
+        let mut data = Some(data);
+        self.write_log(level, logger, &mut |out| write_once(out, &mut data))
+    }
+
+    fn write_log(
+        &mut self,
+        level: Level,
+        logger: Option<&str>,
+        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), SendError> {
+        if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
+            return Err(SendError::Unsupported);
+        }
+        let session = self.core.session.filter(|_| self.state() != State::Closed);
+        let session = session.ok_or(SendError::NotConnected)?;
+        if session.level.is_some_and(|least| level < least) {
+            return Err(SendError::NotWanted);
+        }
+        self.take_room()?;
+        let room = self.core.output.reply_room();
+        let output = &mut self.core.output;
+        output
+            .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, data))
+            .map_err(|_| SendError::Unwritable)
+    }
+}

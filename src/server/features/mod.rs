@@ -1,0 +1,15 @@
+//! Features of a server. A feature that the configuration does not name is not linked.
+
+pub(crate) mod catalogue;
+pub(crate) mod completion;
+pub(crate) mod dynamic_list;
+pub(crate) mod extensions;
+pub(crate) mod get_prompt;
+pub(crate) mod logging;
+pub(crate) mod pagination;
+pub(crate) mod prompts;
+pub(crate) mod read_resource;
+pub(crate) mod resources;
+pub(crate) mod subscriptions;
+pub(crate) mod tool_result;
+pub(crate) mod tools;

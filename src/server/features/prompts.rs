@@ -1,0 +1,315 @@
+//! Prompts: their catalogue, listing them page by page, and what their arguments have to be.
+//!
+//! Specification: *Server features*, *Prompts*.
+
+use crate::error::{ConfigError, ProtocolError};
+use crate::json::{Json, Kind, Writer};
+use crate::protocol::base_metadata::{Details, Objects, details};
+use crate::protocol::methods::{self, Method};
+use crate::protocol::revision::Revision;
+use crate::server::config::ServerConfig;
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
+use crate::server::features::dynamic_list::ListPrompts;
+use crate::server::features::get_prompt::GetPrompt;
+use crate::server::features::pagination;
+use crate::server::pending_event::RequestKind;
+
+/// A prompt: messages for the model, made from arguments that a person chose.
+///
+/// ```
+/// use mcp_proto::server::{Argument, Prompt};
+/// static REVIEW: Prompt = Prompt::new("review")
+///     .description("Review a file")
+///     .arguments(&[Argument::new("file").required(), Argument::new("style").values(&["short", "thorough"])]);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Prompt<'t> {
+    pub(crate) details: Details<'t>,
+    pub(crate) arguments: &'t [Argument<'t>],
+}
+
+details!(Prompt);
+
+impl<'t> Prompt<'t> {
+    /// A prompt with its name, and without arguments.
+    #[must_use]
+    pub const fn new(name: &'t str) -> Prompt<'t> {
+        Prompt { details: Details::new(name), arguments: &[] }
+    }
+
+    /// What it is made from.
+    #[must_use]
+    pub const fn arguments(mut self, arguments: &'t [Argument<'t>]) -> Self {
+        self.arguments = arguments;
+        self
+    }
+
+    /// What has to be an object, as JSON text.
+    pub(crate) fn objects(&self) -> Objects<'t> {
+        [self.details.meta, None, None]
+    }
+
+    /// The entry of the list.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        self.details.write(revision, out);
+        if !self.arguments.is_empty() {
+            out.key("arguments");
+            out.begin_array();
+            self.arguments.iter().for_each(|argument| argument.write(revision, out));
+            out.end_array();
+        }
+        out.end_object();
+    }
+}
+
+/// An argument of a prompt: a text.
+#[derive(Debug, Clone, Copy)]
+pub struct Argument<'t> {
+    pub(crate) name: &'t str,
+    title: Option<&'t str>,
+    description: Option<&'t str>,
+    required: bool,
+    pub(crate) values: &'t [&'t str],
+}
+
+impl<'t> Argument<'t> {
+    /// An argument with its name, that can be left out.
+    #[must_use]
+    pub const fn new(name: &'t str) -> Argument<'t> {
+        Argument { name, title: None, description: None, required: false, values: &[] }
+    }
+
+    /// A name for people (from `2025-06-18` on).
+    #[must_use]
+    pub const fn title(mut self, title: &'t str) -> Self {
+        self.title = Some(title);
+        self
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub const fn description(mut self, text: &'t str) -> Self {
+        self.description = Some(text);
+        self
+    }
+
+    /// It has to be given. The machine refuses requests without it.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    /// Values that clients may offer. With the feature [`Completion`](crate::server::Completion) the machine completes
+    /// what was typed to those that begin with it. Others are not refused.
+    #[must_use]
+    pub const fn values(mut self, values: &'t [&'t str]) -> Self {
+        self.values = values;
+        self
+    }
+
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        out.field_string("name", self.name);
+        out.field_optional("title", self.title.filter(|_| revision >= Revision::V2025_06_18));
+        out.field_optional("description", self.description);
+        out.field_boolean("required", self.required);
+        out.end_object();
+    }
+}
+
+/// The feature *prompts*: a catalogue in a static table, or a list that the host gives itself.
+///
+/// ```
+/// use mcp_proto::server::{Prompt, Prompts, ServerConfig};
+/// static PROMPTS: Prompts = Prompts::new(&[Prompt::new("greet")]);
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&PROMPTS]);
+/// ```
+///
+/// What is asked for is [`Event::GetPrompt`](crate::server::Event::GetPrompt). A prompt is looked up by walking the
+/// table, which is fine for hundreds of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Prompts<'t> {
+    catalogue: Option<&'t [Prompt<'t>]>,
+    list_changed: bool,
+    stringify: bool,
+}
+
+duplicate_of!(duplicate, Prompt, name());
+duplicate_of!(duplicate_argument, Argument, name);
+
+/// The first prompt two of whose arguments have the same name.
+const fn ambiguous(prompts: &[Prompt<'_>]) -> Option<usize> {
+    let (mut rest, mut entry) = (prompts, 0usize);
+    while let [prompt, tail @ ..] = rest {
+        if duplicate_argument(prompt.arguments).is_some() {
+            return Some(entry);
+        }
+        (rest, entry) = (tail, entry.wrapping_add(1));
+    }
+    None
+}
+
+/// The place of `prompts/list` among the methods.
+const LIST: usize = 0;
+
+impl<'t> Prompts<'t> {
+    /// Prompts that never change. The machine lists them, and refuses what is not among them, or lacks an argument.
+    ///
+    /// This is for constants and statics, where two prompts of the same name do not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{Prompt, Prompts};
+    /// static PROMPTS: Prompts = Prompts::new(&[Prompt::new("greet"), Prompt::new("greet")]);
+    /// ```
+    ///
+    /// # Panics
+    /// Two prompts, or two arguments of one, have the same name. At run time, use [`try_new`](Prompts::try_new).
+    #[must_use]
+    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    pub const fn new(catalogue: &'t [Prompt<'t>]) -> Prompts<'t> {
+        match Prompts::try_new(catalogue) {
+            Ok(prompts) => prompts,
+            Err(_) => panic!("two prompts, or two arguments of one, have the same name"),
+        }
+    }
+
+    /// The same for a catalogue that is made at run time.
+    ///
+    /// # Errors
+    /// [`ConfigError::DuplicateName`]: two prompts, or two arguments of one, have the same name.
+    pub const fn try_new(catalogue: &'t [Prompt<'t>]) -> Result<Prompts<'t>, ConfigError> {
+        match (duplicate(catalogue), ambiguous(catalogue)) {
+            (Some(entry), _) | (None, Some(entry)) => Err(ConfigError::DuplicateName { entry }),
+            (None, None) => Ok(Prompts { catalogue: Some(catalogue), ..Prompts::dynamic_list() }),
+        }
+    }
+
+    /// Prompts that the host lists: see [`Event::ListPrompts`](crate::server::Event::ListPrompts). Whatever is asked for
+    /// is handed out.
+    #[must_use]
+    pub const fn dynamic_list() -> Prompts<'static> {
+        Prompts { catalogue: None, list_changed: false, stringify: false }
+    }
+
+    /// Declares that the list may change; [`Server::changed`](crate::Server::changed) then says that it has.
+    #[must_use]
+    pub const fn list_changed(mut self) -> Self {
+        self.list_changed = true;
+        self
+    }
+
+    /// Takes arguments that are numbers or booleans as their text. If this is not called they are refused (-32602): the
+    /// protocol has only strings there.
+    #[must_use]
+    pub const fn stringify(mut self) -> Self {
+        self.stringify = true;
+        self
+    }
+}
+
+impl Feature for Prompts<'_> {}
+
+impl Sealed for Prompts<'_> {
+    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+        out.key("prompts");
+        out.begin_object();
+        if self.list_changed {
+            out.field_boolean("listChanged", true);
+        }
+        out.end_object();
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        &[methods::PROMPTS_LIST, methods::PROMPTS_GET]
+    }
+
+    fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
+        if method == LIST { self.list(request) } else { self.get(request) }
+    }
+
+    fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match self.catalogue.filter(|_| catalogue == Catalogue::Prompts) {
+            Some(prompts) => {
+                prompts.iter().find(|prompt| is(prompt.name())).map_or(Found::Nothing, Found::Prompt)
+            }
+            None if catalogue == Catalogue::Prompts => Found::Perhaps,
+            None => Found::Nothing,
+        }
+    }
+
+    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+        self.list_changed.then_some((Change::Prompts, methods::PROMPTS_LIST_CHANGED.name))
+    }
+
+    fn check(
+        &self,
+        revision: Revision,
+        _: &ServerConfig<'_>,
+        measure: Measure<'_>,
+    ) -> Result<(), ConfigError> {
+        for (index, prompt) in self.catalogue.unwrap_or_default().iter().enumerate() {
+            let entry = pagination::Entry { key: "prompts", index, objects: prompt.objects() };
+            pagination::check(entry, measure, &mut |out| prompt.write(revision, out))?;
+        }
+        Ok(())
+    }
+}
+
+impl Prompts<'_> {
+    fn list(&self, request: &mut Request<'_, '_>) -> Received {
+        pagination::answer(
+            request,
+            "prompts",
+            self.catalogue.map(<[_]>::len),
+            ListPrompts::event,
+            &mut |index, revision, out| {
+                let prompt = self.catalogue.unwrap_or_default().get(index)?;
+                prompt.write(revision, out);
+                Some(true)
+            },
+        )
+    }
+
+    fn get(&self, request: &mut Request<'_, '_>) -> Received {
+        let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
+        let Some(name) = subject.and_then(Json::string) else {
+            return request.refuse(ProtocolError::InvalidParams, &"`name` must be the name of a prompt");
+        };
+        if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
+            return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
+        }
+        let given = arguments.unwrap_or(Json::EMPTY_OBJECT);
+        for (name, value) in given.members() {
+            if !self.takes(value) {
+                let what = ("argument `", name, "` must be a string, found ", value.kind());
+                return request.refuse(ProtocolError::InvalidParams, &what);
+            }
+        }
+        match self.find(Catalogue::Prompts, &|prompt| name == *prompt) {
+            Found::Prompt(prompt) => {
+                let missing = |argument: &&Argument<'_>| {
+                    argument.required && given.get(argument.name).is_none_or(Json::is_null)
+                };
+                if let Some(argument) = prompt.arguments.iter().find(missing) {
+                    let what = ("argument `", argument.name, "` is missing");
+                    return request.refuse(ProtocolError::InvalidParams, &what);
+                }
+            }
+            Found::Nothing => return request.refuse(ProtocolError::UnknownPrompt, &name),
+            _ => {}
+        }
+        request.hand_out(RequestKind::GetPrompt, GetPrompt::event, subject, arguments)
+    }
+
+    /// Whether a value may be given. (`null` counts as absent.)
+    fn takes(&self, value: Json<'_>) -> bool {
+        match value.kind() {
+            Kind::String | Kind::Null => true,
+            Kind::Number | Kind::Bool => self.stringify,
+            Kind::Array | Kind::Object => false,
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Resources: their catalogues, listing them page by page, and which of them can be read.
+//!
+//! Specification: *Server features*, *Resources*.
+
+use crate::error::{ConfigError, ProtocolError};
+use crate::json::{Json, Str, Writer};
+use crate::protocol::methods::{self, Method};
+use crate::protocol::resource::{Resource, Template};
+use crate::protocol::revision::Revision;
+use crate::protocol::uri_template;
+use crate::server::config::ServerConfig;
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
+use crate::server::features::dynamic_list::{ListResources, ListTemplates};
+use crate::server::features::pagination;
+use crate::server::features::read_resource::ReadResource;
+use crate::server::pending_event::RequestKind;
+
+/// The feature *resources*: catalogues in static tables, or lists that the host gives itself.
+///
+/// ```
+/// use mcp_proto::server::{Resource, Resources, ServerConfig, Template};
+/// static RESOURCES: Resources = Resources::new(&[Resource::new("board://log", "log")])
+///     .templates(&[Template::new("board://pin/{number}", "pin")]);
+/// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&RESOURCES]);
+/// ```
+///
+/// What is read is [`Event::ReadResource`](crate::server::Event::ReadResource). A resource is looked up by walking the
+/// tables, which is fine for hundreds of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Resources<'t> {
+    catalogue: Option<&'t [Resource<'t>]>,
+    templates: Option<&'t [Template<'t>]>,
+    list_changed: bool,
+    subscribe: bool,
+}
+
+duplicate_of!(duplicate, Resource, uri);
+duplicate_of!(duplicate_template, Template, uri);
+
+/// The first template that cannot be matched.
+const fn invalid_template(templates: &[Template<'_>]) -> Option<usize> {
+    let (mut rest, mut entry) = (templates, 0usize);
+    while let [template, tail @ ..] = rest {
+        if !uri_template::is_valid(template.uri) {
+            return Some(entry);
+        }
+        (rest, entry) = (tail, entry.wrapping_add(1));
+    }
+    None
+}
+
+// Their places among the methods.
+const READ: usize = 0;
+const LIST: usize = 1;
+
+impl<'t> Resources<'t> {
+    /// Resources that never change. The machine lists them, and refuses to read others.
+    ///
+    /// This is for constants and statics, where two resources of the same URI do not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{Resource, Resources};
+    /// static RESOURCES: Resources = Resources::new(&[Resource::new("a:b", "b"), Resource::new("a:b", "c")]);
+    /// ```
+    ///
+    /// # Panics
+    /// Two have the same URI. At run time, use [`try_new`](Resources::try_new).
+    #[must_use]
+    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    pub const fn new(catalogue: &'t [Resource<'t>]) -> Resources<'t> {
+        match Resources::try_new(catalogue) {
+            Ok(resources) => resources,
+            Err(_) => panic!("two resources have the same URI: each needs one of its own"),
+        }
+    }
+
+    /// The same for a catalogue that is made at run time.
+    ///
+    /// # Errors
+    /// [`ConfigError::DuplicateName`]: two resources have the same URI.
+    pub const fn try_new(catalogue: &'t [Resource<'t>]) -> Result<Resources<'t>, ConfigError> {
+        match duplicate(catalogue) {
+            Some(entry) => Err(ConfigError::DuplicateName { entry }),
+            None => Ok(Resources {
+                catalogue: Some(catalogue),
+                templates: Some(&[]),
+                ..Resources::dynamic_list()
+            }),
+        }
+    }
+
+    /// Resources and templates that the host lists: see
+    /// [`Event::ListResources`](crate::server::Event::ListResources) and
+    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). Whatever is read is handed out.
+    #[must_use]
+    pub const fn dynamic_list() -> Resources<'static> {
+        Resources { catalogue: None, templates: None, list_changed: false, subscribe: false }
+    }
+
+    /// Adds templates: the machine lists them, and hands out what is read under one of their URIs.
+    ///
+    /// This, too, is for constants and statics:
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{Resources, Template};
+    /// static RESOURCES: Resources = Resources::new(&[]).templates(&[Template::new("a:{b", "b")]);
+    /// ```
+    ///
+    /// # Panics
+    /// A pattern is not valid, or two are the same. At run time, use [`try_templates`](Resources::try_templates).
+    #[must_use]
+    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    pub const fn templates(self, templates: &'t [Template<'t>]) -> Self {
+        match self.try_templates(templates) {
+            Ok(resources) => resources,
+            Err(ConfigError::DuplicateName { .. }) => panic!("two templates have the same pattern"),
+            Err(_) => panic!("a URI template has braces only around names, and nothing simple behind a `+`"),
+        }
+    }
+
+    /// The same for templates that are made at run time.
+    ///
+    /// # Errors
+    /// [`ConfigError::InvalidTemplate`]: a pattern has other braces than around names.
+    /// [`ConfigError::DuplicateName`]: two templates have the same pattern.
+    pub const fn try_templates(mut self, templates: &'t [Template<'t>]) -> Result<Self, ConfigError> {
+        if let Some(entry) = invalid_template(templates) {
+            return Err(ConfigError::InvalidTemplate { entry });
+        }
+        if let Some(entry) = duplicate_template(templates) {
+            return Err(ConfigError::DuplicateName { entry });
+        }
+        self.templates = Some(templates);
+        Ok(self)
+    }
+
+    /// Declares that the lists may change; [`Server::changed`](crate::Server::changed) then says that they have.
+    #[must_use]
+    pub const fn list_changed(mut self) -> Self {
+        self.list_changed = true;
+        self
+    }
+
+    /// Declares that clients can subscribe to changes of single resources.
+    #[must_use]
+    pub const fn subscribe(mut self) -> Self {
+        self.subscribe = true;
+        self
+    }
+}
+
+impl Feature for Resources<'_> {}
+
+impl Sealed for Resources<'_> {
+    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+        out.key("resources");
+        out.begin_object();
+        for (key, declared) in [("subscribe", self.subscribe), ("listChanged", self.list_changed)] {
+            if declared {
+                out.field_boolean(key, true);
+            }
+        }
+        out.end_object();
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        &[methods::RESOURCES_READ, methods::RESOURCES_LIST, methods::RESOURCES_TEMPLATES_LIST]
+    }
+
+    fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
+        match method {
+            READ => self.read(request),
+            LIST => self.list(request),
+            _ => self.list_templates(request),
+        }
+    }
+
+    fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match (catalogue, self.catalogue, self.templates) {
+            (Catalogue::Resources, Some(resources), _) => {
+                let found = resources.iter().find(|resource| is(resource.uri));
+                found.map_or(Found::Nothing, Found::Resource)
+            }
+            (Catalogue::Templates, _, Some(templates)) => {
+                let found = templates.iter().find(|template| is(template.uri));
+                found.map_or(Found::Nothing, Found::Template)
+            }
+            (Catalogue::Resources | Catalogue::Templates, ..) => Found::Perhaps,
+            _ => Found::Nothing,
+        }
+    }
+
+    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+        self.list_changed.then_some((Change::Resources, methods::RESOURCES_LIST_CHANGED.name))
+    }
+
+    fn can_watch(&self) -> bool {
+        self.subscribe
+    }
+
+    fn knows_uri(&self, uri: Str<'_>) -> Option<bool> {
+        let matches = |template: &str| uri_template::find(template, uri.chars(), "").is_some();
+        match self.find(Catalogue::Resources, &|resource| uri == *resource) {
+            Found::Nothing => match self.find(Catalogue::Templates, &matches) {
+                Found::Nothing => Some(false),
+                Found::Perhaps => None,
+                _ => Some(true),
+            },
+            Found::Perhaps => None,
+            _ => Some(true),
+        }
+    }
+
+    fn check(
+        &self,
+        revision: Revision,
+        _: &ServerConfig<'_>,
+        measure: Measure<'_>,
+    ) -> Result<(), ConfigError> {
+        for (index, resource) in self.catalogue.unwrap_or_default().iter().enumerate() {
+            let entry = pagination::Entry { key: "resources", index, objects: resource.objects() };
+            pagination::check(entry, measure, &mut |out| resource.write(revision, out))?;
+        }
+        for (index, template) in self.templates.unwrap_or_default().iter().enumerate() {
+            let objects = template.objects();
+            let entry = pagination::Entry { key: "resourceTemplates", index, objects };
+            pagination::check(entry, measure, &mut |out| template.write(revision, out))?;
+        }
+        Ok(())
+    }
+}
+
+impl Resources<'_> {
+    fn list(&self, request: &mut Request<'_, '_>) -> Received {
+        pagination::answer(
+            request,
+            "resources",
+            self.catalogue.map(<[_]>::len),
+            ListResources::event,
+            &mut |index, revision, out| {
+                let resource = self.catalogue.unwrap_or_default().get(index)?;
+                resource.write(revision, out);
+                Some(true)
+            },
+        )
+    }
+
+    fn list_templates(&self, request: &mut Request<'_, '_>) -> Received {
+        pagination::answer(
+            request,
+            "resourceTemplates",
+            self.templates.map(<[_]>::len),
+            ListTemplates::event,
+            &mut |index, revision, out| {
+                let template = self.templates.unwrap_or_default().get(index)?;
+                template.write(revision, out);
+                Some(true)
+            },
+        )
+    }
+
+    fn read(&self, request: &mut Request<'_, '_>) -> Received {
+        let Some(uri) = request.param("uri").and_then(Json::string) else {
+            return request.refuse(ProtocolError::InvalidParams, &"`uri` must be the URI of a resource");
+        };
+        if self.knows_uri(uri) == Some(false) {
+            return not_found(request, uri);
+        }
+        request.hand_out(RequestKind::ReadResource, ReadResource::event, request.param("uri"), None)
+    }
+}
+
+/// Refuses to read or to watch what does not exist.
+pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
+    let fault =
+        ProtocolError::UnknownResource { code: unknown_resource_code(request.pending.context.revision) };
+    request.refuse_with(fault, &mut |out| write_not_found(out, fault, &mut |out| out.text(uri)))
+}
+
+/// The code for a resource that does not exist.
+pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
+    if revision < Revision::V2026_07_28 {
+        crate::rpc::code::RESOURCE_NOT_FOUND
+    } else {
+        crate::rpc::code::INVALID_PARAMS
+    }
+}
+
+/// The members of the error for a resource that does not exist. The URI is left out if there is no room for it.
+pub(crate) fn write_not_found(
+    out: &mut Writer<'_>,
+    fault: ProtocolError,
+    uri: &mut dyn FnMut(&mut Writer<'_>),
+) {
+    crate::server::write_message::write_fault(out, fault, None);
+    let before = out.mark();
+    out.key("data");
+    out.begin_object();
+    out.key("uri");
+    uri(out);
+    out.end_object();
+    // The brackets that end the message are still to come.
+    if out.remaining() < 4 {
+        out.rollback(before);
+    }
+}

@@ -1,0 +1,317 @@
+//! What subscriptions hear: tagged notifications, one for each of them, and their end.
+
+use crate::error::SendError;
+use crate::framing::outbound_message::{About, StreamId};
+use crate::json::Writer;
+use crate::peer::lifecycle::State;
+use crate::peer::slots::{InFlight, Ticket};
+use crate::protocol::meta;
+use crate::protocol::revision::Revision;
+use crate::server::change_set::ChangeSet;
+use crate::server::config::ServerConfig;
+use crate::server::feature::Change;
+use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry};
+use crate::server::inbound_request::InboundRequest;
+use crate::server::reply::Context;
+use crate::server::server_state::ServerState;
+
+/// A client listens (`subscriptions/listen`), and was told to what. If its request is cancelled, so is the
+/// subscription: [`Event::Cancelled`](crate::server::Event::Cancelled) says so.
+#[derive(Clone, Copy)]
+pub struct Listening<'a> {
+    pub(crate) ticket: Ticket,
+    pub(crate) in_flight: &'a InFlight<'a, InboundRequest>,
+    pub(crate) watches: &'a SubscriptionRegistry<'a>,
+}
+
+impl<'a> Listening<'a> {
+    /// The subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
+    #[must_use]
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// Whether it hears of the list of this change: one of the resources has [`uris`](Self::uris).
+    #[must_use]
+    pub fn hears(&self, change: Change<'_>) -> bool {
+        match change {
+            Change::Resource(uri) => self.uris().any(|watched| watched == uri),
+            list => self
+                .incoming()
+                .and_then(InboundRequest::listens)
+                .is_some_and(|[filter, _]| filter.any(list.list())),
+        }
+    }
+
+    /// The resources whose changes it hears of.
+    pub fn uris(&self) -> impl Iterator<Item = &'a str> {
+        let owner = Owner::Listener(self.ticket);
+        self.watches.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
+    }
+
+    /// The stream that the request came from, in frame mode.
+    #[must_use]
+    pub fn stream(&self) -> StreamId {
+        self.incoming().map_or(StreamId::NONE, |incoming| incoming.stream)
+    }
+
+    fn incoming(&self) -> Option<&'a InboundRequest> {
+        self.in_flight.get(self.ticket)
+    }
+}
+
+impl core::fmt::Debug for Listening<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Listening")
+            .field("ticket", &self.ticket)
+            .field("request", &self.incoming())
+            .field("watches", &self.watches)
+            .finish()
+    }
+}
+
+/// A subscription is to end.
+const ENDS: ChangeSet = ChangeSet::NOTICES;
+/// Its request was answered; only the cancellation is left to be sent.
+const ANSWERED: ChangeSet = ChangeSet::LISTENED;
+const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::TO_FEATURES;
+
+/// Every subscription in flight from a slot on.
+fn next_listener(core: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
+    let mut slot = slot;
+    loop {
+        let ticket = core.in_flight.first_from(slot)?;
+        if let Some([filter, pending]) = core.in_flight.get(ticket)?.listens() {
+            return Some((ticket, filter, pending));
+        }
+        slot = ticket.slot.wrapping_add(1);
+    }
+}
+
+/// ChangeSet what a subscription was not told yet.
+fn set_pending(
+    core: &mut ServerState<'_>,
+    ticket: Ticket,
+    change: fn(&mut ChangeSet, ChangeSet),
+    by: ChangeSet,
+) -> Option<()> {
+    let incoming = core.in_flight.get_mut(ticket)?;
+    let [filter, mut pending] = incoming.listens()?;
+    change(&mut pending, by);
+    incoming.set_listens(filter, pending);
+    Some(())
+}
+
+/// Flags whoever wants to hear of a change.
+pub(crate) fn note(core: &mut ServerState<'_>, change: Change<'_>) {
+    if let Change::Resource(uri) = change {
+        if core.watches.mark(uri) {
+            core.changed.add(ChangeSet::NOTICES);
+        }
+        return;
+    }
+    let (list, mut slot) = (change.list(), 0);
+    while core.changed.any(ChangeSet::LISTENED)
+        && let Some((ticket, filter, _)) = next_listener(core, slot)
+    {
+        if filter.any(list) {
+            set_pending(core, ticket, ChangeSet::add, list);
+            core.changed.add(ChangeSet::NOTICES);
+        }
+        slot = ticket.slot.wrapping_add(1);
+    }
+}
+
+/// Writes what waits to be told, as far as there is room: first lists, then resources, then ends.
+pub(crate) fn write(core: &mut ServerState<'_>) {
+    if !core.changed.any(ChangeSet::NOTICES) && core.life.state() != State::Draining {
+        return;
+    }
+    if write_lists(core).is_some()
+        && let Some(waits) = write_resources(core)
+        && write_ends(core).is_some()
+        && !waits
+    {
+        core.changed.remove(ChangeSet::NOTICES);
+    }
+}
+
+/// `None` here and below: there is no room for the next one yet.
+fn write_lists(core: &mut ServerState<'_>) -> Option<()> {
+    let (info, mut slot) = (core.info, 0);
+    while let Some((ticket, _, flags)) = next_listener(core, slot) {
+        for feature in info.features {
+            let Some((change, method)) = feature.change_notice() else { continue };
+            if flags.any(change.list()) {
+                send(core, ticket, &mut |out, id| {
+                    out.token(r#"{"jsonrpc":"2.0","method":"#);
+                    out.string(method);
+                    out.token(r#","params":{"#);
+                    write_tag(out, id);
+                    out.token("}}");
+                })?;
+                set_pending(core, ticket, ChangeSet::remove, change.list());
+            }
+        }
+        slot = ticket.slot.wrapping_add(1);
+    }
+    Some(())
+}
+
+/// `true`: some wait for the handshake to be completed.
+fn write_resources(core: &mut ServerState<'_>) -> Option<bool> {
+    let ending = core.life.state() == State::Draining;
+    let (mut at, mut waits) = (0, false);
+    while let Some(watch) = core.watches.at(at) {
+        let (here, next, owner) = (at, watch.next, watch.owner);
+        at = next;
+        if !watch.changed {
+            continue;
+        }
+        if owner == Owner::Session && !core.session_hears() {
+            waits |= !ending;
+            continue;
+        }
+        if owner.lives(&core.in_flight) {
+            if !core.has_room() {
+                return None;
+            }
+            let ServerState { watches, in_flight, output, .. } = core;
+            let (about, id) = match owner {
+                Owner::Session => (About::NOTIFICATION, None),
+                Owner::Listener(ticket) => {
+                    let stream = in_flight.get(ticket)?.stream;
+                    (About::subscribed(stream), Some(in_flight.id(ticket)))
+                }
+            };
+            let uri = watches.at(here)?.uri;
+            let _ = output.write(about, output.reply_room(), &mut |out| write_updated(out, id, uri));
+        }
+        core.watches.set_changed(here, false);
+    }
+    Some(waits)
+}
+
+/// Ends what is to end: with the answer to the request, and then, where all share one channel, with its cancellation.
+/// The specification asks for the one on one page and for the other on another.
+fn write_ends(core: &mut ServerState<'_>) -> Option<()> {
+    let all = core.life.state() == State::Draining;
+    let (info, mut slot, mut left) = (core.info, 0, false);
+    while let Some((ticket, _, flags)) = next_listener(core, slot) {
+        slot = ticket.slot.wrapping_add(1);
+        if !all && !flags.any(ENDS) {
+            left = true;
+            continue;
+        }
+        let Context { revision, stream, .. } = core.in_flight.get(ticket)?.context();
+        if !flags.any(ANSWERED) {
+            let about = About::unsubscribed(stream);
+            send_as(core, ticket, about, &mut |out, id| write_ended(out, id, info, revision))?;
+            // Nothing may follow it, whatever changes until there is room for the rest.
+            core.in_flight.get_mut(ticket)?.set_listens(ChangeSet::NONE, ENDS_AND_ANSWERED);
+        }
+        if !core.output.is_message_mode() {
+            send(core, ticket, &mut |out, id| {
+                out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
+                out.json_bytes(id);
+                out.token("}}");
+            })?;
+        }
+        core.in_flight.release(ticket);
+    }
+    if !left {
+        core.changed.remove(ChangeSet::LISTENED);
+    }
+    Some(())
+}
+
+fn send(
+    core: &mut ServerState<'_>,
+    ticket: Ticket,
+    body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
+) -> Option<()> {
+    let stream = core.in_flight.get(ticket)?.stream;
+    send_as(core, ticket, About::subscribed(stream), body)
+}
+
+fn send_as(
+    core: &mut ServerState<'_>,
+    ticket: Ticket,
+    about: About,
+    body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
+) -> Option<()> {
+    if !core.has_room() {
+        return None;
+    }
+    let ServerState { in_flight, output, .. } = core;
+    let id = in_flight.id(ticket);
+    // `new` has proved that it fits.
+    let _ = output.write(about, output.reply_room(), &mut |out| body(out, id));
+    Some(())
+}
+
+/// `"_meta":{…}` with the id of the subscription.
+fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
+    out.key("_meta");
+    out.begin_object();
+    out.key(meta::SUBSCRIPTION_ID);
+    out.json_bytes(id);
+    out.end_object();
+}
+
+/// What a subscription will hear of: the first message that it gets.
+pub(crate) fn write_acknowledged(
+    out: &mut Writer<'_>,
+    id: &[u8],
+    filter: ChangeSet,
+    resources: &mut dyn FnMut(&mut Writer<'_>),
+) {
+    out.token(r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"#);
+    write_tag(out, id);
+    out.token(r#","notifications":{"#);
+    let lists = [
+        ("toolsListChanged", ChangeSet::TOOLS),
+        ("promptsListChanged", ChangeSet::PROMPTS),
+        ("resourcesListChanged", ChangeSet::RESOURCES),
+    ];
+    for (name, list) in lists {
+        if filter.any(list) {
+            out.field_boolean(name, true);
+        }
+    }
+    resources(out);
+    out.token("}}}");
+}
+
+/// A resource has changed. `id`: of the subscription, if it is one of the stateless era.
+pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) {
+    out.token(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"#);
+    if let Some(id) = id {
+        write_tag(out, id);
+    }
+    out.field_string("uri", uri);
+    out.token("}}");
+}
+
+/// The answer to a `subscriptions/listen` that has ended.
+pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], info: &ServerConfig<'_>, revision: Revision) {
+    out.token(r#"{"jsonrpc":"2.0","id":"#);
+    out.json_bytes(id);
+    out.token(r#","result":{"resultType":"complete","_meta":{"#);
+    out.key(meta::SUBSCRIPTION_ID);
+    out.json_bytes(id);
+    if info.identify {
+        out.key(meta::SERVER_INFO);
+        info.identity.write(revision, out);
+    }
+    out.token("}}}");
+}
+
+impl ServerState<'_> {
+    /// Flags a subscription to be ended.
+    pub(crate) fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
+        set_pending(self, ticket, ChangeSet::add, ENDS).ok_or(SendError::Gone)?;
+        self.changed.add(ChangeSet::NOTICES);
+        Ok(())
+    }
+}

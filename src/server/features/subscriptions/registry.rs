@@ -1,0 +1,213 @@
+//! Which resources are watched, and by whom: entries in one buffer, one behind the other.
+//!
+//! An entry is good for as long as its owner is. Those of subscriptions that have ended stay where they are until their
+//! room is needed.
+
+use crate::buffer::{Buffer, copy, shift};
+use crate::json::{Str, text_of};
+use crate::peer::slots::{InFlight, Ticket};
+use crate::server::change_set::ChangeSet;
+use crate::server::inbound_request::InboundRequest;
+
+/// Who watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The client of the session (`resources/subscribe`).
+    Session,
+    /// A subscription (`subscriptions/listen`), by its request.
+    Listener(Ticket),
+}
+
+/// No slot has this number.
+const SESSION: u32 = u32::MAX;
+
+impl Owner {
+    pub(crate) fn lives(self, in_flight: &InFlight<'_, InboundRequest>) -> bool {
+        match self {
+            Owner::Session => true,
+            // What is answered hears nothing more.
+            Owner::Listener(ticket) => in_flight
+                .get(ticket)
+                .and_then(InboundRequest::listens)
+                .is_some_and(|[_, flags]| !flags.any(ChangeSet::LISTENED)),
+        }
+    }
+}
+
+/// Why a resource cannot be watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotWatched {
+    /// There is no room for its URI.
+    Full,
+    /// The notification for it would not fit into the transmit buffer.
+    TooLong,
+}
+
+pub(crate) struct SubscriptionRegistry<'b> {
+    buffer: Buffer<'b>,
+    used: usize,
+}
+
+/// Slot and generation of the owner, whether it is to be told, the length of the URI. The URI comes behind it.
+pub(crate) const HEAD: usize = 11;
+
+/// An entry, and where the next one begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Watch<'w> {
+    pub(crate) owner: Owner,
+    /// It has changed, and the owner was not told.
+    pub(crate) changed: bool,
+    pub(crate) uri: &'w str,
+    pub(crate) next: usize,
+}
+
+impl<'b> SubscriptionRegistry<'b> {
+    pub(crate) fn new(buffer: Buffer<'b>) -> SubscriptionRegistry<'b> {
+        SubscriptionRegistry { buffer, used: 0 }
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.buffer.limit()
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.used = 0;
+    }
+
+    /// The entry that begins at `at`.
+    pub(crate) fn at(&self, at: usize) -> Option<Watch<'_>> {
+        let entry = self.buffer.bytes().get(at..self.used)?;
+        let (head, rest) = entry.split_first_chunk::<HEAD>()?;
+        let [s0, s1, s2, s3, g0, g1, g2, g3, changed, l0, l1] = *head;
+        let ticket = Ticket {
+            slot: u32::from_le_bytes([s0, s1, s2, s3]),
+            generation: u32::from_le_bytes([g0, g1, g2, g3]),
+        };
+        let length = usize::from(u16::from_le_bytes([l0, l1]));
+        Some(Watch {
+            owner: if ticket.slot == SESSION { Owner::Session } else { Owner::Listener(ticket) },
+            changed: changed != 0,
+            uri: text_of(rest.get(..length)?),
+            next: at.wrapping_add(HEAD).wrapping_add(length),
+        })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Watch<'_>> {
+        let mut at = 0;
+        core::iter::from_fn(move || {
+            let watch = self.at(at)?;
+            at = watch.next;
+            Some(watch)
+        })
+    }
+
+    /// SubscriptionRegistry a resource. `fits` says whether its owner could be told. `false`: it was watched before.
+    pub(crate) fn add(
+        &mut self,
+        owner: Owner,
+        uri: Str<'_>,
+        in_flight: &InFlight<'_, InboundRequest>,
+        fits: &dyn Fn(&str) -> bool,
+    ) -> Result<bool, NotWatched> {
+        if self.find(owner, uri).is_some() {
+            return Ok(false);
+        }
+        let length = uri.len();
+        let taken = HEAD.wrapping_add(length);
+        if self.used.wrapping_add(taken) > self.limit() {
+            self.sweep(in_flight);
+        }
+        let end = self.used.wrapping_add(taken);
+        let head = head(owner, u16::try_from(length).map_err(|_| NotWatched::Full)?);
+        let mut room = self.buffer.room();
+        let place = room.ensure(end).and_then(|all| all.get_mut(self.used..end)).ok_or(NotWatched::Full)?;
+        let (first, text) = place.split_at_mut_checked(HEAD).ok_or(NotWatched::Full)?;
+        copy(first, &head);
+        let text = uri.copy_to(text).map_err(|_| NotWatched::Full)?;
+        if !fits(text) {
+            return Err(NotWatched::TooLong);
+        }
+        self.used = end;
+        Ok(true)
+    }
+
+    /// SubscriptionRegistry a resource no more. `false`: it was not watched.
+    pub(crate) fn remove(&mut self, owner: Owner, uri: Str<'_>) -> bool {
+        let Some((at, next)) = self.find(owner, uri) else { return false };
+        self.cut(at, next);
+        true
+    }
+
+    fn find(&self, owner: Owner, uri: Str<'_>) -> Option<(usize, usize)> {
+        let mut at = 0;
+        while let Some(watch) = self.at(at) {
+            if watch.owner == owner && uri == *watch.uri {
+                return Some((at, watch.next));
+            }
+            at = watch.next;
+        }
+        None
+    }
+
+    /// Notes that a resource has changed. `false`: nobody watches it.
+    pub(crate) fn mark(&mut self, uri: &str) -> bool {
+        let (mut at, mut marked) = (0, false);
+        while let Some(watch) = self.at(at) {
+            let (same, next) = (watch.uri == uri, watch.next);
+            if same {
+                self.set_changed(at, true);
+                marked = true;
+            }
+            at = next;
+        }
+        marked
+    }
+
+    pub(crate) fn set_changed(&mut self, at: usize, changed: bool) {
+        if let Some(flag) = self.buffer.bytes_mut().get_mut(at.wrapping_add(8)) {
+            *flag = changed.into();
+        }
+    }
+
+    /// Takes out what belongs to subscriptions that have ended.
+    fn sweep(&mut self, in_flight: &InFlight<'_, InboundRequest>) {
+        let (mut at, mut kept) = (0, 0usize);
+        while let Some(watch) = self.at(at) {
+            let (lives, next) = (watch.owner.lives(in_flight), watch.next);
+            if lives {
+                if let Some(bytes) = self.buffer.bytes_mut().get_mut(kept..next) {
+                    shift(bytes, at.saturating_sub(kept));
+                }
+                kept = kept.wrapping_add(next.saturating_sub(at));
+            }
+            at = next;
+        }
+        self.used = kept;
+    }
+
+    fn cut(&mut self, from: usize, to: usize) {
+        let by = to.saturating_sub(from);
+        if let Some(bytes) = self.buffer.bytes_mut().get_mut(from..self.used) {
+            shift(bytes, by);
+        }
+        self.used = self.used.saturating_sub(by);
+    }
+}
+
+fn head(owner: Owner, length: u16) -> [u8; HEAD] {
+    let ticket = match owner {
+        Owner::Session => Ticket { slot: SESSION, generation: 0 },
+        Owner::Listener(ticket) => ticket,
+    };
+    let [s0, s1, s2, s3] = ticket.slot.to_le_bytes();
+    let [g0, g1, g2, g3] = ticket.generation.to_le_bytes();
+    let [l0, l1] = length.to_le_bytes();
+    [s0, s1, s2, s3, g0, g1, g2, g3, 0, l0, l1]
+}
+
+impl core::fmt::Debug for SubscriptionRegistry<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.iter().map(|watch| watch.uri)).finish()
+    }
+}

@@ -1,0 +1,317 @@
+//! Tools: their catalogue, and listing it page by page.
+//!
+//! Specification: *Server features*, *Tools*.
+
+use crate::error::{ConfigError, ProtocolError};
+use crate::json::{FAST, Json, Kind, Writer};
+use crate::protocol::base_metadata::{Details, Objects, details, write_raw};
+use crate::protocol::methods::{self, Method};
+use crate::protocol::revision::Revision;
+use crate::rpc::code;
+use crate::server::call::Call;
+use crate::server::config::ServerConfig;
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
+use crate::server::features::dynamic_list::ListTools;
+use crate::server::features::pagination;
+use crate::server::pending_event::RequestKind;
+
+/// A tool, as it stands in the list of tools.
+#[derive(Debug, Clone, Copy)]
+pub struct Tool<'t> {
+    details: Details<'t>,
+    input_schema: &'t str,
+    output_schema: Option<&'t str>,
+    hints: Hints,
+}
+
+/// What a tool does to the world. Clients are told, but need not believe it.
+#[derive(Debug, Clone, Copy)]
+struct Hints([Option<bool>; 4]);
+
+const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+
+details!(Tool);
+
+impl<'t> Tool<'t> {
+    /// A tool with its name and the JSON Schema of its arguments, as JSON text. `{}` stands for no arguments.
+    ///
+    /// Names should have 1 to 128 characters of `A-Z a-z 0-9 _ - .`.
+    #[must_use]
+    pub const fn new(name: &'t str, input_schema: &'t str) -> Tool<'t> {
+        Tool { details: Details::new(name), input_schema, output_schema: None, hints: Hints([None; 4]) }
+    }
+
+    /// The JSON Schema of its structured results, as JSON text (from `2025-06-18` on).
+    #[must_use]
+    pub const fn output_schema(mut self, schema: &'t str) -> Self {
+        self.output_schema = Some(schema);
+        self
+    }
+
+    /// Whether it only reads (from `2025-03-26` on).
+    #[must_use]
+    pub const fn read_only(self, yes: bool) -> Self {
+        self.hint(0, yes)
+    }
+
+    /// Whether it may destroy something (from `2025-03-26` on).
+    #[must_use]
+    pub const fn destructive(self, yes: bool) -> Self {
+        self.hint(1, yes)
+    }
+
+    /// Whether calling it twice is the same as calling it once (from `2025-03-26` on).
+    #[must_use]
+    pub const fn idempotent(self, yes: bool) -> Self {
+        self.hint(2, yes)
+    }
+
+    /// Whether it deals with things outside of the server (from `2025-03-26` on).
+    #[must_use]
+    pub const fn open_world(self, yes: bool) -> Self {
+        self.hint(3, yes)
+    }
+
+    const fn hint(mut self, which: usize, yes: bool) -> Self {
+        if let Some((_, [hint, ..])) = self.hints.0.split_at_mut_checked(which) {
+            *hint = Some(yes);
+        }
+        self
+    }
+
+    /// The JSON Schema of its arguments, as JSON text: for a host that validates them. The machine does not.
+    #[must_use]
+    pub const fn input_schema(&self) -> &'t str {
+        self.input_schema
+    }
+
+    /// The JSON Schema of its structured results, if it has one: for a host that validates them.
+    #[must_use]
+    pub const fn result_schema(&self) -> Option<&'t str> {
+        self.output_schema
+    }
+
+    /// What has to be an object, as JSON text.
+    pub(crate) fn objects(&self) -> Objects<'t> {
+        [Some(self.input_schema), self.output_schema, self.details.meta]
+    }
+
+    /// Writes the entry of the list, with the members that the revision has.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        self.details.write(revision, out);
+        let schema = match Json::trusted(self.input_schema.as_bytes()).bytes() {
+            b"{}" => r#"{"type":"object"}"#,
+            _ => self.input_schema,
+        };
+        write_raw("inputSchema", Some(schema), out);
+        if revision >= Revision::V2025_06_18 {
+            write_raw("outputSchema", self.output_schema, out);
+        }
+        if revision >= Revision::V2025_03_26 {
+            // The one revision that has no other place for it.
+            let title = self.details.title().filter(|_| revision == Revision::V2025_03_26);
+            self.hints.write(title, out);
+        }
+        out.end_object();
+    }
+}
+
+impl Hints {
+    fn write(&self, title: Option<&str>, out: &mut Writer<'_>) {
+        if title.is_none() && self.0.iter().all(Option::is_none) {
+            return;
+        }
+        out.key("annotations");
+        out.begin_object();
+        out.field_optional("title", title);
+        for (key, hint) in HINTS.iter().zip(self.0) {
+            if let Some(hint) = hint {
+                out.field_boolean(key, hint);
+            }
+        }
+        out.end_object();
+    }
+}
+
+/// The feature *tools*: a catalogue in a static table, or a list that the host answers itself.
+///
+/// A call looks its tool up by walking the table, which is fine for hundreds of tools.
+#[derive(Debug, Clone, Copy)]
+pub struct Tools<'t> {
+    catalogue: Option<&'t [Tool<'t>]>,
+    list_changed: bool,
+    always_structured: bool,
+}
+
+duplicate_of!(duplicate, Tool, name());
+
+/// The place of `tools/list` among the methods.
+const LIST: usize = 0;
+
+impl<'t> Tools<'t> {
+    /// Tools that never change. The machine lists them, and refuses calls of others.
+    ///
+    /// This is for constants and statics, where two tools of the same name do not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{Tool, Tools};
+    /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", "{}"), Tool::new("led_set", "{}")]);
+    /// ```
+    ///
+    /// # Panics
+    /// Two have the same name. At run time, use [`try_new`](Tools::try_new).
+    #[must_use]
+    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    pub const fn new(catalogue: &'t [Tool<'t>]) -> Tools<'t> {
+        match Tools::try_new(catalogue) {
+            Ok(tools) => tools,
+            Err(_) => panic!("two tools have the same name: each needs one of its own"),
+        }
+    }
+
+    /// The same for a catalogue that is made at run time.
+    ///
+    /// # Errors
+    /// [`ConfigError::DuplicateName`]: two tools have the same name.
+    pub const fn try_new(catalogue: &'t [Tool<'t>]) -> Result<Tools<'t>, ConfigError> {
+        match duplicate(catalogue) {
+            Some(entry) => Err(ConfigError::DuplicateName { entry }),
+            None => Ok(Tools { catalogue: Some(catalogue), ..Tools::dynamic_list() }),
+        }
+    }
+
+    /// Tools that the host lists: see [`Event::ListTools`](crate::server::Event::ListTools).
+    #[must_use]
+    pub const fn dynamic_list() -> Tools<'static> {
+        Tools { catalogue: None, list_changed: false, always_structured: false }
+    }
+
+    /// Adds `"structuredContent":{}` to results that have none, for clients that want it always (from `2025-06-18` on).
+    /// Results of tools that have an output schema are left alone, and so are those of tools that the host lists.
+    #[must_use]
+    pub const fn always_structured_content(mut self) -> Self {
+        self.always_structured = true;
+        self
+    }
+
+    /// Declares that the list may change; [`Server::changed`](crate::Server::changed) then says that it has. Clients of
+    /// `2026-07-28` hear of it if [`Subscriptions`](crate::server::Subscriptions) are offered, too.
+    #[must_use]
+    pub const fn list_changed(mut self) -> Self {
+        self.list_changed = true;
+        self
+    }
+}
+
+impl Feature for Tools<'_> {}
+
+impl Sealed for Tools<'_> {
+    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+        out.key("tools");
+        out.begin_object();
+        if self.list_changed {
+            out.field_boolean("listChanged", true);
+        }
+        out.end_object();
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        &[methods::TOOLS_LIST, methods::TOOLS_CALL]
+    }
+
+    fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
+        if method == LIST { self.list(request) } else { self.call(request) }
+    }
+
+    fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match self.catalogue.filter(|_| catalogue == Catalogue::Tools) {
+            Some(tools) => tools.iter().find(|tool| is(tool.name())).map_or(Found::Nothing, Found::Tool),
+            None if catalogue == Catalogue::Tools => Found::Perhaps,
+            None => Found::Nothing,
+        }
+    }
+
+    #[cfg(not(target_os = "none"))]
+    fn entry(&self, name: &[u8], revision: Revision) -> Option<(&str, RequestKind)> {
+        let tool = self.exactly(name)?;
+        Some((tool.name(), self.kind(Some(tool), revision)))
+    }
+
+    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+        self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
+    }
+
+    fn check(
+        &self,
+        revision: Revision,
+        _: &ServerConfig<'_>,
+        measure: Measure<'_>,
+    ) -> Result<(), ConfigError> {
+        for (index, tool) in self.catalogue.unwrap_or_default().iter().enumerate() {
+            let entry = pagination::Entry { key: "tools", index, objects: tool.objects() };
+            pagination::check(entry, measure, &mut |out| tool.write(revision, out))?;
+        }
+        Ok(())
+    }
+}
+
+impl Tools<'_> {
+    fn list(&self, request: &mut Request<'_, '_>) -> Received {
+        pagination::answer(
+            request,
+            "tools",
+            self.catalogue.map(<[_]>::len),
+            ListTools::event,
+            &mut |index, revision, out| {
+                let tool = self.catalogue.unwrap_or_default().get(index)?;
+                tool.write(revision, out);
+                Some(true)
+            },
+        )
+    }
+
+    /// The tool whose name is this text as it stands, which has no escapes: then it need not be decoded. (Small boards only
+    /// look in the way that always works.)
+    fn exactly(&self, name: &[u8]) -> Option<&Tool<'_>> {
+        let tools = self.catalogue.filter(|_| FAST)?;
+        let tool = tools.iter().find(|tool| tool.name().as_bytes() == name)?;
+        (!name.contains(&b'\\')).then_some(tool)
+    }
+
+    fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
+        let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
+        let Some(name) = subject.and_then(Json::string) else {
+            return request.refuse(ProtocolError::InvalidParams, &"`name` must be the name of a tool");
+        };
+        if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
+            return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
+        }
+        let exactly = self.exactly(name.bytes());
+        if FAST {
+            request.found = exactly.map(Tool::name);
+        }
+        let found = match exactly {
+            Some(tool) => Found::Tool(tool),
+            None => self.find(Catalogue::Tools, &|tool| name == *tool),
+        };
+        if found.is_nothing() {
+            return request.refuse(ProtocolError::UnknownTool, &name);
+        }
+        let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
+        let kind = self.kind(tool, request.pending.context.revision);
+        request.hand_out(kind, Call::event, subject, arguments)
+    }
+
+    /// What is asked for by a call of a tool.
+    #[inline]
+    fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
+        let plain = tool.is_some_and(|tool| tool.output_schema.is_none());
+        let pads = self.always_structured && plain && revision >= Revision::V2025_06_18;
+        RequestKind::CallTool { pads }
+    }
+}
+
+/// The code for an unknown tool.
+pub(crate) const UNKNOWN_TOOL: i32 = code::INVALID_PARAMS;

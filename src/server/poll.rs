@@ -1,0 +1,317 @@
+//! What a server does by itself between two events: lines, deadlines, pings, and its end.
+
+use core::mem;
+
+use crate::error::ProtocolError;
+use crate::framing::Content;
+use crate::json::{FAST, Member, Span, decode_text_in_place};
+use crate::peer::lifecycle::{State, Trigger};
+use crate::rpc::{self, Class};
+use crate::server::batch::Batches;
+use crate::server::change_set::ChangeSet;
+use crate::server::dispatch::{self, Received};
+use crate::server::pending_event::{PendingEvent, Spans};
+use crate::server::reply::Pending;
+use crate::server::{Ending, Server};
+use crate::time::Millis;
+
+/// Why nothing more is done now.
+pub(super) enum PollStep {
+    /// The host has to hear of something.
+    Event,
+    /// It is over.
+    Closed,
+    /// Bytes have to move, until then at the latest.
+    Io(Option<Millis>),
+}
+
+impl Server<'_> {
+    /// Does what can be done until the host is needed.
+    #[inline]
+    pub(super) fn poll_inner(&mut self) -> PollStep {
+        // At most polls of a host nothing is to be done but to look for a line, which is as most are.
+        if FAST && self.core.plan.is_none() && self.is_settled() {
+            if !self.input.has_more() {
+                debug_assert!(self.deadline().is_none());
+                return PollStep::Io(None);
+            }
+            let is_known = self.core.recent.usual().is_some();
+            if is_known && self.input.is_fresh() && self.plan_usual() {
+                return PollStep::Event;
+            }
+            if !self.input.has_line() {
+                return PollStep::Io(None);
+            }
+        }
+        self.run_until_blocked()
+    }
+
+    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn run_until_blocked(&mut self) -> PollStep {
+        let settled = loop {
+            if self.core.plan.is_some() {
+                return PollStep::Event;
+            }
+            let settled = self.is_settled();
+            if !self.advance(settled) {
+                break settled;
+            }
+        };
+        if settled {
+            debug_assert!(self.deadline().is_none());
+            PollStep::Io(None)
+        } else if self.core.life.state() == State::Closed {
+            PollStep::Closed
+        } else {
+            PollStep::Io(self.deadline())
+        }
+    }
+
+    /// Answers what the host let go, and releases the line of the last event.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(super) fn finish_event(&mut self) {
+        if !mem::take(&mut self.core.handed_out) {
+            return;
+        }
+        self.end_event();
+    }
+
+    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn end_event(&mut self) {
+        if mem::take(&mut self.core.owed) {
+            self.answer_unanswered();
+        }
+        self.release();
+    }
+
+    /// The host has let go what it was to answer.
+    #[cold]
+    fn answer_unanswered(&mut self) {
+        let (id, stream) = (Spans::new(self.input.places()).id, self.input.stream());
+        let id = self.input.bytes().get(id.range()).unwrap_or_default();
+        let pending = Pending::of_line(id, stream, self.core.batches.in_line());
+        self.core.write_fault(&pending, ProtocolError::Unanswered, None);
+        self.core.fault = Some(ProtocolError::Unanswered);
+    }
+
+    /// Lets the line go, unless it is a batch, which has more members.
+    fn release(&mut self) {
+        if !self.core.batches.in_line() {
+            self.input.release();
+        }
+    }
+
+    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due. A server
+    /// that [is settled](Server::is_settled) only has lines to deal with.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(super) fn advance(&mut self, settled: bool) -> bool {
+        if !settled && let Some(goes_on) = self.advance_own() {
+            return goes_on;
+        }
+        self.next_line() || (!settled && self.drain())
+    }
+
+    /// What comes before the next line. `None`: it may come.
+    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn advance_own(&mut self) -> Option<bool> {
+        if let Some(fault) = self.core.fault.take() {
+            self.core.plan = Some(PendingEvent::ProtocolError(fault));
+            return Some(true);
+        }
+        if self.core.output.is_broken() {
+            self.lose();
+        }
+        if self.core.has_in_flight() && self.expire() {
+            return Some(true);
+        }
+        if let State::Closed = self.core.life.state() {
+            return Some(false);
+        }
+        if self.core.has_in_flight() {
+            self.core.write_queued();
+        }
+        self.core.write_batch();
+        if self.core.wants_room && !self.core.batches.in_line() && self.core.has_room() {
+            self.core.wants_room = false;
+            self.core.plan = Some(PendingEvent::Writable);
+            return Some(true);
+        }
+        self.core.write_changes();
+        if self.core.pinging.is_some_and(|pinging| pinging.ping(self)) {
+            return Some(true);
+        }
+        None
+    }
+
+    /// Whether nothing is to be done but to wait for lines, and nothing but a line can change that: so it is at nearly every
+    /// poll of a server that answers at once. (Small boards look for each thing, which takes less code.)
+    #[inline]
+    pub(super) fn is_settled(&self) -> bool {
+        FAST && self.core.is_settled() && !self.input.ended()
+    }
+
+    /// Nothing can be written any more: everything ends here.
+    pub(super) fn lose(&mut self) {
+        self.core.life.step(Trigger::RequestFailure);
+        self.core.output.clear();
+        self.core.forget_in_flight();
+        self.core.batches = Batches::NONE;
+        self.input.close();
+    }
+
+    /// Ends a request whose time is over.
+    fn expire(&mut self) -> bool {
+        let over = match self.core.ending {
+            Ending::Grace => self.core.ends <= self.core.now,
+            ending => ending == Ending::Late,
+        };
+        // Every request has a deadline. When the grace is over, all of them are due.
+        let by = if over { Millis(u64::MAX) } else { self.core.now };
+        let Some(ticket) = self.core.in_flight.due(by) else { return false };
+        let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage().is_ours());
+        if let Some(asking) = self.core.asking.filter(|_| is_ours) {
+            asking.due(&mut self.core, ticket);
+            return true;
+        }
+        self.core.expire(ticket);
+        self.core.plan = Some(PendingEvent::Expired(ticket));
+        true
+    }
+
+    /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn next_line(&mut self) -> bool {
+        let Some(line) = self.input.line() else { return false };
+        let bytes = self.input.bytes();
+        let in_line = self.core.batches.in_line();
+        let class = match line.content {
+            Content::Message if !in_line => {
+                let tolerant = self.core.info.tolerance.missing_jsonrpc;
+                Some(rpc::classify_with(&self.input.envelope(), bytes, tolerant))
+            }
+            _ => None,
+        };
+        // What a cancellation would take back was said before it came: it is told first.
+        let told_first =
+            self.core.changed.any(ChangeSet::NOTICES) && matches!(class, Some(Class::Notification { .. }));
+        let needs_room = told_first
+            || match &class {
+                Some(class) => dispatch::may_be_answered(class),
+                None => dispatch::no_message_may_be_answered(&self.input, line.content),
+            };
+        if needs_room && !self.core.has_room() {
+            return false;
+        }
+        let mut places = Spans::NONE;
+        let outcome = match class {
+            _ if in_line => self.core.next_member(bytes, line.stream, &mut places),
+            class => {
+                self.core.keep_alive.heard();
+                self.core.output.show();
+                let outcome = match class {
+                    Some(class) => {
+                        let known = self.input.inner(Member::Params);
+                        dispatch::message(&mut self.core, bytes, class, known, line.stream, &mut places)
+                    }
+                    None => dispatch::no_message(&mut self.core, &self.input, line),
+                };
+                let fault = match &outcome {
+                    Received::ProtocolError(fault) => Err(*fault),
+                    _ => Ok(()),
+                };
+                self.core.output.show_received(bytes, fault);
+                outcome
+            }
+        };
+        self.settle(outcome, &mut places);
+        true
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline)]
+    fn settle(&mut self, outcome: Received, places: &mut Spans) {
+        match outcome {
+            Received::Host => return self.settle_plan(places),
+            Received::ProtocolError(fault) => self.core.plan = Some(PendingEvent::ProtocolError(fault)),
+            Received::Done | Received::Begun => {}
+            // What the batch has asked is still answered.
+            Received::Exit if self.core.batches.in_line() => self.input.end(),
+            Received::Exit => return self.input.close(),
+        }
+        self.release();
+    }
+
+    fn settle_plan(&mut self, places: &mut Spans) {
+        if self.core.plan.is_some_and(|plan| plan.holds_line()) {
+            if !FAST || places.subject != Span::EMPTY {
+                decode_subject(self.input.bytes_mut(), &mut places.subject);
+            }
+            self.input.set_places(places.spans());
+        } else {
+            self.release();
+        }
+    }
+
+    /// Ends the connection when its input has, and nothing is left to do.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn drain(&mut self) -> bool {
+        let ended = self.input.ended();
+        if ended && self.input.line().is_none() {
+            self.core.life.step(Trigger::EndOfInput);
+            // Whoever listens hears that this is the end.
+            self.core.write_changes();
+        }
+        let draining = self.core.life.state() == State::Draining;
+        if draining {
+            if !matches!(self.core.ending, Ending::Grace | Ending::Late) {
+                self.set_ending(Ending::Grace);
+                // Nobody is asked any more, and what was asked ends.
+                if let Some(asking) = self.core.asking {
+                    asking.end(&mut self.core, false);
+                    return true;
+                }
+            }
+            let grace = self.core.ending == Ending::Grace && self.core.now < self.core.ends;
+            // After its `shutdown` a client may still say something, which must not be lost by chance.
+            let waits = self.core.awaits_exit && !ended && grace;
+            if !waits && self.core.in_flight.len() == 0 && self.core.output.is_empty() {
+                return self.core.life.step(Trigger::Drained);
+            }
+            if grace {
+                return false;
+            }
+        } else if !ended {
+            return false;
+        }
+        // What is left is for the client to read, or waits for it to do so. It may take that long each time.
+        let ending = if draining { Ending::Late } else { Ending::Waits };
+        if self.core.output.has_moved() || self.core.ending != ending {
+            self.set_ending(ending);
+        } else if self.core.ends <= self.core.now {
+            self.lose();
+            return true;
+        }
+        false
+    }
+
+    fn set_ending(&mut self, ending: Ending) {
+        (self.core.ending, self.core.ends) = (ending, self.core.now.plus(self.core.info.limits.grace));
+    }
+}
+
+/// Decodes the string that a request is about, quotes and all, where it stands.
+fn decode_subject(line: &mut [u8], subject: &mut Span) {
+    let inner = Span { start: subject.start.wrapping_add(1), end: subject.end.saturating_sub(1) };
+    *subject = match line.get_mut(inner.range()) {
+        Some(text) => {
+            let length = decode_text_in_place(text);
+            Span { start: inner.start, end: inner.start.wrapping_add(length) }
+        }
+        None => Span::EMPTY,
+    };
+}

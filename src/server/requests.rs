@@ -1,0 +1,258 @@
+//! Requests of the server's own, in the handshake era: asking for roots, for input of the user, for the model.
+//!
+//! They share the slots of deferred requests. Whatever deals with them is reached through `OutboundRequests`, which the first one
+//! sets: a server that asks nothing does not link it.
+//!
+//! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
+
+use crate::error::SendError;
+use crate::framing::outbound_message::About;
+use crate::json::{Json, Writer};
+use crate::peer::lifecycle::State;
+use crate::peer::response::{Outcome, RpcError};
+use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::input::{self, Input, To};
+use crate::protocol::meta;
+use crate::protocol::methods;
+use crate::protocol::revision::{Era, Revision};
+use crate::server::Server;
+use crate::server::inbound_request::{InboundRequest, Stage};
+use crate::server::outbound_requests::OUTBOUND_REQUESTS;
+use crate::server::pending_event::Answer;
+use crate::server::server_state::Session;
+use crate::time::Millis;
+
+/// How a request of the server's own is sent.
+///
+/// ```
+/// use mcp_proto::{Millis, server::RequestOptions};
+/// let patient = RequestOptions::DEFAULT.timeout(Millis::seconds(600));
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RequestOptions {
+    timeout: Option<Millis>,
+    during: Option<Ticket>,
+    progress: bool,
+}
+
+impl RequestOptions {
+    /// With the server's own time limit, for no request in particular, without progress.
+    pub const DEFAULT: RequestOptions = RequestOptions { timeout: None, during: None, progress: false };
+
+    /// Waits this long for the answer, in milliseconds. People need some time: a form that the user has to fill in
+    /// may well wait for minutes.
+    #[must_use]
+    pub const fn timeout(mut self, time: Millis) -> Self {
+        self.timeout = Some(time);
+        self
+    }
+
+    /// It is asked in order to answer this deferred request. With several streams, it goes where that one came from.
+    #[must_use]
+    pub const fn during(mut self, request: Ticket) -> Self {
+        self.during = Some(request);
+        self
+    }
+
+    /// Asks for progress: [`Event::Progress`](crate::server::Event::Progress). It gives the client no more time.
+    #[must_use]
+    pub const fn with_progress(mut self) -> Self {
+        self.progress = true;
+        self
+    }
+}
+
+/// How a request of the server's own has ended. Its ticket is gone.
+#[derive(Debug, Clone, Copy)]
+pub struct Response<'a> {
+    ticket: Ticket,
+    outcome: Outcome<'a>,
+}
+
+impl<'a> Response<'a> {
+    pub(crate) fn new(ticket: Ticket, answer: Answer, value: Json<'a>) -> Response<'a> {
+        let outcome = match answer {
+            // `null` is what some send for a result without members.
+            Answer::Result if value.is_null() => Outcome::Result(Json::EMPTY_OBJECT),
+            Answer::Result => Outcome::Result(value),
+            Answer::Error => Outcome::Error(RpcError { error: value, era: Some(Era::Handshake) }),
+            Answer::Failed(lost) => Outcome::Failed(lost),
+        };
+        Response { ticket, outcome }
+    }
+
+    /// Which request.
+    #[must_use]
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// With what. A result is read with [`Roots::from_json`](input::Roots::from_json), [`ElicitResult::from_json`](input::ElicitResult::from_json)
+    /// or [`Sampled::from_json`](input::Sampled::from_json), whatever was asked.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome<'a> {
+        self.outcome
+    }
+}
+
+impl Server<'_> {
+    /// Asks a client of the handshake era. How it ends is an [`Event::Response`](crate::server::Event::Response), always
+    /// one: when the session ends or starts over, what was asked is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
+    ///
+    /// A call that needs an answer first is [deferred](crate::server::Call::defer) until then. In `2026-07-28` servers
+    /// send no requests: see [`Call::require_input`](crate::server::Call::require_input).
+    ///
+    /// ```no_run
+    /// use mcp_proto::input::{ElicitResult, Field, Form};
+    /// use mcp_proto::server::{RequestOptions, Event};
+    /// use mcp_proto::{SendError, Outcome, Server, Ticket};
+    ///
+    /// static FIELDS: [Field; 1] = [Field::text("name").required()];
+    /// static FORM: Form = Form::new("Who are you?", &FIELDS);
+    ///
+    /// fn ask_for_the_name(server: &mut Server<'_>, call: Ticket) -> Result<Ticket, SendError> {
+    ///     server.request(&FORM, RequestOptions::DEFAULT.during(call))
+    /// }
+    ///
+    /// fn heard(event: Event<'_>) {
+    ///     let Event::Response(answered) = event else { return };
+    ///     if let Outcome::Result(result) = answered.outcome()
+    ///         && let Some(name) = ElicitResult::from_json(result).and_then(|answer| answer.field("name"))
+    ///     {
+    ///         println!("the user is {}", name.raw());
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending. [`SendError::Unsupported`]:
+    /// the client did not declare it, or the revision does not have it. [`SendError::Gone`]: the request that it belongs to
+    /// has ended. [`SendError::Full`]: every slot is taken. [`SendError::Busy`]: there is no room yet;
+    /// [`Event::Writable`](crate::server::Event::Writable) says when there is. [`SendError::Unwritable`]: it is larger than an
+    /// answer may be, or not valid.
+    pub fn request(&mut self, input: &dyn Input, ask: RequestOptions) -> Result<Ticket, SendError> {
+        let Session { revision, capabilities, .. } = self.asks()?;
+        if !input.fits(revision, capabilities) {
+            return Err(SendError::Unsupported);
+        }
+        let to = To { revision, client: capabilities };
+        self.send_request(input.method(), ask, &mut |out| input.write(to, out))
+    }
+
+    /// Sends any other request to a client of the handshake era. `params` writes its members, keys and values; `_meta`
+    /// is the machine's.
+    ///
+    /// # Errors
+    /// As [`ask`](Server::request), except that no capability is asked for.
+    pub fn ask_raw(
+        &mut self,
+        method: &str,
+        ask: RequestOptions,
+        params: impl FnMut(&mut Writer<'_>),
+    ) -> Result<Ticket, SendError> {
+        self.asks()?;
+        let mut params = params;
+        self.send_request(method, ask, &mut |out| out.members_checked(&mut params).is_ok())
+    }
+
+    /// Asks a client of the handshake era whether it is there, as soon as it was told what this server is. Any answer
+    /// says that it is.
+    ///
+    /// # Errors
+    /// As [`ask`](Server::request).
+    pub fn ping(&mut self, ask: RequestOptions) -> Result<Ticket, SendError> {
+        let connected = matches!(self.state(), State::Response | State::Serving | State::Ready);
+        self.core.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
+        self.send_request(methods::PING.name, ask, &mut |_| true)
+    }
+
+    /// Cancels a request of the server's own. Its ticket is gone; the client is told.
+    ///
+    /// # Errors
+    /// [`SendError::Gone`]: it has ended already, or is none of the server's own.
+    pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
+        let open = |incoming: &&InboundRequest| matches!(incoming.stage(), Stage::AwaitingResponse { .. });
+        self.core.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
+        self.core.withdraw(ticket, reason);
+        // The room that there is may be promised to an answer.
+        if !self.owes() {
+            self.core.write_queued();
+        }
+        Ok(())
+    }
+
+    /// Tells a client of `2025-11-25` that what it was sent to a web page for is done: see
+    /// [`OpenUrl`](input::OpenUrl).
+    ///
+    /// # Errors
+    /// [`SendError::Unsupported`] in other revisions, or if the client did not declare `elicitation.url`.
+    /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as [`ask`](Server::request).
+    pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
+        let session = self.asks()?;
+        let knows = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
+        if session.revision != Revision::V2025_11_25 || !knows {
+            return Err(SendError::Unsupported);
+        }
+        self.take_room()?;
+        let room = self.core.output.reply_room();
+        let written = self.core.output.write(About::NOTIFICATION, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"#);
+            out.field_string("elicitationId", id);
+            out.token("}}");
+        });
+        written.map_err(|_| SendError::Unwritable)
+    }
+
+    /// The session in which something can be asked.
+    fn asks(&self) -> Result<Session, SendError> {
+        self.core.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
+    }
+
+    fn send_request(
+        &mut self,
+        method: &str,
+        ask: RequestOptions,
+        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<Ticket, SendError> {
+        let about = match ask.during {
+            None => About::REQUEST,
+            Some(during) => {
+                let deferred = |incoming: &&InboundRequest| incoming.stage() == Stage::Deferred;
+                let during = self.core.in_flight.get(during).filter(deferred).ok_or(SendError::Gone)?;
+                About::asked(during.stream)
+            }
+        };
+        self.take_room()?;
+        let core = &mut self.core;
+        let timeout = ask.timeout.unwrap_or(core.info.limits.request_timeout);
+        let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
+        let ticket =
+            core.in_flight.take(InboundRequest::asked(timeout, ask.progress)).ok_or(SendError::Full)?;
+        let (id, room) = (core.id_of(ticket), core.output.reply_room());
+        let written = core.output.write(about, room, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.unsigned(id);
+            let valid = input::write_request(out, method, &mut |out| {
+                let valid = params(out);
+                if ask.progress {
+                    meta::write_progress_token(id, out);
+                }
+                valid
+            });
+            out.token("}");
+            if !valid {
+                out.fail();
+            }
+        });
+        if written.is_err() {
+            core.in_flight.release(ticket);
+            return Err(SendError::Unwritable);
+        }
+        core.asking = Some(&OUTBOUND_REQUESTS);
+        core.ours = core.ours.wrapping_add(1);
+        // Due at once: the next poll starts its clock.
+        core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        Ok(ticket)
+    }
+}

@@ -1,0 +1,478 @@
+//! What answering needs: the output, the requests in flight, the session. The input is not here, so that an event
+//! can borrow the line and the right to answer at the same time.
+
+use crate::error::{ProtocolError, SendError};
+use crate::framing::outbound_message::{About, StreamId};
+use crate::json::{Decimal, FAST, Json, SortKey, WriteText, Writer};
+use crate::peer::keep_alive::KeepAliveState;
+use crate::peer::lifecycle::{Lifecycle, State, role};
+use crate::peer::slots::{InFlight, Ticket};
+use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::level::Level;
+use crate::protocol::meta;
+use crate::protocol::revision::{Revision, Revisions};
+use crate::server::Ending;
+use crate::server::batch::{Batch, Batches, Batching};
+use crate::server::change_set::ChangeSet;
+use crate::server::config::ServerConfig;
+use crate::server::dispatch::Received;
+use crate::server::features::subscriptions::registry::SubscriptionRegistry;
+use crate::server::inbound_request::InboundRequest;
+use crate::server::keep_alive::Pinging;
+use crate::server::outbound_requests::OutboundRequests;
+use crate::server::pending_event::{PendingEvent, Spans};
+use crate::server::recent::Recent;
+use crate::server::reply::{Context, Pending, Source};
+use crate::server::write_message::{END, begin_error, begin_result, write_fault, write_log};
+use crate::time::Millis;
+
+/// What was agreed in the handshake.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Session {
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) level: Option<Level>,
+    /// The handshake is complete: the client hears of changes, to the end.
+    pub(crate) complete: bool,
+}
+
+/// The kinds of answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Result,
+    /// A result that clients may keep (`2026-07-28`).
+    List,
+    /// What the client has to send the request with, again (`2026-07-28`).
+    InputRequired,
+    /// The answer to `server/discover`, which may be kept, and always says who the server is.
+    Discovery,
+    Error,
+}
+
+/// In this order: small boards reach small things fast only near the start of a struct, so flags come first. There is no
+/// padding between them.
+#[repr(C)]
+pub(crate) struct ServerState<'b> {
+    pub(crate) now: Millis,
+    /// When that is over.
+    pub(crate) ends: Millis,
+    /// A request was handed out and has not been answered.
+    pub(crate) owed: bool,
+    /// The event was handed out with the line that it is about, which may go at the next poll.
+    pub(crate) handed_out: bool,
+    /// The host was told that there is no room, and waits to hear that there is.
+    pub(crate) wants_room: bool,
+    /// The session started over; the host has to hear of it before the new client is shown.
+    pub(crate) restarted: bool,
+    /// The client has said `shutdown`, and `exit` is to come.
+    pub(crate) awaits_exit: bool,
+    /// How many messages in a row were none.
+    pub(crate) invalid_in_a_row: u8,
+    pub(crate) life: Lifecycle<role::Server>,
+    pub(crate) ending: Ending,
+    /// What has changed and was not told yet.
+    pub(crate) changed: ChangeSet,
+    pub(crate) batches: Batches,
+    /// How many requests in flight are our own.
+    pub(crate) ours: u16,
+    pub(crate) session: Option<Session>,
+    pub(crate) info: &'b ServerConfig<'b>,
+    /// Where the output must end at the latest while a request is dealt with.
+    pub(crate) budget: usize,
+    /// What `event` will hand out.
+    pub(crate) plan: Option<PendingEvent>,
+    /// What went wrong while the host answered; reported at the next poll.
+    pub(crate) fault: Option<ProtocolError>,
+    /// What tells of it, once there was something: a server in which nothing changes does not link it.
+    pub(crate) telling: Option<fn(&mut ServerState<'_>)>,
+    /// Who asks whether the client is there, if anybody does.
+    pub(crate) pinging: Option<&'static &'static dyn Pinging>,
+    /// What deals with requests of our own, once there was one.
+    pub(crate) asking: Option<&'static &'static dyn OutboundRequests>,
+    pub(crate) output: TransmitBuffer<'b>,
+    pub(crate) in_flight: InFlight<'b, InboundRequest>,
+    pub(crate) watches: SubscriptionRegistry<'b>,
+    pub(crate) batch: Batch<'b>,
+    pub(crate) keep_alive: KeepAliveState,
+    pub(crate) recent: Recent<'b>,
+}
+
+impl<'b> ServerState<'b> {
+    pub(crate) fn new(info: &'b ServerConfig<'b>, output: TransmitBuffer<'b>) -> ServerState<'b> {
+        ServerState {
+            info,
+            output,
+            in_flight: InFlight::none(),
+            life: Lifecycle::START,
+            session: None,
+            now: Millis::ZERO,
+            budget: 0,
+            owed: false,
+            plan: None,
+            fault: None,
+            changed: ChangeSet::NONE,
+            telling: None,
+            watches: SubscriptionRegistry::new((&mut []).into()),
+            batch: Batch::none(),
+            batches: Batches::NONE,
+            ending: Ending::NotYet,
+            ends: Millis::ZERO,
+            handed_out: false,
+            wants_room: false,
+            invalid_in_a_row: 0,
+            restarted: false,
+            awaits_exit: false,
+            keep_alive: KeepAliveState::OFF,
+            recent: Recent::NONE,
+            pinging: None,
+            asking: None,
+            ours: 0,
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.output.reset();
+        self.in_flight.clear();
+        self.life = Lifecycle::START;
+        self.session = None;
+        self.watches.clear();
+        self.batches = Batches::NONE;
+        (self.owed, self.fault, self.changed, self.wants_room) = (false, None, ChangeSet::NONE, false);
+        (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
+        (self.handed_out, self.ending) = (false, Ending::NotYet);
+        (self.plan, self.asking, self.ours) = (None, None, 0);
+        self.keep_alive.reset();
+        self.recent.set_usual(None);
+    }
+}
+
+impl ServerState<'_> {
+    /// The host hears of this next.
+    pub(crate) fn emit(&mut self, plan: PendingEvent) -> Received {
+        self.plan = Some(plan);
+        Received::Host
+    }
+
+    /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
+    pub(crate) fn has_room(&mut self) -> bool {
+        let has = self.output.has_room();
+        if has {
+            self.budget = self.output.end().saturating_add(self.output.reply_room());
+        }
+        has
+    }
+
+    /// The longest id of a request: longer ones cannot be kept in a slot, if there are slots.
+    pub(crate) fn id_limit(&self) -> usize {
+        let (limit, slots) = (self.info.limits.id, &self.in_flight);
+        if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
+    }
+
+    /// Whether it is worth looking for what is due or queued: most polls find nothing in flight. (Small boards look, which
+    /// takes less code.)
+    #[inline]
+    pub(crate) fn has_in_flight(&self) -> bool {
+        !FAST || self.in_flight.len() > 0
+    }
+
+    /// Whether nothing waits to be written or told, nothing is in flight, and nobody asks whether the client is there: the
+    /// core by itself has nothing to do, now or later.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        // In one number, which takes fewer jumps.
+        let small = u8::from(self.wants_room) | u8::from(self.output.is_broken()) | self.changed.bits();
+        let small = small | self.batches.bits() | self.ending.bits();
+        let open = !matches!(self.life.state(), State::Draining | State::Closed);
+        usize::from(small) | self.in_flight.len() == 0
+            && open
+            && self.fault.is_none()
+            && self.pinging.is_none()
+    }
+
+    #[inline]
+    pub(crate) fn room(&self) -> usize {
+        self.budget.saturating_sub(self.output.end())
+    }
+
+    /// Who deals with batches in this session.
+    pub(crate) fn batching(&self) -> Option<&'static &'static dyn Batching> {
+        let batching = self.batch.batching?;
+        let takes = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
+        takes.then_some(batching)
+    }
+
+    /// The answer to a member of a batch, if it was one, waits for those of the others. It begins at `before`.
+    pub(crate) fn collect(&mut self, batched: bool, before: usize) {
+        if batched && let Some(batching) = self.batch.batching {
+            batching.collect(self, self.output.end().saturating_sub(before));
+        }
+    }
+
+    /// Whether the answers to the open batch are all there.
+    pub(crate) fn batch_is_complete(&self) -> bool {
+        self.batch.batching.is_some_and(|batching| batching.is_complete(self))
+    }
+
+    /// One more, or one less, member of a batch is deferred, if it is one.
+    fn count_deferred(&mut self, batched: bool, more: bool) {
+        if batched && let Some(batching) = self.batch.batching {
+            batching.defer(self, more);
+        }
+    }
+
+    /// Deals with the next member of the line.
+    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, places: &mut Spans) -> Received {
+        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream, places))
+    }
+
+    /// Writes the answers to the open batch, if they are all there.
+    pub(crate) fn write_batch(&mut self) {
+        if let Some(batching) = self.batch.batching {
+            batching.write_open(self);
+        }
+    }
+
+    /// A request is in flight no more.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
+        let batched = self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched());
+        self.count_deferred(batched, false);
+        self.in_flight.release(ticket);
+    }
+
+    /// How many bytes an answer may have.
+    fn answer_room(&self, batched: bool) -> usize {
+        let room = self.room();
+        // What the answers of the other members leave.
+        match self.batch.batching {
+            Some(batching) if batched => room.min(batching.room(self)),
+            _ => room,
+        }
+    }
+
+    /// What is said of an answer that does not fit.
+    pub(crate) fn too_large(&self, batched: bool) -> ProtocolError {
+        let limit = if batched { self.answer_room(true) } else { self.output.reply_room() };
+        ProtocolError::ReplyTooLarge { limit }
+    }
+
+    /// Answers a request; an answer that does not fit, or is not valid, becomes a small error.
+    pub(crate) fn respond(
+        &mut self,
+        pending: &Pending<'_>,
+        shape: Shape,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), ProtocolError> {
+        let Context { revision, stream, batched, .. } = pending.context;
+        let (room, before) = (self.answer_room(batched), self.output.message_start());
+        let id = pending.source.id(&self.in_flight);
+        let mut out = self.output.begin(room);
+        match shape {
+            Shape::Error => begin_error(&mut out, id),
+            _ => begin_result(&mut out, id, self.info, revision, shape),
+        }
+        let valid = body(&mut out);
+        out.token(END);
+        let written = out.finish().ok().filter(|_| valid);
+        if self.output.end_message(About::response(stream), written).is_ok() {
+            self.collect(batched, before);
+            return Ok(());
+        }
+        let fault = if valid { self.too_large(batched) } else { ProtocolError::InvalidReply };
+        self.write_fault(pending, fault, None);
+        Err(fault)
+    }
+
+    /// Answers with the error of a fault. `new` has proved that it fits, except for the detail, which is left out if
+    /// it does not. Without an id it is left to the revision how that is said.
+    pub(crate) fn write_fault(
+        &mut self,
+        pending: &Pending<'_>,
+        fault: ProtocolError,
+        detail: Option<&dyn WriteText>,
+    ) {
+        let Context { stream, batched, .. } = pending.context;
+        let (room, before) = (self.answer_room(batched), self.output.message_start());
+        let no_id = self.no_id();
+        for detail in [detail, None] {
+            let id = pending.source.id(&self.in_flight);
+            let mut out = self.output.begin(room);
+            begin_error(&mut out, if id.is_empty() { no_id } else { id });
+            write_fault(&mut out, fault, detail);
+            out.token(END);
+            let written = out.finish().ok();
+            if self.output.end_message(About::response(stream), written).is_ok() {
+                return self.collect(batched, before);
+            }
+        }
+    }
+
+    /// How an error says that it has no id: `null` up to `2025-06-18` and before any revision is known, nothing after.
+    fn no_id(&self) -> &'static [u8] {
+        let known = self.session.map(|session| session.revision);
+        let only_stateless = self.info.revisions.and(Revisions::HANDSHAKE).is_empty();
+        let omitted = known.map_or(only_stateless, |revision| revision >= Revision::V2025_11_25);
+        if omitted { b"" } else { b"null" }
+    }
+
+    /// Forgets the session and what it had in flight: a new client has begun.
+    pub(crate) fn start_over(&mut self) {
+        self.session = None;
+        self.forget_in_flight();
+        self.changed = ChangeSet::NONE;
+        self.watches.clear();
+        self.batches = Batches::NONE;
+        self.keep_alive.reset();
+        self.restarted = true;
+    }
+
+    /// Forgets what is in flight. The host has still to hear how its own requests have ended.
+    pub(crate) fn forget_in_flight(&mut self) {
+        match self.asking {
+            Some(asking) => asking.end(self, true),
+            None => self.in_flight.clear(),
+        }
+    }
+
+    /// Whether the client of the handshake era is told of changes.
+    pub(crate) fn session_hears(&self) -> bool {
+        self.session.is_some_and(|session| session.complete)
+    }
+
+    /// The least severe log message that the client of the handshake era wants.
+    pub(crate) fn session_level(&self) -> Option<Level> {
+        self.session.and_then(|session| session.level)
+    }
+
+    /// The id of a request and the token of its progress, wherever they stand, and what was reported last.
+    fn progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
+        match source {
+            Source::Line { meta, last, .. } => {
+                let token = meta::progress_token(Json::trusted(meta)).is_some();
+                if token { Ok(*last) } else { Err(SendError::NotWanted) }
+            }
+            Source::Slot(ticket) => match self.in_flight.get(*ticket) {
+                None => Err(SendError::Gone),
+                Some(_) if self.in_flight.behind_id(*ticket).is_empty() => Err(SendError::NotWanted),
+                Some(incoming) => Ok(incoming.last),
+            },
+        }
+    }
+
+    /// The request is answered: it is no longer in flight.
+    pub(crate) fn close(&mut self, source: &Source<'_>) {
+        match source {
+            Source::Line { .. } => self.owed = false,
+            Source::Slot(ticket) => self.end_in_flight(*ticket),
+        }
+    }
+}
+
+/// What is done with tokens.
+impl ServerState<'_> {
+    pub(crate) fn answer(
+        &mut self,
+        pending: &Pending<'_>,
+        shape: Shape,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) {
+        if let Err(fault) = self.respond(pending, shape, body) {
+            self.fault = Some(fault);
+        }
+        self.close(&pending.source);
+    }
+
+    pub(crate) fn refuse_with(&mut self, pending: &Pending<'_>, fault: ProtocolError) {
+        self.write_fault(pending, fault, None);
+        self.close(&pending.source);
+    }
+
+    pub(crate) fn progress(
+        &mut self,
+        pending: &mut Pending<'_>,
+        progress: Decimal,
+        total: Option<Decimal>,
+        message: &str,
+    ) -> Result<(), SendError> {
+        let Pending { source, context } = pending;
+        let rank = progress.rank();
+        if rank <= self.progress_of(source)? {
+            return Err(SendError::NotWanted);
+        }
+        let room = self.room().saturating_sub(self.small());
+        let about = About::related(context.stream);
+        let token = match source {
+            Source::Line { meta, .. } => {
+                meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes())
+            }
+            Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
+        };
+        let mut out = self.output.begin(room);
+        out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
+        out.json_bytes(token);
+        out.key("progress");
+        out.decimal(progress);
+        if let Some(total) = total {
+            out.key("total");
+            out.decimal(total);
+        }
+        if context.revision >= Revision::V2025_03_26 && !message.is_empty() {
+            out.field_string("message", message);
+        }
+        out.token(END);
+        let written = out.finish().ok();
+        self.output.end_message(about, written).map_err(|Overflow| SendError::Unwritable)?;
+        match source {
+            Source::Line { last, .. } => *last = rank,
+            Source::Slot(ticket) => {
+                if let Some(incoming) = self.in_flight.get_mut(*ticket) {
+                    incoming.last = rank;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn log(
+        &mut self,
+        context: &Context,
+        level: Level,
+        logger: Option<&str>,
+        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), SendError> {
+        if !self.info.features.iter().any(|feature| feature.is_logging()) {
+            return Err(SendError::Unsupported);
+        }
+        let wanted = match context.revision {
+            Revision::V2026_07_28 => context.level.is_some_and(|least| level >= least),
+            _ => self.session_level().is_none_or(|least| level >= least),
+        };
+        if !wanted {
+            return Err(SendError::NotWanted);
+        }
+        let room = self.room().saturating_sub(self.small());
+        self.output
+            .write(About::related(context.stream), room, &mut |out| write_log(out, level, logger, data))
+            .map_err(|Overflow| SendError::Unwritable)
+    }
+
+    pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
+        let Pending { source: Source::Line { id, meta, last }, context } = *pending else { return None };
+        let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
+        let token =
+            if id.len().wrapping_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
+        let ticket = self.in_flight.take(InboundRequest::deferred(context, last))?;
+        // At most one batch stays open.
+        let waits = context.batched && self.batches.open();
+        if waits || !self.in_flight.set_id(ticket, id, token) {
+            self.in_flight.release(ticket);
+            return None;
+        }
+        let time = time.unwrap_or(self.info.limits.deferred_timeout);
+        self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
+        self.count_deferred(context.batched, true);
+        self.owed = false;
+        Some(ticket)
+    }
+}

@@ -1,0 +1,137 @@
+//! How a server's messages are written: the envelope of answers, and what is the same for every feature.
+
+use crate::error::ProtocolError;
+use crate::json::{FAST, Str, WriteText, Writer};
+use crate::protocol::level::Level;
+use crate::protocol::revision::{Revision, Revisions};
+use crate::rpc::code;
+use crate::server::config::ServerConfig;
+use crate::server::server_state::Shape;
+
+/// The longest text of a revision that is quoted back.
+const QUOTED_VERSION: usize = 32;
+
+/// `{"jsonrpc":"2.0","id":…,"result":{`, and what such a result begins with.
+pub(crate) fn begin_result(
+    out: &mut Writer<'_>,
+    id: &[u8],
+    info: &ServerConfig<'_>,
+    revision: Revision,
+    shape: Shape,
+) {
+    if !(FAST && put_result(out, id).is_some()) {
+        out.token(r#"{"jsonrpc":"2.0","id":"#);
+        out.json_bytes(id);
+        out.token(r#","result":{"#);
+    }
+    if revision >= Revision::V2026_07_28 {
+        info.write_head(shape, out);
+    }
+}
+
+/// The same at once, into room that is there.
+#[inline]
+fn put_result(out: &mut Writer<'_>, id: &[u8]) -> Option<()> {
+    let free = out.free()?.token(r#"{"jsonrpc":"2.0","id":"#)?;
+    // It was seen to be one: there is no line break in it.
+    let to = free.bytes(id)?.token(r#","result":{"#)?.end();
+    out.filled(to, b'{');
+    Some(())
+}
+
+/// `{"jsonrpc":"2.0","id":…,"error":{`, without an id if that is empty.
+pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8]) {
+    out.token(r#"{"jsonrpc":"2.0""#);
+    if !id.is_empty() {
+        out.token(r#","id":"#);
+        out.json_bytes(id);
+    }
+    out.token(r#","error":{"#);
+}
+
+/// The end of a message whose last member is an object.
+pub(crate) const END: &str = "}}";
+
+/// The members of an error that is a fault's.
+pub(crate) fn write_fault(out: &mut Writer<'_>, fault: ProtocolError, detail: Option<&dyn WriteText>) {
+    out.field_integer("code", fault.code().unwrap_or(code::INTERNAL_ERROR).into());
+    out.key("message");
+    match (detail, fault) {
+        (Some(detail), _) => out.display(&(fault.message(), ": ", detail)),
+        (None, ProtocolError::TooManyInFlight { limit }) => {
+            out.display(&(fault.message(), " (at most ", limit, ")"))
+        }
+        (None, ProtocolError::ReplyTooLarge { limit }) => {
+            out.display(&(fault.message(), " (at most ", limit, " bytes)"));
+        }
+        _ => out.display(&fault.message()),
+    }
+}
+
+/// The members of an error about a revision. What was asked for is quoted if it looks like a revision.
+pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>, offer: Revisions) {
+    out.field_integer("code", code.into());
+    out.key("message");
+    out.display(&ProtocolError::UnsupportedRevision.message());
+    out.key("data");
+    out.begin_object();
+    write_revisions("supported", offer, out);
+    let quotable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    let asked = asked.raw();
+    let looks_like_one = asked.len() <= QUOTED_VERSION && asked.bytes().all(quotable);
+    out.field_string("requested", if looks_like_one { asked } else { "?" });
+    out.end_object();
+}
+
+/// A list of revisions.
+pub(crate) fn write_revisions(key: &str, revisions: Revisions, out: &mut Writer<'_>) {
+    out.key(key);
+    out.begin_array();
+    revisions.newest_first().for_each(|revision| out.string(revision.as_str()));
+    out.end_array();
+}
+
+/// A log message.
+pub(crate) fn write_log(
+    out: &mut Writer<'_>,
+    level: Level,
+    logger: Option<&str>,
+    data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) {
+    out.token(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"#);
+    out.string(level.as_str());
+    if let Some(logger) = logger {
+        out.key("logger");
+        out.string(logger);
+    }
+    out.key("data");
+    if !data(out) {
+        out.fail();
+    }
+    out.token("}}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Room;
+    use crate::protocol::revision::Revision;
+    use std::{format, vec};
+
+    #[test]
+    fn results_begin_alike_for_all_ids_in_any_room() {
+        let info = ServerConfig::new("s", "1");
+        for id in
+            ["1", "12", "123", "1234", "1234567", "12345678", "123456789", r#""a""#, r#""a\"b-c-d-e-f""#]
+        {
+            let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"#);
+            for room in 0..expected.len() + 9 {
+                let mut bytes = vec![0xEE; room];
+                let mut out = Writer::new(Room::Lent(&mut bytes), 0, room);
+                begin_result(&mut out, id.as_bytes(), &info, Revision::V2025_11_25, Shape::Result);
+                assert_eq!(out.overflowed(), room < expected.len(), "{expected} in {room}");
+                assert!(out.overflowed() || out.written() == expected.as_bytes());
+            }
+        }
+    }
+}
