@@ -8,13 +8,11 @@
 
 mod batch;
 mod frames;
-mod pattern;
 mod room;
 
 use core::ops::Range;
 
 use frames::{FRAMES, Framing};
-pub(crate) use pattern::{LONGEST_ID, Pattern};
 
 use crate::buffer::{Buffer, copy, find, shift};
 use crate::frame::StreamId;

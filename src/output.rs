@@ -246,19 +246,6 @@ impl<'b> Output<'b> {
         Ok(())
     }
 
-    /// Where one line can be written, with its newline at most up to `limit`: a shorter way in line mode, for what is written
-    /// often. That it is whole is told to [`end_line`](Output::end_line).
-    #[inline(always)]
-    pub(crate) fn begin_line(&mut self, limit: usize) -> Writer<'_> {
-        Writer::new(self.buffer.room(), self.end, limit)
-    }
-
-    /// The line that was begun ends here, behind its newline.
-    #[inline(always)]
-    pub(crate) fn end_line(&mut self, end: usize) {
-        self.end = end;
-    }
-
     /// Takes the last message back, of so many bytes, which nobody has seen yet: its text.
     pub(crate) fn take_back(&mut self, length: usize) -> &[u8] {
         let (before, after) = self.around();

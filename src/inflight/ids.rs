@@ -24,6 +24,9 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Finds the request with this id.
     pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
+        if self.taken == 0 {
+            return None;
+        }
         let mut index = self.slot(self.bucket_of(id))?.bucket.into();
         while let Some(slot) = self.slot(index) {
             let ticket = Ticket { slot: index, generation: slot.generation };

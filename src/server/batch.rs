@@ -42,12 +42,6 @@ impl Batches {
     /// The line of a batch is done, and answers of its deferred members are still to come, or to be written.
     const OPEN: Batches = Batches(2);
 
-    /// Zero, if there are none.
-    #[inline]
-    pub(crate) fn bits(self) -> u8 {
-        self.0
-    }
-
     pub(crate) fn in_line(self) -> bool {
         self.0 & Batches::IN_LINE.0 != 0
     }

@@ -4,9 +4,9 @@
 use crate::fault::{Fault, NotNow};
 use crate::frame::{About, StreamId};
 use crate::inflight::{InFlight, Ticket};
-use crate::json::{Decimal, FAST, Json, Rank, Text, Writer};
+use crate::json::{Decimal, Json, Rank, Text, Writer};
 use crate::keepalive::KeepAlive;
-use crate::lifecycle::{Lifecycle, State, role};
+use crate::lifecycle::{Lifecycle, role};
 use crate::output::{Output, Overflow};
 use crate::server::Ending;
 use crate::server::asking::Asking;
@@ -17,7 +17,6 @@ use crate::server::incoming::Incoming;
 use crate::server::info::ServerInfo;
 use crate::server::pings::Pinging;
 use crate::server::plan::{Places, Plan};
-use crate::server::recent::Recent;
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::watch::Watches;
 use crate::server::write::{END, begin_error, begin_result, write_fault, write_log};
@@ -95,7 +94,6 @@ pub(crate) struct Core<'b> {
     pub(crate) watches: Watches<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) keep_alive: KeepAlive,
-    pub(crate) recent: Recent<'b>,
 }
 
 impl<'b> Core<'b> {
@@ -124,7 +122,6 @@ impl<'b> Core<'b> {
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAlive::OFF,
-            recent: Recent::NONE,
             pinging: None,
             asking: None,
             ours: 0,
@@ -143,7 +140,6 @@ impl<'b> Core<'b> {
         (self.handed_out, self.ending) = (false, Ending::NotYet);
         (self.plan, self.asking, self.ours) = (None, None, 0);
         self.keep_alive.reset();
-        self.recent.set_usual(None);
     }
 }
 
@@ -169,28 +165,6 @@ impl Core<'_> {
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 
-    /// Whether it is worth looking for what is due or queued: most polls find nothing in flight. (Small boards look, which
-    /// takes less code.)
-    #[inline]
-    pub(crate) fn has_in_flight(&self) -> bool {
-        !FAST || self.in_flight.len() > 0
-    }
-
-    /// Whether nothing waits to be written or told, nothing is in flight, and nobody asks whether the client is there: the
-    /// core by itself has nothing to do, now or later.
-    #[inline]
-    pub(crate) fn is_settled(&self) -> bool {
-        // In one number, which takes fewer jumps.
-        let small = u8::from(self.wants_room) | u8::from(self.output.is_broken()) | self.changed.bits();
-        let small = small | self.batches.bits() | self.ending.bits();
-        let open = !matches!(self.life.state(), State::Draining | State::Closed);
-        usize::from(small) | self.in_flight.len() == 0
-            && open
-            && self.fault.is_none()
-            && self.pinging.is_none()
-    }
-
-    #[inline]
     pub(crate) fn room(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }
@@ -234,7 +208,6 @@ impl Core<'_> {
     }
 
     /// A request is in flight no more.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
         let batched = self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched());
         self.count_deferred(batched, false);

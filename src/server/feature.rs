@@ -1,7 +1,7 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
 use crate::fault::{Fault, Misuse};
-use crate::json::{FAST, Inner, Json, Kind, Span, Str, Text, Writer};
+use crate::json::{Inner, Json, Kind, Span, Str, Text, Writer};
 use crate::methods::Method;
 pub(crate) use crate::rpc::place;
 use crate::server::catalogue::{Catalogue, Found};
@@ -41,13 +41,6 @@ pub(crate) trait Sealed {
     /// An entry of one of its catalogues: the first whose key `is` accepts.
     fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
         Found::Nothing
-    }
-
-    /// On hosts: the entry that has this name byte by byte, and what a request asks for that names it. `None`: it has to be
-    /// looked at.
-    #[cfg(not(target_os = "none"))]
-    fn entry(&self, _: &[u8], _: Revision) -> Option<(&str, RequestKind)> {
-        None
     }
 
     /// The notification that says that its list has changed, if it declared that.
@@ -110,8 +103,6 @@ pub(crate) struct Request<'r, 'b> {
     pub(crate) meta: Option<Json<'r>>,
     pub(crate) name: Option<Json<'r>>,
     pub(crate) arguments: Option<Json<'r>>,
-    /// The name as an entry of a catalogue has it, if it is that byte by byte: then nobody has to decode it.
-    pub(crate) found: Option<&'b str>,
     pub(crate) pending: Pending<'r>,
 }
 
@@ -125,13 +116,12 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Whether a request with its id is in flight.
     pub(crate) fn is_duplicate(&self) -> bool {
-        self.core.has_in_flight() && self.core.in_flight.find(Json::trusted(self.id())).is_some()
+        self.core.in_flight.find(Json::trusted(self.id())).is_some()
     }
 
-    /// Finds what most requests have. (On a small board the stack that it takes is free again before a feature runs.)
-    #[cfg_attr(target_os = "none", inline(never))]
+    /// Finds what most requests have.
     pub(crate) fn look(&mut self) {
-        if let Some(known) = self.known() {
+        if let Some(known) = self.known {
             return self.look_at(known);
         }
         let params = self.params.unwrap_or(Json::NULL);
@@ -154,15 +144,9 @@ impl<'r, 'b> Request<'r, 'b> {
         }
     }
 
-    /// Where the members of the parameters stand, if that is known: never on a small board.
-    #[inline]
-    fn known(&self) -> Option<&'r Inner> {
-        self.known.filter(|_| FAST)
-    }
-
     /// Another member of the parameters; `null` counts as absent.
     pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
-        let found = match self.known() {
+        let found = match self.known {
             Some(known) => {
                 let [found] = known.pick(self.line, [name]);
                 found
@@ -208,7 +192,6 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     /// Leaves the answer to the host, unless it has too much to do already.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn hand_out(
         &mut self,
         kind: RequestKind,
@@ -232,19 +215,13 @@ impl<'r, 'b> Request<'r, 'b> {
         let place = |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| place(self.line, part.bytes()));
         *self.places = Places {
             id: self.places.id,
-            // What is known already is not looked at again.
-            subject: place(subject.filter(|_| !FAST || self.found.is_none())),
+            subject: place(subject),
             arguments: place(arguments),
             meta: place(self.meta),
             responses: place(responses),
             state: place(state),
         };
-        self.core.recent.set_subject(self.found);
         let context = Context { kind, ..self.pending.context };
-        let kept = Kept::of(&context);
-        if FAST {
-            self.note_usual(kept, event);
-        }
-        self.core.tell(Plan::Request { kept, event })
+        self.core.tell(Plan::Request { kept: Kept::of(&context), event })
     }
 }

@@ -104,12 +104,6 @@ impl Kept {
         Kept { number: first, kind, stage: Stage::Deferred, capabilities, terms: Terms::of(context) }
     }
 
-    /// The same for a request that asks for something else.
-    #[cfg_attr(target_os = "none", allow(dead_code, reason = "boards remember nothing"))]
-    pub(crate) fn of_kind(self, kind: RequestKind) -> Kept {
-        Kept { kind, ..self }
-    }
-
     pub(crate) fn context(self, stream: StreamId) -> Context {
         Context {
             revision: self.terms.revision(),

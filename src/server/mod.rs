@@ -50,18 +50,15 @@ mod pings;
 mod plan;
 mod prompts;
 mod read;
-mod recent;
 mod reply;
 mod request;
 mod resources;
 mod round;
 mod setup;
 mod subscriptions;
-mod text_answer;
 mod tolerance;
 mod tool_result;
 mod tools;
-mod usual;
 mod watch;
 mod write;
 
@@ -159,15 +156,6 @@ pub(crate) enum Ending {
     Late,
 }
 
-impl Ending {
-    /// Zero, if it is not near.
-    #[inline]
-    #[allow(clippy::as_conversions, reason = "they are numbered from zero")]
-    fn bits(self) -> u8 {
-        self as u8
-    }
-}
-
 impl Server<'_> {
     /// What is needed next: see [`Machine::poll`].
     #[inline(never)]
@@ -184,7 +172,6 @@ impl Server<'_> {
     }
 
     /// When to poll again even if nothing has moved.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn deadline(&self) -> Option<Millis> {
         let (core, mut next) = (&self.core, None);
         // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
@@ -196,9 +183,7 @@ impl Server<'_> {
                 next = Some(at);
             }
         };
-        if core.has_in_flight() {
-            sooner(core.in_flight.next_deadline());
-        }
+        sooner(core.in_flight.next_deadline());
         sooner(Some(core.ends).filter(|_| core.ending != Ending::NotYet));
         sooner(core.pinging.and_then(|pinging| pinging.deadline(core)));
         next

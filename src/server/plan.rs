@@ -54,18 +54,6 @@ impl Places {
         Places { id, subject, arguments, meta, responses, state }
     }
 
-    /// The same, if there are no others than an id and arguments.
-    #[inline]
-    pub(crate) fn of_arguments(self) -> Option<Places> {
-        const NONE: Span = Span::EMPTY;
-        match self {
-            Places { id, arguments, subject: NONE, meta: NONE, responses: NONE, state: NONE } => {
-                Some(Places { id, arguments, ..Places::NONE })
-            }
-            _ => None,
-        }
-    }
-
     pub(crate) fn spans(self) -> [Span; 6] {
         let Places { id, subject, arguments, meta, responses, state } = self;
         [id, subject, arguments, meta, responses, state]
