@@ -30,7 +30,6 @@ extern crate std;
 
 mod buffer;
 pub mod client;
-mod divide;
 mod fault;
 mod frame;
 mod inflight;
@@ -43,6 +42,7 @@ pub mod methods;
 mod observe;
 mod outcome;
 mod output;
+mod platform;
 pub mod rpc;
 #[cfg(feature = "derive")]
 pub mod schema;
@@ -50,6 +50,8 @@ pub mod server;
 mod time;
 mod types;
 mod version;
+
+use platform as divide;
 
 pub use buffer::Buffer;
 pub use client::Client;

@@ -230,40 +230,18 @@ impl<'b> Core<'b> {
             }
         });
         match sent {
-            Ok(()) => Ok(self.begun(ticket)),
-            Err(Overflow) => Err(self.not_begun(ticket, valid)),
+            Ok(()) => {
+                self.sequence = self.sequence.saturating_add(1);
+                // The next poll starts its clock.
+                self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+                Ok(ticket)
+            }
+            Err(Overflow) => {
+                self.in_flight.release(ticket);
+                Err(self.refused(valid))
+            }
         }
     }
-
-    /// A request was written. The next poll starts its clock.
-    #[cfg_attr(not(target_os = "none"), inline)]
-    pub(crate) fn begun(&mut self, ticket: Ticket) -> Ticket {
-        self.sequence = self.sequence.saturating_add(1);
-        self.in_flight.start_later(ticket);
-        ticket
-    }
-
-    /// A request could not be written.
-    #[cold]
-    pub(crate) fn not_begun(&mut self, ticket: Ticket, valid: bool) -> NotNow {
-        self.in_flight.release(ticket);
-        self.refused(valid)
-    }
-
-    /// Whether the client is connected and has nothing to do but to wait: nothing of its own is to be written or told, and it does
-    /// not ask whether the server is there.
-    #[inline]
-    pub(crate) fn is_settled(&self) -> bool {
-        let settled = self.is_connected()
-            && !(self.owes_initialized | self.owes_roots | self.wants_room)
-            && self.fault.is_none()
-            && !self.output.is_broken()
-            && !self.keep_alive.asks()
-            && !self.in_flight.is_queued();
-        debug_assert!(!settled || self.connecting.is_none() && self.unsent.is_none());
-        settled
-    }
-
     /// Whether requests may be sent.
     #[inline]
     pub(crate) fn is_connected(&self) -> bool {

@@ -2,8 +2,9 @@
 #![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count, slots and the text in each")]
 
 use super::{Data, InFlight, Slot, Ticket};
-use crate::buffer::{Room, copy};
+use crate::buffer::Room;
 use crate::json::Writer;
+use crate::platform::copy;
 
 /// Slots, and an equal part of the text for each.
 pub(super) enum Store<'b, D> {
@@ -129,7 +130,6 @@ impl<D: Data> InFlight<'_, D> {
         (ticket.slot as usize).saturating_mul(self.part.into())
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(super) fn slots_ref(&self) -> &[Slot<D>] {
         match &self.store {
             Store::Lent { slots, .. } => slots,
@@ -138,7 +138,6 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(super) fn slots_mut(&mut self) -> &mut [Slot<D>] {
         match &mut self.store {
             Store::Lent { slots, .. } => slots,

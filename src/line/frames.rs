@@ -1,9 +1,9 @@
 //! Whole messages instead of lines. Who takes lines does not link it: it is reached through [`Framing`] alone.
 
 use super::{BYTE_ORDER_MARK, Found, Input, Kind, keep_id};
-use crate::buffer::copy;
 use crate::frame::StreamId;
 use crate::json::{DEPTH_LIMIT, Envelope};
+use crate::platform::copy;
 
 /// What takes messages.
 pub(super) trait Framing: Sync {

@@ -4,7 +4,6 @@
 #![allow(clippy::as_conversions, reason = "a count is not wider than 64 bits")]
 
 use crate::client::Progress;
-use crate::divide::divide;
 use crate::fault::Fault;
 use crate::frame::About;
 use crate::inflight::Ticket;
@@ -12,6 +11,7 @@ use crate::json::{Decimal, Envelope, Json, Kind, Str, magnitude, text_of};
 use crate::line::Content;
 use crate::methods;
 use crate::outcome::Lost;
+use crate::platform::divide;
 use crate::rpc;
 use crate::server::ask::Answered;
 use crate::server::core::{Core, Session};

@@ -9,12 +9,13 @@
     reason = "lines and answers are cut to what 32 bits count, which index memory everywhere"
 )]
 
-use crate::buffer::{Buffer, copy};
-use crate::divide::divide;
+use crate::buffer::Buffer;
 use crate::fault::Fault;
 use crate::frame::{About, StreamId};
 use crate::json::{DEPTH_LIMIT, Elements, Json, Kind, Scanner};
 use crate::methods;
+use crate::platform::copy;
+use crate::platform::divide;
 use crate::rpc::{self, Class, Invalid};
 use crate::server::core::Core;
 use crate::server::dispatch::{self, Received};

@@ -3,9 +3,10 @@
 //! An entry is good for as long as its owner is. Those of subscriptions that have ended stay where they are until their
 //! room is needed.
 
-use crate::buffer::{Buffer, copy, shift};
+use crate::buffer::Buffer;
 use crate::inflight::{InFlight, Ticket};
 use crate::json::{Str, text_of};
+use crate::platform::{copy, shift};
 use crate::server::change::Changes;
 use crate::server::incoming::Incoming;
 

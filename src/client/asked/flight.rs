@@ -84,7 +84,6 @@ impl Core<'_> {
     }
 
     /// Answers what the host let go.
-    #[cfg_attr(not(target_os = "none"), cold)]
     pub(crate) fn answer_owed(&mut self, line: &[u8]) {
         if let Some(owed) = self.owed.take() {
             let id = line.get(owed.id.range()).unwrap_or_default();
