@@ -155,11 +155,12 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.taken.into()
     }
 
-    /// Takes a slot. `None`: all are taken.
-    pub(crate) fn take(&mut self, data: D) -> Option<Ticket> {
+    /// Takes a slot for a request with this deadline. `None`: all are taken.
+    pub(crate) fn take(&mut self, data: D, deadline: Option<Millis>) -> Option<Ticket> {
         let index = self.lowest_or_new();
         let slot = self.slot_mut(index)?;
         (slot.text_length, slot.data) = (0, data);
+        slot.set_deadline(order::kept(deadline));
         let ticket = Ticket { slot: index, generation: slot.generation };
         self.taken = self.taken.wrapping_add(1);
         self.settle(index);
@@ -168,7 +169,7 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// The request of a ticket, if it is still in flight.
     pub(crate) fn get(&self, ticket: Ticket) -> Option<&D> {
-        self.slot(ticket.slot).filter(|slot| slot.is(ticket)).map(|slot| &slot.data)
+        self.taken(ticket).map(|slot| &slot.data)
     }
 
     pub(crate) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut D> {
@@ -247,6 +248,10 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     fn slot_mut(&mut self, index: u32) -> Option<&mut Slot<D>> {
         self.slots_mut().get_mut(index as usize)
+    }
+
+    fn taken(&self, ticket: Ticket) -> Option<&Slot<D>> {
+        self.slot(ticket.slot).filter(|slot| slot.is(ticket))
     }
 
     fn taken_mut(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {

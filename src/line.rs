@@ -290,7 +290,8 @@ impl<'b> Input<'b> {
 
     /// The end of the line in the buffer, and whether the input ended there.
     fn find_end(&mut self) -> Option<(Found, bool)> {
-        if self.waits_for_byte_order_mark() {
+        let is_new = self.scanned < self.end || self.eof;
+        if !is_new || self.waits_for_byte_order_mark() {
             return None;
         }
         let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();

@@ -210,7 +210,8 @@ impl<'b> Core<'b> {
             level,
             ..crate::inflight::Data::EMPTY
         };
-        let Some(ticket) = self.in_flight.take(outgoing) else {
+        // Due at once: the next poll starts its clock.
+        let Some(ticket) = self.in_flight.take(outgoing, Some(Millis::ZERO)) else {
             // Slots whose requests are over, but for something to be written, are free as soon as there is room.
             self.wants_room |= self.in_flight.first_queued().is_some();
             return Err(NotNow::Full);
@@ -232,8 +233,6 @@ impl<'b> Core<'b> {
         match sent {
             Ok(()) => {
                 self.sequence = self.sequence.saturating_add(1);
-                // The next poll starts its clock.
-                self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
                 Ok(ticket)
             }
             Err(Overflow) => {

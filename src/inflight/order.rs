@@ -36,7 +36,7 @@ impl<D: Data> InFlight<'_, D> {
     /// Sets, moves or (with `None`) removes the deadline of a request.
     pub(crate) fn set_deadline(&mut self, ticket: Ticket, deadline: Option<Millis>) {
         if let Some(slot) = self.taken_mut(ticket) {
-            slot.set_deadline(deadline.map_or(NEVER, |deadline| deadline.min(LAST)));
+            slot.set_deadline(kept(deadline));
             self.settle(ticket.slot);
         }
     }
@@ -72,6 +72,11 @@ impl<D: Data> InFlight<'_, D> {
             settle_node(slots, at, NONE);
         }
     }
+}
+
+/// The deadline that a slot keeps.
+pub(super) fn kept(deadline: Option<Millis>) -> Millis {
+    deadline.map_or(NEVER, |deadline| deadline.min(LAST))
 }
 
 /// Finds out what a slot knows from itself and the two that hang below it: of free ones, and of deadlines. `false`: it knew that, and

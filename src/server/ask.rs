@@ -227,7 +227,9 @@ impl Server<'_> {
         let core = &mut self.core;
         let timeout = ask.timeout.unwrap_or(core.info.limits.asked);
         let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
-        let ticket = core.in_flight.take(Incoming::asked(timeout, ask.progress)).ok_or(NotNow::Full)?;
+        // Due at once: the next poll starts its clock.
+        let asked = Incoming::asked(timeout, ask.progress);
+        let ticket = core.in_flight.take(asked, Some(Millis::ZERO)).ok_or(NotNow::Full)?;
         let (id, room) = (core.id_of(ticket), core.output.reply_room());
         let written = core.output.write(about, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
@@ -250,8 +252,6 @@ impl Server<'_> {
         }
         core.asking = Some(&ASKER);
         core.ours = core.ours.wrapping_add(1);
-        // Due at once: the next poll starts its clock.
-        core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         Ok(ticket)
     }
 }

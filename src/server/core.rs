@@ -430,15 +430,14 @@ impl Core<'_> {
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
             if id.len().wrapping_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
-        let ticket = self.in_flight.take(Incoming::deferred(context, last))?;
+        let time = time.unwrap_or(self.info.limits.deferred);
+        let ticket = self.in_flight.take(Incoming::deferred(context, last), Some(self.now.plus(time)))?;
         // At most one batch stays open.
         let waits = context.batched && self.batches.open();
         if waits || !self.in_flight.set_id(ticket, id, token) {
             self.in_flight.release(ticket);
             return None;
         }
-        let time = time.unwrap_or(self.info.limits.deferred);
-        self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
         self.count_deferred(context.batched, true);
         self.owed = false;
         Some(ticket)

@@ -216,7 +216,7 @@ fn take(request: &mut Request<'_, '_>, filter: Changes) -> Option<Ticket> {
     let mut incoming = Incoming::deferred(request.pending.context, Rank::NONE);
     incoming.set_listens(filter, Changes::NONE);
     let in_flight = &mut request.core.in_flight;
-    let ticket = in_flight.take(incoming)?;
+    let ticket = in_flight.take(incoming, None)?;
     if !in_flight.set_id(ticket, id, &[]) {
         in_flight.release(ticket);
         return None;

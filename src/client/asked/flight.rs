@@ -263,13 +263,12 @@ impl Answering for Core<'_> {
             last_progress: *last,
             ..crate::inflight::Data::EMPTY
         };
-        let ticket = self.in_flight.take(outgoing)?;
+        let time = time.unwrap_or(self.info.timeouts.maximum);
+        let ticket = self.in_flight.take(outgoing, Some(self.now.plus(time)))?;
         if !self.in_flight.set_id(ticket, id, if fits { token } else { b"" }) {
             self.in_flight.release(ticket);
             return None;
         }
-        let time = time.unwrap_or(self.info.timeouts.maximum);
-        self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
         self.owed = None;
         Some(ticket)
     }
