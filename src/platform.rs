@@ -1,6 +1,6 @@
 //! Kernels of which small processors need another body: division, moves of bytes, search for a byte.
 //!
-//! Both bodies of a kernel give the same results. Both are compiled and tested on every target.
+//! All bodies of a kernel give the same results. All are compiled and tested on every target.
 #![allow(clippy::as_conversions, reason = "a remainder is less than its divisor, which has 32 bits")]
 
 use core::cell::Cell;
@@ -77,7 +77,15 @@ fn copy_by_words(target: &mut [u8], source: &[u8]) {
 
 /// Returns the position of the first such byte.
 pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
-    if SMALL { find_in_words(byte, bytes) } else { memchr::memchr(byte, bytes) }
+    match (SMALL, UNALIGNED_WORDS) {
+        (false, _) => memchr::memchr(byte, bytes),
+        (true, true) => find_in_words(byte, bytes),
+        (true, false) => find_in_bytes(byte, bytes),
+    }
+}
+
+fn find_in_bytes(byte: u8, bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|at| *at == byte)
 }
 
 fn find_in_words(byte: u8, bytes: &[u8]) -> Option<usize> {
@@ -140,7 +148,7 @@ mod tests {
 
     #[test]
     fn byte_is_found_where_it_stands_first() {
-        for find in [find, find_in_words] {
+        for find in [find, find_in_bytes, find_in_words] {
             for length in 0..40 {
                 let mut bytes = std::vec![b'a'; length];
                 assert_eq!(find(b'b', &bytes), None);

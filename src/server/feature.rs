@@ -119,41 +119,25 @@ impl<'r, 'b> Request<'r, 'b> {
         self.core.in_flight.find(Json::trusted(self.id())).is_some()
     }
 
-    /// Finds what most requests have.
+    /// Finds the members of the parameters that most requests have.
     pub(crate) fn look(&mut self) {
-        if let Some(known) = self.known {
-            return self.look_at(known);
-        }
-        let params = self.params.unwrap_or(Json::NULL);
-        let [meta, name, arguments] = params.pick(["_meta", "name", "arguments"]);
+        let [meta, name, arguments] = self.pick(["_meta", "name", "arguments"]);
         self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
         (self.name, self.arguments) = (name, arguments);
     }
 
-    /// The same where their places are known.
-    fn look_at(&mut self, known: &'r Inner) {
-        for (name, value) in known.members(self.line) {
-            // Each is compared in one look or two, as patterns are not.
-            if name == b"name" {
-                self.name = Some(value);
-            } else if name == b"arguments" {
-                self.arguments = Some(value);
-            } else if name == b"_meta" {
-                self.meta = Some(value).filter(|meta| meta.kind() == Kind::Object);
-            }
-        }
-    }
-
     /// Another member of the parameters; `null` counts as absent.
     pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
-        let found = match self.known {
-            Some(known) => {
-                let [found] = known.pick(self.line, [name]);
-                found
-            }
-            None => self.params?.get(name),
-        };
+        let [found] = self.pick([name]);
         found.filter(|value| !value.is_null())
+    }
+
+    /// Several members of the parameters, found by the scanner's index or, without one, by a walk.
+    fn pick<const N: usize>(&self, keys: [&str; N]) -> [Option<Json<'r>>; N] {
+        match self.known {
+            Some(known) => known.pick(self.line, keys),
+            None => self.params.unwrap_or(Json::NULL).pick(keys),
+        }
     }
 
     /// Answers with a result.
