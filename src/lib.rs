@@ -51,6 +51,7 @@ mod time;
 mod types;
 mod version;
 
+// The name under which `json` imports the division.
 use platform as divide;
 
 pub use buffer::Buffer;
