@@ -1,49 +1,180 @@
-//! Division where there may be no instruction for it.
-#![allow(clippy::as_conversions, reason = "a rest is less than its divisor, which has 32 bits")]
+//! Kernels of which small processors need another body: division, moves of bytes, search for a byte.
+//!
+//! All bodies of a kernel give the same results. All are compiled and tested on every target.
+#![allow(clippy::as_conversions, reason = "a remainder is less than its divisor, which has 32 bits")]
 
-use crate::json::FAST;
+use core::cell::Cell;
 
-/// How often `by` goes into `value`, and what is left over; by zero: nothing and nothing.
+use crate::json::find_by_words;
+
+/// Whether the target is bare metal, where code for speed costs flash.
+const SMALL: bool = cfg!(target_os = "none");
+
+/// Whether a small processor reads a word from any address with one instruction: ARM from the Cortex-M3 on, which
+/// `cfg` tells from a Cortex-M0 by its atomic operations.
+const UNALIGNED_WORDS: bool = SMALL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
+
+/// Returns the quotient and the remainder; zeros for a division by zero.
 pub(crate) const fn divide(value: u64, by: u32) -> (u64, u32) {
-    if !FAST && by != 0 {
-        return bit_by_bit(value, by);
+    if by == 0 {
+        return (0, 0);
     }
+    if SMALL { divide_by_bits(value, by) } else { divide_by_instruction(value, by) }
+}
+
+const fn divide_by_instruction(value: u64, by: u32) -> (u64, u32) {
     match (value.checked_div(by as u64), value.checked_rem(by as u64)) {
-        (Some(quotient), Some(rest)) => (quotient, rest as u32),
+        (Some(quotient), Some(remainder)) => (quotient, remainder as u32),
         _ => (0, 0),
     }
 }
 
-/// What would be linked for a division on small processors is larger than all that needs one here.
-const fn bit_by_bit(value: u64, by: u32) -> (u64, u32) {
-    let (mut quotient, mut rest, mut bits) = (value, 0u32, u64::BITS);
+/// A loop, because the division that is linked for small processors is larger than everything that divides.
+const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
+    let (mut quotient, mut remainder, mut bits) = (value, 0u32, u64::BITS);
     while bits > 0 {
-        // Beyond 32 bits it is at least `by` in any case.
-        let beyond = rest >> 31 != 0;
-        rest = rest << 1 | (quotient >> 63) as u32;
+        // Beyond 32 bits the remainder is at least `by` in any case.
+        let beyond = remainder >> 31 != 0;
+        remainder = remainder << 1 | (quotient >> 63) as u32;
         quotient <<= 1;
-        if beyond || rest >= by {
-            rest = rest.wrapping_sub(by);
+        if beyond || remainder >= by {
+            remainder = remainder.wrapping_sub(by);
             quotient |= 1;
         }
         bits = bits.wrapping_sub(1);
     }
-    (quotient, rest)
+    (quotient, remainder)
+}
+
+/// Copies as many bytes as both have.
+///
+/// This is no `copy_from_slice`, because that keeps a panic for lengths that differ, even where they cannot.
+#[inline]
+pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
+    if UNALIGNED_WORDS { copy_by_words(target, source) } else { copy_by_bytes(target, source) }
+}
+
+/// A loop that compilers for hosts turn into `memcpy`.
+#[inline]
+fn copy_by_bytes(target: &mut [u8], source: &[u8]) {
+    for (place, byte) in target.iter_mut().zip(source) {
+        *place = *byte;
+    }
+}
+
+fn copy_by_words(target: &mut [u8], source: &[u8]) {
+    let words = target.len().min(source.len()) & !3;
+    let (Some((words, target)), Some((from, source))) =
+        (target.split_at_mut_checked(words), source.split_at_checked(words))
+    else {
+        return;
+    };
+    for (word, from) in words.as_chunks_mut::<4>().0.iter_mut().zip(from.as_chunks().0) {
+        *word = *from;
+    }
+    copy_by_bytes(target, source);
+}
+
+/// Returns the position of the first such byte.
+pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
+    match (SMALL, UNALIGNED_WORDS) {
+        (false, _) => memchr::memchr(byte, bytes),
+        (true, true) => find_in_words(byte, bytes),
+        (true, false) => find_in_bytes(byte, bytes),
+    }
+}
+
+fn find_in_bytes(byte: u8, bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|at| *at == byte)
+}
+
+fn find_in_words(byte: u8, bytes: &[u8]) -> Option<usize> {
+    Some(find_by_words(byte, bytes)).filter(|at| *at < bytes.len())
+}
+
+/// Moves all bytes from `by` on to the front.
+pub(crate) fn shift(bytes: &mut [u8], by: usize) {
+    move_down(bytes, by, 0, usize::MAX);
+}
+
+/// Moves at most `length` bytes from `from` down to `to`, as far as there are so many.
+pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize) {
+    let end = from.saturating_add(length).min(bytes.len());
+    // The compiler has to see here that `copy_within` stays in bounds, or a panic is linked.
+    if to <= from && from <= end {
+        if SMALL { move_by_bytes(bytes, from, end, to) } else { bytes.copy_within(from..end, to) }
+    }
+}
+
+/// A loop, because `copy_within` links 1.3 KiB on bare metal.
+fn move_by_bytes(bytes: &mut [u8], from: usize, end: usize, to: usize) {
+    let bytes = Cell::from_mut(bytes).as_slice_of_cells();
+    let (Some(target), Some(source)) = (bytes.get(to..), bytes.get(from..end)) else { return };
+    for (place, byte) in target.iter().zip(source) {
+        place.set(byte.get());
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::vec::Vec;
 
     #[test]
-    fn both_ways_give_the_same() {
+    fn divisions_agree() {
         for value in [0, 1, 9, 10, 99, 12_345, u64::from(u32::MAX), u64::MAX / 3, u64::MAX] {
             for by in [1, 2, 3, 10, 255, 1 << 31, u32::MAX] {
-                let right = (value / u64::from(by), (value % u64::from(by)) as u32);
-                assert_eq!(divide(value, by), right, "{value} {by}");
-                assert_eq!(bit_by_bit(value, by), right, "{value} {by}");
+                let expected = (value / u64::from(by), (value % u64::from(by)) as u32);
+                for divide in [divide, divide_by_instruction, divide_by_bits] {
+                    assert_eq!(divide(value, by), expected, "{value} {by}");
+                }
             }
         }
         assert_eq!(divide(7, 0), (0, 0));
+    }
+
+    #[test]
+    fn copies_take_what_both_have() {
+        for (room, length) in [(0, 3), (3, 0), (5, 3), (3, 5), (9, 9), (16, 16), (23, 17), (17, 23)] {
+            let source: Vec<u8> = (1..=length).collect();
+            let expected: Vec<u8> = (0..room).map(|at| source.get(at).copied().unwrap_or(0)).collect();
+            for copy in [copy, copy_by_bytes, copy_by_words] {
+                let mut target = std::vec![0; room];
+                copy(&mut target, &source);
+                assert_eq!(target, expected, "{room} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn byte_is_found_where_it_stands_first() {
+        for find in [find, find_in_bytes, find_in_words] {
+            for length in 0..40 {
+                let mut bytes = std::vec![b'a'; length];
+                assert_eq!(find(b'b', &bytes), None);
+                bytes.extend_from_slice(b"bab");
+                assert_eq!(find(b'b', &bytes), Some(length));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_move_down_as_far_as_there_are_any() {
+        let moved = |from: usize, to, length| {
+            let (mut bytes, mut by_bytes) = (*b"0123456789", *b"0123456789");
+            move_down(&mut bytes, from, to, length);
+            move_by_bytes(&mut by_bytes, from, from.saturating_add(length).min(10), to);
+            assert_eq!(bytes, by_bytes, "{from} {to} {length}");
+            bytes
+        };
+        assert_eq!(&moved(2, 0, 3), b"2343456789");
+        assert_eq!(&moved(8, 1, 100), b"0893456789");
+        assert_eq!(&moved(3, 2, usize::MAX), b"0134567899", "also over itself");
+        for (from, to, length) in [(4, 4, 9), (10, 0, 1), (11, 0, 1), (3, 0, 0)] {
+            assert_eq!(&moved(from, to, length), b"0123456789", "{from} {to} {length}");
+        }
+        let mut bytes = *b"0123456789";
+        shift(&mut bytes, 7);
+        assert_eq!(&bytes, b"7893456789");
     }
 }

@@ -325,7 +325,7 @@ fn every_list_comes_page_by_page_with_its_own_method() {
 fn what_the_host_wants_in_meta_goes_with_every_request_and_every_page() {
     let trace = r#"{ "traceparent": "00-1-2-01" , "ba\u0067gage":{"a":[1]}}"#;
     let traced = r#""traceparent":"00-1-2-01","ba\u0067gage":{"a":[1]}"#;
-    let options = DEFAULT.meta(trace).log_level(Level::Notification).with_progress();
+    let options = DEFAULT.meta(trace).log_level(Level::Notice).with_progress();
     everywhere(|revision, wire| {
         let meta = match revision {
             Revision::V2026_07_28 => format!(

@@ -2,9 +2,8 @@
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
-use core::cell::Cell;
 
-use crate::json::{FAST, WORDS, find_by_words};
+pub(crate) use crate::platform::{copy, find, move_down, shift};
 
 /// A buffer for one direction of a connection: a slice that the caller lends, or (feature `alloc`) a `Vec` that
 /// grows to a limit and shrinks again when it is idle.
@@ -120,7 +119,6 @@ impl<'b> Buffer<'b> {
 
     /// Says that the buffer is empty after `used` of its bytes had been in use, or what was noted before: one that is much
     /// larger than what it is used for gives memory back.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn settle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
@@ -237,57 +235,6 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
     bytes.resize(wanted, 0);
     Some(())
-}
-
-/// Copies as much as both have. (`copy_from_slice` keeps a panic for lengths that differ, even where they cannot.)
-#[inline]
-pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
-    let words = if WORDS { target.len().min(source.len()) & !3 } else { 0 };
-    let (Some((words, target)), Some((from, source))) =
-        (target.split_at_mut_checked(words), source.split_at_checked(words))
-    else {
-        return;
-    };
-    for (word, from) in words.as_chunks_mut::<4>().0.iter_mut().zip(from.as_chunks().0) {
-        *word = *from;
-    }
-    for (place, byte) in target.iter_mut().zip(source) {
-        *place = *byte;
-    }
-}
-
-/// Where a byte stands first.
-pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
-    if FAST {
-        memchr::memchr(byte, bytes)
-    } else if WORDS {
-        Some(find_by_words(byte, bytes)).filter(|at| *at < bytes.len())
-    } else {
-        bytes.iter().position(|at| *at == byte)
-    }
-}
-
-/// Moves everything from byte `by` on to the front.
-pub(crate) fn shift(bytes: &mut [u8], by: usize) {
-    move_down(bytes, by, 0, usize::MAX);
-}
-
-/// Moves `length` bytes from `from` down to `to`, as far as there are so many. All that moves does so here: the one
-/// place where the compiler has to see that `copy_within` stays in bounds. On bare metal it is a loop: what is linked
-/// for `copy_within` there is 1.3 KiB.
-pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize) {
-    let end = from.saturating_add(length).min(bytes.len());
-    if FAST {
-        if to <= from && from <= end {
-            bytes.copy_within(from..end, to);
-        }
-        return;
-    }
-    let bytes = Cell::from_mut(bytes).as_slice_of_cells();
-    let (Some(target), Some(source)) = (bytes.get(to..), bytes.get(from..end)) else { return };
-    for (place, byte) in target.iter().zip(source) {
-        place.set(byte.get());
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,4 @@
 use super::*;
-use std::string::String;
-use std::vec::Vec;
 
 #[test]
 fn what_is_lent_stays_as_it_is() {
@@ -80,43 +78,4 @@ fn what_is_much_larger_than_its_use_gives_memory_back() {
     assert_eq!(settle(&mut buffer, 1, 0), 80_000);
     assert_eq!(settle(&mut buffer, CALM - 1, 0), 80_000);
     assert_eq!(settle(&mut buffer, 1, 0), FLOOR);
-}
-
-#[test]
-fn as_much_is_copied_as_both_have() {
-    for (room, length) in [(0, 3), (3, 0), (5, 3), (3, 5), (9, 9)] {
-        let mut target = std::vec![0; room];
-        let source: Vec<u8> = (1..=length).collect();
-        copy(&mut target, &source);
-        let expected: Vec<u8> = (0..room).map(|at| source.get(at).copied().unwrap_or(0)).collect();
-        assert_eq!(target, expected);
-    }
-}
-
-#[test]
-fn bytes_move_down_as_far_as_there_are_any() {
-    let moved = |from, to, length| {
-        let mut bytes = *b"0123456789";
-        move_down(&mut bytes, from, to, length);
-        String::from_utf8(bytes.to_vec()).unwrap()
-    };
-    assert_eq!(moved(2, 0, 3), "2343456789");
-    assert_eq!(moved(8, 1, 100), "0893456789");
-    assert_eq!(moved(3, 2, usize::MAX), "0134567899", "also over itself");
-    for (from, to, length) in [(4, 4, 9), (10, 0, 1), (11, 0, 1), (3, 0, 0)] {
-        assert_eq!(moved(from, to, length), "0123456789", "{from} {to} {length}");
-    }
-    let mut bytes = *b"0123456789";
-    shift(&mut bytes, 7);
-    assert_eq!(bytes, *b"7893456789");
-}
-
-#[test]
-fn a_byte_is_found_where_it_stands_first() {
-    for length in 0..10 {
-        let mut bytes = std::vec![b'a'; length];
-        assert_eq!(find(b'b', &bytes), None);
-        bytes.extend_from_slice(b"bab");
-        assert_eq!(find(b'b', &bytes), Some(length));
-    }
 }

@@ -212,7 +212,8 @@ impl<'b> ClientState<'b> {
             level,
             ..crate::peer::slots::Data::EMPTY
         };
-        let Some(ticket) = self.in_flight.take(outgoing) else {
+        // Due at once: the next poll starts its clock.
+        let Some(ticket) = self.in_flight.take(outgoing, Some(Millis::ZERO)) else {
             // Slots whose requests are over, but for something to be written, are free as soon as there is room.
             self.wants_room |= self.in_flight.first_queued().is_some();
             return Err(SendError::Full);
@@ -232,40 +233,16 @@ impl<'b> ClientState<'b> {
             }
         });
         match sent {
-            Ok(()) => Ok(self.begun(ticket)),
-            Err(Overflow) => Err(self.not_begun(ticket, valid)),
+            Ok(()) => {
+                self.sequence = self.sequence.saturating_add(1);
+                Ok(ticket)
+            }
+            Err(Overflow) => {
+                self.in_flight.release(ticket);
+                Err(self.refused(valid))
+            }
         }
     }
-
-    /// A request was written. The next poll starts its clock.
-    #[cfg_attr(not(target_os = "none"), inline)]
-    pub(crate) fn begun(&mut self, ticket: Ticket) -> Ticket {
-        self.sequence = self.sequence.saturating_add(1);
-        self.in_flight.start_later(ticket);
-        ticket
-    }
-
-    /// A request could not be written.
-    #[cold]
-    pub(crate) fn not_begun(&mut self, ticket: Ticket, valid: bool) -> SendError {
-        self.in_flight.release(ticket);
-        self.refused(valid)
-    }
-
-    /// Whether the client is connected and has nothing to do but to wait: nothing of its own is to be written or told, and it does
-    /// not ask whether the server is there.
-    #[inline]
-    pub(crate) fn is_settled(&self) -> bool {
-        let settled = self.is_connected()
-            && !(self.owes_initialized | self.owes_roots | self.wants_room)
-            && self.fault.is_none()
-            && !self.output.is_broken()
-            && !self.keep_alive.asks()
-            && !self.in_flight.is_queued();
-        debug_assert!(!settled || self.connecting.is_none() && self.unsent.is_none());
-        settled
-    }
-
     /// Whether requests may be sent.
     #[inline]
     pub(crate) fn is_connected(&self) -> bool {

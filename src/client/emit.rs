@@ -1,7 +1,7 @@
 //! How a decision of `poll` becomes what the host hears: the plan's places in the line become borrows.
 
 use crate::framing::LineDecoder;
-use crate::json::{FAST, Json, Kind, Member, Span, Str};
+use crate::json::{Json, Kind, Member, Span, Str};
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 use crate::rpc;
@@ -19,22 +19,6 @@ use crate::client::views::{LogMessage, Progress, Updated};
 impl Client<'_> {
     /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
     pub fn event(&mut self) -> Option<Event<'_>> {
-        // Results are nearly all that is ever handed out.
-        if FAST
-            && let Some(PendingEvent::Response {
-                ticket,
-                method,
-                outcome: OutcomePlan::Result { result, member },
-            }) = self.plan
-        {
-            self.plan = None;
-            return Some(Event::Response(finished(&self.input, ticket, method, result, member)));
-        }
-        self.any_event()
-    }
-
-    #[cfg_attr(not(target_os = "none"), cold)]
-    fn any_event(&mut self) -> Option<Event<'_>> {
         let plan = self.plan.take()?;
         let Client { input, core, .. } = self;
         let line = input.bytes();
@@ -99,7 +83,6 @@ impl Client<'_> {
 }
 
 /// A request that has ended with a result.
-#[cfg_attr(not(target_os = "none"), inline(always))]
 fn finished<'a>(
     input: &'a LineDecoder<'_>,
     ticket: Ticket,

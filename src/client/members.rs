@@ -1,4 +1,4 @@
-//! The members of a result: on hosts the scanner has noted where they stand, so that nobody has to walk over all of them.
+//! The members of a result, found by the scanner's index or, without one, by a walk over the result.
 
 use crate::json::{Json, MemberIndex};
 
@@ -35,7 +35,6 @@ impl<'a> Members<'a> {
     }
 
     /// See [`Json::pick`].
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
         match self.noted {
             Some(Noted { line, places }) => places.pick(line, keys),
@@ -44,7 +43,6 @@ impl<'a> Members<'a> {
     }
 
     /// See [`Json::get`].
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn get(self, key: &str) -> Option<Json<'a>> {
         let [found] = self.pick([key]);
         found

@@ -70,7 +70,6 @@ impl Method {
     }
 
     /// Whether a result is what every result of the method is. `member` is that [member](Method::member) of it.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn fits(self, result: Json<'_>, member: Option<Json<'_>>) -> bool {
         if result.kind() != Kind::Object {
             // `null` is what some send for a result without members.

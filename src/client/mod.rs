@@ -43,7 +43,6 @@ mod server_requests;
 mod setup;
 mod subscriptions;
 mod timeout;
-mod usual;
 mod views;
 
 use ::core::mem;
@@ -70,7 +69,7 @@ use crate::client::outbound_request::{Clock, Stage};
 use crate::client::pending_event::{FailurePlan, OutcomePlan, PendingEvent};
 use crate::client::receive::Received;
 use crate::framing::{Content as LineContent, Line, LineDecoder};
-use crate::json::{FAST, Member, Shape};
+use crate::json::{Member, Shape};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
 use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::{State, Trigger};
@@ -167,13 +166,6 @@ impl Client<'_> {
 
     /// What is needed next: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
-        self.begin_poll(now);
-        if FAST { self.usual_poll() } else { self.poll_any() }
-    }
-
-    /// The line of the event that was handed out is let go.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn begin_poll(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
         if self.plan.is_none() && mem::take(&mut self.holds_line) {
             if self.core.owed.is_some() {
@@ -181,11 +173,6 @@ impl Client<'_> {
             }
             self.input.release_element();
         }
-    }
-
-    /// The same for whatever there is to be done.
-    #[cfg_attr(not(target_os = "none"), cold)]
-    fn poll_any(&mut self) -> Action<'_> {
         loop {
             if self.plan.is_some() {
                 return Action::Event;
@@ -196,14 +183,12 @@ impl Client<'_> {
         }
         match self.core.life.state() {
             State::Closed => Action::Closed,
-            _ => self.io(self.next_deadline()),
+            _ => {
+                let deadline = self.next_deadline();
+                self.input.make_room();
+                Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
+            }
         }
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn io(&mut self, deadline: Option<Millis>) -> Action<'_> {
-        self.input.make_room();
-        Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// When to poll again at the latest. What is overdue even now waits for room, not for time.
@@ -257,9 +242,8 @@ impl Client<'_> {
         tell
     }
 
-    /// Deals with requests that have just been sent: their clocks start; and with one whose deadline has come: its time is over.
+    /// Deals with a request whose deadline has come: its time is over, or starts if it was just sent.
     fn expire(&mut self) -> bool {
-        self.start_clocks();
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get(ticket) else { return false };
@@ -283,13 +267,6 @@ impl Client<'_> {
             false => PendingEvent::Response { ticket, method, outcome: OutcomePlan::Failed(lost) },
         });
         true
-    }
-
-    /// Starts the time of requests that have just been sent.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn start_clocks(&mut self) {
-        let now = self.core.now;
-        while self.core.in_flight.start_next(|outgoing| outgoing.start_clock(now)) {}
     }
 
     /// Starts the time of a request, for the first time or anew.

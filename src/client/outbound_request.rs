@@ -2,7 +2,7 @@
 #![allow(clippy::as_conversions, reason = "a table has at most what 16 bits count")]
 
 use crate::framing::outbound_message::About;
-use crate::json::{FAST, Json, SortKey, Writer, magnitude};
+use crate::json::{Json, SortKey, Writer, magnitude};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::{Data, Ticket};
 use crate::peer::transmit_buffer::Overflow;
@@ -93,7 +93,6 @@ pub(crate) enum Stage {
 }
 
 impl Data for OutboundRequest {
-    const STARTS_LATER: bool = true;
     const EMPTY: OutboundRequest = OutboundRequest {
         sequence: 0,
         maximum: Millis::ZERO,
@@ -131,29 +130,14 @@ impl ClientState<'_> {
             [b'"', digits @ .., b'"'] => digits,
             digits => digits,
         };
-        self.place_of_number(number(digits)?)
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline)]
-    fn place_of_number(&self, id: u64) -> Option<(u64, Option<u32>)> {
-        let (sequence, slot) = divide(id.checked_sub(1)?, self.stride());
+        let (sequence, slot) = divide(magnitude(digits)?.checked_sub(1)?, self.stride());
         (sequence < self.sequence).then_some((sequence, slot.checked_sub(1)))
     }
 
     /// The request with this id, if its answer is awaited: not the request for the page before, nor one that the host has
     /// given up.
     pub(crate) fn awaited(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
-        self.awaited_at(self.place_of(id)?)
-    }
-
-    /// The same for an id that was read as the number that it is.
-    #[cfg_attr(not(target_os = "none"), inline)]
-    pub(crate) fn awaited_as(&self, id: u64) -> Option<(Ticket, Method)> {
-        self.awaited_at(self.place_of_number(id)?)
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn awaited_at(&self, (sequence, slot): (u64, Option<u32>)) -> Option<(Ticket, Method)> {
+        let (sequence, slot) = self.place_of(id)?;
         let (ticket, outgoing) = self.in_flight.at(slot?)?;
         let waits = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
         (waits && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
@@ -248,24 +232,6 @@ impl ClientState<'_> {
     }
 }
 
-/// The value of the digits of an id.
-#[cfg_attr(not(target_os = "none"), inline)]
-fn number(digits: &[u8]) -> Option<u64> {
-    // So few cannot be too many: on hosts nobody looks whether they are.
-    if !FAST || digits.is_empty() || digits.len() > 19 {
-        return magnitude(digits);
-    }
-    let mut value = 0u64;
-    for byte in digits {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value.wrapping_mul(10).wrapping_add(digit.into());
-    }
-    Some(value)
-}
-
 impl OutboundRequest {
     /// Whether the host asked for progress.
     pub(crate) fn wants_progress(&self) -> bool {
@@ -278,7 +244,6 @@ impl OutboundRequest {
     }
 
     /// Starts its time, for the first time or anew, and says when it will be over.
-    #[inline]
     pub(crate) fn start_clock(&mut self, now: Millis) -> Millis {
         if core::mem::replace(&mut self.clock, Clock::Running) == Clock::Stopped {
             self.maximum = now.plus(self.maximum);
@@ -307,73 +272,35 @@ const PARAMS: &str = r#","params":{"#;
 
 /// `{"jsonrpc":"2.0","id":…,"method":…,"params":{`
 pub(super) fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
-    if !(FAST && put_head(out, id, method).is_some()) {
-        out.token(r#"{"jsonrpc":"2.0","id":"#);
-        out.unsigned(id);
-        out.field_string("method", method);
-        out.token(PARAMS);
-    }
-}
-
-/// The same at once: a short method into room that is there.
-#[inline]
-fn put_head(out: &mut Writer<'_>, id: u64, method: &str) -> Option<()> {
-    let free = out.free()?.token(r#"{"jsonrpc":"2.0","id":"#)?.number(id)?;
-    let to = free.token(r#","method":""#)?.plain(method)?.token("\"")?.token(PARAMS)?.end();
-    out.filled(to, b'{');
-    Some(())
+    out.token(r#"{"jsonrpc":"2.0","id":"#);
+    out.unsigned(id);
+    out.field_string("method", method);
+    out.token(PARAMS);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::Room;
     use std::string::{String, ToString};
-    use std::{format, vec};
-
-    #[test]
-    fn heads_of_all_ids_and_methods_in_any_room() {
-        let long = "x".repeat(40);
-        let methods =
-            ["", "a", "ping", "tools/call", "with \"quotes\"", "\n", "notifications/initialized", &long];
-        for method in methods {
-            for id in [0, 1, 9, 10, 4_711, 99_999_999, 100_000_000, u64::MAX] {
-                let name = serde_json::to_string(method).unwrap();
-                let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{name},"params":{{"#);
-                for room in 0..expected.len() + 9 {
-                    let mut bytes = vec![0xEE; room];
-                    let mut out = Writer::new(Room::Lent(&mut bytes), 0, room);
-                    write_head(&mut out, id, method);
-                    assert_eq!(out.overflowed(), room < expected.len(), "{expected} in {room}");
-                    if !out.overflowed() {
-                        assert_eq!(out.written(), expected.as_bytes());
-                        out.take_back(PARAMS);
-                        out.token("}");
-                        assert_eq!(out.written(), expected.replace(PARAMS, "}").as_bytes());
-                    }
-                }
-            }
-        }
-    }
 
     #[test]
     fn an_id_is_its_digits_and_nothing_else() {
         for length in 0..=30 {
             for digit in '0'..='9' {
                 let digits: String = core::iter::repeat_n(digit, length).collect();
-                assert_eq!(number(digits.as_bytes()), digits.parse().ok(), "{digits}");
+                assert_eq!(magnitude(digits.as_bytes()), digits.parse().ok(), "{digits}");
                 for (at, wrong) in (0..length).zip("/:+- .eE\"x\u{7f}".chars().cycle()) {
                     let mut digits = digits.clone();
                     digits.replace_range(at..at + 1, &wrong.to_string());
-                    assert_eq!(number(digits.as_bytes()), None, "{digits}");
+                    assert_eq!(magnitude(digits.as_bytes()), None, "{digits}");
                 }
             }
         }
         for id in [u64::MAX, u64::MAX - 1, 10u64.pow(19), 10u64.pow(19) - 1, 0, 1] {
-            assert_eq!(number(id.to_string().as_bytes()), Some(id));
+            assert_eq!(magnitude(id.to_string().as_bytes()), Some(id));
             // As many as there are and `id` are too many.
             let more = u128::from(u64::MAX) + 1 + u128::from(id);
-            assert_eq!(number(more.to_string().as_bytes()), None);
+            assert_eq!(magnitude(more.to_string().as_bytes()), None);
         }
     }
 }

@@ -331,14 +331,12 @@ pub(crate) fn result(
 }
 
 /// Whether a result of this type is the whole answer: older servers do not say so.
-#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
     let kind = kind.filter(|kind| !kind.is_null());
     kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
 }
 
 /// A request has ended, and its slot is free.
-#[cfg_attr(not(target_os = "none"), inline(always))]
 fn finish(core: &mut ClientState<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> PendingEvent {
     core.in_flight.release(ticket);
     PendingEvent::Response { ticket, method, outcome }

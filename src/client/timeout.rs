@@ -1,7 +1,6 @@
 //! Timeouts in half the room that other spans take: every slot keeps one.
 #![allow(clippy::as_conversions, reason = "digits and their place are cut to the bits that they have")]
 
-use crate::json::FAST;
 use crate::time::Millis;
 
 /// A span of time in four bytes: up to 18 hours as it is, beyond that rounded up, by less than one part in 33 million.
@@ -17,10 +16,6 @@ impl Timeout {
     pub(crate) const ZERO: Timeout = Timeout(0);
 
     pub(crate) const fn new(span: Millis) -> Timeout {
-        // Hardly anybody waits longer.
-        if FAST && span.0 >> DIGITS == 0 {
-            return Timeout(span.0 as u32);
-        }
         let mut zeros = u64::BITS.saturating_sub(DIGITS).saturating_sub(span.0.leading_zeros());
         let mut digits = span.0 >> zeros;
         if digits << zeros != span.0 {
@@ -33,9 +28,6 @@ impl Timeout {
     }
 
     pub(crate) const fn millis(self) -> Millis {
-        if FAST && self.0 >> DIGITS == 0 {
-            return Millis(self.0 as u64);
-        }
         let (digits, zeros) = ((self.0 & ((1 << DIGITS) - 1)) as u64, self.0 >> DIGITS);
         Millis(if digits.leading_zeros() < zeros { u64::MAX } else { digits << zeros })
     }

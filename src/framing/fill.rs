@@ -1,8 +1,7 @@
 //! Room for more input: what is there moves to the front, and a growing buffer grows.
 
-use crate::buffer::shift;
 use crate::framing::LineDecoder;
-use crate::json::FAST;
+use crate::platform::shift;
 
 /// How much a growing buffer offers to read to, when it grows.
 pub(super) const READ_AHEAD: usize = 4096;
@@ -16,17 +15,7 @@ const ENOUGH: usize = READ_AHEAD / 4;
 impl LineDecoder<'_> {
     /// Makes room for more bytes: moves what there is to the front, grows, or starts to throw the line away.
     /// Called when no line waits, or one waits that cannot be dealt with yet.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn make_room(&mut self) {
-        // Nothing to move, and much room: so it is at nearly every poll.
-        if FAST && self.start == 0 && self.left() >= ENOUGH {
-            return;
-        }
-        self.move_or_grow();
-    }
-
-    #[inline(never)]
-    fn move_or_grow(&mut self) {
         if self.framing.is_some() || self.eof {
             self.reserve();
             return;
@@ -36,7 +25,7 @@ impl LineDecoder<'_> {
         // Each byte moves about once: far enough, or because its line cannot end otherwise. While one waits for room,
         // it is not worth it.
         let worth_it = self.start >= held || (full && self.line.is_none());
-        if !self.discards && worth_it {
+        if self.start > 0 && !self.discards && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
                 shift(bytes, self.start);
             }

@@ -10,16 +10,15 @@ mod batch;
 mod fill;
 mod message_mode;
 pub(crate) mod outbound_message;
-mod pattern;
 
 use core::ops::Range;
 
 use crate::framing::message_mode::{FRAMES, Framing};
-pub(crate) use crate::framing::pattern::{LONGEST_ID, Pattern};
 
-use crate::buffer::{Buffer, copy, find, shift};
+use crate::buffer::Buffer;
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Envelope, FAST, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span};
+use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span};
+use crate::platform::{copy, find, shift};
 
 /// The input as a pump sees it.
 pub(crate) trait InputSink {
@@ -176,26 +175,9 @@ impl<'b> LineDecoder<'b> {
         self.eof = true;
     }
 
-    /// Whether a line waits, or bytes that were not scanned: most polls find neither.
-    #[inline]
-    pub(crate) fn has_more(&self) -> bool {
-        self.line.is_some() || self.scanned < self.end || self.discards || self.eof
-    }
-
-    /// Whether a line waits, found first if it has to be [where there is more](LineDecoder::has_more).
-    #[inline]
-    pub(crate) fn has_line(&mut self) -> bool {
-        self.line.is_some() || self.find().is_some()
-    }
-
     /// The line that waits, found first if it has to be.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn line(&mut self) -> Option<Line> {
         if self.line.is_none() {
-            // Most polls come here with nothing new.
-            if FAST && !self.has_more() {
-                return None;
-            }
             self.find()?;
         }
         let content = match self.line? {
@@ -212,11 +194,7 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Looks for the next line, which waits then.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn find(&mut self) -> Option<()> {
-        if FAST && self.framing.is_none() && self.find_whole() {
-            return Some(());
-        }
         let found = match self.framing {
             Some(framing) => framing.find(self),
             None => self.find_line(),
@@ -311,25 +289,10 @@ impl<'b> LineDecoder<'b> {
         }
     }
 
-    /// The fast way on hosts: nearly all lines are whole messages that are there when they are looked for. Whether it was so;
-    /// if not, what was scanned counts all the same.
-    fn find_whole(&mut self) -> bool {
-        if self.scanned != self.start || self.discards {
-            return false;
-        }
-        let bytes = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
-        let length = self.scanner.begin_line(bytes);
-        self.scanned = self.start.wrapping_add(length);
-        if bytes.get(length) != Some(&b'\n') || !self.scanner.is_whole() {
-            return false;
-        }
-        (self.line, self.whole) = (Some(Kind::Message), length.wrapping_add(1));
-        true
-    }
-
     /// The end of the line in the buffer, and whether the input ended there.
     fn find_end(&mut self) -> Option<(Found, bool)> {
-        if self.waits_for_byte_order_mark() {
+        let is_new = self.scanned < self.end || self.eof;
+        if !is_new || self.waits_for_byte_order_mark() {
             return None;
         }
         let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();

@@ -6,7 +6,7 @@
 
 use super::pieces::{WriteText, prints};
 use super::text::text_of;
-use crate::platform::divide;
+use crate::divide::divide;
 use core::cmp::Ordering;
 use core::fmt;
 

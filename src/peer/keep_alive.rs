@@ -60,12 +60,6 @@ impl KeepAliveState {
         (self.asks, self.closes) = (true, pings.close);
     }
 
-    /// Whether the peer is ever asked.
-    #[inline]
-    pub(crate) fn asks(&self) -> bool {
-        self.asks
-    }
-
     /// A new connection: nothing is awaited.
     pub(crate) fn reset(&mut self) {
         (self.at, self.waiting, self.heard) = (NEVER, false, false);

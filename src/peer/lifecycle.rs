@@ -11,8 +11,8 @@ use core::marker::PhantomData;
 pub enum State {
     /// Server: no handshake yet.
     Waiting,
-    /// Server: `initialize` was answered.
-    Response,
+    /// Server: `initialize` was answered; `notifications/initialized` is expected.
+    Negotiated,
     /// Server: requests came in, but `notifications/initialized` has not. They are served all the same.
     Serving,
     /// Client: nothing was sent yet.
@@ -57,7 +57,7 @@ pub(crate) enum Trigger {
     /// Nothing is left to do, or the grace is over.
     Drained,
     /// Server: nothing can be written any more, or the client has gone silent.
-    RequestFailure,
+    ConnectionLost,
 }
 
 type Table = &'static [(State, Trigger, State)];
@@ -67,32 +67,32 @@ const SERVER: Table = {
     use State::*;
     use Trigger::*;
     &[
-        (Waiting, Initialize, Response),
+        (Waiting, Initialize, Negotiated),
         // As long as nothing was served, a client may change its mind.
-        (Response, Initialize, Response),
-        (Response, Initialized, Ready),
-        (Response, Request, Serving),
+        (Negotiated, Initialize, Negotiated),
+        (Negotiated, Initialized, Ready),
+        (Negotiated, Request, Serving),
         (Serving, Request, Serving),
         (Serving, Initialized, Ready),
         (Ready, Request, Ready),
-        (Response, Restart, Response),
-        (Serving, Restart, Response),
-        (Ready, Restart, Response),
+        (Negotiated, Restart, Negotiated),
+        (Serving, Restart, Negotiated),
+        (Ready, Restart, Negotiated),
         (Waiting, EndOfInput, Draining),
-        (Response, EndOfInput, Draining),
+        (Negotiated, EndOfInput, Draining),
         (Serving, EndOfInput, Draining),
         (Ready, EndOfInput, Draining),
         (Draining, EndOfInput, Draining),
         (Waiting, Shutdown, Draining),
-        (Response, Shutdown, Draining),
+        (Negotiated, Shutdown, Draining),
         (Serving, Shutdown, Draining),
         (Ready, Shutdown, Draining),
         (Draining, Drained, Closed),
-        (Waiting, RequestFailure, Closed),
-        (Response, RequestFailure, Closed),
-        (Serving, RequestFailure, Closed),
-        (Ready, RequestFailure, Closed),
-        (Draining, RequestFailure, Closed),
+        (Waiting, ConnectionLost, Closed),
+        (Negotiated, ConnectionLost, Closed),
+        (Serving, ConnectionLost, Closed),
+        (Ready, ConnectionLost, Closed),
+        (Draining, ConnectionLost, Closed),
     ]
 };
 
@@ -235,7 +235,7 @@ mod tests {
                 let ends = table.iter().any(|(from, trigger, to)| {
                     *from == state
                         && match trigger {
-                            Trigger::RequestFailure | Trigger::Drained => *to == State::Closed,
+                            Trigger::ConnectionLost | Trigger::Drained => *to == State::Closed,
                             // A client hears what has come before the connection was lost.
                             Trigger::EndOfInput => *to == State::Draining && *from != State::Draining,
                             _ => false,

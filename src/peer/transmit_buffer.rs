@@ -1,11 +1,12 @@
 //! What waits to be written: whole messages, one after the other. Whoever watches sees them here.
 
-use crate::buffer::{Buffer, find, shift};
+use crate::buffer::Buffer;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{About, MARK, MARKS, Marking};
 use crate::json::Writer;
 use crate::machine::Transmit;
 use crate::peer::observer::{Direction, Observer};
+use crate::platform::{find, shift};
 
 /// With a growing buffer, answers are written on until this many bytes are unsent.
 const UNSENT_LIMIT: usize = 64 * 1024;
@@ -92,14 +93,7 @@ impl<'b> TransmitBuffer<'b> {
         self.watch = Some(Watch { observer, show: show_written });
     }
 
-    /// Whether somebody looks at all messages.
-    #[inline]
-    pub(crate) fn is_watched(&self) -> bool {
-        self.watch.is_some()
-    }
-
     /// Shows the messages that were written since the last time.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn show(&mut self) {
         if self.watch.is_some() {
             self.show_unseen();
@@ -108,7 +102,6 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     #[cold]
-    #[cfg_attr(target_os = "none", inline(always))]
     fn show_unseen(&mut self) {
         if let Some(watch) = &mut self.watch {
             let written = self.buffer.bytes().get(self.shown..self.end).unwrap_or_default();
@@ -117,7 +110,6 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     /// Shows a message that has come in, and then what was written because of it.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn show_received(&mut self, line: &[u8], outcome: Result<(), ProtocolError>) {
         if let Some(watch) = &mut self.watch {
             watch.observer.line(Direction::In, line, outcome);
@@ -179,7 +171,6 @@ impl<'b> TransmitBuffer<'b> {
         has
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn move_to_front(&mut self) {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
             shift(bytes, self.start);
@@ -246,19 +237,6 @@ impl<'b> TransmitBuffer<'b> {
         Ok(())
     }
 
-    /// Where one line can be written, with its newline at most up to `limit`: a shorter way in line mode, for what is written
-    /// often. That it is whole is told to [`end_line`](TransmitBuffer::end_line).
-    #[inline(always)]
-    pub(crate) fn begin_line(&mut self, limit: usize) -> Writer<'_> {
-        Writer::new(self.buffer.room(), self.end, limit)
-    }
-
-    /// The line that was begun ends here, behind its newline.
-    #[inline(always)]
-    pub(crate) fn end_line(&mut self, end: usize) {
-        self.end = end;
-    }
-
     /// Takes the last message back, of so many bytes, which nobody has seen yet: its text.
     pub(crate) fn take_back(&mut self, length: usize) -> &[u8] {
         let (before, after) = self.around();
@@ -269,7 +247,6 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     /// What can be written now. In frame mode, one message.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
         self.show();
         let mut bytes = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
@@ -289,7 +266,6 @@ impl<'b> TransmitBuffer<'b> {
 
 /// The first message of some that are marked, and what it is about.
 #[cold]
-#[cfg_attr(target_os = "none", inline(always))]
 fn first_of<'t>(marking: &'static dyn Marking, marked: &'t [u8]) -> (&'t [u8], Option<About>) {
     match marking.first(marked) {
         Some((message, about)) => (message, Some(about)),

@@ -12,7 +12,7 @@ pub enum Level {
     /// What is going on.
     Info,
     /// Normal, but worth a look.
-    Notification,
+    Notice,
     /// Something may go wrong.
     Warning,
     /// Something went wrong.
@@ -30,7 +30,7 @@ impl Level {
     pub const ALL: [Level; 8] = [
         Level::Debug,
         Level::Info,
-        Level::Notification,
+        Level::Notice,
         Level::Warning,
         Level::Error,
         Level::Critical,
@@ -44,7 +44,7 @@ impl Level {
         match self {
             Level::Debug => "debug",
             Level::Info => "info",
-            Level::Notification => "notice",
+            Level::Notice => "notice",
             Level::Warning => "warning",
             Level::Error => "error",
             Level::Critical => "critical",

@@ -2,7 +2,7 @@
 //!
 //! Specification: every revision, *Base protocol*, *Messages*; JSON-RPC 2.0.
 
-use crate::json::{DEPTH_LIMIT, Envelope, FAST, Json, Kind, ScanError, Scanner, Shape, Span, Str};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanError, Scanner, Shape, Span, Str};
 
 /// JSON-RPC and MCP error codes.
 pub mod code {
@@ -147,8 +147,6 @@ impl Envelope {
 }
 
 /// The value at `span` of a text that was scanned.
-#[cfg_attr(target_os = "none", inline(never))]
-#[cfg_attr(not(target_os = "none"), inline)]
 pub(crate) fn view(bytes: &[u8], span: Span) -> Json<'_> {
     Json::exact(bytes.get(span.range()).unwrap_or_default())
 }
@@ -201,14 +199,11 @@ pub(crate) enum Invalid {
 }
 
 /// The table of the protocol's message kinds. `bytes` is the text that the envelope was found in.
-#[cfg_attr(not(target_os = "none"), inline(never))]
 pub(crate) fn classify<'m>(envelope: &Envelope, bytes: &'m [u8]) -> Class<'m> {
     classify_with(envelope, bytes, false)
 }
 
-/// The same; a missing `jsonrpc` may be tolerated. On hosts it becomes a part of what asks for each message: then only those
-/// members of the envelope are looked at that are asked for here.
-#[cfg_attr(not(target_os = "none"), inline(always))]
+/// The same; a missing `jsonrpc` may be tolerated.
 pub(crate) fn classify_with<'m>(
     envelope: &Envelope,
     bytes: &'m [u8],
@@ -224,9 +219,7 @@ pub(crate) fn classify_with<'m>(
     let id = part(envelope.id).filter(|id| is_id(*id));
     let looks_like_response = envelope.looks_like_response();
     let version = match part(envelope.jsonrpc) {
-        Some(version) => {
-            FAST && version.bytes() == br#""2.0""# || version.string().is_some_and(|text| text == "2.0")
-        }
+        Some(version) => version.string().is_some_and(|text| text == "2.0"),
         None => tolerates_missing_version,
     };
     if !version {
@@ -275,8 +268,6 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
 }
 
 /// Where `part` stands in `line`, which it is a part of.
-#[cfg_attr(target_os = "none", inline(never))]
-#[cfg_attr(not(target_os = "none"), inline)]
 pub(crate) fn span_of(line: &[u8], part: &[u8]) -> Span {
     let start = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
     Span { start, end: start.wrapping_add(part.len()) }

@@ -9,10 +9,11 @@
     reason = "lines and answers are cut to what 32 bits count, which index memory everywhere"
 )]
 
-use crate::buffer::{Buffer, copy};
+use crate::buffer::Buffer;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{About, StreamId};
 use crate::json::{DEPTH_LIMIT, Elements, Json, Kind, Scanner};
+use crate::platform::copy;
 use crate::platform::divide;
 use crate::protocol::meta::RequestMeta;
 use crate::protocol::methods;
@@ -41,12 +42,6 @@ impl Batches {
     const IN_LINE: Batches = Batches(1);
     /// The line of a batch is done, and answers of its deferred members are still to come, or to be written.
     const OPEN: Batches = Batches(2);
-
-    /// Zero, if there are none.
-    #[inline]
-    pub(crate) fn bits(self) -> u8 {
-        self.0
-    }
 
     pub(crate) fn in_line(self) -> bool {
         self.0 & Batches::IN_LINE.0 != 0

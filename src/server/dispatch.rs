@@ -7,11 +7,12 @@ use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind,
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::slots::Ticket;
 use crate::protocol::meta::RequestMeta;
-use crate::protocol::methods;
+use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::{self, Class, Invalid, Outcome};
 use crate::server::compat;
-use crate::server::feature::{Request, span_of};
+use crate::server::config::ServerConfig;
+use crate::server::feature::{Feature, Request, span_of};
 use crate::server::handshake;
 use crate::server::inbound_request::Stage;
 use crate::server::pending_event::{PendingEvent, Spans};
@@ -62,8 +63,6 @@ fn is_notification(envelope: &Envelope) -> bool {
 
 /// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one. `known`: where the members
 /// of its parameters stand.
-#[cfg_attr(target_os = "none", inline(never))]
-#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn message(
     core: &mut ServerState<'_>,
     line: &[u8],
@@ -87,9 +86,9 @@ pub(crate) fn message(
         Class::Request { id, method, params } => {
             places.id = span_of(line, id.bytes());
             let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
-            let (meta, name, arguments, found) = (None, None, None, None);
+            let (meta, name, arguments) = (None, None, None);
             request(
-                &mut Request { core, line, places, params, known, meta, name, arguments, found, pending },
+                &mut Request { core, line, places, params, known, meta, name, arguments, pending },
                 method,
             )
         }
@@ -186,7 +185,6 @@ pub(crate) fn no_message(core: &mut ServerState<'_>, input: &LineDecoder<'_>, li
     })
 }
 
-#[cfg_attr(target_os = "none", inline(never))]
 fn request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
     request.look();
@@ -223,7 +221,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let called = request.core.recent.method(request.core.info, revision, method);
+    let called = find_method(request.core.info, revision, method);
     if called.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(ProtocolError::UnknownMethod, &method);
     }
@@ -238,12 +236,21 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
     }
 }
 
+/// The feature that has a method in this revision, and the place of the method among its methods.
+fn find_method<'b>(
+    info: &'b ServerConfig<'b>,
+    revision: Revision,
+    name: Str<'_>,
+) -> Option<(&'b dyn Feature, usize)> {
+    let is_called = |method: &Method| name == method.name && method.by_client.contains(revision);
+    info.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(is_called)?)))
+}
+
 /// A request of the era with a handshake.
-#[cfg_attr(target_os = "none", inline(never))]
 fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let (session, info) = (request.core.session, request.core.info);
     // Nearly all requests are for a feature. Then the method is none of those below, and is not compared with them.
-    let called = session.and_then(|session| request.core.recent.method(info, session.revision, method));
+    let called = session.and_then(|session| find_method(info, session.revision, method));
     if called.is_none() && method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }

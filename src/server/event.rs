@@ -5,7 +5,7 @@ use core::mem;
 use crate::client::Progress;
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
-use crate::json::{FAST, Json, SortKey, Span, Str, text_of};
+use crate::json::{Json, SortKey, Span, Str, text_of};
 use crate::peer::slots::Ticket;
 use crate::rpc;
 use crate::server::Server;
@@ -82,20 +82,6 @@ impl Server<'_> {
     /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
     #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
-        let Server { input, core, .. } = &*self;
-        // Nearly all events are requests for an entry of a catalogue, with arguments and nothing else.
-        if FAST
-            && let (false, Some(PendingEvent::Request { kept, event })) = (core.restarted, core.plan)
-            && let (Some(name), Some(places)) = (core.recent.subject(), places(input).of_arguments())
-        {
-            (self.core.plan, self.core.handed_out) = (None, true);
-            return event_of(&mut self.input, &mut self.core, kept, event, places, Some(name));
-        }
-        self.other_event()
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn other_event(&mut self) -> Option<Event<'_>> {
         // The plan is the new client. The host hears of the end of the old one first.
         if mem::take(&mut self.core.restarted) {
             return Some(Event::Restarted);
@@ -127,35 +113,25 @@ impl Server<'_> {
                 info: part(input, places(input).arguments),
                 capabilities: part(input, places(input).meta),
             }),
-            PendingEvent::Request { kept, event } => {
-                let (places, name) = (places(input), core.recent.subject());
-                return event_of(input, core, kept, event, places, name);
-            }
+            PendingEvent::Request { kept, event } => return request_event(input, core, kept, event),
         })
     }
 }
 
-/// The event of a request. `name`: what it names, if that is known.
-#[inline(always)]
-fn event_of<'a>(
+/// The event of a request.
+fn request_event<'a>(
     input: &'a mut LineDecoder<'_>,
     core: &'a mut ServerState<'_>,
     kept: PackedContext,
     event: MakeEvent,
-    places: Spans,
-    name: Option<&'a str>,
 ) -> Option<Event<'a>> {
     let context = kept.context(input.stream());
     core.owed = true;
-    let Spans { id, subject, arguments, meta, responses, state } = places;
+    let Spans { id, subject, arguments, meta, responses, state } = places(input);
     let (arguments, others) = Others::around(input.bytes_mut(), arguments);
     let source = Source::Line { id: others.at(id), meta: others.at(meta), last: SortKey::NONE };
     let returned = InputResponses { responses: others.at(responses), state: others.at(state) };
-    let subject = match name {
-        Some(name) => name,
-        None => text_of(others.at(subject)),
-    };
-    let info = core.info;
+    let (subject, info) = (text_of(others.at(subject)), core.info);
     let reply = Reply { machine: core, info, pending: Pending { source, context } };
     event(Parts { subject, arguments, returned }, reply)
 }
@@ -190,12 +166,7 @@ impl<'a> Others<'a> {
         (part, Others { before, behind, end })
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn at(&self, place: Span) -> &'a [u8] {
-        // Most requests have only some of the parts.
-        if FAST && place == Span::EMPTY {
-            return &[];
-        }
         let place = place.range();
         let part = match place.start.checked_sub(self.end) {
             Some(start) => self.behind.get(start..place.end.wrapping_sub(self.end)),

@@ -1,7 +1,7 @@
 //! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{FAST, Json, Kind, MemberIndex, Span, Str, WriteText, Writer};
+use crate::json::{Json, Kind, MemberIndex, Span, Str, WriteText, Writer};
 use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
 pub(crate) use crate::rpc::span_of;
@@ -41,13 +41,6 @@ pub(crate) trait Sealed {
     /// An entry of one of its catalogues: the first whose key `is` accepts.
     fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
         Found::Nothing
-    }
-
-    /// On hosts: the entry that has this name byte by byte, and what a request asks for that names it. `None`: it has to be
-    /// looked at.
-    #[cfg(not(target_os = "none"))]
-    fn entry(&self, _: &[u8], _: Revision) -> Option<(&str, RequestKind)> {
-        None
     }
 
     /// The notification that says that its list has changed, if it declared that.
@@ -115,8 +108,6 @@ pub(crate) struct Request<'r, 'b> {
     pub(crate) meta: Option<Json<'r>>,
     pub(crate) name: Option<Json<'r>>,
     pub(crate) arguments: Option<Json<'r>>,
-    /// The name as an entry of a catalogue has it, if it is that byte by byte: then nobody has to decode it.
-    pub(crate) found: Option<&'b str>,
     pub(crate) pending: Pending<'r>,
 }
 
@@ -130,51 +121,28 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Whether a request with its id is in flight.
     pub(crate) fn is_duplicate(&self) -> bool {
-        self.core.has_in_flight() && self.core.in_flight.find(Json::trusted(self.id())).is_some()
+        self.core.in_flight.find(Json::trusted(self.id())).is_some()
     }
 
-    /// Finds what most requests have. (On a small board the stack that it takes is free again before a feature runs.)
-    #[cfg_attr(target_os = "none", inline(never))]
+    /// Finds the members of the parameters that most requests have.
     pub(crate) fn look(&mut self) {
-        if let Some(known) = self.known() {
-            return self.look_at(known);
-        }
-        let params = self.params.unwrap_or(Json::NULL);
-        let [meta, name, arguments] = params.pick(["_meta", "name", "arguments"]);
+        let [meta, name, arguments] = self.pick(["_meta", "name", "arguments"]);
         self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
         (self.name, self.arguments) = (name, arguments);
     }
 
-    /// The same where their places are known.
-    fn look_at(&mut self, known: &'r MemberIndex) {
-        for (name, value) in known.members(self.line) {
-            // Each is compared in one look or two, as patterns are not.
-            if name == b"name" {
-                self.name = Some(value);
-            } else if name == b"arguments" {
-                self.arguments = Some(value);
-            } else if name == b"_meta" {
-                self.meta = Some(value).filter(|meta| meta.kind() == Kind::Object);
-            }
-        }
-    }
-
-    /// Where the members of the parameters stand, if that is known: never on a small board.
-    #[inline]
-    fn known(&self) -> Option<&'r MemberIndex> {
-        self.known.filter(|_| FAST)
-    }
-
     /// Another member of the parameters; `null` counts as absent.
     pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
-        let found = match self.known() {
-            Some(known) => {
-                let [found] = known.pick(self.line, [name]);
-                found
-            }
-            None => self.params?.get(name),
-        };
+        let [found] = self.pick([name]);
         found.filter(|value| !value.is_null())
+    }
+
+    /// Several members of the parameters, found by the scanner's index or, without one, by a walk.
+    fn pick<const N: usize>(&self, keys: [&str; N]) -> [Option<Json<'r>>; N] {
+        match self.known {
+            Some(known) => known.pick(self.line, keys),
+            None => self.params.unwrap_or(Json::NULL).pick(keys),
+        }
     }
 
     /// Answers with a result.
@@ -217,7 +185,6 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     /// Leaves the answer to the host, unless it has too much to do already.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn hand_out(
         &mut self,
         kind: RequestKind,
@@ -242,19 +209,13 @@ impl<'r, 'b> Request<'r, 'b> {
             |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| span_of(self.line, part.bytes()));
         *self.places = Spans {
             id: self.places.id,
-            // What is known already is not looked at again.
-            subject: span_of(subject.filter(|_| !FAST || self.found.is_none())),
+            subject: span_of(subject),
             arguments: span_of(arguments),
             meta: span_of(self.meta),
             responses: span_of(responses),
             state: span_of(state),
         };
-        self.core.recent.set_subject(self.found);
         let context = Context { kind, ..self.pending.context };
-        let kept = PackedContext::new(&context);
-        if FAST {
-            self.note_usual(kept, event);
-        }
-        self.core.emit(PendingEvent::Request { kept, event })
+        self.core.emit(PendingEvent::Request { kept: PackedContext::new(&context), event })
     }
 }

@@ -52,7 +52,6 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
         request.core.start_over();
     }
     let revision = known.unwrap_or(latest);
-    request.core.recent.set_usual(None);
     request.core.session = Some(Session {
         revision,
         capabilities: ClientCapabilities::from_json(capabilities),

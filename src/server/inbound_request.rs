@@ -110,12 +110,6 @@ impl PackedContext {
         }
     }
 
-    /// The same for a request that asks for something else.
-    #[cfg_attr(target_os = "none", allow(dead_code, reason = "boards remember nothing"))]
-    pub(crate) fn of_kind(self, kind: RequestKind) -> PackedContext {
-        PackedContext { kind, ..self }
-    }
-
     pub(crate) fn context(self, stream: StreamId) -> Context {
         Context {
             revision: self.terms.revision(),

@@ -41,14 +41,11 @@ mod min_buffer_size;
 mod outbound_requests;
 mod pending_event;
 mod poll;
-mod recent;
 mod reply;
 mod request;
 mod requests;
 mod server_state;
 mod setup;
-mod text_answer;
-mod usual;
 mod write_message;
 
 pub use crate::server::call::{Call, Connected};
@@ -145,15 +142,6 @@ pub(crate) enum Ending {
     Late,
 }
 
-impl Ending {
-    /// Zero, if it is not near.
-    #[inline]
-    #[allow(clippy::as_conversions, reason = "they are numbered from zero")]
-    fn bits(self) -> u8 {
-        self as u8
-    }
-}
-
 impl Server<'_> {
     /// What is needed next: see [`Machine::poll`].
     #[inline(never)]
@@ -170,7 +158,6 @@ impl Server<'_> {
     }
 
     /// When to poll again even if nothing has moved.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn deadline(&self) -> Option<Millis> {
         let (core, mut next) = (&self.core, None);
         // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
@@ -182,9 +169,7 @@ impl Server<'_> {
                 next = Some(at);
             }
         };
-        if core.has_in_flight() {
-            sooner(core.in_flight.next_deadline());
-        }
+        sooner(core.in_flight.next_deadline());
         sooner(Some(core.ends).filter(|_| core.ending != Ending::NotYet));
         sooner(core.pinging.and_then(|pinging| pinging.deadline(core)));
         next

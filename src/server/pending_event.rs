@@ -54,18 +54,6 @@ impl Spans {
         Spans { id, subject, arguments, meta, responses, state }
     }
 
-    /// The same, if there are no others than an id and arguments.
-    #[inline]
-    pub(crate) fn of_arguments(self) -> Option<Spans> {
-        const NONE: Span = Span::EMPTY;
-        match self {
-            Spans { id, arguments, subject: NONE, meta: NONE, responses: NONE, state: NONE } => {
-                Some(Spans { id, arguments, ..Spans::NONE })
-            }
-            _ => None,
-        }
-    }
-
     pub(crate) fn spans(self) -> [Span; 6] {
         let Spans { id, subject, arguments, meta, responses, state } = self;
         [id, subject, arguments, meta, responses, state]

@@ -4,7 +4,7 @@ use core::mem;
 
 use crate::error::ProtocolError;
 use crate::framing::Content;
-use crate::json::{FAST, Member, Span, decode_text_in_place};
+use crate::json::{Member, Span, decode_text_in_place};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::rpc::{self, Class};
 use crate::server::batch::Batches;
@@ -27,60 +27,26 @@ pub(super) enum PollStep {
 
 impl Server<'_> {
     /// Does what can be done until the host is needed.
-    #[inline]
     pub(super) fn poll_inner(&mut self) -> PollStep {
-        // At most polls of a host nothing is to be done but to look for a line, which is as most are.
-        if FAST && self.core.plan.is_none() && self.is_settled() {
-            if !self.input.has_more() {
-                debug_assert!(self.deadline().is_none());
-                return PollStep::Io(None);
-            }
-            let is_known = self.core.recent.usual().is_some();
-            if is_known && self.input.is_fresh() && self.plan_usual() {
-                return PollStep::Event;
-            }
-            if !self.input.has_line() {
-                return PollStep::Io(None);
-            }
-        }
-        self.run_until_blocked()
-    }
-
-    #[cfg_attr(target_os = "none", inline(always))]
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn run_until_blocked(&mut self) -> PollStep {
-        let settled = loop {
+        loop {
             if self.core.plan.is_some() {
                 return PollStep::Event;
             }
-            let settled = self.is_settled();
-            if !self.advance(settled) {
-                break settled;
+            if !self.advance() {
+                break;
             }
-        };
-        if settled {
-            debug_assert!(self.deadline().is_none());
-            PollStep::Io(None)
-        } else if self.core.life.state() == State::Closed {
-            PollStep::Closed
-        } else {
-            PollStep::Io(self.deadline())
+        }
+        match self.core.life.state() {
+            State::Closed => PollStep::Closed,
+            _ => PollStep::Io(self.deadline()),
         }
     }
 
     /// Answers what the host let go, and releases the line of the last event.
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(super) fn finish_event(&mut self) {
         if !mem::take(&mut self.core.handed_out) {
             return;
         }
-        self.end_event();
-    }
-
-    #[cfg_attr(target_os = "none", inline(always))]
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn end_event(&mut self) {
         if mem::take(&mut self.core.owed) {
             self.answer_unanswered();
         }
@@ -104,60 +70,38 @@ impl Server<'_> {
         }
     }
 
-    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due. A server
-    /// that [is settled](Server::is_settled) only has lines to deal with.
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline)]
-    pub(super) fn advance(&mut self, settled: bool) -> bool {
-        if !settled && let Some(goes_on) = self.advance_own() {
-            return goes_on;
-        }
-        self.next_line() || (!settled && self.drain())
-    }
-
-    /// What comes before the next line. `None`: it may come.
-    #[cfg_attr(target_os = "none", inline(always))]
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn advance_own(&mut self) -> Option<bool> {
+    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    pub(super) fn advance(&mut self) -> bool {
         if let Some(fault) = self.core.fault.take() {
             self.core.plan = Some(PendingEvent::ProtocolError(fault));
-            return Some(true);
+            return true;
         }
         if self.core.output.is_broken() {
             self.lose();
         }
-        if self.core.has_in_flight() && self.expire() {
-            return Some(true);
+        if self.expire() {
+            return true;
         }
         if let State::Closed = self.core.life.state() {
-            return Some(false);
+            return false;
         }
-        if self.core.has_in_flight() {
-            self.core.write_queued();
-        }
+        self.core.write_queued();
         self.core.write_batch();
         if self.core.wants_room && !self.core.batches.in_line() && self.core.has_room() {
             self.core.wants_room = false;
             self.core.plan = Some(PendingEvent::Writable);
-            return Some(true);
+            return true;
         }
         self.core.write_changes();
         if self.core.pinging.is_some_and(|pinging| pinging.ping(self)) {
-            return Some(true);
+            return true;
         }
-        None
-    }
-
-    /// Whether nothing is to be done but to wait for lines, and nothing but a line can change that: so it is at nearly every
-    /// poll of a server that answers at once. (Small boards look for each thing, which takes less code.)
-    #[inline]
-    pub(super) fn is_settled(&self) -> bool {
-        FAST && self.core.is_settled() && !self.input.ended()
+        self.next_line() || self.drain()
     }
 
     /// Nothing can be written any more: everything ends here.
     pub(super) fn lose(&mut self) {
-        self.core.life.step(Trigger::RequestFailure);
+        self.core.life.step(Trigger::ConnectionLost);
         self.core.output.clear();
         self.core.forget_in_flight();
         self.core.batches = Batches::NONE;
@@ -184,8 +128,6 @@ impl Server<'_> {
     }
 
     /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
@@ -233,7 +175,6 @@ impl Server<'_> {
         true
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     fn settle(&mut self, outcome: Received, places: &mut Spans) {
         match outcome {
             Received::Host => return self.settle_plan(places),
@@ -248,9 +189,7 @@ impl Server<'_> {
 
     fn settle_plan(&mut self, places: &mut Spans) {
         if self.core.plan.is_some_and(|plan| plan.holds_line()) {
-            if !FAST || places.subject != Span::EMPTY {
-                decode_subject(self.input.bytes_mut(), &mut places.subject);
-            }
+            decode_subject(self.input.bytes_mut(), &mut places.subject);
             self.input.set_places(places.spans());
         } else {
             self.release();
@@ -258,7 +197,6 @@ impl Server<'_> {
     }
 
     /// Ends the connection when its input has, and nothing is left to do.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     fn drain(&mut self) -> bool {
         let ended = self.input.ended();
         if ended && self.input.line().is_none() {

@@ -2,7 +2,7 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Decimal, FAST, Json, SortKey, WriteText, Writer};
+use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
 use crate::peer::slots::{InFlight, Ticket};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
@@ -55,7 +55,6 @@ impl<'a> Source<'a> {
 }
 
 /// The id in a slot.
-#[cfg_attr(not(target_os = "none"), inline(never))]
 fn id_in<'i>(in_flight: &'i InFlight<'_, InboundRequest>, ticket: Ticket) -> &'i [u8] {
     match in_flight.id(ticket) {
         // Its time is over: it cannot be found any more.
@@ -73,8 +72,6 @@ pub(crate) struct Pending<'a> {
 
 impl<'a> Pending<'a> {
     /// A request of which no more is known than its id, empty if it has none.
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn of_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
         let context = Context {
             revision: Revision::V2024_11_05,
@@ -286,11 +283,7 @@ impl<'a> Reply<'a> {
         ticket
     }
 
-    fn answer_text(mut self, text: &dyn WriteText, failed: bool) {
-        if FAST {
-            let Reply { machine, pending, .. } = &mut self;
-            return machine.with(&mut |core| core.answer_text(pending, text, failed));
-        }
+    fn answer_text(self, text: &dyn WriteText, failed: bool) {
         self.tool_result(&mut |out, _, pads| {
             write_text(out, text, failed, pads);
             true

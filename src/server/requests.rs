@@ -162,7 +162,7 @@ impl Server<'_> {
     /// # Errors
     /// As [`ask`](Server::request).
     pub fn ping(&mut self, ask: RequestOptions) -> Result<Ticket, SendError> {
-        let connected = matches!(self.state(), State::Response | State::Serving | State::Ready);
+        let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
         self.core.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
         self.send_request(methods::PING.name, ask, &mut |_| true)
     }
@@ -227,8 +227,9 @@ impl Server<'_> {
         let core = &mut self.core;
         let timeout = ask.timeout.unwrap_or(core.info.limits.request_timeout);
         let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
-        let ticket =
-            core.in_flight.take(InboundRequest::asked(timeout, ask.progress)).ok_or(SendError::Full)?;
+        // Due at once: the next poll starts its clock.
+        let asked = InboundRequest::asked(timeout, ask.progress);
+        let ticket = core.in_flight.take(asked, Some(Millis::ZERO)).ok_or(SendError::Full)?;
         let (id, room) = (core.id_of(ticket), core.output.reply_room());
         let written = core.output.write(about, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
@@ -251,8 +252,6 @@ impl Server<'_> {
         }
         core.asking = Some(&OUTBOUND_REQUESTS);
         core.ours = core.ours.wrapping_add(1);
-        // Due at once: the next poll starts its clock.
-        core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         Ok(ticket)
     }
 }

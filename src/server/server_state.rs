@@ -3,9 +3,9 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{About, StreamId};
-use crate::json::{Decimal, FAST, Json, SortKey, WriteText, Writer};
+use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
 use crate::peer::keep_alive::KeepAliveState;
-use crate::peer::lifecycle::{Lifecycle, State, role};
+use crate::peer::lifecycle::{Lifecycle, role};
 use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::protocol::capabilities::ClientCapabilities;
@@ -22,7 +22,6 @@ use crate::server::inbound_request::InboundRequest;
 use crate::server::keep_alive::Pinging;
 use crate::server::outbound_requests::OutboundRequests;
 use crate::server::pending_event::{PendingEvent, Spans};
-use crate::server::recent::Recent;
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::write_message::{END, begin_error, begin_result, write_fault, write_log};
 use crate::time::Millis;
@@ -95,7 +94,6 @@ pub(crate) struct ServerState<'b> {
     pub(crate) watches: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) keep_alive: KeepAliveState,
-    pub(crate) recent: Recent<'b>,
 }
 
 impl<'b> ServerState<'b> {
@@ -124,7 +122,6 @@ impl<'b> ServerState<'b> {
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAliveState::OFF,
-            recent: Recent::NONE,
             pinging: None,
             asking: None,
             ours: 0,
@@ -143,7 +140,6 @@ impl<'b> ServerState<'b> {
         (self.handed_out, self.ending) = (false, Ending::NotYet);
         (self.plan, self.asking, self.ours) = (None, None, 0);
         self.keep_alive.reset();
-        self.recent.set_usual(None);
     }
 }
 
@@ -169,28 +165,6 @@ impl ServerState<'_> {
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 
-    /// Whether it is worth looking for what is due or queued: most polls find nothing in flight. (Small boards look, which
-    /// takes less code.)
-    #[inline]
-    pub(crate) fn has_in_flight(&self) -> bool {
-        !FAST || self.in_flight.len() > 0
-    }
-
-    /// Whether nothing waits to be written or told, nothing is in flight, and nobody asks whether the client is there: the
-    /// core by itself has nothing to do, now or later.
-    #[inline]
-    pub(crate) fn is_settled(&self) -> bool {
-        // In one number, which takes fewer jumps.
-        let small = u8::from(self.wants_room) | u8::from(self.output.is_broken()) | self.changed.bits();
-        let small = small | self.batches.bits() | self.ending.bits();
-        let open = !matches!(self.life.state(), State::Draining | State::Closed);
-        usize::from(small) | self.in_flight.len() == 0
-            && open
-            && self.fault.is_none()
-            && self.pinging.is_none()
-    }
-
-    #[inline]
     pub(crate) fn room(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }
@@ -234,7 +208,6 @@ impl ServerState<'_> {
     }
 
     /// A request is in flight no more.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
         let batched = self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched());
         self.count_deferred(batched, false);
@@ -462,15 +435,15 @@ impl ServerState<'_> {
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
             if id.len().wrapping_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
-        let ticket = self.in_flight.take(InboundRequest::deferred(context, last))?;
+        let time = time.unwrap_or(self.info.limits.deferred_timeout);
+        let ticket =
+            self.in_flight.take(InboundRequest::deferred(context, last), Some(self.now.plus(time)))?;
         // At most one batch stays open.
         let waits = context.batched && self.batches.open();
         if waits || !self.in_flight.set_id(ticket, id, token) {
             self.in_flight.release(ticket);
             return None;
         }
-        let time = time.unwrap_or(self.info.limits.deferred_timeout);
-        self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
         self.count_deferred(context.batched, true);
         self.owed = false;
         Some(ticket)

@@ -1,7 +1,7 @@
 //! How a server's messages are written: the envelope of answers, and what is the same for every feature.
 
 use crate::error::ProtocolError;
-use crate::json::{FAST, Str, WriteText, Writer};
+use crate::json::{Str, WriteText, Writer};
 use crate::protocol::level::Level;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::code;
@@ -19,24 +19,12 @@ pub(crate) fn begin_result(
     revision: Revision,
     shape: Shape,
 ) {
-    if !(FAST && put_result(out, id).is_some()) {
-        out.token(r#"{"jsonrpc":"2.0","id":"#);
-        out.json_bytes(id);
-        out.token(r#","result":{"#);
-    }
+    out.token(r#"{"jsonrpc":"2.0","id":"#);
+    out.json_bytes(id);
+    out.token(r#","result":{"#);
     if revision >= Revision::V2026_07_28 {
         info.write_head(shape, out);
     }
-}
-
-/// The same at once, into room that is there.
-#[inline]
-fn put_result(out: &mut Writer<'_>, id: &[u8]) -> Option<()> {
-    let free = out.free()?.token(r#"{"jsonrpc":"2.0","id":"#)?;
-    // It was seen to be one: there is no line break in it.
-    let to = free.bytes(id)?.token(r#","result":{"#)?.end();
-    out.filled(to, b'{');
-    Some(())
 }
 
 /// `{"jsonrpc":"2.0","id":…,"error":{`, without an id if that is empty.
@@ -109,29 +97,4 @@ pub(crate) fn write_log(
         out.fail();
     }
     out.token("}}");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::buffer::Room;
-    use crate::protocol::revision::Revision;
-    use std::{format, vec};
-
-    #[test]
-    fn results_begin_alike_for_all_ids_in_any_room() {
-        let info = ServerConfig::new("s", "1");
-        for id in
-            ["1", "12", "123", "1234", "1234567", "12345678", "123456789", r#""a""#, r#""a\"b-c-d-e-f""#]
-        {
-            let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"#);
-            for room in 0..expected.len() + 9 {
-                let mut bytes = vec![0xEE; room];
-                let mut out = Writer::new(Room::Lent(&mut bytes), 0, room);
-                begin_result(&mut out, id.as_bytes(), &info, Revision::V2025_11_25, Shape::Result);
-                assert_eq!(out.overflowed(), room < expected.len(), "{expected} in {room}");
-                assert!(out.overflowed() || out.written() == expected.as_bytes());
-            }
-        }
-    }
 }

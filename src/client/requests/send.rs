@@ -1,7 +1,7 @@
 //! What a host may ask of the server, and how it takes that back.
 
 use crate::error::SendError;
-use crate::json::{FAST, Writer};
+use crate::json::Writer;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::{ClientCapabilities, ServerCapabilities};
 use crate::protocol::methods;
@@ -63,20 +63,7 @@ impl Client<'_> {
         })
     }
 
-    pub(crate) fn call_dyn(
-        &mut self,
-        tool: &str,
-        options: Options<'_>,
-        arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Result<Ticket, SendError> {
-        if FAST && let Some(called) = self.core.usual_call(tool, &options, arguments) {
-            return called;
-        }
-        self.call_any(tool, options, arguments)
-    }
-
-    #[cfg_attr(not(target_os = "none"), cold)]
-    pub(crate) fn call_any(
+    fn call_dyn(
         &mut self,
         tool: &str,
         options: Options<'_>,
@@ -176,39 +163,6 @@ impl Client<'_> {
 
 /// `"name":…,"arguments":` at the start of an object.
 pub(crate) fn write_name(out: &mut Writer<'_>, tool: &str) {
-    if !(FAST && put_name(out, tool).is_some()) {
-        out.field_string("name", tool);
-        out.key("arguments");
-    }
-}
-
-/// The same at once: a short name into room that is there.
-#[inline]
-fn put_name(out: &mut Writer<'_>, tool: &str) -> Option<()> {
-    let to = out.free()?.token(r#""name":""#)?.plain(tool)?.token(r#"","arguments":"#)?.end();
-    out.filled(to, b':');
-    Some(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::buffer::Room;
-    use std::{format, vec};
-
-    #[test]
-    fn names_of_all_kinds_in_any_room() {
-        for tool in ["", "a", "echo", "set_light", "\"", "é\\", "a_name_that_is_longer_than_a_few_words_are"]
-        {
-            let expected = format!(r#"{{"name":{},"arguments":"#, serde_json::to_string(tool).unwrap());
-            for room in 1..expected.len() + 9 {
-                let mut bytes = vec![0xEE; room];
-                let mut out = Writer::new(Room::Lent(&mut bytes), 0, room);
-                out.begin_object();
-                write_name(&mut out, tool);
-                assert_eq!(out.overflowed(), room < expected.len(), "{expected} in {room}");
-                assert!(out.overflowed() || out.written() == expected.as_bytes());
-            }
-        }
-    }
+    out.field_string("name", tool);
+    out.key("arguments");
 }

@@ -84,7 +84,6 @@ impl ClientState<'_> {
     }
 
     /// Answers what the host let go.
-    #[cfg_attr(not(target_os = "none"), cold)]
     pub(crate) fn answer_owed(&mut self, line: &[u8]) {
         if let Some(owed) = self.owed.take() {
             let id = line.get(owed.id.range()).unwrap_or_default();
@@ -273,13 +272,12 @@ impl Answering for ClientState<'_> {
             last_progress: *last,
             ..crate::peer::slots::Data::EMPTY
         };
-        let ticket = self.in_flight.take(outgoing)?;
+        let time = time.unwrap_or(self.info.timeouts.maximum);
+        let ticket = self.in_flight.take(outgoing, Some(self.now.plus(time)))?;
         if !self.in_flight.set_id(ticket, id, if fits { token } else { b"" }) {
             self.in_flight.release(ticket);
             return None;
         }
-        let time = time.unwrap_or(self.info.timeouts.maximum);
-        self.in_flight.set_deadline(ticket, Some(self.now.plus(time)));
         self.owed = None;
         Some(ticket)
     }

@@ -3,7 +3,7 @@
 use crate::client::views::{
     Base64, Resource, ResourceContents, ToolResult, list, number, object, text, view,
 };
-use crate::json::{Decimal, FAST, Json, Kind, Str, has};
+use crate::json::{Decimal, Json, Kind, Str};
 use crate::protocol::annotations::Role;
 
 view! {
@@ -61,9 +61,6 @@ impl<'a> Block<'a> {
     /// What it is.
     #[must_use]
     pub fn content(&self) -> Content<'a> {
-        if let Some(text) = usual_text(self.json.bytes()) {
-            return Content::Text(text);
-        }
         let [kind, text, data, mime] = self.json.pick(["type", "text", "data", "mimeType"]);
         let mime = mime.and_then(Json::string);
         let data = data.and_then(Json::string).map(Base64::new);
@@ -82,9 +79,6 @@ impl<'a> Block<'a> {
 
     /// Its text, if it is [text](Content::Text): for those who do not ask for the rest.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
-        if let Some(text) = usual_text(self.json.bytes()) {
-            return Some(text);
-        }
         let [kind, text] = self.json.pick(["type", "text"]);
         let is_text = kind.and_then(Json::string).is_some_and(|kind| kind == "text");
         text.filter(|_| is_text).and_then(Json::string)
@@ -101,18 +95,6 @@ impl<'a> Block<'a> {
     pub fn annotations(&self) -> Annotations<'a> {
         Annotations::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
-}
-
-/// The text of a block, if it is written as nearly everybody writes one, with nothing more in it, and no quotes: hosts hear
-/// little else, and need not walk over it.
-#[cfg_attr(not(target_os = "none"), inline)]
-pub(super) fn usual_text(bytes: &[u8]) -> Option<Str<'_>> {
-    if !FAST {
-        return None;
-    }
-    let text = bytes.strip_prefix(br#"{"type":"text","text":""#)?.strip_suffix(br#""}"#)?;
-    // A quote ends the text, and if there is none in it, it is the one behind.
-    (!has(b'"', text)).then(|| Str::trusted(text))
 }
 
 /// An embedded resource. Some servers embed one with nothing in it: that is a link.

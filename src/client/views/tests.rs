@@ -52,10 +52,9 @@ fn a_block_is_what_it_says_if_it_has_what_belongs_to_that() {
     assert!(link.uri().unwrap() == "u" && link.name().unwrap() == "n");
 }
 
-/// The usual form of a text is told by its bytes. That must make no difference.
 #[test]
-fn a_text_is_the_same_in_the_usual_form_and_in_any_other() {
-    for length in 0..40 {
+fn text_is_found_however_its_block_is_written() {
+    for length in 0..10 {
         for special in ["", "\\\"", "\\\\", "}", "]", "{\\\"", "\u{e9}", "\\u0000"] {
             let text = std::format!("{}{special}{}", "x".repeat(length), "y".repeat(length % 9));
             let forms = [

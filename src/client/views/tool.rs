@@ -1,7 +1,6 @@
 //! Tools: what there is, and what one has answered.
 
 use crate::client::members::Members;
-use crate::client::views::content::usual_text;
 use crate::client::views::implementation::icons;
 use crate::client::views::{Block, Content, Icon, list, object, text, view};
 use crate::json::{Json, Kind, Str};
@@ -172,14 +171,6 @@ impl<'a> ToolResult<'a> {
     /// The first piece of text.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        match self.content.and_then(|content| usual_text(only_element(content)?)) {
-            Some(text) => Some(text),
-            None => self.first_text(),
-        }
-    }
-
-    #[cfg_attr(not(target_os = "none"), cold)]
-    fn first_text(&self) -> Option<Str<'a>> {
         self.blocks().find_map(|block| block.text())
     }
 
@@ -187,15 +178,6 @@ impl<'a> ToolResult<'a> {
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
         self.members.get("structuredContent")
-    }
-}
-
-/// What stands between the brackets of an array: its only element, if it has no more.
-#[inline(always)]
-fn only_element(array: Json<'_>) -> Option<&[u8]> {
-    match array.bytes() {
-        [b'[', element @ .., b']'] => Some(element),
-        _ => None,
     }
 }
 

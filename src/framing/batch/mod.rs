@@ -5,7 +5,7 @@
 //! Specification: 2025-03-26, *Base protocol*, *Batching*.
 
 use crate::framing::{Found, Kind, LineDecoder};
-use crate::json::{FAST, next_value};
+use crate::json::next_value;
 
 impl LineDecoder<'_> {
     /// Takes the line apart, which is an array: its first element is the line now. `false`: it has none, or is an
@@ -22,11 +22,6 @@ impl LineDecoder<'_> {
     /// Lets the line go, or only the element that it is of a batch: then the next one is the line.
     pub(crate) fn release_element(&mut self) {
         let length = self.scanned.saturating_sub(self.start);
-        // A line of its own has but a newline behind it, and a comma is never the last.
-        if FAST && self.whole <= length.wrapping_add(1) {
-            self.release();
-            return;
-        }
         let next = match self.line {
             Some(Kind::Message) => {
                 let behind = self.behind();

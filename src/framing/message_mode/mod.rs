@@ -1,9 +1,9 @@
 //! Whole messages instead of lines. Who takes lines does not link it: it is reached through [`Framing`] alone.
 
-use crate::buffer::copy;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{BYTE_ORDER_MARK, Found, Kind, LineDecoder, keep_id};
 use crate::json::{DEPTH_LIMIT, Envelope};
+use crate::platform::copy;
 
 /// What takes messages.
 pub(super) trait Framing: Sync {

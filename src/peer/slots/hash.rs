@@ -4,8 +4,6 @@
 //! choose ids that all fall into one chain.
 #![allow(clippy::as_conversions, reason = "the two halves of a seed")]
 
-use crate::json::FAST;
-
 /// A hash that takes byte after byte.
 pub(crate) struct Hasher {
     state: State,
@@ -21,15 +19,6 @@ impl Hasher {
     }
 
     pub(crate) fn add(&mut self, bytes: &[u8]) {
-        let mut bytes = bytes;
-        // Whole words where one begins: an id of eight digits takes two steps instead of eight.
-        if FAST && self.length.is_multiple_of(4) {
-            while let Some((word, rest)) = bytes.split_first_chunk() {
-                self.state.absorb(u32::from_le_bytes(*word));
-                self.length = self.length.wrapping_add(4);
-                bytes = rest;
-            }
-        }
         for byte in bytes {
             self.word |= u32::from(*byte).wrapping_shl(self.length.wrapping_mul(8) & 31);
             self.length = self.length.wrapping_add(1);

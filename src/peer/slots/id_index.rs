@@ -24,6 +24,9 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Finds the request with this id.
     pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
+        if self.taken == 0 {
+            return None;
+        }
         let mut index = self.slot(self.bucket_of(id))?.bucket.into();
         while let Some(slot) = self.slot(index) {
             let ticket = Ticket { slot: index, generation: slot.generation };
@@ -65,11 +68,10 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     pub(crate) fn unlink_id(&mut self, ticket: Ticket) {
-        let id = self.id(ticket);
-        if id.is_empty() {
+        if self.taken(ticket).is_none_or(|slot| slot.id_length == 0) {
             return;
         }
-        let bucket = self.bucket_of(Json::trusted(id));
+        let bucket = self.bucket_of(Json::trusted(self.id(ticket)));
         let none = NONE as u16;
         let next = self.slot_mut(ticket.slot).map_or(none, |slot| core::mem::replace(&mut slot.next, none));
         let Some(chain) = self.slot_mut(bucket) else { return };

@@ -11,10 +11,8 @@
 mod deadlines;
 mod hash;
 mod id_index;
-mod start;
 mod store;
 
-use crate::json::FAST;
 use crate::platform::divide;
 use crate::time::Millis;
 
@@ -36,7 +34,7 @@ pub struct Slot<D> {
     deadline: [u32; 2],
     /// Which of its requests the slot is at; the next one gets the next number.
     generation: u32,
-    /// The next slot of the same chain: of ids with the same bucket, of the queue, or of what is to be started.
+    /// The next slot of the same chain: of ids with the same bucket, or of the queue.
     next: u16,
     /// As a bucket: the first slot of its chain.
     bucket: u16,
@@ -53,9 +51,6 @@ pub struct Slot<D> {
 /// What a table keeps about each request.
 pub(crate) trait Data: Copy {
     const EMPTY: Self;
-
-    /// Whether there are requests whose time [starts later](InFlight::start_later): what has none does not pay for it.
-    const STARTS_LATER: bool = false;
 }
 
 #[expect(private_bounds, reason = "the two kinds of slots are ours")]
@@ -79,11 +74,6 @@ const NONE: u32 = u16::MAX as u32;
 
 const NO_QUEUE: (u16, u16) = (NONE as u16, NONE as u16);
 
-/// Where time matters more than memory, there is a chain of what is to be started.
-const CHAINS: usize = FAST as usize;
-
-const NO_CHAIN: [u16; CHAINS] = [NONE as u16; CHAINS];
-
 /// The length of the text of a free slot: the others have less.
 const FREE: u16 = u16::MAX;
 
@@ -93,11 +83,8 @@ const RETIRED: u32 = u32::MAX;
 /// The deadline of what has none.
 const NEVER: Millis = Millis(u64::MAX);
 
-/// That of what gets one as soon as its time starts.
-const UNSTARTED: Millis = Millis(u64::MAX - 1);
-
 /// Stands for the end of time, which is a deadline, too: it comes when the grace is over.
-const LAST: Millis = Millis(u64::MAX - 2);
+const LAST: Millis = Millis(u64::MAX - 1);
 
 pub(crate) struct InFlight<'b, D> {
     store: Store<'b, D>,
@@ -107,11 +94,6 @@ pub(crate) struct InFlight<'b, D> {
     taken: u16,
     /// The first and the last request that waits to have something written.
     queue: (u16, u16),
-    /// The first request whose time is to be started. Small machines have no chain of these.
-    unstarted: [u16; CHAINS],
-    /// A free slot that the order of the free ones does not know of: one that is let go and taken again leaves it as it is. Small
-    /// machines have none.
-    spare: [u16; CHAINS],
 }
 
 impl<'b, D: Data> InFlight<'b, D> {
@@ -135,8 +117,7 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     fn over(store: Store<'b, D>, part: usize) -> InFlight<'b, D> {
         let part = part.min(usize::from(FREE).saturating_sub(1)) as u16;
-        let (unstarted, spare) = (NO_CHAIN, NO_CHAIN);
-        let mut table = InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE, unstarted, spare };
+        let mut table = InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE };
         table.clear();
         table
     }
@@ -158,7 +139,6 @@ impl<'b, D: Data> InFlight<'b, D> {
             *slot = Slot { generation, ..Slot::EMPTY };
         }
         (self.taken, self.queue) = (0, NO_QUEUE);
-        (self.unstarted, self.spare) = (NO_CHAIN, NO_CHAIN);
         self.settle_all();
     }
 
@@ -175,36 +155,28 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.taken.into()
     }
 
-    /// Takes a slot. `None`: all are taken.
-    pub(crate) fn take(&mut self, data: D) -> Option<Ticket> {
-        let spare = self.take_spare();
-        let index = match spare {
-            Some(index) => index,
-            None => self.lowest_or_new(),
-        };
+    /// Takes a slot for a request with this deadline. `None`: all are taken.
+    pub(crate) fn take(&mut self, data: D, deadline: Option<Millis>) -> Option<Ticket> {
+        let index = self.lowest_or_new();
         let slot = self.slot_mut(index)?;
         (slot.text_length, slot.data) = (0, data);
+        slot.set_deadline(deadlines::kept(deadline));
         let ticket = Ticket { slot: index, generation: slot.generation };
         self.taken = self.taken.wrapping_add(1);
-        if spare.is_none() {
-            self.settle_taken(index);
-        }
+        self.settle(index);
         Some(ticket)
     }
 
     /// The request of a ticket, if it is still in flight.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn get(&self, ticket: Ticket) -> Option<&D> {
-        self.slot(ticket.slot).filter(|slot| slot.is(ticket)).map(|slot| &slot.data)
+        self.taken(ticket).map(|slot| &slot.data)
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut D> {
         self.taken_mut(ticket).map(|slot| &mut slot.data)
     }
 
     /// The request in a slot, whichever it is.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn at(&self, index: u32) -> Option<(Ticket, &D)> {
         let slot = self.slot(index).filter(|slot| slot.is_taken())?;
         Some((Ticket { slot: index, generation: slot.generation }, &slot.data))
@@ -225,7 +197,6 @@ impl<'b, D: Data> InFlight<'b, D> {
     /// Puts a request at the end of the queue. It must have no id of a peer, nor be in the queue, and must not be
     /// released before it has left it.
     pub(crate) fn queue(&mut self, ticket: Ticket) {
-        self.leave_unstarted(ticket);
         let (first, last) = self.queue;
         let added = ticket.slot as u16;
         match self.slot_mut(last.into()) {
@@ -234,12 +205,6 @@ impl<'b, D: Data> InFlight<'b, D> {
         }
         self.queue.1 = added;
         debug_assert!(first != added, "queued twice");
-    }
-
-    /// Whether a request is in the queue.
-    #[inline]
-    pub(crate) fn is_queued(&self) -> bool {
-        self.queue.0 != NO_QUEUE.0
     }
 
     /// The request at the front of the queue.
@@ -267,55 +232,47 @@ impl<'b, D: Data> InFlight<'b, D> {
         if self.get(ticket).is_none() {
             return;
         }
-        // Most requests of our own are in no chain when they end.
-        let alone = |slot: &Slot<D>| slot.id_length == 0 && slot.deadline() != UNSTARTED;
-        if !FAST || !self.slot(ticket.slot).is_some_and(alone) {
-            self.leave_unstarted(ticket);
-            self.unlink_id(ticket);
-        }
+        self.unlink_id(ticket);
         self.taken = self.taken.saturating_sub(1);
         if let Some(slot) = self.slot_mut(ticket.slot) {
             slot.set_deadline(NEVER);
             (slot.text_length, slot.id_length) = (FREE, 0);
             slot.generation = slot.generation.saturating_add(1);
         }
-        self.settle_free(ticket.slot);
+        self.settle(ticket.slot);
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     fn slot(&self, index: u32) -> Option<&Slot<D>> {
         self.slots_ref().get(index as usize)
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     fn slot_mut(&mut self, index: u32) -> Option<&mut Slot<D>> {
         self.slots_mut().get_mut(index as usize)
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
+    fn taken(&self, ticket: Ticket) -> Option<&Slot<D>> {
+        self.slot(ticket.slot).filter(|slot| slot.is(ticket))
+    }
+
     fn taken_mut(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
         self.slot_mut(ticket.slot).filter(|slot| slot.is(ticket))
     }
 }
 
 impl<D> Slot<D> {
-    #[cfg_attr(not(target_os = "none"), inline)]
     fn is_taken(&self) -> bool {
         self.text_length != FREE
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     fn is(&self, ticket: Ticket) -> bool {
         self.is_taken() && self.generation == ticket.generation
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     fn deadline(&self) -> Millis {
         let [low, high] = self.deadline;
         Millis(u64::from(high) << 32 | u64::from(low))
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     fn set_deadline(&mut self, deadline: Millis) {
         self.deadline = [deadline.0 as u32, (deadline.0 >> 32) as u32];
     }

@@ -1,9 +1,10 @@
 //! Where slots and texts are: lent by the host, or on the heap, where there is as much of both as is used.
 #![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count, slots and the text in each")]
 
-use crate::buffer::{Room, copy};
+use crate::buffer::Room;
 use crate::json::Writer;
 use crate::peer::slots::{Data, InFlight, Slot, Ticket};
+use crate::platform::copy;
 
 /// Slots, and an equal part of the text for each.
 pub(crate) enum Store<'b, D> {
@@ -49,7 +50,7 @@ impl<D: Data> InFlight<'_, D> {
 
     /// The text of a request.
     pub(crate) fn text(&self, ticket: Ticket) -> &[u8] {
-        let Some(slot) = self.slot(ticket.slot).filter(|slot| slot.is(ticket)) else { return &[] };
+        let Some(slot) = self.taken(ticket) else { return &[] };
         let text = match &self.store {
             Store::Lent { text, .. } => &**text,
             #[cfg(feature = "alloc")]
@@ -129,7 +130,6 @@ impl<D: Data> InFlight<'_, D> {
         (ticket.slot as usize).saturating_mul(self.part.into())
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn slots_ref(&self) -> &[Slot<D>] {
         match &self.store {
             Store::Lent { slots, .. } => slots,
@@ -138,7 +138,6 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub(crate) fn slots_mut(&mut self) -> &mut [Slot<D>] {
         match &mut self.store {
             Store::Lent { slots, .. } => slots,
@@ -210,7 +209,7 @@ mod tests {
         let mut kept: Vec<(Ticket, String)> = Vec::new();
         let lengths = [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 99, 100];
         for n in 0..3000usize {
-            let ticket = table.take(7).unwrap();
+            let ticket = table.take(7, None).unwrap();
             // Each length comes first when there are many slots, or few.
             let length = lengths[(n / 230).min(lengths.len() - 1)];
             let text: String = (0..length).map(|at| char::from(b'a' + ((n + at) % 26) as u8)).collect();
@@ -225,7 +224,7 @@ mod tests {
             }
         }
         assert!(kept.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()));
-        assert!(table.take(7).is_none(), "the limit");
+        assert!(table.take(7, None).is_none(), "the limit");
         let (first, text) = &kept[0];
         assert!(
             !table.set_text(*first, [&[b'x'; 101], b""]) && !table.set_text_after(*first, 0, &[b'x'; 101])
@@ -242,13 +241,13 @@ mod tests {
         };
         let mut table: InFlight<'_, u16> = InFlight::grown(60_000, 4096);
         assert_eq!(sizes(&table), (0, 0));
-        let tickets: Vec<_> = (0..8).map(|_| table.take(7).unwrap()).collect();
+        let tickets: Vec<_> = (0..8).map(|_| table.take(7, None).unwrap()).collect();
         assert_eq!(sizes(&table), (8, 0));
         assert!(table.set_text(tickets[3], [b"0123456789", b"abcdef"]));
         assert_eq!(sizes(&table), (8, 8 * 16));
         assert!(table.set_text(tickets[3], [b"0123456789", b"abcdefg"]));
         assert_eq!(sizes(&table), (8, 8 * 32));
-        (0..5000).for_each(|_| _ = table.take(7).unwrap());
+        (0..5000).for_each(|_| _ = table.take(7, None).unwrap());
         let (slots, text) = sizes(&table);
         assert!((5008..5008 * 5 / 4 + 1).contains(&slots) && text == slots * 32, "{slots} {text}");
     }

@@ -17,7 +17,7 @@ impl Data for u8 {
 }
 
 fn take(table: &mut InFlight<'_, Plain>, id: &str) -> Option<Ticket> {
-    let ticket = table.take(Plain)?;
+    let ticket = table.take(Plain, None)?;
     assert!(table.set_id(ticket, id.as_bytes(), b"!"));
     Some(ticket)
 }
@@ -46,9 +46,12 @@ fn a_table_that_grows_has_its_limit_from_the_start() {
     let mut table: InFlight<'_, u8> = InFlight::grown(9, 4);
     assert_eq!((table.limit(), table.len(), table.text_limit()), (9, 0, 4));
     for n in 0..9 {
-        assert_eq!((table.take(n).map(|ticket| ticket.slot), table.len()), (Some(n.into()), n as usize + 1));
+        assert_eq!(
+            (table.take(n, None).map(|ticket| ticket.slot), table.len()),
+            (Some(n.into()), n as usize + 1)
+        );
     }
-    assert_eq!((table.limit(), table.take(9)), (9, None));
+    assert_eq!((table.limit(), table.take(9, None)), (9, None));
 }
 
 #[test]
@@ -63,13 +66,13 @@ fn more_slots_and_text_than_a_link_can_say_are_not_used() {
 fn what_is_kept_of_a_request_is_its_own_until_it_ends() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
-    let (first, second) = (table.take(1u8).unwrap(), table.take(2).unwrap());
+    let (first, second) = (table.take(1u8, None).unwrap(), table.take(2, None).unwrap());
     *table.get_mut(second).unwrap() = 3;
     assert_eq!((table.get(first), table.get(second)), (Some(&1), Some(&3)));
     assert_eq!((table.at(0), table.at(1), table.at(2)), (Some((first, &1)), Some((second, &3)), None));
     table.release(first);
     assert!(table.at(0).is_none() && table.get_mut(first).is_none());
-    table.take(4).unwrap();
+    table.take(4, None).unwrap();
     assert_eq!((table.get(first), table.len()), (None, 2));
     table.release(first);
     assert_eq!((table.get(second), table.len()), (Some(&3), 2), "an old ticket releases nothing");
@@ -79,12 +82,12 @@ fn what_is_kept_of_a_request_is_its_own_until_it_ends() {
 fn clearing_a_table_ends_every_request_for_good() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
-    let (named, queued) = (take(&mut table, "1").unwrap(), table.take(Plain).unwrap());
+    let (named, queued) = (take(&mut table, "1").unwrap(), table.take(Plain, None).unwrap());
     table.set_deadline(named, Some(Millis(1)));
     table.queue(queued);
     table.clear();
     assert_eq!((table.len(), table.next_deadline(), table.first_queued()), (0, None, None));
-    let (first, second) = (table.take(Plain).unwrap(), table.take(Plain).unwrap());
+    let (first, second) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
     assert!(table.get(named).is_none() && table.get(queued).is_none() && find(&table, "1").is_none());
     assert!(table.get(first).is_some() && table.get(second).is_some());
 }
@@ -93,13 +96,13 @@ fn clearing_a_table_ends_every_request_for_good() {
 fn a_ticket_that_was_never_given_out_is_told_from_an_old_one() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
-    let ticket = table.take(Plain).unwrap();
+    let ticket = table.take(Plain, None).unwrap();
     let later = Ticket { generation: 1, ..ticket };
     let other = Ticket { slot: 1, ..ticket };
     assert!(table.was_taken(ticket) && !table.was_taken(later) && !table.was_taken(other));
     table.release(ticket);
     assert!(table.was_taken(ticket) && !table.was_taken(later));
-    assert_eq!(table.take(Plain), Some(later));
+    assert_eq!(table.take(Plain, None), Some(later));
     assert!(table.was_taken(ticket) && table.was_taken(later));
 }
 
@@ -107,7 +110,7 @@ fn a_ticket_that_was_never_given_out_is_told_from_an_old_one() {
 fn requests_are_found_slot_by_slot() {
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
-    let tickets = [0; 4].map(|_| table.take(Plain).unwrap());
+    let tickets = [0; 4].map(|_| table.take(Plain, None).unwrap());
     table.release(tickets[0]);
     table.release(tickets[2]);
     let found = [0, 1, 2, 3, 4, 5].map(|from| table.first_from(from));
@@ -119,7 +122,7 @@ fn requests_are_found_slot_by_slot() {
 fn a_queue_is_left_in_the_order_in_which_it_was_joined() {
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
-    let tickets = [0; 4].map(|_| table.take(Plain).unwrap());
+    let tickets = [0; 4].map(|_| table.take(Plain, None).unwrap());
     for _ in 0..2 {
         assert_eq!(table.first_queued(), None);
         let order = [tickets[2], tickets[0], tickets[3], tickets[1]];
@@ -147,7 +150,7 @@ fn what_is_next_does_not_depend_on_the_order_before() {
         order.iter().for_each(|at| table.set_deadline(tickets[*at], Some(Millis(7))));
         let due = table.due(Millis(7)).unwrap().slot;
         order.iter().for_each(|at| table.release(tickets[*at]));
-        (due, [0; 5].map(|_| table.take(Plain).unwrap().slot))
+        (due, [0; 5].map(|_| table.take(Plain, None).unwrap().slot))
     };
     for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 3, 1]] {
         assert_eq!(next(order), (0, [0, 1, 2, 3, 4]), "{order:?}");
@@ -161,14 +164,14 @@ fn what_is_next_does_not_depend_on_what_was_let_go() {
     for mask in 1..32u32 {
         let (mut slots, mut text) = ([Slot::EMPTY; 5], [0; 50]);
         let mut table = InFlight::lent(&mut slots, &mut text);
-        let tickets = [0; 5].map(|_| table.take(Plain).unwrap());
+        let tickets = [0; 5].map(|_| table.take(Plain, None).unwrap());
         let stay = tickets.iter().filter(|ticket| mask & 1 << ticket.slot == 0);
         stay.for_each(|ticket| table.set_deadline(*ticket, Some(Millis(7))));
         let expected = due(&table);
         for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 3, 1], [1, 0, 3, 2, 4]] {
             let (mut slots, mut text) = ([Slot::EMPTY; 5], [0; 50]);
             let mut table = InFlight::lent(&mut slots, &mut text);
-            let mut tickets: Vec<_> = (0..5).map(|_| table.take(Plain).unwrap()).collect();
+            let mut tickets: Vec<_> = (0..5).map(|_| table.take(Plain, None).unwrap()).collect();
             tickets.iter().for_each(|ticket| table.set_deadline(*ticket, Some(Millis(7))));
             let gone: Vec<usize> = order.into_iter().filter(|at| mask & 1 << at != 0).collect();
             gone.iter().for_each(|at| table.release(tickets[*at]));
@@ -176,10 +179,10 @@ fn what_is_next_does_not_depend_on_what_was_let_go() {
             let mut lowest = gone.clone();
             lowest.sort();
             for at in lowest {
-                tickets[at] = table.take(Plain).unwrap();
+                tickets[at] = table.take(Plain, None).unwrap();
                 assert_eq!(tickets[at].slot as usize, at, "{mask} {order:?}");
             }
-            assert!(table.take(Plain).is_none());
+            assert!(table.take(Plain, None).is_none());
             gone.iter().for_each(|at| table.set_deadline(tickets[*at], Some(Millis(7))));
             assert_eq!(due(&table), Some(0), "{mask} {order:?}");
         }
@@ -227,7 +230,7 @@ fn text_over_the_part_of_a_slot_is_refused() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 9]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     assert_eq!(table.text_limit(), 4);
-    let ticket = table.take(Plain).unwrap();
+    let ticket = table.take(Plain, None).unwrap();
     assert!(table.set_id(ticket, b"12", b"ab"));
     assert_eq!((table.id(ticket), table.behind_id(ticket)), (&b"12"[..], &b"ab"[..]));
     assert_eq!(table.text(ticket), b"12ab");
@@ -240,7 +243,7 @@ fn text_over_the_part_of_a_slot_is_refused() {
 fn text_is_kept_behind_what_is_there() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
-    let (ticket, other) = (table.take(Plain).unwrap(), table.take(Plain).unwrap());
+    let (ticket, other) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
     assert!(table.set_text(ticket, [b"a", b""]) && table.set_text(other, [b"", b"wxyz"]));
     assert!(table.set_text_after(ticket, 1, b"bcd"), "all of the part may be used");
     assert_eq!(table.text(ticket), b"abcd");
@@ -257,7 +260,7 @@ fn text_is_kept_behind_what_is_there() {
 fn what_is_written_is_text_too() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
-    let (first, second) = (table.take(Plain).unwrap(), table.take(Plain).unwrap());
+    let (first, second) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
     assert!(table.set_text(first, [b"abcd", b""]));
     assert!(!table.write_text(second, &mut |out| out.string("xyz")), "five bytes");
     assert_eq!(table.text(second), b"");

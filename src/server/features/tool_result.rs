@@ -156,7 +156,7 @@ pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: boo
 }
 
 /// What stands behind the content.
-pub(crate) fn write_end(out: &mut Writer<'_>, failed: bool, pads: bool) {
+fn write_end(out: &mut Writer<'_>, failed: bool, pads: bool) {
     if failed {
         out.field_boolean("isError", true);
     }

@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Tools*.
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{FAST, Json, Kind, Writer};
+use crate::json::{Json, Kind, Writer};
 use crate::protocol::base_metadata::{Details, Objects, details, write_raw};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::Revision;
@@ -233,12 +233,6 @@ impl Sealed for Tools<'_> {
         }
     }
 
-    #[cfg(not(target_os = "none"))]
-    fn entry(&self, name: &[u8], revision: Revision) -> Option<(&str, RequestKind)> {
-        let tool = self.exactly(name)?;
-        Some((tool.name(), self.kind(Some(tool), revision)))
-    }
-
     fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
         self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
     }
@@ -272,14 +266,6 @@ impl Tools<'_> {
         )
     }
 
-    /// The tool whose name is this text as it stands, which has no escapes: then it need not be decoded. (Small boards only
-    /// look in the way that always works.)
-    fn exactly(&self, name: &[u8]) -> Option<&Tool<'_>> {
-        let tools = self.catalogue.filter(|_| FAST)?;
-        let tool = tools.iter().find(|tool| tool.name().as_bytes() == name)?;
-        (!name.contains(&b'\\')).then_some(tool)
-    }
-
     fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
         let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
         let Some(name) = subject.and_then(Json::string) else {
@@ -288,14 +274,7 @@ impl Tools<'_> {
         if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
         }
-        let exactly = self.exactly(name.bytes());
-        if FAST {
-            request.found = exactly.map(Tool::name);
-        }
-        let found = match exactly {
-            Some(tool) => Found::Tool(tool),
-            None => self.find(Catalogue::Tools, &|tool| name == *tool),
-        };
+        let found = self.find(Catalogue::Tools, &|tool| name == *tool);
         if found.is_nothing() {
             return request.refuse(ProtocolError::UnknownTool, &name);
         }

@@ -224,7 +224,7 @@ fn take(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
     let mut incoming = InboundRequest::deferred(request.pending.context, SortKey::NONE);
     incoming.set_listens(filter, ChangeSet::NONE);
     let in_flight = &mut request.core.in_flight;
-    let ticket = in_flight.take(incoming)?;
+    let ticket = in_flight.take(incoming, None)?;
     if !in_flight.set_id(ticket, id, &[]) {
         in_flight.release(ticket);
         return None;

@@ -3,9 +3,10 @@
 //! An entry is good for as long as its owner is. Those of subscriptions that have ended stay where they are until their
 //! room is needed.
 
-use crate::buffer::{Buffer, copy, shift};
+use crate::buffer::Buffer;
 use crate::json::{Str, text_of};
 use crate::peer::slots::{InFlight, Ticket};
+use crate::platform::{copy, shift};
 use crate::server::change_set::ChangeSet;
 use crate::server::inbound_request::InboundRequest;
 

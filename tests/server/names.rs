@@ -1,4 +1,4 @@
-//! What was asked for before makes no difference: hosts remember it.
+//! Names of tools, methods and parameters are compared decoded, whatever was called before.
 
 use crate::common::Setup;
 use crate::common::demo::INFO;

@@ -1,5 +1,4 @@
-//! A request that is as the one before but for its id and its arguments is recognised, and looked at in a shorter way. Whoever
-//! shows its messages to an observer takes the long way each time, so that one can be compared with the other.
+//! An observer changes nothing: the client and the application see the same with and without one.
 
 use crate::common::demo::INFO;
 use crate::common::{Host, Way, hello};
@@ -24,12 +23,11 @@ fn line(pattern: &str, id: &str, arguments: &str) -> String {
     format!("{}\n", pattern.replace('#', id).replace('@', arguments))
 }
 
-/// What is said and what the host hears when this comes in, and how the connection goes on.
-fn heard(info: &ServerConfig<'_>, input: &[u8], way: Way, observed: bool) -> (String, Vec<String>) {
+/// The output and the events of a session that receives `input` after its handshake.
+fn session(info: &ServerConfig<'_>, input: &[u8], way: Way, observed: bool) -> (String, Vec<String>) {
     let (mut rx, mut tx, mut observer) = ([0; 4096], [0; 64 * 1024], Nothing);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
     let server = Server::new(info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
-    // A line that has to wait for room is scanned before that.
     let server = server.reply_room(1024).unwrap();
     let server = if observed { server.observe(&mut observer) } else { server };
     let mut host = Host::new(server, way);
@@ -44,7 +42,7 @@ fn heard(info: &ServerConfig<'_>, input: &[u8], way: Way, observed: bool) -> (St
     (String::from_utf8_lossy(&host.output).into_owned(), host.notes.events.clone())
 }
 
-/// Both ways hear and say the same, and what was asked at the end is answered.
+/// Asserts that an observer changes nothing, and that the last request is answered. Returns the output.
 #[track_caller]
 fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], way: Way) -> String {
     let mut input = Vec::new();
@@ -54,26 +52,26 @@ fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], way: Way) -> Strin
     input.extend_from_slice(probe);
     input.extend_from_slice(line(pattern, "77", "{}").as_bytes());
     input.extend_from_slice(line(pattern, "78", r#"{"b":[2]}"#).as_bytes());
-    let (short, long) = (heard(info, &input, way, false), heard(info, &input, way, true));
-    assert_eq!(short, long, "{}", String::from_utf8_lossy(probe));
-    assert!(short.0.contains(r#""id":78,"#), "{}\n{}", String::from_utf8_lossy(probe), short.0);
-    short.0
+    let (plain, observed) = (session(info, &input, way, false), session(info, &input, way, true));
+    assert_eq!(plain, observed, "{}", String::from_utf8_lossy(probe));
+    assert!(plain.0.contains(r#""id":78,"#), "{}\n{}", String::from_utf8_lossy(probe), plain.0);
+    plain.0
 }
 
 #[test]
-fn one_byte_makes_the_difference_that_it_makes_elsewhere() {
+fn damaged_requests_are_handled_alike() {
     for pattern in LINES {
-        let usual = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#).into_bytes();
-        assert!(same(&INFO, pattern, &usual, WHOLE).contains(r#""id":45,"result""#));
-        for at in 0..usual.len() {
+        let request = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#).into_bytes();
+        assert!(same(&INFO, pattern, &request, WHOLE).contains(r#""id":45,"result""#));
+        for at in 0..request.len() {
             for byte in *b"\"{}[]:,\\ 0e.-a\n\r\x80\x18" {
-                let mut other = usual.clone();
+                let mut other = request.clone();
                 other[at] = byte;
                 same(&INFO, pattern, &other, WHOLE);
-                other.insert(at + 1, usual[at]);
+                other.insert(at + 1, request[at]);
                 same(&INFO, pattern, &other, WHOLE);
             }
-            let mut shorter = usual.clone();
+            let mut shorter = request.clone();
             shorter.remove(at);
             same(&INFO, pattern, &shorter, WHOLE);
         }
@@ -81,7 +79,7 @@ fn one_byte_makes_the_difference_that_it_makes_elsewhere() {
 }
 
 #[test]
-fn ids_and_arguments_of_all_kinds_are_what_they_are_elsewhere() {
+fn ids_and_arguments_of_all_kinds_are_handled_alike() {
     let nested = |depth: usize| format!("{}{}", r#"{"a":"#.repeat(depth), "1") + &"}".repeat(depth);
     let deep: Vec<String> = (1..12).map(nested).collect();
     let texts: Vec<String> = (0..40).map(|length| format!(r#"{{"t":"{}"}}"#, "x".repeat(length))).collect();
@@ -146,7 +144,7 @@ fn ids_and_arguments_of_all_kinds_are_what_they_are_elsewhere() {
 }
 
 #[test]
-fn it_makes_no_difference_how_lines_are_cut() {
+fn output_does_not_depend_on_how_input_is_split() {
     for pattern in LINES {
         let probe = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#);
         let expected = same(&INFO, pattern, probe.as_bytes(), WHOLE);
@@ -163,7 +161,7 @@ static PADDED: Tools<'static> =
 static PADDING: [&dyn Feature; 1] = [&PADDED];
 
 #[test]
-fn another_session_knows_nothing_of_the_requests_of_the_last_one() {
+fn restarted_session_answers_in_its_own_revision() {
     let info = ServerConfig::new("s", "1").features(&PADDING).second_initialize(SecondInitialize::Restart);
     for pattern in LINES {
         let call = |id| line(pattern, id, r#"{"a":1}"#);
@@ -180,13 +178,12 @@ fn another_session_knows_nothing_of_the_requests_of_the_last_one() {
 }
 
 #[test]
-fn another_name_is_that_of_another_entry_or_of_none() {
+fn calls_go_to_the_tool_that_they_name() {
     let info = ServerConfig::new("s", "1").features(&PADDING);
     let names = ["who", "echo", "ech", "echoes", "", "\\u0065cho", "é", "ec\\\"ho", "echo\",\"name\":\"who"];
     for (pattern, name) in LINES.into_iter().flat_map(|pattern| names.map(|name| (pattern, name))) {
         for info in [&info, &INFO] {
             let probe = line(&pattern.replace("echo", name), "45", r#"{"a":1}"#);
-            // What was named before, or between, makes no difference.
             same(info, pattern, &[probe.as_bytes(), probe.as_bytes()].concat(), WHOLE);
             same(info, &pattern.replace("echo", "who"), probe.as_bytes(), WHOLE);
         }
@@ -199,7 +196,7 @@ fn another_name_is_that_of_another_entry_or_of_none() {
 }
 
 #[test]
-fn ids_may_be_limited_to_fewer_digits() {
+fn ids_longer_than_the_limit_are_refused() {
     for limit in [5, 8, 12, 15, 16, 17] {
         let info = INFO.limits(Limits::DEFAULT.with_id(limit));
         for pattern in LINES {
@@ -213,7 +210,7 @@ fn ids_may_be_limited_to_fewer_digits() {
 }
 
 #[test]
-fn what_is_in_flight_is_not_asked_for_again() {
+fn id_of_a_deferred_request_is_refused() {
     for pattern in LINES {
         let defer = line(&pattern.replace("echo", "defer"), "45", "{}");
         let probe = [defer, line(pattern, "46", "{}"), line(pattern, "45", "{}")].concat();
@@ -222,23 +219,10 @@ fn what_is_in_flight_is_not_asked_for_again() {
 }
 
 #[test]
-fn everyone_who_asks_for_progress_hears_of_it() {
+fn each_request_with_a_token_gets_its_progress() {
     for pattern in LINES {
         let asks = pattern.replace("\"echo\",", r#""progress","_meta":{"progressToken":5},"#);
         let said = same(&INFO, &asks, line(&asks, "45", "{}").as_bytes(), WHOLE);
         assert_eq!(said.matches(r#""progressToken":5"#).count(), 6 * 3, "each of six: {said}");
-    }
-}
-
-#[test]
-fn the_last_line_may_be_short_and_alone() {
-    for pattern in LINES {
-        let usual = line(pattern, "1", r#"{"a":1}"#);
-        for arguments in ["{}", "{ }", "{", "{}{}", r#"{"":0}"#] {
-            let probe = line(pattern, "45", arguments);
-            let said =
-                |observed| heard(&INFO, &[usual.as_bytes(), probe.as_bytes()].concat(), WHOLE, observed);
-            assert_eq!(said(false), said(true), "{probe}");
-        }
     }
 }
