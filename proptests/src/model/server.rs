@@ -11,7 +11,7 @@ use super::host::{FORM, Notes, PAGE, change, deal, later};
 use super::mover::{Mover, buffer};
 use super::operation::{Message, Operation, Question};
 use super::text::Speaker;
-use super::{Failure, Summary, Way, back};
+use super::{Failure, Summary, Way, back, shown};
 
 /// A server as it is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +172,7 @@ pub(super) struct World<'b> {
 impl World<'_> {
     fn send(&mut self, mut line: Vec<u8>) {
         line.retain(|byte| *byte != b'\n');
-        self.dialogue.push(format!("> {}", String::from_utf8_lossy(&line)));
+        self.dialogue.push(shown(">", &line));
         if self.closed || self.mover.ended {
             return;
         }
@@ -180,7 +180,7 @@ impl World<'_> {
         line.push(b'\n');
         self.longest = self.longest.max(line.len());
         self.work += line.len();
-        self.mover.pending.extend_from_slice(&line);
+        self.mover.pending.extend(&line);
     }
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
@@ -198,7 +198,7 @@ impl World<'_> {
             self.settle()?;
         }
         if let Operation::Noise(count) = operation {
-            (0..*count).for_each(|_| self.send(b"nonsense".to_vec()));
+            (0..*count % 20).for_each(|_| self.send(b"nonsense".to_vec()));
             return Ok(());
         }
         match self.line(operation) {
@@ -380,10 +380,13 @@ impl World<'_> {
     /// Looks at the lines that were written since.
     fn look(&mut self) -> Result<(), String> {
         while let Some(line) = self.mover.line(&mut self.read)? {
-            self.dialogue.push(format!("< {line}"));
+            self.dialogue.push(shown("<", line.as_bytes()));
             self.notes.owed.written(&line)?;
         }
-        self.speaker.asked.clone_from(&self.notes.owed.asked_ids);
+        // Ids are only added, and a new connection clears both lists.
+        if self.speaker.asked.len() != self.notes.owed.asked_ids.len() {
+            self.speaker.asked.clone_from(&self.notes.owed.asked_ids);
+        }
         Ok(())
     }
 
