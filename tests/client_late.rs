@@ -339,6 +339,7 @@ fn the_error_of_an_expired_request_waits_for_room_and_stays_its_own() {
             }
             wire.at(700).heard(&["expired"]);
             assert_eq!(wire.client.reply(tickets.borrow()[0]).err(), Some(NotNow::Gone));
+            wire.server(CANCEL).heard(&["fault UnknownCancel"]);
             if reconnects {
                 wire.reads = true;
                 wire.reconnect().heard(&["fill: lost Closed"]);

@@ -37,6 +37,8 @@ struct Traced<'b> {
     read: usize,
     write: usize,
     results: usize,
+    /// The host calls a tool at each notification.
+    calls_when_notified: bool,
 }
 
 impl Traced<'_> {
@@ -46,11 +48,13 @@ impl Traced<'_> {
         loop {
             match self.client.poll(Millis(self.now)) {
                 Action::Closed => return,
-                Action::Event => {
-                    if let Some(Event::Finished(_)) = self.client.event() {
-                        self.results += 1;
+                Action::Event => match self.client.event() {
+                    Some(Event::Finished(_)) => self.results += 1,
+                    Some(Event::Notification { .. }) if self.calls_when_notified => {
+                        self.client.call_json("add", "{}", DEFAULT).unwrap();
                     }
-                }
+                    _ => {}
+                },
                 Action::Io(io) => {
                     let (out, mut input) = io.split();
                     let written = out.bytes().len().min(self.write).min(left);
@@ -150,8 +154,17 @@ fn traced(tx: usize, pings: Option<Pings>, dialogue: impl Fn(&mut Traced<'_>)) {
                     client = client.keep_alive(pings);
                 }
                 let (incoming, outgoing) = (VecDeque::new(), Vec::new());
-                let mut traced =
-                    Traced { client, trace, now: 0, incoming, outgoing, read, write, results: 0 };
+                let mut traced = Traced {
+                    client,
+                    trace,
+                    now: 0,
+                    incoming,
+                    outgoing,
+                    read,
+                    write,
+                    results: 0,
+                    calls_when_notified: false,
+                };
                 traced.connect(connect);
                 dialogue(&mut traced);
                 // Whatever happened: what the observer saw is what was sent, once and in order.
@@ -209,6 +222,18 @@ fn a_call_that_was_not_sent_is_seen_before_what_is_read_later() {
         traced.write = 5;
         traced.pump();
         assert_eq!(&traced.order()[before..], "><");
+    });
+}
+
+/// The next message is in the receive buffer already when the host calls.
+#[test]
+fn a_call_at_an_event_is_seen_before_the_next_message() {
+    traced(2048, None, |traced| {
+        let before = traced.order().len();
+        traced.calls_when_notified = true;
+        let notification = || r#"{"jsonrpc":"2.0","method":"x"}"#.to_owned();
+        traced.server(&[notification(), notification(), notification()]);
+        assert_eq!(&traced.order()[before..], "<><><>");
     });
 }
 

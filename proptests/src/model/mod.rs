@@ -40,6 +40,14 @@ pub struct Failure {
     pub dialogue: Vec<String>,
 }
 
+impl Failure {
+    /// The dialogue begins with what was set up.
+    fn with_setup(mut self, setup: &dyn fmt::Debug) -> Failure {
+        self.dialogue.insert(0, format!("{setup:?}"));
+        self
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in &self.dialogue {

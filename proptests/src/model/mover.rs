@@ -10,7 +10,7 @@ use mcp_proto::{Buffer, Io, Millis};
 pub struct Way {
     /// The receive buffer is on the heap.
     pub grown: bool,
-    /// The most bytes of one read, and of one write; twice as many after each thousand moves. 0: any number.
+    /// The most bytes of one read, and of one write, most of the time: see `SMALL_MOVES`. 0: any number.
     pub read: u8,
     /// See there.
     pub write: u8,
@@ -53,14 +53,19 @@ pub(crate) struct Mover {
     pub(crate) deadline: Option<Millis>,
 }
 
-/// Reads and writes before the limits of a [`Way`] double, so that the number of polls stays bounded.
-const SMALL_MOVES: u32 = 1_000;
+/// The number of reads and writes in a row that keep to the limits of a [`Way`]. Three times as many follow that move more, so
+/// that a run stays short and small pieces still occur all along it.
+const SMALL_MOVES: u32 = 64;
+
+/// The factor by which the other moves are larger.
+const LARGER: usize = 16;
 
 /// The length of the next move.
 fn at_most(limit: u8, moves: u32) -> usize {
     match limit {
         0 => usize::MAX,
-        _ => usize::from(limit) << (moves / SMALL_MOVES).min(16),
+        _ if (moves / SMALL_MOVES).is_multiple_of(4) => limit.into(),
+        _ => usize::from(limit) * LARGER,
     }
 }
 

@@ -137,14 +137,14 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
                 ends: any(|it| {
                     matches!(it, Operation::Client(Client::Shutdown) | Operation::Server(Server::Shutdown(_)))
                 }),
-                dialogue: vec![format!("{setup:?} in {way:?}")],
+                dialogue: Vec::new(),
             };
             let outcome = operations.iter().try_for_each(|operation| world.step(operation));
             let outcome = outcome.and_then(|()| world.finish());
             world.note();
             match outcome {
                 Ok(()) => Ok(Summary::default()),
-                Err(why) => Err(Failure { why, dialogue: world.dialogue }),
+                Err(why) => Err(Failure { why, dialogue: world.dialogue }.with_setup(&(setup, way))),
             }
         })
     })

@@ -97,7 +97,7 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
     with(setup, way, rx, |mut world| {
         let outcome = operations.iter().try_for_each(|operation| world.step(operation));
         let outcome = outcome.and_then(|()| world.finish());
-        world.summary(outcome)
+        world.summary(outcome).map_err(|failure| failure.with_setup(&setup))
     })
 }
 
@@ -130,7 +130,7 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
         calls: Vec::new(),
         seen: 0,
         closed: false,
-        dialogue: vec![format!("{setup:?}")],
+        dialogue: Vec::new(),
         polls: 0,
         work: 0,
         longest: 0,
