@@ -327,16 +327,16 @@ fn the_error_of_an_expired_request_waits_for_room_and_stays_its_own() {
             wire.connect();
             let tickets = defers(wire);
             wire.server(ROOTS).heard(&["asked roots"]);
-            wire.reads = false;
+            let small = [0; 5].map(|_| wire.call("small", PATIENT).unwrap());
+            wire.forget().reads = false;
             let sent = (0..wire.setup.tx).rev().find_map(|length| {
                 let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));
                 wire.client.call_json("fill", &arguments, PATIENT).ok()
             });
             wire.name(sent.expect("one fits"), "fill");
-            // What is kept for answers goes to pings.
-            for id in 100..110 {
-                wire.server(&format!(r#"{{"id":{id},"method":"ping"}}"#));
-            }
+            // What is kept for answers goes to cancellations. The last of them have to wait, and what comes later waits behind them.
+            small.iter().for_each(|ticket| wire.cancel(*ticket, &"r".repeat(50)));
+            assert!(wire.client.pending() > 3, "cancellations wait");
             wire.at(700).heard(&["expired"]);
             assert_eq!(wire.client.reply(tickets.borrow()[0]).err(), Some(NotNow::Gone));
             wire.server(CANCEL).heard(&["fault UnknownCancel"]);
