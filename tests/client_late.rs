@@ -343,6 +343,11 @@ fn the_error_of_an_expired_request_waits_for_room_and_stays_its_own() {
             if reconnects {
                 wire.reads = true;
                 wire.reconnect().heard(&["fill: lost Closed"]);
+                let sent = wire.sent_lines();
+                assert!(
+                    sent.len() == 1 && sent[0].contains("initialize"),
+                    "nothing of the old one: {sent:?}"
+                );
                 wire.connect();
                 only_the_second_is_answered(wire, &tickets);
                 return;
