@@ -11,6 +11,9 @@ use wire::{Setup, ShownOnFailure, Wire};
 const DEFAULT: Options = Options::DEFAULT;
 const PATIENT: Options = DEFAULT.timeout(Millis(90_000)).maximum(Millis(90_000));
 
+/// A way in which a request ends.
+type End = fn(&mut Wire, Ticket);
+
 /// What may still come under the id of a request that is over, and what the host hears then.
 const LATE: [(&str, &[&str]); 7] = [
     (r#"{"id":@old,"result":{"content":[{"type":"text","text":"late"}]}}"#, &[]),
@@ -41,7 +44,7 @@ fn only_new_is_in_flight(wire: &mut Wire) {
 
 #[test]
 fn late_answers_do_not_reach_the_next_request_in_the_slot() {
-    let ends: [(&str, fn(&mut Wire, Ticket)); 4] = [
+    let ends: [(&str, End); 4] = [
         ("timeout", |wire, _| _ = wire.at(1000).heard(&["old: lost TimedOut"])),
         ("cancellation", |wire, ticket| wire.cancel(ticket, "why")),
         ("answer", |wire, _| _ = wire.server(r#"{"id":@old,"result":{}}"#).heard(&["old: result {}"])),
@@ -95,7 +98,6 @@ fn the_answer_to_the_handshake_before_does_not_connect() {
 /// Each end of a request frees its slot once, however often its end is said.
 #[test]
 fn the_number_of_requests_in_flight_is_exact_after_every_end() {
-    type End = fn(&mut Wire, Ticket);
     let ends: [(&str, End); 8] = [
         ("answer", |wire, _| _ = wire.server(r#"{"id":@old,"result":{}}"#)),
         ("error", |wire, _| _ = wire.server(r#"{"id":@old,"error":{"code":1,"message":"m"}}"#)),
@@ -139,7 +141,7 @@ fn the_number_of_requests_in_flight_is_exact_after_every_end() {
 
 #[test]
 fn the_end_of_the_connection_ends_each_request_once() {
-    let ends: [(&str, fn(&mut Wire, Ticket)); 3] = [
+    let ends: [(&str, End); 3] = [
         ("end of input", |wire, gone| {
             wire.cancel(gone, "");
             wire.eof();
@@ -274,7 +276,7 @@ fn asked(slots: usize) -> Setup {
 
 #[test]
 fn a_late_reply_does_not_answer_the_next_request_with_its_id() {
-    let ends: [(&str, fn(&mut Wire, Ticket)); 3] = [
+    let ends: [(&str, End); 3] = [
         ("cancelled", |wire, _| _ = wire.server(CANCEL).heard(&["cancelled"]).sent(&[])),
         ("expired", |wire, _| _ = wire.at(700).heard(&["expired"]).sent(&[EXPIRED])),
         ("answered", |wire, ticket| {
