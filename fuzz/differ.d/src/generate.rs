@@ -48,6 +48,33 @@ const OWN_CLIENT_COMMANDS: [&str; 34] = [
     "cancel one why", "cancel two", "cancel note:one", "roots-changed", "notify example/own", "reply accept 0", "reply decline 1",
     "reply progress 0", "reply error 0", "shutdown",
 ];
+/// Messages of a client that leave much to the application. `META` is what a request of the stateless era carries.
+const OWN_SERVER_LINES: [&str; 12] = [
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"later","arguments":{},"_meta":{META}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"later","arguments":{"ms":20},"_meta":{META}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"later","arguments":{"ms":50},"_meta":{"progressToken":1,META}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{META,"progressToken":"t"},"arguments":{"ms":50},"name":"later"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","arguments":{},"_meta":{"progressToken":1,META}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"a":[1,"b"]},"_meta":{META}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"note:later","_meta":{META}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"greet","arguments":{"who":"later"},"_meta":{"progressToken":1,META}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"note:{name}"},"argument":{"name":"name","value":"later"},"_meta":{META}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["note:one"]},"_meta":{META}}}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"r"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"name":"Ada"}}}"#,
+];
+const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{},"elicitation":{}},"io.modelcontextprotocol/logLevel":"debug""#;
+/// Messages of a server that say something about the client's requests.
+const OWN_CLIENT_LINES: [&str; 8] = [
+    r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[{"type":"text","text":"t"}]}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"m","data":{"uri":"u"}}}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":0.5,"total":1}}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":2,"message":"m","progressToken":1}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}},"_meta":{"progressToken":4}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"r"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":9}}"#,
+];
 const EVENTS: [&str; 16] = [
     "deadline", "before deadline", "deadline", "before deadline", "1 ms", "10 ms", "49 ms", "50 ms", "100 ms", "60000 ms", "reads 0",
     "reads 40", "reads", "reads", "again", "end",
@@ -143,11 +170,22 @@ impl Parts {
                 _ => Dialogue::open("composed", &dialogue.setup),
             };
         }
+        if !is_server && random.percent(40) {
+            Dialogue::set(&mut dialogue.setup, "asked", Some("later"));
+            Dialogue::set(&mut dialogue.setup, "declares", Some("roots,sampling,form,url"));
+        }
         let stateless = is_server && !dialogue.setup.contains("session=");
         for _ in 0..4 + random.below(20) {
             let step = match random.below(10) {
                 0..5 => {
-                    let Some(line) = random.pick_in(&role.lines) else { continue };
+                    let own = if is_server { random.pick(&OWN_SERVER_LINES) } else { random.pick(&OWN_CLIENT_LINES) };
+                    let own = if stateless {
+                        own.replace("META", META).into_bytes()
+                    } else {
+                        own.replace(",META", "").replace("META,", "").replace("META", "").into_bytes()
+                    };
+                    let line = if random.percent(40) { Some(&own) } else { random.pick_in(&role.lines) };
+                    let Some(line) = line else { continue };
                     let is_meant = line.windows(10).any(|part| part == b"2026-07-28") || !stateless;
                     if !is_meant && random.percent(70) {
                         continue;

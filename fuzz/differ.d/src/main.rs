@@ -27,17 +27,19 @@ struct Arguments {
     skip: Vec<String>,
     loose: bool,
     keep_going: bool,
+    words: bool,
 }
 
 impl Arguments {
     fn parse() -> Arguments {
         let mut arguments =
-            Arguments { values: BTreeMap::new(), skip: Vec::new(), loose: false, keep_going: false };
+            Arguments { values: BTreeMap::new(), skip: Vec::new(), loose: false, keep_going: false, words: false };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             let mut value = || words.next().unwrap_or_else(|| panic!("{word} needs a value"));
             match word.as_str() {
                 "--loose" => arguments.loose = true,
+                "--words" => arguments.words = true,
                 "--keep-going" => arguments.keep_going = true,
                 "--skip" => arguments.skip.push(value()),
                 _ => {
@@ -72,6 +74,8 @@ struct Judge {
     differences: usize,
     /// Dialogues that stop early count, too, but show little: their share is reported.
     stopped: usize,
+    /// How often which event and which outcome of a command came.
+    words: BTreeMap<String, usize>,
 }
 
 fn main() -> ExitCode {
@@ -87,6 +91,7 @@ fn main() -> ExitCode {
         played: 0,
         differences: 0,
         stopped: 0,
+        words: BTreeMap::new(),
     };
     let only = judge.arguments.get("only").to_owned();
     if !only.is_empty() {
@@ -98,6 +103,9 @@ fn main() -> ExitCode {
     let (played, took) = (judge.played, began.elapsed().as_secs_f64());
     let speed = played as f64 / took;
     println!("{played} dialogues in {took:.0} s, {speed:.0} per second, {} stopped early", judge.stopped);
+    for (word, count) in &judge.words {
+        println!("{count:8} {word}");
+    }
     match judge.differences {
         0 => ExitCode::SUCCESS,
         count => {
@@ -201,6 +209,9 @@ impl Judge {
         let mut found = Vec::new();
         for (at, dialogue) in batch.into_iter().enumerate() {
             self.stopped += usize::from(new[at].contains("\nstopped: ") || new[at].starts_with("stopped: "));
+            if self.arguments.words {
+                self.count(&new[at]);
+            }
             if base[at] != new[at] && self.canonical(&base[at], true) != self.canonical(&new[at], false) {
                 found.push(dialogue);
             }
@@ -211,6 +222,25 @@ impl Judge {
             }
             self.differences += 1;
             self.report(dialogue);
+        }
+    }
+
+    /// Counts the events, the outcomes of commands, and the messages of a transcript.
+    fn count(&mut self, transcript: &str) {
+        for line in transcript.lines() {
+            let (sigil, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let words = match sigil {
+                "!" if rest.starts_with("fault") => rest.split(',').next().unwrap_or_default().to_owned(),
+                "!" => rest.split(' ').next().unwrap_or_default().to_owned(),
+                "*" => {
+                    let (command, outcome) = rest.rsplit_once(": ").unwrap_or((rest, ""));
+                    let command = command.split_once("} ").map_or(command, |(_, command)| command);
+                    format!("{}: {outcome}", command.split(' ').next().unwrap_or_default())
+                }
+                _ if sigil.starts_with(['<', 'o', 's', 'p', 'c']) => String::new(),
+                _ => continue,
+            };
+            *self.words.entry(format!("{sigil} {words}")).or_default() += 1;
         }
     }
 
