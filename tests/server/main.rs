@@ -15,6 +15,7 @@ mod handshake;
 mod in_flight;
 mod limits;
 mod open_batches;
+mod order;
 mod output;
 mod prompts;
 mod recent;
