@@ -30,7 +30,12 @@ impl<'b> App<'b> {
     pub fn event(&mut self) -> String {
         let App { client, manner, asked, needed, deferred, .. } = self;
         let Some(event) = client.event() else { return "none".into() };
-        let name = |ticket| asked.iter().rposition(|it| it.0 == ticket).map_or("?".into(), |at| format!("{at} {}", asked[at].1));
+        let name = |ticket| {
+            asked
+                .iter()
+                .rposition(|it| it.0 == ticket)
+                .map_or("?".into(), |at| format!("{at} {}", asked[at].1))
+        };
         let about = |ticket: Option<Ticket>| ticket.map_or("-".into(), name);
         let number = |ticket| option(deferred.iter().rposition(|it| *it == ticket));
         match event {
@@ -47,14 +52,19 @@ impl<'b> App<'b> {
                 let mut text = format!("finished {who}: {what}, retry {}", it.may_be_retried());
                 if let Some(result) = it.tool_result() {
                     let (blocks, failed) = (result.blocks().count(), result.is_error());
-                    text += &format!("; tool {:?} {blocks} {failed} {}", option(result.text()), raw(result.structured()));
+                    text += &format!(
+                        "; tool {:?} {blocks} {failed} {}",
+                        option(result.text()),
+                        raw(result.structured())
+                    );
                 }
                 if let Some(read) = it.resource() {
                     let (text_, count) = (option(read.text()), read.contents().count());
                     text += &format!("; resource {text_:?} {count} {}", freshness(read.freshness()));
                 }
                 if let Some(prompt) = it.prompt() {
-                    text += &format!("; prompt {:?} {}", option(prompt.description()), prompt.messages().count());
+                    text +=
+                        &format!("; prompt {:?} {}", option(prompt.description()), prompt.messages().count());
                 }
                 if let Some(it) = it.completion() {
                     let (more, total) = (it.has_more(), option(it.total()));
@@ -73,7 +83,8 @@ impl<'b> App<'b> {
             }
             Event::Resources(page) => {
                 let entries = page.resources().map(|it| {
-                    let (title, mime, size) = (option(it.display_name()), option(it.mime()), option(it.size()));
+                    let (title, mime, size) =
+                        (option(it.display_name()), option(it.mime()), option(it.size()));
                     format!("{} {title:?} {mime:?} {size}", known(it.uri()))
                 });
                 let entries = entries.collect::<Vec<_>>().join(", ");
@@ -81,20 +92,28 @@ impl<'b> App<'b> {
                 format!("resources {}: {entries}; {rest:?}", name(page.ticket()))
             }
             Event::Templates(page) => {
-                let entries = page.templates().map(|it| format!("{} {:?}", known(it.uri_template()), option(it.mime())));
+                let entries = page
+                    .templates()
+                    .map(|it| format!("{} {:?}", known(it.uri_template()), option(it.mime())));
                 let entries = entries.collect::<Vec<_>>().join(", ");
                 let rest = (page.is_last(), freshness(page.freshness()), raw(page.meta()), page.raw().raw());
                 format!("templates {}: {entries}; {rest:?}", name(page.ticket()))
             }
             Event::Prompts(page) => {
-                let entries = page.prompts().map(|it| format!("{} {}", known(it.name()), it.arguments().count()));
+                let entries =
+                    page.prompts().map(|it| format!("{} {}", known(it.name()), it.arguments().count()));
                 let entries = entries.collect::<Vec<_>>().join(", ");
                 let rest = (page.is_last(), freshness(page.freshness()), raw(page.meta()), page.raw().raw());
                 format!("prompts {}: {entries}; {rest:?}", name(page.ticket()))
             }
             Event::Progress(it) => {
                 let (total, message) = (option(it.total()), option(it.message()));
-                format!("progress {}: {} of {total} {message:?} {}", name(it.ticket()), it.progress(), it.raw().raw())
+                format!(
+                    "progress {}: {} of {total} {message:?} {}",
+                    name(it.ticket()),
+                    it.progress(),
+                    it.raw().raw()
+                )
             }
             Event::Log(it) => {
                 let (level, logger) = (option(it.level().map(words::level)), option(it.logger()));
@@ -111,9 +130,14 @@ impl<'b> App<'b> {
                 format!("acknowledged {}: {lists:?} [{}]", name(it.ticket()), words::texts(it.uris()))
             }
             Event::InputRequired(it) => {
-                let asks: Vec<_> = it.requests().map(|(key, input)| (key.to_string(), words::input(&input))).collect();
+                let asks: Vec<_> =
+                    it.requests().map(|(key, input)| (key.to_string(), words::input(&input))).collect();
                 let state = it.has_state();
-                let text = format!("input required {}: {asks:?}, state {state} {}", name(it.ticket()), it.raw().raw());
+                let text = format!(
+                    "input required {}: {asks:?}, state {state} {}",
+                    name(it.ticket()),
+                    it.raw().raw()
+                );
                 *needed = asks.into_iter().map(|(key, (kind, _))| (key, kind)).collect();
                 text
             }
@@ -124,9 +148,13 @@ impl<'b> App<'b> {
                 deferred.extend(kept);
                 format!("asked {input} on {stream} {raw}")
             }
-            Event::Cancelled { ticket, reason } => format!("cancelled {} {:?}", number(ticket), option(reason)),
+            Event::Cancelled { ticket, reason } => {
+                format!("cancelled {} {:?}", number(ticket), option(reason))
+            }
             Event::Expired(ticket) => format!("expired {}", number(ticket)),
-            Event::Notification { method, params } => format!("notification {:?} {}", method.to_string(), raw(params)),
+            Event::Notification { method, params } => {
+                format!("notification {:?} {}", method.to_string(), raw(params))
+            }
             Event::Room => "room".into(),
             Event::Silent => "silent".into(),
             Event::Fault(fault) => format!("fault {}", words::fault(fault)),
@@ -185,7 +213,9 @@ impl<'b> App<'b> {
                     None => client.resume(ticket, |out| out.field_string("uri", first), respond),
                 });
             }
-            "cancel" => return Some(find(first).map_or(Err(NotNow::Gone), |ticket| client.cancel(ticket, last))),
+            "cancel" => {
+                return Some(find(first).map_or(Err(NotNow::Gone), |ticket| client.cancel(ticket, last)));
+            }
             "roots-changed" => return Some(client.roots_changed()),
             "notify" => return Some(client.notify(rest, |_| {})),
             "reply" => {

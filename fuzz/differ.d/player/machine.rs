@@ -61,8 +61,10 @@ fn rx(dialogue: &Dialogue) -> usize {
 }
 
 /// What is set up once: a few words make many machines.
-static SERVERS: LazyLock<Mutex<HashMap<String, &'static ServerInfo<'static>>>> = LazyLock::new(Mutex::default);
-static CLIENTS: LazyLock<Mutex<HashMap<String, &'static ClientInfo<'static>>>> = LazyLock::new(Mutex::default);
+static SERVERS: LazyLock<Mutex<HashMap<String, &'static ServerInfo<'static>>>> =
+    LazyLock::new(Mutex::default);
+static CLIENTS: LazyLock<Mutex<HashMap<String, &'static ClientInfo<'static>>>> =
+    LazyLock::new(Mutex::default);
 
 /// A machine with its application.
 pub enum Subject<'b> {
@@ -82,7 +84,8 @@ impl<'b> Subject<'b> {
         let tx = buffer(&mut memory.tx, size("answer", 4096));
         if words.text.starts_with("server") {
             let mut infos = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
-            let info = infos.entry(words.text.clone()).or_insert_with(|| Box::leak(Box::new(setup::server(words))));
+            let info =
+                infos.entry(words.text.clone()).or_insert_with(|| Box::leak(Box::new(setup::server(words))));
             let mut server = Server::new(info, rx, tx)?;
             server = match is_lent {
                 true => server.in_flight(&mut memory.server_slots, &mut memory.text)?,
@@ -110,7 +113,8 @@ impl<'b> Subject<'b> {
             return Ok(Subject::Server(Box::new(crate::server::App::new(server))));
         }
         let mut infos = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let info = infos.entry(words.text.clone()).or_insert_with(|| Box::leak(Box::new(setup::client(words))));
+        let info =
+            infos.entry(words.text.clone()).or_insert_with(|| Box::leak(Box::new(setup::client(words))));
         let mut client = Client::new(info, rx, tx)?;
         client = match is_lent {
             true => client.in_flight(&mut memory.client_slots, &mut memory.text),

@@ -5,8 +5,8 @@
 use proto::input::{CreateMessage, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
 use proto::json::Json;
 use proto::server::{
-    Argument, Ask, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, Reference, Reply, Resource,
-    Resources, ServerInfo, Subscriptions, Template, Tool, Tools,
+    Argument, Ask, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, Reference, Reply,
+    Resource, Resources, ServerInfo, Subscriptions, Template, Tool, Tools,
 };
 use proto::{ClientCapabilities, Decimal, Level, Millis, NotNow, Server, StreamId, Ticket};
 
@@ -123,7 +123,8 @@ impl<'b> App<'b> {
         let Some(event) = server.event() else { return "none".into() };
         match event {
             Event::Connected(it) => {
-                let (info, raw, has) = (it.client_info().raw(), it.capabilities().raw(), words::capabilities(it.client()));
+                let (info, raw, has) =
+                    (it.client_info().raw(), it.capabilities().raw(), words::capabilities(it.client()));
                 format!("connected {} {info} {raw} {has}", it.revision())
             }
             Event::Ready => "ready".into(),
@@ -156,7 +157,8 @@ impl<'b> App<'b> {
             Event::GetPrompt(prompt) => {
                 let who = prompt.argument("who").map(|who| who.to_string()).unwrap_or_default();
                 let (name, arguments) = (prompt.name().to_owned(), prompt.raw_arguments().raw().to_owned());
-                let text = format!("get {name} {who:?} {arguments}; {}; {}", context!(prompt), rounds!(prompt));
+                let text =
+                    format!("get {name} {who:?} {arguments}; {}; {}", context!(prompt), rounds!(prompt));
                 match who.as_str() {
                     "later" => later!(prompt, deferred, None),
                     "nobody" => prompt.invalid("nobody"),
@@ -203,7 +205,11 @@ impl<'b> App<'b> {
                 deferred.push(it.ticket());
                 let heard = [Change::Tools, Change::Prompts, Change::Resources, Change::Resource("note:one")];
                 let (uris, StreamId(stream)) = (it.uris().collect::<Vec<_>>().join(" "), it.stream());
-                format!("listening {} to [{uris}] {:?} on {stream}", deferred.len() - 1, heard.map(|it_| it.hears(it_)))
+                format!(
+                    "listening {} to [{uris}] {:?} on {stream}",
+                    deferred.len() - 1,
+                    heard.map(|it_| it.hears(it_))
+                )
             }
             Event::Subscribed(uri) => format!("subscribed {uri}"),
             Event::Unsubscribed(uri) => format!("unsubscribed {uri}"),
@@ -216,7 +222,9 @@ impl<'b> App<'b> {
                 let number = number(asked, it.ticket());
                 format!("progress {number} {} of {total} {message:?} {}", it.progress(), it.raw().raw())
             }
-            Event::Answered(it) => format!("answered {} {}", number(asked, it.ticket()), words::outcome(it.outcome())),
+            Event::Answered(it) => {
+                format!("answered {} {}", number(asked, it.ticket()), words::outcome(it.outcome()))
+            }
             _ => "other".into(),
         }
     }
@@ -234,7 +242,9 @@ impl<'b> App<'b> {
             "busy" => |reply, _| Some(Ok(reply.busy())),
             "invalid" => |reply, text| Some(Ok(reply.invalid(text))),
             "not-found" => |reply, uri| Some(Ok(reply.not_found(uri))),
-            "structured" => |reply, text| Some(Ok(reply.structured(&std::collections::BTreeMap::from([("k", text)])))),
+            "structured" => {
+                |reply, text| Some(Ok(reply.structured(&std::collections::BTreeMap::from([("k", text)]))))
+            }
             "values" => |reply, _| Some(Ok(reply.values(Some(9), ["a", "b"]))),
             "messages" => |reply, text| Some(Ok(reply.messages(|out| out.user().text(text)))),
             "contents" => |reply, text| Some(Ok(reply.contents(|out| out.text("note:one", None, text)))),
@@ -379,7 +389,9 @@ fn ask(call: Call<'_>) {
         (Some(answer), state, _) => call.text(format_args!("{answer} {}", state.unwrap_or_default())),
         (None, Some(state), _) => call.text(state),
         (None, None, Some("everything")) => call.needs_capability(ClientCapabilities::SAMPLING),
-        (None, None, Some("page")) => call.needs_urls(&[OpenUrl::new("Log in", "https://example.com/", "e1")]),
+        (None, None, Some("page")) => {
+            call.needs_urls(&[OpenUrl::new("Log in", "https://example.com/", "e1")])
+        }
         (None, None, Some(name)) => match input(name) {
             Some(input) => call.needs_input(&[("k", input)], text("state").as_deref()),
             None => call.fail("what is that?"),

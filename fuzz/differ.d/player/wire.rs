@@ -166,7 +166,8 @@ impl Wire<'_> {
                 self.subject.connect_again();
                 self.incoming.clear();
                 self.log().end();
-                (self.ended, self.eof, self.gone, self.closed, self.offered) = (false, false, false, false, false);
+                (self.ended, self.eof, self.gone, self.closed, self.offered) =
+                    (false, false, false, false, false);
             }
             Step::Reads(bytes) => self.reads = *bytes,
         }
@@ -175,7 +176,9 @@ impl Wire<'_> {
 
     /// Replaces `@{1}` by the id of the last but one request of the machine.
     fn with_ids(&self, bytes: &[u8]) -> Vec<u8> {
-        let Some(text) = str::from_utf8(bytes).ok().filter(|text| text.contains("@{")) else { return bytes.to_vec() };
+        let Some(text) = str::from_utf8(bytes).ok().filter(|text| text.contains("@{")) else {
+            return bytes.to_vec();
+        };
         let log = self.log();
         let mut parts = text.split("@{");
         let mut whole = parts.next().unwrap_or_default().to_owned();
@@ -247,7 +250,11 @@ impl Wire<'_> {
             None => "-".into(),
         };
         let closed = if self.closed { ", over" } else { "" };
-        let status = format!("= {}, deadline {deadline}, unread {}{closed}", self.subject.status(), self.incoming.len());
+        let status = format!(
+            "= {}, deadline {deadline}, unread {}{closed}",
+            self.subject.status(),
+            self.incoming.len()
+        );
         let mut log = self.log();
         if log.status != status {
             log.lines.push(status.clone());
@@ -281,7 +288,8 @@ impl Wire<'_> {
         self.deadline = io.deadline();
         let (out, mut input) = io.split();
         let says_end = self.ended && !self.eof && self.incoming.is_empty();
-        let newline = if self.options.messages { self.incoming.iter().position(|byte| *byte == b'\n') } else { None };
+        let newline =
+            if self.options.messages { self.incoming.iter().position(|byte| *byte == b'\n') } else { None };
         let has_input = if self.options.messages { newline.is_some() } else { !self.incoming.is_empty() };
         // What is left of a message never gets its end.
         let says_end = says_end || (self.ended && !self.eof && !has_input);
@@ -326,7 +334,11 @@ impl Wire<'_> {
         if let Some(end) = newline {
             let message: Vec<u8> = self.incoming.drain(..=end).collect();
             let message = &message[..end];
-            let stream = StreamId(if self.options.streams == 0 { 0 } else { 1 + self.messages % self.options.streams });
+            let stream = StreamId(if self.options.streams == 0 {
+                0
+            } else {
+                1 + self.messages % self.options.streams
+            });
             self.messages += 1;
             match Message::parse(message) {
                 Ok(parsed) if self.options.parsed => _ = input.parsed(parsed, stream),

@@ -4,8 +4,8 @@ use proto::client::{Failure, IncludeContext, InputRequest, Listed, ToolChoice};
 use proto::input::{Action as ElicitAction, ElicitAnswer};
 use proto::json::{Json, ScanError, ScanErrorKind, Str};
 use proto::{
-    BelongsTo, ClientCapabilities, Fault, Frame, FrameKind, Hint, Level, Lost, Misuse, NotNow, Outcome, RpcError, State,
-    StreamId,
+    BelongsTo, ClientCapabilities, Fault, Frame, FrameKind, Hint, Level, Lost, Misuse, NotNow, Outcome,
+    RpcError, State, StreamId,
 };
 
 pub fn option(text: Option<impl std::fmt::Display>) -> String {
@@ -229,7 +229,10 @@ pub fn input(input: &InputRequest<'_>) -> (&'static str, String) {
         InputRequest::Roots => ("roots", "roots".into()),
         InputRequest::Elicit(form) => {
             let (message, schema) = (form.message(), form.requested_schema());
-            ("form", format!("form {:?} {} of {}", message.to_string(), form.properties().count(), schema.raw()))
+            (
+                "form",
+                format!("form {:?} {} of {}", message.to_string(), form.properties().count(), schema.raw()),
+            )
         }
         InputRequest::OpenUrl(open) => {
             let (message, id) = (open.message().to_string(), option(open.elicitation_id()));

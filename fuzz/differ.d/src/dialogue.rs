@@ -64,8 +64,11 @@ impl Dialogue {
     /// Sets a word of the setup or of the options, or takes it away.
     pub fn set(text: &mut String, name: &str, value: Option<&str>) {
         let is_it = |word: &&str| word.split('=').next() == Some(name);
-        let mut words: Vec<String> = text.split_whitespace().filter(|word| !is_it(word)).map(str::to_owned).collect();
-        words.extend(value.map(|value| if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }));
+        let mut words: Vec<String> =
+            text.split_whitespace().filter(|word| !is_it(word)).map(str::to_owned).collect();
+        words.extend(
+            value.map(|value| if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }),
+        );
         *text = words.join(" ");
     }
 

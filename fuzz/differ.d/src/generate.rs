@@ -19,34 +19,137 @@ struct Role {
     commands: Vec<String>,
 }
 
-const REVISIONS: [&str; 6] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2030-01-01"];
+const REVISIONS: [&str; 6] =
+    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2030-01-01"];
 const VALUES: [&str; 20] = [
-    "null", "true", "0", "-0", "-1", "1", "7", "1.5", "1e3", "9007199254740993", "18446744073709551616", "\"\"", "\"1\"", "\"7\"",
-    "[]", "{}", r#""\ud83d\ude00""#, "\"2026-07-28\"", "\"tools/call\"", "\"notifications/cancelled\"",
+    "null",
+    "true",
+    "0",
+    "-0",
+    "-1",
+    "1",
+    "7",
+    "1.5",
+    "1e3",
+    "9007199254740993",
+    "18446744073709551616",
+    "\"\"",
+    "\"1\"",
+    "\"7\"",
+    "[]",
+    "{}",
+    r#""\ud83d\ude00""#,
+    "\"2026-07-28\"",
+    "\"tools/call\"",
+    "\"notifications/cancelled\"",
 ];
 const NAMES: [&str; 14] = [
-    "id", "method", "params", "result", "error", "jsonrpc", "_meta", "name", "arguments", "requestId", "progressToken", "cursor",
-    "", "resultType",
+    "id",
+    "method",
+    "params",
+    "result",
+    "error",
+    "jsonrpc",
+    "_meta",
+    "name",
+    "arguments",
+    "requestId",
+    "progressToken",
+    "cursor",
+    "",
+    "resultType",
 ];
 /// Few ids, so that messages meet.
-const IDS: [&str; 9] = ["1", "2", "3", "\"a\"", "\"b\\u0063\"", "-1", "0", "12345678901234567", "\"abcdefghijklmnopqrstuvwxyz\""];
+const IDS: [&str; 9] = [
+    "1",
+    "2",
+    "3",
+    "\"a\"",
+    "\"b\\u0063\"",
+    "-1",
+    "0",
+    "12345678901234567",
+    "\"abcdefghijklmnopqrstuvwxyz\"",
+];
 const WIDTHS: [&str; 12] = ["1", "2", "3", "4", "5", "7", "8", "13", "16", "31", "64", "200"];
 const SERVER_COMMANDS: [&str; 17] = [
-    "answer", "error", "forget", "fail", "busy", "invalid", "not-found", "structured", "values", "messages", "contents", "needs",
-    "broken", "progress", "log-for", "end", "take-back",
+    "answer",
+    "error",
+    "forget",
+    "fail",
+    "busy",
+    "invalid",
+    "not-found",
+    "structured",
+    "values",
+    "messages",
+    "contents",
+    "needs",
+    "broken",
+    "progress",
+    "log-for",
+    "end",
+    "take-back",
 ];
 const OWN_SERVER_COMMANDS: [&str; 22] = [
-    "ask form", "ask roots", "ask model", "ask model-with-tools", "ask url", "ask ping", "ask raw", "ask form 50 ms", "ask ping 9 ms",
-    "ask form progress", "ask roots during 0", "ask form during 1", "changed tools", "changed prompts", "changed resources",
-    "changed note:one", "changed note:two", "log error text", "log debug text", "opened e1", "shutdown", "shutdown 50 ms",
+    "ask form",
+    "ask roots",
+    "ask model",
+    "ask model-with-tools",
+    "ask url",
+    "ask ping",
+    "ask raw",
+    "ask form 50 ms",
+    "ask ping 9 ms",
+    "ask form progress",
+    "ask roots during 0",
+    "ask form during 1",
+    "changed tools",
+    "changed prompts",
+    "changed resources",
+    "changed note:one",
+    "changed note:two",
+    "log error text",
+    "log debug text",
+    "opened e1",
+    "shutdown",
+    "shutdown 50 ms",
 ];
 const OWN_CLIENT_COMMANDS: [&str; 34] = [
-    "call one", "call one {\"a\":1}", "{progress} call two", "{50 ms} call three", "{50 ms, progress} call one", "{meta} call two",
-    "{50 ms, progress, fixed} call two", "list tools", "list resources", "list templates", "list prompts", "read note:one",
-    "get greet Ada", "complete greet k", "subscribe note:one", "unsubscribe note:one", "level info", "ping", "{20 ms} ping",
-    "request example/own", "listen tools note:one", "listen prompts resources", "resume one accept", "resume one decline",
-    "cancel one why", "cancel two", "cancel note:one", "roots-changed", "notify example/own", "reply accept 0", "reply decline 1",
-    "reply progress 0", "reply error 0", "shutdown",
+    "call one",
+    "call one {\"a\":1}",
+    "{progress} call two",
+    "{50 ms} call three",
+    "{50 ms, progress} call one",
+    "{meta} call two",
+    "{50 ms, progress, fixed} call two",
+    "list tools",
+    "list resources",
+    "list templates",
+    "list prompts",
+    "read note:one",
+    "get greet Ada",
+    "complete greet k",
+    "subscribe note:one",
+    "unsubscribe note:one",
+    "level info",
+    "ping",
+    "{20 ms} ping",
+    "request example/own",
+    "listen tools note:one",
+    "listen prompts resources",
+    "resume one accept",
+    "resume one decline",
+    "cancel one why",
+    "cancel two",
+    "cancel note:one",
+    "roots-changed",
+    "notify example/own",
+    "reply accept 0",
+    "reply decline 1",
+    "reply progress 0",
+    "reply error 0",
+    "shutdown",
 ];
 /// Messages of a client that leave much to the application. `META` is what a request of the stateless era carries.
 const OWN_SERVER_LINES: [&str; 12] = [
@@ -76,8 +179,22 @@ const OWN_CLIENT_LINES: [&str; 8] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":9}}"#,
 ];
 const EVENTS: [&str; 16] = [
-    "deadline", "before deadline", "deadline", "before deadline", "1 ms", "10 ms", "49 ms", "50 ms", "100 ms", "60000 ms", "reads 0",
-    "reads 40", "reads", "reads", "again", "end",
+    "deadline",
+    "before deadline",
+    "deadline",
+    "before deadline",
+    "1 ms",
+    "10 ms",
+    "49 ms",
+    "50 ms",
+    "100 ms",
+    "60000 ms",
+    "reads 0",
+    "reads 40",
+    "reads",
+    "reads",
+    "again",
+    "end",
 ];
 
 impl Parts {
@@ -90,10 +207,14 @@ impl Parts {
             }
             for step in &dialogue.steps {
                 match step {
-                    Step::Line(line) if line.len() < 3000 && Node::parse(line).is_some() && !role.lines.contains(line) => {
+                    Step::Line(line)
+                        if line.len() < 3000 && Node::parse(line).is_some() && !role.lines.contains(line) =>
+                    {
                         role.lines.push(line.clone());
                     }
-                    Step::Command(command) if !role.commands.contains(command) => role.commands.push(command.clone()),
+                    Step::Command(command) if !role.commands.contains(command) => {
+                        role.commands.push(command.clone())
+                    }
                     _ => {}
                 }
             }
@@ -178,7 +299,11 @@ impl Parts {
         for _ in 0..4 + random.below(20) {
             let step = match random.below(10) {
                 0..5 => {
-                    let own = if is_server { random.pick(&OWN_SERVER_LINES) } else { random.pick(&OWN_CLIENT_LINES) };
+                    let own = if is_server {
+                        random.pick(&OWN_SERVER_LINES)
+                    } else {
+                        random.pick(&OWN_CLIENT_LINES)
+                    };
                     let own = if stateless {
                         own.replace("META", META).into_bytes()
                     } else {
@@ -227,16 +352,20 @@ impl Parts {
             return;
         }
         let (one, other) = (random.below(length), random.below(length));
-        let lines: Vec<usize> = (0..length).filter(|at| matches!(dialogue.steps[*at], Step::Line(_))).collect();
+        let lines: Vec<usize> =
+            (0..length).filter(|at| matches!(dialogue.steps[*at], Step::Line(_))).collect();
         let line = random.pick_in(&lines).copied();
         match random.below(22) {
             0 => dialogue.steps.swap(one, other),
             1 | 2 => dialogue.steps.insert(other, dialogue.steps[one].clone()),
             3 => drop(dialogue.steps.remove(one)),
             4 => {
-                let steps = self.transcripts.iter().filter(|it| it.is_server() == is_server).collect::<Vec<_>>();
+                let steps =
+                    self.transcripts.iter().filter(|it| it.is_server() == is_server).collect::<Vec<_>>();
                 let steps = &steps[random.below(steps.len())].steps;
-                dialogue.steps.insert(one, steps[random.below(steps.len().max(1)).min(steps.len() - 1)].clone());
+                dialogue
+                    .steps
+                    .insert(one, steps[random.below(steps.len().max(1)).min(steps.len() - 1)].clone());
             }
             5 | 6 => dialogue.steps.insert(one + 1, self.command(is_server, random)),
             7..10 => dialogue.steps.insert(one + 1, Step::Event(random.pick(&EVENTS).to_owned())),
@@ -272,7 +401,9 @@ impl Parts {
                 {
                     let (head, tail) = bytes.split_at(random.below(bytes.len() + 1));
                     let between = Step::Event(random.pick(&EVENTS).to_owned());
-                    dialogue.steps.splice(at..=at, [Step::Bytes(head.to_vec()), between, Step::Line(tail.to_vec())]);
+                    dialogue
+                        .steps
+                        .splice(at..=at, [Step::Bytes(head.to_vec()), between, Step::Line(tail.to_vec())]);
                 }
             }
             16 => {
@@ -359,7 +490,9 @@ fn change_value(node: &mut Node, random: &mut Random) {
     let Some(node) = node.find(random.below(count)) else { return };
     match (node, random.below(9)) {
         (Node::Array(items), 0) if !items.is_empty() => drop(items.remove(random.below(items.len()))),
-        (Node::Object(members), 0) if !members.is_empty() => drop(members.remove(random.below(members.len()))),
+        (Node::Object(members), 0) if !members.is_empty() => {
+            drop(members.remove(random.below(members.len())))
+        }
         (Node::Array(items), 1) if !items.is_empty() => items.push(items[random.below(items.len())].clone()),
         (Node::Object(members), 1) if !members.is_empty() => {
             members.push(members[random.below(members.len())].clone());
@@ -461,7 +594,8 @@ pub const WAYS: [&str; 14] = [
 
 /// Dialogues of raw lines, as fuzz inputs have them: with a server and with a client, in whole and in pieces.
 pub fn raw(name: &str, bytes: &[u8], random: &mut Random) -> Vec<Dialogue> {
-    let setups = ["server session=2025-11-25", "server", "server session=2025-03-26", "client session=2025-11-25"];
+    let setups =
+        ["server session=2025-11-25", "server", "server session=2025-03-26", "client session=2025-11-25"];
     let setups = [setups[random.below(3)], setups[3]];
     let open = |setup: &str| {
         let mut dialogue = Dialogue::open(name, setup);

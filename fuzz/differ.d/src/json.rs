@@ -148,7 +148,8 @@ impl Parser<'_> {
             return self.string().map(Node::Leaf);
         }
         let rest = &self.text[self.at..];
-        let length = rest.find([',', ']', '}', ' ', '\t', '\r', '\n', '"', ':', '[', '{']).unwrap_or(rest.len());
+        let length =
+            rest.find([',', ']', '}', ' ', '\t', '\r', '\n', '"', ':', '[', '{']).unwrap_or(rest.len());
         self.at += length;
         (length > 0).then(|| Node::Leaf(rest[..length].to_owned()))
     }

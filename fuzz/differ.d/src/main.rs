@@ -32,8 +32,13 @@ struct Arguments {
 
 impl Arguments {
     fn parse() -> Arguments {
-        let mut arguments =
-            Arguments { values: BTreeMap::new(), skip: Vec::new(), loose: false, keep_going: false, words: false };
+        let mut arguments = Arguments {
+            values: BTreeMap::new(),
+            skip: Vec::new(),
+            loose: false,
+            keep_going: false,
+            words: false,
+        };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             let mut value = || words.next().unwrap_or_else(|| panic!("{word} needs a value"));
@@ -43,7 +48,8 @@ impl Arguments {
                 "--keep-going" => arguments.keep_going = true,
                 "--skip" => arguments.skip.push(value()),
                 _ => {
-                    let name = word.strip_prefix("--").unwrap_or_else(|| panic!("not an option: {word}")).to_owned();
+                    let name =
+                        word.strip_prefix("--").unwrap_or_else(|| panic!("not an option: {word}")).to_owned();
                     let value = value();
                     arguments.values.insert(name, value);
                 }
@@ -57,7 +63,9 @@ impl Arguments {
     }
 
     fn number(&self, name: &str, otherwise: u64) -> u64 {
-        self.values.get(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("--{name}: a number")))
+        self.values
+            .get(name)
+            .map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("--{name}: a number")))
     }
 }
 
@@ -81,7 +89,8 @@ struct Judge {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let renames = fs::read_to_string(arguments.get("renames")).unwrap_or_default();
-    let renames = renames.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('\t'));
+    let renames =
+        renames.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('\t'));
     let mut judge = Judge {
         batches: ["base", "new"].map(|version| Player::new(arguments.get(version))),
         singles: ["base", "new"].map(|version| Player::new(arguments.get(version))),
@@ -150,7 +159,9 @@ impl Judge {
         println!("corpora: {} dialogues", self.played - before);
         let (seed, from) = (self.arguments.number("seed", 1), self.arguments.number("from", 0));
         let time = Duration::from_secs(self.arguments.number("time", 50));
-        let count = self.arguments.number("count", if self.arguments.values.contains_key("time") { u64::MAX } else { 0 });
+        let count = self
+            .arguments
+            .number("count", if self.arguments.values.contains_key("time") { u64::MAX } else { 0 });
         let (before, began) = (self.played, Instant::now());
         for number in from.. {
             let is_done = if count > 0 { number - from >= count } else { began.elapsed() >= time };
@@ -253,9 +264,14 @@ impl Judge {
         });
         let mut lines: Vec<String> = lines.collect();
         if self.arguments.loose {
-            // What is written, what the application does and hears, and what is observed: each in its own order.
+            // Output, events with commands, and observed lines: each keeps its own order.
             for step in lines.split_mut(|line| line.starts_with('#')) {
-                step.sort_by_key(|line| "<!*o=".find(line.chars().next().unwrap_or(' ')).map_or(9, |at| at.max(1)));
+                step.sort_by_key(|line| match line.chars().next() {
+                    Some('<') => 0,
+                    Some('!' | '*') => 1,
+                    Some('o') => 2,
+                    _ => 3,
+                });
             }
         }
         lines
@@ -317,12 +333,16 @@ impl Judge {
         let small = self.minimized(&dialogue);
         let folder = PathBuf::from(self.arguments.get("found"));
         fs::create_dir_all(&folder).expect("a folder");
-        let hash = small.text().bytes().fold(7u64, |hash, byte| hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
+        let hash = small
+            .text()
+            .bytes()
+            .fold(7u64, |hash, byte| hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
         let file = folder.join(format!("{hash:016x}.txt"));
         fs::write(&file, small.text()).expect("a file");
         println!("\n=== a difference: {}\n\n{}", dialogue.name, small.text());
         let [base, new] = self.both(&small);
-        let first = base.iter().zip(&new).position(|(one, other)| one != other).unwrap_or(base.len().min(new.len()));
+        let first =
+            base.iter().zip(&new).position(|(one, other)| one != other).unwrap_or(base.len().min(new.len()));
         for (name, lines) in [("base", &base), ("new", &new)] {
             println!("--- {name}");
             print(lines, first, first.saturating_sub(6)..first + 8);
@@ -333,7 +353,8 @@ impl Judge {
     /// Plays one dialogue, and prints both transcripts.
     fn only(&self, dialogue: &Dialogue) -> ExitCode {
         let [base, new] = self.both(dialogue);
-        let first = base.iter().zip(&new).position(|(one, other)| one != other).unwrap_or(base.len().min(new.len()));
+        let first =
+            base.iter().zip(&new).position(|(one, other)| one != other).unwrap_or(base.len().min(new.len()));
         println!("{}", dialogue.text());
         println!("--- base");
         print(&base, first, 0..base.len());

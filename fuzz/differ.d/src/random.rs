@@ -8,13 +8,17 @@ pub struct Random {
 
 impl Random {
     pub fn seeded(seed: u64, number: u64) -> Random {
-        let mut random = Random { bytes: Vec::new().into_iter(), state: seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15) };
+        let mut random = Random {
+            bytes: Vec::new().into_iter(),
+            state: seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        };
         random.next();
         random
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Random {
-        let hash = bytes.iter().fold(7u64, |hash, byte| hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(*byte));
+        let hash =
+            bytes.iter().fold(7u64, |hash, byte| hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(*byte));
         Random { bytes: bytes.to_vec().into_iter(), state: hash }
     }
 
