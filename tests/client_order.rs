@@ -84,12 +84,14 @@ fn cancellations_that_wait_for_room_leave_in_the_order_of_their_requests_ends() 
 }
 
 #[test]
-fn a_timeout_precedes_the_answer_that_comes_with_it() {
+fn a_timeout_precedes_an_answer_that_was_read_before() {
     Setup::automatic().connected(|wire| {
         wire.call("a", in_time(50)).unwrap();
+        wire.call("b", DEFAULT).unwrap();
         wire.forget();
-        wire.now = 50;
-        wire.server(r#"{"id":@a,"result":{}}"#).heard(&["a: lost TimedOut"]).forget();
+        wire.at(49).stop_after(1);
+        wire.servers(&[r#"{"id":@b,"result":{}}"#, r#"{"id":@a,"result":{}}"#]).heard(&["b: result {}"]);
+        wire.at(50).heard(&["a: lost TimedOut"]).forget();
     });
 }
 

@@ -81,8 +81,9 @@ fn the_end_of_the_grace_expires_requests_by_deadline() {
 
 #[test]
 fn an_expired_request_is_answered_before_the_next_line() {
-    session().check(&format!(
-        "{}* time 50\n> call 2 ping\n{}{}< result 2\n",
+    // The second ping has been read, and waits for room.
+    session().tx(1024).check(&format!(
+        "{}* block\n> call 2 ping\n> call 3 ping\n* time 50\n{}* unblock\n< result 2\n{}< result 3\n",
         defer(1, 50),
         expired(&[0]),
         late(&[1]),

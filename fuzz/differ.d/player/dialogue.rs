@@ -25,6 +25,8 @@ pub enum Step {
     Deadline(u64),
     /// The peer closes its side, and still reads.
     End,
+    /// Writing fails from now on.
+    Breaks,
     /// The connection breaks.
     Gone,
     /// The application connects the machine again.
@@ -83,6 +85,7 @@ fn step(line: &str) -> Option<Step> {
         (">>", _) => Step::Send(unescape(rest)),
         ("*", _) => Step::Command(rest.to_owned()),
         ("~", "end") => Step::End,
+        ("~", "breaks") => Step::Breaks,
         ("~", "gone") => Step::Gone,
         ("~", "again") => Step::Again,
         ("~", "before deadline") => Step::Deadline(0),

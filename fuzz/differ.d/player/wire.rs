@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proto::rpc::Message;
-use proto::{Action, Millis, NotNow, StreamId};
+use proto::{Action, Millis, NotNow, StreamId, Transmit};
 
 use crate::dialogue::{Dialogue, Step, Words, escape};
 use crate::machine::{Memory, Subject};
@@ -60,12 +60,25 @@ fn request_id(line: &[u8]) -> Option<String> {
 /// How bytes move.
 struct Options {
     read: usize,
-    write: usize,
     reads_first: bool,
+    /// Whether one step writes and reads.
+    both: bool,
     ahead: bool,
     messages: bool,
     parsed: bool,
     streams: u32,
+}
+
+/// The side that takes output.
+struct Sink {
+    /// The most bytes of one write.
+    write: usize,
+    /// Bytes that the peer still reads.
+    reads: usize,
+    /// Whether a part of the message that is offered was taken.
+    offered: bool,
+    /// Whether writing fails.
+    gone: bool,
 }
 
 struct Wire<'b> {
@@ -75,15 +88,11 @@ struct Wire<'b> {
     now: Millis,
     incoming: VecDeque<u8>,
     commands: VecDeque<String>,
-    /// Bytes that the peer still reads.
-    reads: usize,
-    /// Whether the transport has taken a part of the message that is offered.
-    offered: bool,
+    sink: Sink,
     /// How many messages the peer has sent.
     messages: u32,
     ended: bool,
     eof: bool,
-    gone: bool,
     closed: bool,
     deadline: Option<Millis>,
 }
@@ -102,8 +111,8 @@ pub fn play(dialogue: &Dialogue, log: &Arc<Mutex<Log>>) -> Result<(), String> {
         log: Arc::clone(log),
         options: Options {
             read: options("read").unwrap_or(usize::MAX),
-            write: options("write").unwrap_or(usize::MAX),
             reads_first: flag("reads-first"),
+            both: flag("both"),
             ahead: flag("ahead"),
             messages: flag("messages"),
             parsed: flag("parsed"),
@@ -112,12 +121,15 @@ pub fn play(dialogue: &Dialogue, log: &Arc<Mutex<Log>>) -> Result<(), String> {
         now: Millis::ZERO,
         incoming: VecDeque::new(),
         commands: VecDeque::new(),
-        reads: usize::MAX,
-        offered: false,
+        sink: Sink {
+            write: options("write").unwrap_or(usize::MAX),
+            reads: usize::MAX,
+            offered: false,
+            gone: false,
+        },
         messages: 0,
         ended: false,
         eof: false,
-        gone: false,
         closed: false,
         deadline: None,
     };
@@ -161,15 +173,16 @@ impl Wire<'_> {
                 self.now = Millis(due.max(now));
             }
             Step::End => self.ended = true,
-            Step::Gone => (self.ended, self.gone) = (true, true),
+            Step::Breaks => self.sink.gone = true,
+            Step::Gone => (self.ended, self.sink.gone) = (true, true),
             Step::Again => {
                 self.subject.connect_again();
                 self.incoming.clear();
                 self.log().end();
-                (self.ended, self.eof, self.gone, self.closed, self.offered) =
+                (self.ended, self.eof, self.sink.gone, self.closed, self.sink.offered) =
                     (false, false, false, false, false);
             }
-            Step::Reads(bytes) => self.reads = *bytes,
+            Step::Reads(bytes) => self.sink.reads = *bytes,
         }
         self.settle()
     }
@@ -194,7 +207,7 @@ impl Wire<'_> {
     /// The peer has sent everything: the connection comes to its end.
     fn finish(&mut self) -> Result<(), String> {
         self.settle()?;
-        self.reads = usize::MAX;
+        self.sink.reads = usize::MAX;
         self.settle()?;
         self.ended = true;
         self.settle()?;
@@ -296,31 +309,15 @@ impl Wire<'_> {
         let can_read = input.is_ready() && (has_input || says_end);
         let length = out.bytes().len();
         // A message is taken as a whole.
-        let fits = if self.options.messages { length.min(self.reads) == length } else { self.reads > 0 };
-        let can_write = length > 0 && (self.gone || fits);
-        if can_write && self.gone {
-            out.broken();
-            return true;
-        }
-        if can_write && !(can_read && self.options.reads_first) {
-            let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(frame) = out.frame() {
-                if self.options.write < length && !self.offered {
-                    self.offered = true;
-                    out.sent(self.options.write);
-                    return true;
-                }
-                self.offered = false;
-                log.message(frame.message(), &format!("[{}]", words::frame(&frame)));
-                self.reads = self.reads.saturating_sub(if self.reads == usize::MAX { 0 } else { length });
-                out.sent(length);
+        let fits =
+            if self.options.messages { length.min(self.sink.reads) == length } else { self.sink.reads > 0 };
+        let can_write = length > 0 && (self.sink.gone || fits);
+        let both = self.options.both && can_read;
+        if can_write && (both || !(can_read && self.options.reads_first)) {
+            self.sink.take(out, &self.log);
+            if !both {
                 return true;
             }
-            let n = length.min(self.options.write).min(self.reads);
-            self.reads -= if self.reads == usize::MAX { 0 } else { n };
-            log.written(&out.bytes()[..n]);
-            out.sent(n);
-            return true;
         }
         if !can_read {
             return false;
@@ -353,5 +350,31 @@ impl Wire<'_> {
         }
         input.filled(n);
         true
+    }
+}
+
+impl Sink {
+    /// Takes what the machine offers, or a part of it.
+    fn take(&mut self, out: Transmit<'_>, log: &Mutex<Log>) {
+        let length = out.bytes().len();
+        if self.gone {
+            return out.broken();
+        }
+        let limit = if self.reads == usize::MAX { 0 } else { usize::MAX };
+        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(frame) = out.frame() else {
+            let n = length.min(self.write).min(self.reads);
+            self.reads -= n.min(limit);
+            log.written(&out.bytes()[..n]);
+            return out.sent(n);
+        };
+        if self.write < length && !self.offered {
+            self.offered = true;
+            return out.sent(self.write);
+        }
+        self.offered = false;
+        log.message(frame.message(), &format!("[{}]", words::frame(&frame)));
+        self.reads -= length.min(limit);
+        out.sent(length);
     }
 }

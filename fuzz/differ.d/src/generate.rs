@@ -178,7 +178,7 @@ const OWN_CLIENT_LINES: [&str; 8] = [
     r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"r"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":9}}"#,
 ];
-const EVENTS: [&str; 16] = [
+const EVENTS: [&str; 18] = [
     "deadline",
     "before deadline",
     "deadline",
@@ -195,6 +195,8 @@ const EVENTS: [&str; 16] = [
     "reads",
     "again",
     "end",
+    "breaks",
+    "gone",
 ];
 
 impl Parts {
@@ -562,6 +564,7 @@ fn options(random: &mut Random) -> String {
     word(random.percent(40), format!("write={write}"));
     word(random.percent(30), "reads-first".into());
     word(random.percent(35), "ahead".into());
+    word(random.percent(25), "both".into());
     word(random.percent(40), format!("lent text={}", random.pick(&["64", "100", "256", "512"])));
     word(random.percent(25), "observe".into());
     word(random.percent(15), "seed=7".into());
@@ -575,11 +578,12 @@ fn options(random: &mut Random) -> String {
 }
 
 /// In how many ways each transcript is played as it is.
-pub const WAYS: [&str; 14] = [
+pub const WAYS: [&str; 15] = [
     "",
     "ahead",
     "read=1 write=1",
     "read=7 write=3 reads-first",
+    "both ahead write=9",
     "lent",
     "lent ahead",
     "lent ahead read=5 write=2 reads-first",
