@@ -23,6 +23,7 @@ mod observed;
 mod observer;
 mod open_batches;
 mod outbound_requests;
+mod order;
 mod output;
 mod progress_order;
 mod prompts;
