@@ -19,15 +19,15 @@ pub(crate) mod decimal;
 mod encode;
 mod path;
 mod pieces;
-pub(crate) mod scan;
-mod swar;
+pub(crate) mod scanner;
+mod search;
+mod skip;
 pub(crate) mod text;
 #[cfg(all(feature = "serde", feature = "alloc"))]
 mod to_string;
 #[cfg(feature = "serde")]
 mod typed;
 mod view;
-mod walk;
 pub(crate) mod write;
 
 pub use decimal::Decimal;
@@ -37,9 +37,10 @@ pub use encode::EncodeError;
 pub use path::{AccessError, At};
 pub use pieces::Text;
 pub(crate) use pieces::{print, prints};
-pub(crate) use scan::Inner;
-pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-pub(crate) use swar::{FAST, WORDS, digits, find_by_words, has, plain_run};
+pub(crate) use scanner::Inner;
+pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
+pub(crate) use search::{digits, find_by_words, has, plain_run};
+pub(crate) use skip::next_value;
 pub use text::{Chars, Str, TooShort};
 pub(crate) use text::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]
@@ -48,8 +49,12 @@ pub use to_string::to_string;
 pub use typed::{TypedError, decode_in_place};
 pub(crate) use view::magnitude;
 pub use view::{Elements, Json, Kind, Members};
-pub(crate) use walk::next_value;
 pub use write::{Mark, Writer};
+
+/// Whether the target is a host. Code outside of this module chooses by it.
+pub(crate) const FAST: bool = cfg!(not(target_os = "none"));
+/// Whether a word is read from any address with one instruction, on boards: ARM from the Cortex-M3 on.
+pub(crate) const WORDS: bool = cfg!(all(target_os = "none", target_arch = "arm", target_has_atomic = "32"));
 
 /// The most containers that may be open at once in any text.
 pub const DEPTH_LIMIT: u8 = 128;

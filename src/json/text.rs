@@ -1,8 +1,9 @@
 //! `Str`: the text of a JSON string, still escaped.
 
+use super::FAST;
 use super::pieces::{Text, prints};
-use super::swar::{FAST, has_backslash, text_run};
-use super::walk::{after_prefix, split};
+use super::search::{has_backslash, text_run};
+use super::skip::{after_prefix, split};
 use crate::buffer::{copy, find, move_down};
 use core::fmt;
 

@@ -12,9 +12,9 @@ mod strings;
 pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
-use super::swar::FAST;
+use super::FAST;
+use super::skip::{after_space, value_length};
 use super::view::magnitude;
-use super::walk::{after_space, value_length};
 use access::{Elements, Members, Variant};
 use flaw::Flaw;
 use serde_core::de::value::BorrowedStrDeserializer;

@@ -9,13 +9,13 @@ mod object;
 mod order;
 mod strings;
 
+use super::FAST;
 use super::decimal::{Decimal, digit_bytes};
 use super::pieces::Text;
-use super::scan::{ScanError, scan};
-use super::swar::FAST;
+use super::scanner::{ScanError, scan};
+use super::skip::{split, trimmed};
 use super::text::Str;
 use super::view::Json;
-use super::walk::{split, trimmed};
 use crate::buffer::copy;
 use crate::buffer::{Room, shift};
 use order::Order;

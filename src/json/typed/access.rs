@@ -3,7 +3,8 @@
 use super::flaw::Flaw;
 use super::strings::is_same;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
-use crate::json::swar::{FAST, has};
+use crate::json::FAST;
+use crate::json::search::has;
 use crate::json::view::Json;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{

@@ -5,8 +5,8 @@
 use super::access::{Leave, Members, Name};
 use super::flaw::Flaw;
 use super::{Decoder, Integer, TypedError};
+use crate::json::skip::{split, value_length};
 use crate::json::view::Json;
-use crate::json::walk::{split, value_length};
 use crate::schema::derived::ONE_OF;
 use core::mem;
 use serde_core::de::value::U64Deserializer;

@@ -2,9 +2,10 @@
 
 use super::Decoder;
 use super::flaw::Flaw;
-use crate::json::swar::{FAST, text_run};
+use crate::json::FAST;
+use crate::json::search::text_run;
+use crate::json::skip::text_length;
 use crate::json::text::decode_in_place;
-use crate::json::walk::text_length;
 
 impl<'de> Decoder<'de> {
     /// A string, from its opening quote.

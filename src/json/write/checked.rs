@@ -4,7 +4,7 @@ use super::order::Order;
 use super::{Mark, Writer};
 use crate::buffer::Room;
 use crate::json::DEPTH_LIMIT;
-use crate::json::scan::{ScanError, Scanner, scan};
+use crate::json::scanner::{ScanError, Scanner, scan};
 
 impl Writer<'_> {
     /// Lets `body` write members of the object that is open, and checks them.

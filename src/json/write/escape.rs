@@ -2,8 +2,9 @@
 
 use super::free::{escapes, has_stop};
 use crate::buffer::copy;
-use crate::json::swar::{FAST, text_run};
-use crate::json::walk::split;
+use crate::json::FAST;
+use crate::json::search::text_run;
+use crate::json::skip::split;
 
 /// The escape of a quote, a backslash or a control character: so many of these bytes.
 pub(super) const fn escape_of(byte: u8) -> ([u8; 6], usize) {

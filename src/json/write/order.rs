@@ -1,7 +1,7 @@
 //! Whether what a host writes is JSON, by the order in which it writes it.
 
 use super::Writer;
-use crate::json::swar::FAST;
+use crate::json::FAST;
 
 /// What is open in the value that a host writes, as long as everything came in an order that makes JSON of it. It only
 /// spares a look at what was written: what is not sure is scanned. On bare metal it is nothing at all, and everything is

@@ -3,8 +3,9 @@
 use super::Writer;
 use super::escape::{escape_into, escape_of, escaped_length, first_length};
 use crate::buffer::Room;
-use crate::json::swar::{FAST, text_run};
-use crate::json::walk::split;
+use crate::json::FAST;
+use crate::json::search::text_run;
+use crate::json::skip::split;
 
 impl Writer<'_> {
     /// Text inside a string: runs without anything to escape are copied at once.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::buffer::Room;
-use crate::json::scan::scan;
+use crate::json::scanner::scan;
 use crate::json::{Json, Scanner};
 use std::vec::Vec;
 

@@ -1,13 +1,13 @@
-//! Walking over text that was scanned before: no checks, no recursion, and still no panic if it was not.
+//! Skips over tokens and values of scanned text: no validation, no recursion, and no panic on other text.
 
-use super::swar::{FAST, text_bytes, text_run};
+use super::search::text_run;
 
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// What follows the white space.
-#[cfg_attr(not(target_os = "none"), inline(always))]
+/// Returns what follows the white space.
+#[inline]
 pub(super) fn after_space(mut rest: &[u8]) -> &[u8] {
     while let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
         rest = tail;
@@ -15,7 +15,16 @@ pub(super) fn after_space(mut rest: &[u8]) -> &[u8] {
     rest
 }
 
-/// Without the white space around it.
+/// Returns what follows the digits that `rest` begins with. Most numbers are shorter than a word.
+#[inline]
+pub(super) fn after_digits(mut rest: &[u8]) -> &[u8] {
+    while let [b'0'..=b'9', tail @ ..] = rest {
+        rest = tail;
+    }
+    rest
+}
+
+/// Removes the white space around a text.
 pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     let mut rest = after_space(text);
     while let [head @ .., last] = rest
@@ -26,29 +35,9 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// How long a string's text is, given what follows its opening quote.
+/// Returns the length of a string's text, given what follows its opening quote.
 #[inline]
 pub(super) fn text_length(bytes: &[u8]) -> usize {
-    // Most texts end in their first words, and have no escapes: no call for these.
-    if FAST {
-        let mut rest = bytes;
-        for _ in 0..2 {
-            let Some((word, tail)) = rest.split_first_chunk() else { break };
-            let length = text_bytes(u64::from_le_bytes(*word));
-            if rest.get(length) == Some(&b'"') {
-                return bytes.len().wrapping_sub(rest.len()).wrapping_add(length);
-            }
-            if length < 8 {
-                break;
-            }
-            rest = tail;
-        }
-    }
-    long_text_length(bytes)
-}
-
-#[cfg_attr(not(target_os = "none"), inline(never))]
-fn long_text_length(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     loop {
         rest = rest.get(text_run(rest)..).unwrap_or_default();
@@ -60,7 +49,7 @@ fn long_text_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// How long the value is that `bytes` begin with.
+/// Returns the length of the value that `bytes` begin with.
 #[inline]
 pub(super) fn value_length(bytes: &[u8]) -> usize {
     let rest = match bytes {
@@ -74,15 +63,10 @@ pub(super) fn value_length(bytes: &[u8]) -> usize {
     bytes.len().wrapping_sub(rest.len())
 }
 
-/// What follows a container, given what follows its opening bracket.
+/// Returns what follows a container, given what follows its opening bracket.
 fn container_tail(bytes: &[u8]) -> &[u8] {
     let (mut rest, mut depth) = (bytes, 1usize);
     while let [byte, tail @ ..] = rest {
-        // Between two strings there is mostly one byte.
-        if FAST && let [b',' | b':', b'"', text @ ..] = rest {
-            rest = string_tail(text);
-            continue;
-        }
         rest = if *byte == b'"' { string_tail(tail) } else { tail };
         // A bracket and a brace differ in this bit.
         match byte | 0x20 {
@@ -97,27 +81,26 @@ fn container_tail(bytes: &[u8]) -> &[u8] {
     rest
 }
 
-/// Where in `bytes` the next value starts, and how long it is; `None` where a container ends.
+/// Returns where in `bytes` the next value starts, and its length; `None` where a container ends.
 pub(crate) fn next_value(bytes: &[u8]) -> Option<(usize, usize)> {
     let rest = after_space(bytes);
     let length = value_length(rest);
     (length > 0).then_some((bytes.len().saturating_sub(rest.len()), length))
 }
 
-/// What follows a string, given what follows its opening quote.
+/// Returns what follows a string, given what follows its opening quote.
 #[inline]
 pub(super) fn string_tail(bytes: &[u8]) -> &[u8] {
     bytes.get(text_length(bytes).wrapping_add(1)..).unwrap_or_default()
 }
 
 /// Splits `bytes` at `length`, at the end if they are shorter.
-#[inline(always)]
+#[inline]
 pub(super) fn split(bytes: &[u8], length: usize) -> (&[u8], &[u8]) {
     bytes.split_at_checked(length).unwrap_or((bytes, &[]))
 }
 
-/// What follows `prefix`, if that is what `bytes` begin with. The ways of `core` to do this and the next can panic as
-/// far as a small build can tell.
+/// Returns what follows `prefix`, if `bytes` begin with it. (The methods of `core` keep a panic in small builds.)
 #[inline]
 pub(super) fn after_prefix<'b>(bytes: &'b [u8], prefix: &[u8]) -> Option<&'b [u8]> {
     let (head, tail) = bytes.split_at_checked(prefix.len())?;

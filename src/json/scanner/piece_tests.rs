@@ -1,24 +1,27 @@
-use crate::json::swar::FAST;
+//! Every split of a text into pieces gives the same result.
+
 use crate::json::view::Json;
 use crate::json::{Envelope, Member, OpenSpan, ScanError, Scanner, Span};
 use std::string::String;
 use std::vec::Vec;
 
-type Said = ([Option<OpenSpan>; 6], usize, Result<Envelope, ScanError>, usize);
+const MEMBERS: [Member; 6] =
+    [Member::Jsonrpc, Member::Id, Member::Method, Member::Params, Member::Result, Member::Error];
 
-/// All that a scanner says of a text in these pieces.
-fn said<'t>(limit: u8, pieces: impl Iterator<Item = &'t [u8]>) -> Said {
+type Outcome = ([Option<OpenSpan>; 6], usize, Result<Envelope, ScanError>, usize);
+
+/// Everything a scanner reports of a text in these pieces.
+fn outcome<'t>(limit: u8, pieces: impl Iterator<Item = &'t [u8]>) -> Outcome {
     let mut scanner = Scanner::new(limit);
     pieces.for_each(|piece| scanner.feed(piece));
-    let open = Member::ALL.map(|member| scanner.member(member));
+    let open = MEMBERS.map(|member| scanner.member(member));
     (open, scanner.position(), scanner.finish(), scanner.position())
 }
 
-/// A piece of one byte is always left to the states, and a longer one to whole tokens first.
 #[track_caller]
-fn whole_is_bytewise(text: &[u8], limit: u8) {
+fn assert_same_bytewise(text: &[u8], limit: u8) {
     let shown = String::from_utf8_lossy(text);
-    assert_eq!(said(limit, [text].into_iter()), said(limit, text.chunks(1)), "{shown}");
+    assert_eq!(outcome(limit, [text].into_iter()), outcome(limit, text.chunks(1)), "{shown}");
 }
 
 const OF_ALL: &str = concat!(
@@ -28,25 +31,25 @@ const OF_ALL: &str = concat!(
 );
 
 #[test]
-fn whole_tokens_are_what_the_states_say() {
+fn text_cut_anywhere_scans_like_single_bytes() {
     let bytes = OF_ALL.as_bytes();
     for at in 0..=bytes.len() {
         let (before, behind) = bytes.split_at(at);
-        whole_is_bytewise(before, 128);
-        let whole = said(128, [bytes].into_iter());
-        assert_eq!(said(128, [before, behind].into_iter()), whole, "cut at {at}");
+        assert_same_bytewise(before, 128);
+        let whole = outcome(128, [bytes].into_iter());
+        assert_eq!(outcome(128, [before, behind].into_iter()), whole, "cut at {at}");
         let [_, tail @ ..] = behind else { break };
-        whole_is_bytewise(&[before, tail].concat(), 128);
+        assert_same_bytewise(&[before, tail].concat(), 128);
         for byte in b"\"\\{}[],: 0e.-tx\n\x1F\x80" {
-            whole_is_bytewise(&[before, &[*byte], tail].concat(), 128);
-            whole_is_bytewise(&[before, &[*byte], behind].concat(), 3);
+            assert_same_bytewise(&[before, &[*byte], tail].concat(), 128);
+            assert_same_bytewise(&[before, &[*byte], behind].concat(), 3);
         }
     }
 }
 
-/// The first line of a text is scanned as it is alone, however much stands behind it.
+/// The first line of a text is scanned as if it were alone.
 #[track_caller]
-fn a_line_is_as_it_is_alone(text: &[u8], limit: u8) {
+fn assert_line_scans_alone(text: &[u8], limit: u8) {
     let shown = String::from_utf8_lossy(text);
     let newline = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
     let mut scanner = Scanner::new(limit);
@@ -58,36 +61,33 @@ fn a_line_is_as_it_is_alone(text: &[u8], limit: u8) {
     scanner.feed(&text[taken..newline]);
     let mut alone = Scanner::new(limit);
     text[..newline].chunks(1).for_each(|piece| alone.feed(piece));
-    // A number ends with the line, if nobody has said that the text does.
     assert_eq!((scanner.finish(), scanner.position()), (alone.finish(), alone.position()), "{shown}");
     assert_eq!(scanner.envelope(), alone.envelope(), "{shown}");
 }
 
 #[test]
-fn a_newline_between_tokens_ends_a_line_and_what_is_behind_it_does_not_count() {
-    let usual = concat!(
+fn bytes_behind_first_newline_do_not_count() {
+    let message = concat!(
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"#,
         r#""0123456789abcdef"}},"result":{"content":[{"type":"text","text":"a"}],"x":[ ]},"error":{ }}"#
     );
-    for text in [OF_ALL, usual] {
+    for text in [OF_ALL, message] {
         for at in 0..=text.len() {
             let (before, behind) = text.as_bytes().split_at(at);
             for odd in ["", "\n", "\r\n", " \n", "\n\n", "\u{feff}", "\x18"] {
-                a_line_is_as_it_is_alone(&[before, odd.as_bytes()].concat(), 128);
-                a_line_is_as_it_is_alone(&[before, odd.as_bytes(), behind].concat(), 128);
-                a_line_is_as_it_is_alone(&[before, odd.as_bytes(), behind, b"\n", before].concat(), 2);
+                assert_line_scans_alone(&[before, odd.as_bytes()].concat(), 128);
+                assert_line_scans_alone(&[before, odd.as_bytes(), behind].concat(), 128);
+                assert_line_scans_alone(&[before, odd.as_bytes(), behind, b"\n", before].concat(), 2);
             }
         }
     }
     let mut scanner = Scanner::new(128);
-    let lines = [usual, "\n", usual].concat();
-    if FAST {
-        assert_eq!(scanner.begin_line(lines.as_bytes()), usual.len());
-    }
+    let lines = [message, "\n", message].concat();
+    assert_eq!(scanner.begin_line(lines.as_bytes()), message.len());
 }
 
 #[test]
-fn names_of_a_message_are_told_from_those_that_begin_like_them() {
+fn names_with_member_prefix_are_not_members() {
     for name in ["jsonrpc", "id", "method", "params", "result", "error", "idx", "i", "errors", "methods", ""]
     {
         for end in ["\"", "\" ", "x\"", "\\u0064\"", ""] {
@@ -95,12 +95,12 @@ fn names_of_a_message_are_told_from_those_that_begin_like_them() {
             {
                 for limit in [0, 1, 2] {
                     let text = std::format!("{{\"{name}{end}{value}\"id\":7,\"{name}\":1}}");
-                    whole_is_bytewise(text.as_bytes(), limit);
-                    whole_is_bytewise(std::format!("{{\"x\":1,{}", &text[1..]).as_bytes(), limit);
-                    whole_is_bytewise(std::format!("[{text}]").as_bytes(), limit);
+                    assert_same_bytewise(text.as_bytes(), limit);
+                    assert_same_bytewise(std::format!("{{\"x\":1,{}", &text[1..]).as_bytes(), limit);
+                    assert_same_bytewise(std::format!("[{text}]").as_bytes(), limit);
                     for piece in [7, 8, 9, 16, 17, 18] {
-                        let pieces = said(limit, text.as_bytes().chunks(piece));
-                        assert_eq!(pieces, said(limit, text.as_bytes().chunks(1)), "{text} by {piece}");
+                        let pieces = outcome(limit, text.as_bytes().chunks(piece));
+                        assert_eq!(pieces, outcome(limit, text.as_bytes().chunks(1)), "{text} by {piece}");
                     }
                 }
             }
@@ -109,21 +109,21 @@ fn names_of_a_message_are_told_from_those_that_begin_like_them() {
 }
 
 #[test]
-fn whole_tokens_know_how_deep_they_are() {
+fn nested_text_cut_anywhere_keeps_its_depth() {
     for depth in 0..130usize {
         for pattern in [&["[", "]"][..], &["{\"a\":", "}"], &["[0,{\"name\":", "},true]"]] {
             let text = [pattern[0].repeat(depth), OF_ALL.into(), pattern[1].repeat(depth)].concat();
             for limit in [0, 1, 2, 5, 63, 64, 65, 66, 128] {
-                whole_is_bytewise(text.as_bytes(), limit);
+                assert_same_bytewise(text.as_bytes(), limit);
             }
-            whole_is_bytewise([&text[..], "]"].concat().as_bytes(), 128);
-            whole_is_bytewise(&text.as_bytes()[..text.len() - 1], 128);
+            assert_same_bytewise([&text[..], "]"].concat().as_bytes(), 128);
+            assert_same_bytewise(&text.as_bytes()[..text.len() - 1], 128);
         }
     }
 }
 
 #[test]
-fn whole_strings_and_numbers_of_every_length_end_where_they_end() {
+fn tokens_of_every_length_scan_like_single_bytes() {
     for length in 0..80 {
         for text in [
             std::format!("[\"{}\",1]", "x".repeat(length)),
@@ -132,9 +132,9 @@ fn whole_strings_and_numbers_of_every_length_end_where_they_end() {
             std::format!("{{\"id\":-{}.{}e{}}}", "1".repeat(length), "0".repeat(length), "7".repeat(length)),
         ] {
             for end in 0..=text.len() {
-                whole_is_bytewise(&text.as_bytes()[..end], 128);
+                assert_same_bytewise(&text.as_bytes()[..end], 128);
                 for odd in ["\\n", "é", "\x01", "\"", " "] {
-                    whole_is_bytewise([&text[..end], odd, &text[end..]].concat().as_bytes(), 128);
+                    assert_same_bytewise([&text[..end], odd, &text[end..]].concat().as_bytes(), 128);
                 }
             }
         }
@@ -142,7 +142,7 @@ fn whole_strings_and_numbers_of_every_length_end_where_they_end() {
 }
 
 #[test]
-fn escapes_end_where_they_end_however_they_crowd() {
+fn adjacent_escapes_scan_like_single_bytes() {
     let pieces = [
         "\\n",
         "\\\"",
@@ -160,10 +160,10 @@ fn escapes_end_where_they_end_however_they_crowd() {
                 let text = std::format!("[\"{first}{second}{third}{first}\",\"{second}\"]");
                 for end in 1..=text.len() {
                     let (before, behind) = text.as_bytes().split_at(end);
-                    whole_is_bytewise(before, 1);
+                    assert_same_bytewise(before, 1);
                     assert_eq!(
-                        said(1, [before, behind].into_iter()),
-                        said(1, text.as_bytes().chunks(1)),
+                        outcome(1, [before, behind].into_iter()),
+                        outcome(1, text.as_bytes().chunks(1)),
                         "{text}"
                     );
                 }
@@ -175,13 +175,13 @@ fn escapes_end_where_they_end_however_they_crowd() {
     {
         for before in 0..12 {
             let text = std::format!("[\"\\n{}{wrong}{}\",1]", "x".repeat(before), "y".repeat(12));
-            whole_is_bytewise(text.as_bytes(), 1);
+            assert_same_bytewise(text.as_bytes(), 1);
         }
     }
 }
 
 #[test]
-fn the_members_of_params_and_result_are_known_if_they_were_passed_at_once() {
+fn members_of_params_and_result_are_indexed() {
     let known = |text: &str, of: Member| {
         let mut scanner = Scanner::new(32);
         scanner.feed(text.as_bytes());
@@ -190,10 +190,6 @@ fn the_members_of_params_and_result_are_known_if_they_were_passed_at_once() {
         Some(found.map(|value| value.map(|value| String::from(value.raw()))))
     };
     let some = |text: &str| Some(String::from(text));
-    if !FAST {
-        assert_eq!(known(r#"{"params":{"name":1}}"#, Member::Params), None);
-        return;
-    }
     for (text, of, expected) in [
         (
             r#"{"params":{"name":1,"arguments":{"name":2}},"id":7}"#,
@@ -221,6 +217,13 @@ fn the_members_of_params_and_result_are_known_if_they_were_passed_at_once() {
             [some("[1,2]"), None, None],
         ),
         (
+            r#"{"params":{"name":1,"arguments":{"\n":1}}}"#,
+            Member::Params,
+            [some("1"), some(r#"{"\n":1}"#), None],
+        ),
+        (r#"{"params":{"name":1},"p\u0061rams":{"name":2}}"#, Member::Params, [some("2"), None, None]),
+        (r#"{"params":{"é":1,"name":2}}"#, Member::Params, [some("2"), None, None]),
+        (
             r#"{"params":{"name":"\n","arguments":"\u00e4"}}"#,
             Member::Params,
             [some(r#""\n""#), some(r#""\u00e4""#), None],
@@ -232,9 +235,8 @@ fn the_members_of_params_and_result_are_known_if_they_were_passed_at_once() {
         (r#"{"params":{"name":1},"id":7}"#, Member::Result),
         (r#"{"params":{"name":1},"params":7}"#, Member::Params),
         (r#"{"params":{"name":1},"params":[{"name":1}]}"#, Member::Params),
-        (r#"{"params":{"name":1},"p\u0061rams":{"name":2}}"#, Member::Params),
         (r#"{"params":{"n\u0061me":1}}"#, Member::Params),
-        (r#"{"params":{"name":1,"arguments":{"\n":1}}}"#, Member::Params),
+        (r#"{"params":{"name":1,"\n":2}}"#, Member::Params),
         (r#"{"params":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"name":[1,2]}}"#, Member::Params),
         (r#"{"error":{"name":1},"id":7}"#, Member::Error),
         (r#"[{"params":{"name":1}}]"#, Member::Params),
@@ -248,16 +250,15 @@ fn the_members_of_params_and_result_are_known_if_they_were_passed_at_once() {
         let (before, behind) = text.as_bytes().split_at(cut);
         scanner.feed(before);
         scanner.feed(behind);
-        if let Some(inner) = scanner.inner(Member::Params) {
-            let [name, arguments] =
-                inner.pick(text.as_bytes(), ["name", "arguments"]).map(|value| value.unwrap().raw());
-            assert_eq!((name, arguments), ("1", "{}"), "cut at {cut}");
-        }
+        let inner = scanner.inner(Member::Params).unwrap();
+        let [name, arguments] =
+            inner.pick(text.as_bytes(), ["name", "arguments"]).map(|value| value.unwrap().raw());
+        assert_eq!((name, arguments), ("1", "{}"), "cut at {cut}");
     }
 }
 
-/// What nearly everyone writes, in the orders in which they do, and then what only looks like it.
-const USUAL: [&str; 7] = [
+/// Messages as clients and servers write them, and others that resemble them.
+const MESSAGES: [&str; 7] = [
     r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"0123456789abcdef"}}}"#,
     r#"{"method":"tools/call","params":{"name":"a\nb","arguments":{"a":1}},"jsonrpc":"2.0","id":12345678}"#,
     r#"{"jsonrpc":"2.0","id":0,"result":{"content":[{"type":"text","text":"0123456789abcdef"}],"isError":false}}"#,
@@ -268,37 +269,41 @@ const USUAL: [&str; 7] = [
 ];
 
 #[test]
-fn what_is_usual_is_what_the_states_say() {
-    for text in USUAL {
+fn common_messages_scan_like_single_bytes() {
+    for text in MESSAGES {
         let bytes = text.as_bytes();
         let mut line = Scanner::new(128);
         let taken = line.begin_line([text, "\n", text].concat().as_bytes());
-        assert!(!FAST || (taken == bytes.len() && line.is_whole()), "{text}");
+        assert!(taken == bytes.len() && line.is_whole(), "{text}");
         for limit in 0..7 {
-            whole_is_bytewise(bytes, limit);
+            assert_same_bytewise(bytes, limit);
         }
         for at in 0..=bytes.len() {
             let (before, behind) = bytes.split_at(at);
-            whole_is_bytewise(before, 128);
-            assert_eq!(said(128, [before, behind].into_iter()), said(128, bytes.chunks(1)), "cut at {at}");
+            assert_same_bytewise(before, 128);
+            assert_eq!(
+                outcome(128, [before, behind].into_iter()),
+                outcome(128, bytes.chunks(1)),
+                "cut at {at}"
+            );
             for odd in ["", " ", "\n", "\"", "\\", "x", "0", ",", "}", "]", "\u{1F}", "ä"] {
                 let odd = odd.as_bytes();
                 let other = [before, odd, behind].concat();
                 let instead = [before, odd, behind.get(1..).unwrap_or_default()].concat();
                 for limit in [1, 3, 128] {
-                    whole_is_bytewise(&other, limit);
-                    whole_is_bytewise(&instead, limit);
+                    assert_same_bytewise(&other, limit);
+                    assert_same_bytewise(&instead, limit);
                 }
-                a_line_is_as_it_is_alone(&other, 128);
-                a_line_is_as_it_is_alone(&[&instead[..], b"\n", before].concat(), 128);
+                assert_line_scans_alone(&other, 128);
+                assert_line_scans_alone(&[&instead[..], b"\n", before].concat(), 128);
             }
         }
     }
 }
 
 #[test]
-fn the_members_that_are_known_are_those_that_there_are() {
-    for text in USUAL {
+fn index_equals_a_walk_over_the_members() {
+    for text in MESSAGES {
         for (of, envelope_of) in [
             (Member::Params, (|it| it.params) as fn(Envelope) -> Option<Span>),
             (Member::Result, |it| it.result),

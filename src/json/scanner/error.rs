@@ -1,8 +1,8 @@
-//! What is wrong with a text, and where.
+//! Scan errors: their kind and position.
 
 use crate::json::pieces::{Text, prints};
 
-/// What is wrong with a text.
+/// The kind of a scan error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScanErrorKind {
@@ -20,7 +20,7 @@ pub enum ScanErrorKind {
     TooDeep,
     /// The text ends too early.
     Incomplete,
-    /// Said of lines only: whoever sent or carried it has lost a part of it, and put the byte `CAN` (0x18) there. See
+    /// Only for lines: the sender or a carrier has lost a part of it, and put the byte `CAN` (0x18) there. See
     /// [`Receive::filled`](crate::Receive::filled).
     GivenUp,
 }
@@ -30,12 +30,12 @@ pub enum ScanErrorKind {
 pub struct ScanError {
     /// What is wrong.
     pub kind: ScanErrorKind,
-    /// The byte it was seen at, counted from the start of the text.
+    /// The position of the wrong byte, counted from the start of the text.
     pub at: usize,
 }
 
 impl ScanErrorKind {
-    /// Whether the members of the message that were found are as they were sent.
+    /// Whether the members found so far are intact.
     pub(crate) fn leaves_members(self) -> bool {
         matches!(self, ScanErrorKind::TooDeep | ScanErrorKind::GivenUp)
     }

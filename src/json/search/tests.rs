@@ -1,17 +1,14 @@
 use super::*;
 use std::vec::Vec;
 
-/// What the functions here say about `bytes`: every way of finding the end of a run, the fast and the small ones.
-fn plain_runs(bytes: &[u8]) -> [usize; 4] {
-    [plain_run(bytes), long_run::<true>(bytes), word_run(bytes, TOPS), slow_run::<true>(bytes)]
-}
-
-fn text_runs(bytes: &[u8]) -> [usize; 4] {
-    [text_run(bytes), long_run::<false>(bytes), word_run(bytes, 0), slow_run::<false>(bytes)]
+/// The results of both kernels, by words and by blocks: each is tested on every target.
+fn runs<const ASCII: bool>(bytes: &[u8]) -> [usize; 3] {
+    let blocks = block_run::<ASCII>(bytes);
+    [text_run_of::<ASCII>(bytes), word_run::<ASCII>(bytes), blocks + word_run::<ASCII>(&bytes[blocks..])]
 }
 
 #[test]
-fn a_run_ends_at_the_first_byte_of_interest_wherever_it_stands() {
+fn run_ends_at_first_stop() {
     for length in 0..200 {
         for stop in [b'"', b'\\', 0, 0x1F, b'\n', 0x80, 0xFF, 0xC3] {
             let mut text: Vec<u8> = (0..length).map(|at| if at % 3 == 0 { b' ' } else { 0x7F }).collect();
@@ -19,16 +16,16 @@ fn a_run_ends_at_the_first_byte_of_interest_wherever_it_stands() {
             text.extend_from_slice(
                 b"\"\\\0tail of the text, longer than one block of bytes, so that all loops run",
             );
-            assert_eq!(plain_runs(&text), [length; 4], "{stop:#x} at {length}");
+            assert_eq!(runs::<true>(&text), [length; 3], "{stop:#x} at {length}");
             let beyond = if stop >= 0x80 { length + 1 } else { length };
-            assert_eq!(text_runs(&text), [beyond; 4], "{stop:#x} at {length}");
-            assert_eq!(plain_runs(&text[..length]), [length; 4]);
+            assert_eq!(runs::<false>(&text), [beyond; 3], "{stop:#x} at {length}");
+            assert_eq!(runs::<true>(&text[..length]), [length; 3]);
         }
     }
 }
 
 #[test]
-fn every_byte_alone_is_classified() {
+fn every_byte_is_classified() {
     for byte in 0..=255u8 {
         let stop = byte < 0x20 || byte == b'"' || byte == b'\\';
         assert_eq!(
@@ -41,8 +38,8 @@ fn every_byte_alone_is_classified() {
             text.push(byte);
             text.extend(std::vec![b'z'; 20]);
             let end = text.len();
-            assert_eq!(text_runs(&text), [if stop { lead } else { end }; 4], "{byte:#x}");
-            assert_eq!(plain_runs(&text), [if stop || byte >= 0x80 { lead } else { end }; 4], "{byte:#x}");
+            assert_eq!(runs::<false>(&text), [if stop { lead } else { end }; 3], "{byte:#x}");
+            assert_eq!(runs::<true>(&text), [if stop || byte >= 0x80 { lead } else { end }; 3], "{byte:#x}");
         }
         let mut block = [b'a'; BLOCK];
         block[usize::from(byte) % BLOCK] = byte;
@@ -53,7 +50,7 @@ fn every_byte_alone_is_classified() {
 
 /// A borrow from one byte of a word goes into the next.
 #[test]
-fn neighbours_do_not_confuse_each_other() {
+fn adjacent_bytes_do_not_affect_each_other() {
     let interesting = [0, 1, 0x1F, b' ', b'!', b'"', b'#', b'[', b'\\', b']', 0x7F, 0x80, 0xA2, 0xDC, 0xFF];
     let pairs = interesting.iter().flat_map(|low| interesting.map(|high| (*low, high)));
     for (low, high) in pairs {
@@ -62,10 +59,7 @@ fn neighbours_do_not_confuse_each_other() {
             bytes[from..from + 2].copy_from_slice(&[low, high]);
             let end = |ends: fn(u8) -> bool| bytes.iter().position(|byte| ends(*byte)).unwrap_or(8);
             let (text, plain) = (end(is_stop::<false>), end(is_stop::<true>));
-            let first = |stops: u64| (stops.trailing_zeros() >> 3) as usize;
-            let word = u64::from_le_bytes(bytes);
-            assert_eq!((first(stops::<false>(word)), first(stops::<true>(word))), (text, plain), "{bytes:?}");
-            assert_eq!((word_run(&bytes, 0), word_run(&bytes, TOPS)), (text, plain), "{bytes:?}");
+            assert_eq!((word_run::<false>(&bytes), word_run::<true>(&bytes)), (text, plain), "{bytes:?}");
             let at = bytes.iter().position(|byte| *byte == high);
             assert_eq!(find_by_words(high, &bytes), at.unwrap(), "{bytes:?}");
         }
@@ -73,7 +67,7 @@ fn neighbours_do_not_confuse_each_other() {
 }
 
 #[test]
-fn a_byte_is_found_where_it_stands_first() {
+fn first_position_of_byte_is_found() {
     for length in 0..20 {
         for at in 0..=length {
             for wanted in [0, b'\n', b'\r', 0x80, 0xFF] {
@@ -87,18 +81,7 @@ fn a_byte_is_found_where_it_stands_first() {
 }
 
 #[test]
-fn a_short_text_is_a_word() {
-    let word = |text: &[u8]| short_plain_text(text);
-    assert_eq!(word(b"id\":1,..."), Some((u64::from_le_bytes(*b"id\0\0\0\0\0\0"), 2)));
-    assert_eq!(word(b"jsonrpc\""), Some((u64::from_le_bytes(*b"jsonrpc\0"), 7)));
-    assert_eq!(word(b"\"......."), Some((0, 0)));
-    for other in [&b"id\""[..], b"jsonrpc:\"", b"i\\u0064\"...", b"i\xC3\xA4\"......", b"1234567\\\""] {
-        assert_eq!(word(other), None);
-    }
-}
-
-#[test]
-fn a_backslash_is_seen_wherever_it_stands() {
+fn backslash_is_found_at_every_position() {
     for length in 0..40 {
         for other in [b'x', b'\\' - 1, b'\\' + 1, b'\\' | 0x80, 0, 0xFF] {
             let mut bytes = std::vec![other; length];
