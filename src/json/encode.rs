@@ -4,7 +4,7 @@
 //! because this way nothing is buffered twice and a measuring writer can count.
 
 use super::pieces::{Text, prints};
-use super::write::Writer;
+use super::writer::Writer;
 use core::fmt;
 use serde_core::ser::{self, Serialize, Serializer};
 use text_only::TextOnly;

@@ -28,7 +28,7 @@ mod to_string;
 #[cfg(feature = "serde")]
 mod typed;
 mod view;
-pub(crate) mod write;
+pub(crate) mod writer;
 
 pub use decimal::Decimal;
 pub(crate) use decimal::Rank;
@@ -49,7 +49,7 @@ pub use to_string::to_string;
 pub use typed::{TypedError, decode_in_place};
 pub(crate) use view::magnitude;
 pub use view::{Elements, Json, Kind, Members};
-pub use write::{Mark, Writer};
+pub use writer::{Mark, Writer};
 
 /// Whether the target is a host. Code outside of this module chooses by it.
 pub(crate) const FAST: bool = cfg!(not(target_os = "none"));

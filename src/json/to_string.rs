@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde_core::ser::Serialize;
 
 use super::encode::EncodeError;
-use super::write::Writer;
+use super::writer::Writer;
 use crate::buffer::Room;
 
 /// The room to begin with.

@@ -1,7 +1,7 @@
 //! Values that are texts: names of members, and JSON that is kept as text.
 
 use super::{Done, EncodeError};
-use crate::json::write::Writer;
+use crate::json::writer::Writer;
 use core::fmt;
 use serde_core::ser::{self, Serialize, Serializer};
 

@@ -3,7 +3,7 @@ use crate::buffer::Room;
 use std::string::String;
 use std::vec;
 
-/// What a writer with this much room has written.
+/// The output of a writer with this much room.
 fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> (String, bool) {
     let mut bytes = vec![0xEE; room];
     let mut out = Writer::new(Room::Lent(&mut bytes), 0, room);
@@ -11,7 +11,7 @@ fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> (String, bool) {
     (String::from_utf8(out.written().to_vec()).unwrap(), out.overflowed())
 }
 
-/// Where there is room for it, and where there is none behind it.
+/// With room to spare, with none, and with one byte too few.
 fn check(body: &dyn Fn(&mut Writer<'_>), expected: &str) {
     for more in [0, 1, 2, 3, 8, 100] {
         assert_eq!(written(expected.len() + more, body), (String::from(expected), false));
@@ -20,7 +20,7 @@ fn check(body: &dyn Fn(&mut Writer<'_>), expected: &str) {
 }
 
 #[test]
-fn strings_and_names_of_all_lengths_with_every_byte_at_every_place() {
+fn byte_at_any_position_of_a_string_is_written() {
     for length in 0..40 {
         let plain = "x".repeat(length);
         check(&|out| out.string(&plain), &std::format!("\"{plain}\""));
@@ -45,7 +45,7 @@ fn strings_and_names_of_all_lengths_with_every_byte_at_every_place() {
 }
 
 #[test]
-fn numbers_of_all_lengths() {
+fn numbers_of_all_lengths_are_written() {
     for power in 0..19 {
         let bound = 10u64.pow(power);
         for value in [bound - 1, bound, bound + 1, bound * 9 - 1] {
@@ -64,7 +64,7 @@ fn numbers_of_all_lengths() {
 }
 
 #[test]
-fn short_json_breaks_no_line() {
+fn short_json_has_no_line_break() {
     check(&|out| out.json_bytes(b"[1,\n2]"), "[1, 2]");
     check(&|out| out.json_bytes(b"[\r]"), "[ ]");
     check(&|out| out.json_bytes(b"{\t}"), "{\t}");

@@ -1,29 +1,24 @@
-//! Base64 for binary content, written where it goes.
+//! Base64 for binary content, written in place.
 //!
-//! It is our own because it has to write into the output in place, without a heap, without a table that is indexed and
-//! without a panic for lengths that cannot occur: the crates for it promise not all of that at once, and it is twenty
-//! lines.
+//! It is our own because it needs no heap, no indexed table and no panic for impossible lengths.
 
 use super::Writer;
-use crate::buffer::Room;
 
 impl Writer<'_> {
     /// A string of these bytes in base64, with padding.
     pub fn base64(&mut self, bytes: &[u8]) {
-        self.separate();
-        self.push_byte(b'"');
+        self.order.value(self.last);
+        self.open_quote();
         let length = length(bytes.len());
-        if matches!(self.room, Room::Measure) {
-            self.advance(length);
-        } else if let Some((_, free)) = self.reserve(length) {
-            encode(free, bytes);
+        if let Some((_, spare)) = self.reserve(length) {
+            encode(spare, bytes);
             self.advance(length);
         }
         self.push_byte(b'"');
     }
 }
 
-/// How long so many bytes are in base64, with padding.
+/// Returns the length in base64, with padding.
 fn length(bytes: usize) -> usize {
     bytes.div_ceil(3).saturating_mul(4)
 }
@@ -46,7 +41,7 @@ fn encode(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// The letter for the low six bits.
+/// Returns the letter for the low six bits.
 fn letter(bits: u8) -> u8 {
     let bits = bits & 0x3F;
     let base = match bits {
@@ -66,7 +61,7 @@ mod tests {
     use std::vec::Vec;
 
     #[test]
-    fn the_vectors_of_the_rfc() {
+    fn rfc_vectors_are_encoded() {
         let cases = [
             ("", ""),
             ("f", "Zg=="),
@@ -84,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn every_letter_stands_for_its_bits() {
+    fn every_letter_encodes_its_bits() {
         let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let letters: Vec<u8> = (0..64).map(letter).collect();
         assert_eq!(letters, alphabet);

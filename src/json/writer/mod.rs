@@ -1,23 +1,22 @@
-//! The writer: JSON into lent room, with latched overflow, marks and automatic commas.
+//! The writer: JSON into lent or growing room, with latched overflow, marks and automatic commas.
+//!
+//! Everything is written by [`Writer::reserve`], which checks the limit and the room, and grows it.
 
 mod base64;
 mod checked;
 mod escape;
-mod fast;
 mod free;
 mod object;
 mod order;
 mod strings;
 
-use super::FAST;
 use super::decimal::{Decimal, digit_bytes};
 use super::pieces::Text;
 use super::scanner::{ScanError, scan};
 use super::skip::{split, trimmed};
 use super::text::Str;
 use super::view::Json;
-use crate::buffer::copy;
-use crate::buffer::{Room, shift};
+use crate::buffer::{Room, copy, shift};
 use order::Order;
 
 /// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
@@ -37,7 +36,7 @@ pub struct Writer<'a> {
     /// The last byte written, zero at the start: it tells whether a comma is due.
     last: u8,
     overflowed: bool,
-    /// Whether what a host writes has to be looked at.
+    /// Whether what the caller writes is well-formed so far.
     order: Order,
 }
 
@@ -117,110 +116,79 @@ impl<'a> Writer<'a> {
     }
 
     /// Begins an object.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn begin_object(&mut self) {
-        if !(FAST && self.put_opening(b'{').is_some()) {
-            self.separate();
-            self.push_byte(b'{');
-        }
+        self.separate();
+        self.push_byte(b'{');
         self.order.begin(true);
     }
 
     /// Ends an object.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn end_object(&mut self) {
         self.order.end(true, self.last);
         self.push_byte(b'}');
     }
 
     /// Begins an array.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn begin_array(&mut self) {
-        if !(FAST && self.put_opening(b'[').is_some()) {
-            self.separate();
-            self.push_byte(b'[');
-        }
+        self.separate();
+        self.push_byte(b'[');
         self.order.begin(false);
     }
 
     /// Ends an array.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn end_array(&mut self) {
         self.order.end(false, self.last);
         self.push_byte(b']');
     }
 
     /// The name of a member, whose value comes next.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn key(&mut self, key: &str) {
-        if !(FAST && self.put_name(key).is_some()) {
-            self.name(key);
-        }
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn name(&mut self, key: &str) {
         self.order.name(self.last);
-        self.quote(key);
-        self.push_byte(b':');
+        self.open_quote();
+        self.escape(key);
+        self.token("\":");
     }
 
     /// A string.
     pub fn string(&mut self, text: &str) {
-        if !(FAST && self.put_string(text).is_some()) {
-            self.order.value(self.last);
-            self.quote(text);
-        }
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn quote(&mut self, text: &str) {
-        self.comma();
-        self.push_byte(b'"');
+        self.order.value(self.last);
+        self.open_quote();
         self.escape(text);
         self.push_byte(b'"');
     }
 
-    /// A string of a text that is made of pieces.
+    /// A string made of pieces.
     pub fn display(&mut self, text: &dyn Text) {
         self.order.value(self.last);
-        self.quote_pieces(text);
+        self.open_quote();
+        self.inside(text);
+        self.push_byte(b'"');
     }
 
     /// The name of a member, made of pieces.
     #[cfg(feature = "serde")]
     pub(super) fn key_display(&mut self, key: &dyn Text) {
         self.order.name(self.last);
-        self.quote_pieces(key);
-        self.push_byte(b':');
+        self.open_quote();
+        self.inside(key);
+        self.token("\":");
     }
 
-    fn quote_pieces(&mut self, text: &dyn Text) {
-        self.comma();
-        self.push_byte(b'"');
-        self.inside(text);
-        self.push_byte(b'"');
-    }
-
-    /// The inside of a string that is open.
-    #[cfg_attr(not(target_os = "none"), inline)]
+    /// The inside of an open string.
     pub(crate) fn inside(&mut self, text: &dyn Text) {
         text.pieces(&mut |piece| self.escape(piece));
     }
 
-    /// A string that came from elsewhere, with the escapes it has.
+    /// A string from elsewhere, with its escapes.
     pub fn text(&mut self, text: Str<'_>) {
-        self.separate();
-        self.push_byte(b'"');
-        self.push(text.raw().as_bytes());
+        self.order.value(self.last);
+        self.open_quote();
+        self.token(text.raw());
         self.push_byte(b'"');
     }
 
     /// An integer.
     pub fn integer(&mut self, value: i64) {
-        if FAST && u64::try_from(value).is_ok_and(|value| self.put_unsigned(value).is_some()) {
-            return;
-        }
         self.separate();
         if value < 0 {
             self.push_byte(b'-');
@@ -230,9 +198,6 @@ impl<'a> Writer<'a> {
 
     /// An integer that is not negative.
     pub fn unsigned(&mut self, value: u64) {
-        if FAST && self.put_unsigned(value).is_some() {
-            return;
-        }
         self.separate();
         self.push(digit_bytes(value, &mut [0; 20]));
     }
@@ -277,12 +242,9 @@ impl<'a> Writer<'a> {
     }
 
     /// A member that is a string.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn field_string(&mut self, key: &str, value: &str) {
-        if !(FAST && self.put_text(key, value).is_some()) {
-            self.key(key);
-            self.string(value);
-        }
+        self.key(key);
+        self.string(value);
     }
 
     /// A member that is a string, if there is one.
@@ -293,14 +255,12 @@ impl<'a> Writer<'a> {
     }
 
     /// A member that is an integer.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn field_integer(&mut self, key: &str, value: i64) {
         self.key(key);
         self.integer(value);
     }
 
     /// A member that is `true` or `false`.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn field_boolean(&mut self, key: &str, value: bool) {
         self.key(key);
         self.boolean(value);
@@ -312,29 +272,24 @@ impl<'a> Writer<'a> {
         self.json(value);
     }
 
-    /// The same behind a comma, if one is due: members of an object, as they are.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    /// Members of an object as they are, behind a comma if one is due.
     pub(crate) fn members(&mut self, token: &str) {
         self.comma();
         self.token(token);
     }
 
-    /// Bytes as they are, without a comma before them: constants, of which nothing is left but stores on hosts.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    /// Constant text as it is, without a comma before it.
     pub(crate) fn token(&mut self, token: &str) {
-        if !(FAST && self.put(token.as_bytes()).is_some()) {
-            self.push_slowly(token.as_bytes());
-        }
+        self.push(token.as_bytes());
     }
 
-    /// The text of a value that was scanned. Between its tokens line breaks become spaces, so that a line stays a
-    /// line; inside strings there are none.
+    /// The text of a scanned value. Line breaks between its tokens become spaces; strings have none.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
-        if FAST && self.put_json(bytes).is_some() {
-            return self.took(bytes);
-        }
         self.separate();
-        self.took(bytes);
+        if matches!(bytes, [] | [b'{' | b'[', ..]) {
+            // How deep it is nested is unknown.
+            self.order.lose();
+        }
         let mut rest = bytes;
         while let Some(length) = find_break(rest) {
             let (run, tail) = split(rest, length);
@@ -378,13 +333,19 @@ impl<'a> Writer<'a> {
         self.last == byte
     }
 
-    /// What is written, and all the room after it if that is at least `wanted` bytes: else this is an overflow.
+    /// Returns what is written, and the spare capacity behind it: at least `wanted` bytes, or none at all while the
+    /// writer only counts. `None` is an overflow.
     fn reserve(&mut self, wanted: usize) -> Option<(&mut [u8], &mut [u8])> {
-        let end = self.at.wrapping_add(wanted);
-        let fits = !self.overflowed && end <= self.limit;
         let (at, limit) = (self.at, self.limit);
-        let all = if fits { self.room.ensure(end) } else { None };
-        let Some(all) = all else {
+        let end = at.wrapping_add(wanted);
+        if self.overflowed || end > limit {
+            self.overflowed = true;
+            return None;
+        }
+        if matches!(self.room, Room::Measure) {
+            return Some((&mut [], &mut []));
+        }
+        let Some(all) = self.room.ensure(end) else {
             self.overflowed = true;
             return None;
         };
@@ -392,7 +353,7 @@ impl<'a> Writer<'a> {
         all.get_mut(..usable)?.split_at_mut_checked(at)
     }
 
-    /// So many bytes of a string or a number were written: whatever the last one is, it opens nothing.
+    /// Counts bytes that were written inside a string or a number: the last one opens nothing.
     fn advance(&mut self, written: usize) {
         self.at = self.at.wrapping_add(written);
         if written > 0 {
@@ -400,96 +361,53 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Appends bytes as they are.
+    fn push(&mut self, bytes: &[u8]) {
+        let Some(last) = bytes.last() else { return };
+        if let Some((_, spare)) = self.reserve(bytes.len()) {
+            copy(spare, bytes);
+            (self.at, self.last) = (self.at.wrapping_add(bytes.len()), *last);
+        }
+    }
+
+    fn push_byte(&mut self, byte: u8) {
+        self.push(&[byte]);
+    }
+
     /// A value begins here.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn separate(&mut self) {
         self.order.value(self.last);
         self.comma();
     }
 
-    /// A comma, if something stands before this that is not an opening.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    /// Writes a comma if one is due, and the opening quote of a string.
+    fn open_quote(&mut self) {
+        self.token(if self.comma_is_due() { ",\"" } else { "\"" });
+    }
+
+    /// Writes a comma if one is due.
     fn comma(&mut self) {
         if self.comma_is_due() {
             self.push_byte(b',');
         }
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    /// Whether something stands before this that opens nothing.
     fn comma_is_due(&self) -> bool {
         !matches!(self.last, 0 | b'{' | b'[' | b':' | b'\n')
     }
-
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn push_byte(&mut self, byte: u8) {
-        if !(FAST && self.put_byte(byte).is_some()) {
-            self.push_byte_slowly(byte);
-        }
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn push_byte_slowly(&mut self, byte: u8) {
-        let end = self.at.wrapping_add(1);
-        let stored = !self.overflowed
-            && end <= self.limit
-            && match self.room.ensure(end).and_then(|all| all.get_mut(self.at)) {
-                Some(place) => {
-                    *place = byte;
-                    true
-                }
-                None => matches!(self.room, Room::Measure),
-            };
-        if stored {
-            (self.at, self.last) = (end, byte);
-        } else {
-            self.overflowed = true;
-        }
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline)]
-    fn push(&mut self, bytes: &[u8]) {
-        if !(FAST && self.put(bytes).is_some()) {
-            self.push_slowly(bytes);
-        }
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn push_slowly(&mut self, bytes: &[u8]) {
-        let Some(last) = bytes.last() else { return };
-        let end = self.at.wrapping_add(bytes.len());
-        if self.overflowed || end > self.limit || !self.store(bytes, end) {
-            self.overflowed = true;
-            return;
-        }
-        self.at = end;
-        self.last = *last;
-    }
-
-    /// Whether there was room.
-    fn store(&mut self, bytes: &[u8], end: usize) -> bool {
-        if matches!(self.room, Room::Measure) {
-            return true;
-        }
-        match self.room.ensure(end).and_then(|all| all.get_mut(self.at..end)) {
-            Some(place) => {
-                copy(place, bytes);
-                true
-            }
-            None => false,
-        }
-    }
 }
 
-/// Where the first line break is.
-#[inline]
+/// Returns the position of the first line break.
 fn find_break(bytes: &[u8]) -> Option<usize> {
-    // Most are ids, and shorter than it takes to begin to search.
-    if FAST && bytes.len() > 16 {
-        memchr::memchr2(b'\n', b'\r', bytes)
-    } else {
-        bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))
-    }
+    memchr::memchr2(b'\n', b'\r', bytes)
 }
 
 #[cfg(test)]
+mod escape_tests;
+#[cfg(test)]
+mod order_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod value_tests;

@@ -4,7 +4,7 @@ use crate::json::scanner::scan;
 use crate::json::{Json, Scanner};
 use std::vec::Vec;
 
-/// What a host can do with a writer.
+/// The calls of a writer.
 const ACTS: [fn(&mut Writer<'_>); 8] = [
     |out| out.begin_object(),
     |out| out.end_object(),
@@ -16,7 +16,7 @@ const ACTS: [fn(&mut Writer<'_>); 8] = [
     |out| out.json(Json::EMPTY_OBJECT),
 ];
 
-/// Does everything that can be done in so many steps.
+/// Checks every sequence of at most `steps` calls.
 fn all(steps: usize, done: &mut Vec<usize>, check: &mut dyn FnMut(&[usize])) {
     check(done);
     if done.len() < steps {
@@ -28,7 +28,7 @@ fn all(steps: usize, done: &mut Vec<usize>, check: &mut dyn FnMut(&[usize])) {
     }
 }
 
-/// What is written in this order: the text, and whether it is sure.
+/// The output of a sequence of calls, and whether it is known to be well-formed.
 fn run(order: Order, before: &str, acts: &[usize], is_sure: fn(Order, u8) -> bool) -> (Vec<u8>, bool) {
     let mut room = [0; 128];
     let mut out = Writer::new(Room::Lent(&mut room), 0, 128);
@@ -41,20 +41,20 @@ fn run(order: Order, before: &str, acts: &[usize], is_sure: fn(Order, u8) -> boo
 }
 
 #[test]
-fn values_are_sure_exactly_if_they_are_json() {
+fn value_is_known_exactly_if_it_is_json() {
     let mut found = 0;
     all(6, &mut Vec::new(), &mut |acts| {
         let (text, is_sure) = run(Order::VALUE, "", acts, Order::is_value);
-        // What came from elsewhere is an object here, and may be nested more deeply than can be.
+        // The depth of an object from elsewhere is unknown.
         let expected = scan(&text).is_ok() && !acts.contains(&7);
-        assert_eq!(is_sure, expected && FAST, "{acts:?}");
+        assert_eq!(is_sure, expected, "{acts:?}");
         found += usize::from(expected);
     });
     assert!(found > 50);
 }
 
 #[test]
-fn members_are_sure_exactly_if_they_are_members() {
+fn members_are_known_exactly_if_they_are_members() {
     for before in ["{", r#"{"x":1"#] {
         let mut found = 0;
         all(5, &mut Vec::new(), &mut |acts| {
@@ -63,7 +63,7 @@ fn members_are_sure_exactly_if_they_are_members() {
             let mut scanner = Scanner::new(128);
             scanner.feed(&text);
             let expected = scanner.finish().is_ok() && !acts.contains(&7);
-            assert_eq!(is_sure, expected && FAST, "{acts:?}");
+            assert_eq!(is_sure, expected, "{acts:?}");
             found += usize::from(expected);
         });
         assert!(found > 20);
@@ -71,8 +71,8 @@ fn members_are_sure_exactly_if_they_are_members() {
 }
 
 #[test]
-fn what_is_nested_more_deeply_than_there_are_bits_is_looked_at() {
-    for depth in [1, 60, 61, 62, 63, 64, 65, 128, 129, 200] {
+fn value_nested_beyond_the_bits_is_scanned() {
+    for depth in [1, 28, 29, 30, 31, 32, 33, 128, 129, 200] {
         for act in [0, 2] {
             let mut room = [0; 1024];
             let mut out = Writer::new(Room::Lent(&mut room), 0, 1024);
@@ -89,7 +89,7 @@ fn what_is_nested_more_deeply_than_there_are_bits_is_looked_at() {
                 sure = out.order.is_value(out.last);
             });
             assert_eq!(result.is_ok(), depth <= 128, "{depth}");
-            assert_eq!(sure, FAST && depth <= 62, "{depth}");
+            assert_eq!(sure, depth <= 30, "{depth}");
         }
     }
 }

@@ -1,10 +1,10 @@
-use super::*;
+use super::escape::{escape_into, escape_of, escaped_length};
 use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-/// One byte after the other.
-fn slowly(text: &[u8]) -> Vec<u8> {
+/// The reference: one byte after the other.
+fn reference(text: &[u8]) -> Vec<u8> {
     let mut escaped = Vec::new();
     for byte in text {
         match byte {
@@ -19,21 +19,21 @@ fn slowly(text: &[u8]) -> Vec<u8> {
 }
 
 fn check(text: &[u8]) {
-    let expected = slowly(text);
+    let expected = reference(text);
     assert_eq!(escaped_length(text), expected.len());
-    // Into more room than it takes, into just enough, and into too little: then as much as is written stands for what was read.
+    // More room than needed, exactly enough, and too little: then the output is that of the bytes that were read.
     for room in [expected.len() + 500, expected.len(), expected.len() / 2, expected.len().saturating_sub(1)] {
         let mut target = vec![0xEE; room];
         let (read, written) = escape_into(&mut target, text);
-        assert_eq!(target[..written], slowly(&text[..read]), "{text:?} in {room}");
+        assert_eq!(target[..written], reference(&text[..read]), "{text:?} in {room}");
         assert!(read == text.len() || room < expected.len(), "{text:?} in {room}");
         // The next one did not fit.
-        assert!(read == text.len() || written + slowly(&text[read..=read]).len() > room);
+        assert!(read == text.len() || written + reference(&text[read..=read]).len() > room);
     }
 }
 
 #[test]
-fn every_byte_at_every_place_of_texts_of_all_lengths() {
+fn byte_at_any_position_is_escaped() {
     for length in (0..40).chain(60..70).chain(126..131).chain([200]) {
         for at in 0..length {
             for byte in [b'"', b'\\', b'\n', 0, 0x1F, b' ', b'!', b'#', b'[', b']', 0x7F] {
@@ -51,7 +51,7 @@ fn every_byte_at_every_place_of_texts_of_all_lengths() {
 }
 
 #[test]
-fn texts_of_which_much_has_to_be_escaped() {
+fn text_full_of_escapes_is_escaped() {
     let parts =
         ["a", "\"", "\\\n", "\u{1}", "é", "plain text of some length, that is longer than a word", "\t\t"];
     let mut seed = 1u32;

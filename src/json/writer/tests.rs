@@ -47,7 +47,7 @@ fn everything(writer: &mut Writer<'_>) {
 }
 
 #[test]
-fn commas_and_escapes_come_by_themselves() {
+fn commas_and_escapes_are_automatic() {
     assert_eq!(
         written(everything),
         concat!(
@@ -60,13 +60,13 @@ fn commas_and_escapes_come_by_themselves() {
 }
 
 #[test]
-fn display_is_escaped_on_the_fly() {
+fn display_is_escaped() {
     assert_eq!(written(|writer| writer.display(&format_args!("{}\n\"{}\"", 1, 'x'))), r#""1\n\"x\"""#);
     assert_eq!(written(|writer| writer.display(&("a\"", -7, '\n', "é"))), r#""a\"-7\né""#);
 }
 
 #[test]
-fn values_from_elsewhere_cannot_break_a_line() {
+fn foreign_value_has_no_line_break() {
     let text = "{\r\n\t\"a\" : [1,\n2],\"b\\n\":\"\\u000a\"}\n";
     let json = Json::parse(text.as_bytes()).unwrap();
     let one_line = "{  \t\"a\" : [1, 2],\"b\\n\":\"\\u000a\"}";
@@ -78,7 +78,7 @@ fn values_from_elsewhere_cannot_break_a_line() {
 }
 
 #[test]
-fn raw_text_that_is_no_value_is_refused() {
+fn raw_text_that_is_no_value_is_rejected() {
     for text in ["", "[1,", "1,2", "]", "{}}", "\"\n\"", "\u{feff}1"] {
         assert_eq!(
             written(|writer| {
@@ -93,7 +93,7 @@ fn raw_text_that_is_no_value_is_refused() {
 }
 
 #[test]
-fn tokens_take_no_comma() {
+fn token_gets_no_comma() {
     let lines = written(|writer| {
         writer.token("{\"jsonrpc\":\"2.0\"");
         writer.key("id");
@@ -106,7 +106,7 @@ fn tokens_take_no_comma() {
 }
 
 #[test]
-fn nothing_is_written_past_the_limit_or_the_room() {
+fn nothing_is_written_past_limit_or_room() {
     let whole = written(everything);
     for limit in 0..=whole.len() {
         for (room, limit) in [(limit, usize::MAX), (whole.len() + 10, limit)] {
@@ -128,7 +128,7 @@ fn nothing_is_written_past_the_limit_or_the_room() {
 }
 
 #[test]
-fn after_an_overflow_shorter_things_are_not_written_either() {
+fn nothing_is_written_after_an_overflow() {
     let mut bytes = [0; 8];
     let mut writer = Writer::new(Room::Lent(&mut bytes), 0, 8);
     writer.begin_array();
@@ -145,7 +145,7 @@ fn after_an_overflow_shorter_things_are_not_written_either() {
 }
 
 #[test]
-fn rolled_back_things_leave_no_comma() {
+fn rollback_leaves_no_comma() {
     let text = written(|writer| {
         writer.begin_array();
         let mark = writer.mark();
@@ -183,7 +183,7 @@ fn checked(body: impl Fn(&mut Writer<'_>)) -> (bool, String) {
 }
 
 #[test]
-fn a_host_writes_one_value_or_nothing() {
+fn checked_value_is_whole_or_taken_back() {
     for (body, value) in [
         ((|writer| writer.integer(2)) as fn(&mut Writer<'_>), Some("2")),
         (|writer| everything(writer), Some(written(everything).as_str())),
@@ -223,7 +223,7 @@ fn a_host_writes_one_value_or_nothing() {
 }
 
 #[test]
-fn a_host_cannot_roll_back_what_is_not_its_own() {
+fn caller_cannot_roll_back_earlier_output() {
     let mut room = [0; 64];
     let mut writer = Writer::new(Room::Lent(&mut room), 0, 64);
     let early = writer.mark();
@@ -241,7 +241,7 @@ fn a_host_cannot_roll_back_what_is_not_its_own() {
 }
 
 #[test]
-fn own_output_is_mirrored_escaped() {
+fn own_output_is_copied_escaped() {
     let mut room = [0; 256];
     let mut writer = Writer::new(Room::Lent(&mut room), 3, 256);
     writer.begin_object();
@@ -275,7 +275,7 @@ fn own_output_is_mirrored_escaped() {
 }
 
 #[test]
-fn random_strings_come_back() {
+fn random_strings_round_trip() {
     let mut state = 3u32;
     for _ in 0..3000 {
         let text: String = (0..40)
@@ -295,7 +295,7 @@ fn random_strings_come_back() {
 }
 
 #[test]
-fn marks_of_another_writer_change_nothing() {
+fn mark_of_another_writer_is_ignored() {
     let mut far = Writer::measure();
     far.string("further than the other one");
     let mark = far.mark();
@@ -310,7 +310,7 @@ fn marks_of_another_writer_change_nothing() {
 }
 
 #[test]
-fn binary_content_is_written_where_it_goes_or_not_at_all() {
+fn binary_content_is_written_whole_or_not_at_all() {
     let bytes: [u8; 5] = [0, 0xFF, 0x10, 0x80, 7];
     let text = written(|out| {
         out.begin_array();

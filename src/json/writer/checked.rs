@@ -1,4 +1,4 @@
-//! What a host writes is checked, as far as the order in which it was written does not say that it is right.
+//! Validation of what a caller writes, unless the order of its calls proves it.
 
 use super::order::Order;
 use super::{Mark, Writer};
@@ -7,7 +7,7 @@ use crate::json::DEPTH_LIMIT;
 use crate::json::scanner::{ScanError, Scanner, scan};
 
 impl Writer<'_> {
-    /// Lets `body` write members of the object that is open, and checks them.
+    /// Lets `body` write members of the open object, and validates them.
     ///
     /// # Errors
     ///
@@ -38,8 +38,8 @@ impl Writer<'_> {
         checked.map(|_| ())
     }
 
-    /// Lets `body` write one value, and checks it. Nothing is left of one that is wrong. While it only counts, nothing
-    /// is checked; after an overflow neither, because nobody sends that.
+    /// Lets `body` write one value, and validates it. A wrong one is taken back. While the writer only counts, and after
+    /// an overflow, nothing is validated.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl Writer<'_> {
     pub(crate) fn value_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
         let mark = self.mark();
         self.separate();
-        // The comma is written: the value begins as if it were the first thing, and cannot roll back what is before.
+        // The comma is written. The value begins like the first one, and cannot roll back what is before.
         let floor = core::mem::replace(&mut self.floor, self.at);
         let from = self.at;
         self.last = 0;
@@ -56,15 +56,14 @@ impl Writer<'_> {
         let is_sure = core::mem::replace(&mut self.order, around).is_value(self.last);
         self.floor = floor;
         if matches!(self.last, b'}' | b']') {
-            // How deep it goes nobody has counted, for what is around it.
+            // Its depth is unknown to the containers around it.
             self.order.lose();
         }
         if is_sure { Ok(()) } else { self.check_value(from, mark) }
     }
 
-    /// Looks at the value that was written from there on: on hosts seldom, and away from what is done for each.
-    #[cfg_attr(not(target_os = "none"), cold)]
-    #[cfg_attr(not(target_os = "none"), inline(never))]
+    /// Validates the value that was written from `from` on.
+    #[cold]
     fn check_value(&mut self, from: usize, mark: Mark) -> Result<(), ScanError> {
         if self.overflowed || matches!(self.room, Room::Measure) {
             return Ok(());
