@@ -1,8 +1,8 @@
 //! JSON without a heap: a resumable [`Scanner`], views ([`Json`], [`Str`]) of what it let through, a [`Writer`], and
 //! (feature `serde`) any `Deserialize` or `Serialize` type.
 //!
-//! A text is checked once, as a whole, before anyone looks at it. After that nothing can fail: views walk over it
-//! without checking again, and decode a string only when they are asked to.
+//! A text is validated once, as a whole, before it is read. After that nothing can fail: views walk over it without
+//! validation, and decode a string only on request.
 //!
 //! ```
 //! use mcp_proto::json::{Decimal, Json};
@@ -14,6 +14,8 @@
 //! # Ok::<(), mcp_proto::json::ScanError>(())
 //! ```
 
+#[cfg(feature = "serde")]
+mod de;
 pub(crate) mod decimal;
 #[cfg(feature = "serde")]
 mod encode;
@@ -25,11 +27,11 @@ mod skip;
 pub(crate) mod text;
 #[cfg(all(feature = "serde", feature = "alloc"))]
 mod to_string;
-#[cfg(feature = "serde")]
-mod typed;
 mod view;
 pub(crate) mod writer;
 
+#[cfg(feature = "serde")]
+pub use de::{TypedError, decode_in_place};
 pub use decimal::Decimal;
 pub(crate) use decimal::Rank;
 #[cfg(feature = "serde")]
@@ -45,8 +47,6 @@ pub use text::{Chars, Str, TooShort};
 pub(crate) use text::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]
 pub use to_string::to_string;
-#[cfg(feature = "serde")]
-pub use typed::{TypedError, decode_in_place};
 pub(crate) use view::magnitude;
 pub use view::{Elements, Json, Kind, Members};
 pub use writer::{Mark, Writer};

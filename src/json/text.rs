@@ -1,6 +1,5 @@
-//! `Str`: the text of a JSON string, still escaped.
+//! `Str`: the escaped text of a JSON string.
 
-use super::FAST;
 use super::pieces::{Text, prints};
 use super::search::{has_backslash, text_run};
 use super::skip::{after_prefix, split};
@@ -22,10 +21,10 @@ pub struct Str<'a> {
     text: &'a [u8],
 }
 
-/// A decoded text does not fit where it should go.
+/// A decoded text does not fit into its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooShort {
-    /// How many bytes the decoded text has.
+    /// The length of the decoded text in bytes.
     pub needed: usize,
 }
 
@@ -104,7 +103,7 @@ impl<'a> Str<'a> {
         Pieces { rest: self.text }
     }
 
-    /// Hands the decoded text to `put`, piece by piece.
+    /// Passes the decoded text to `put`, piece by piece.
     pub(super) fn decoded(self, put: &mut dyn FnMut(&str)) {
         for piece in self.parts() {
             put(text_of(piece.bytes()));
@@ -112,14 +111,14 @@ impl<'a> Str<'a> {
     }
 
     fn equals(self, other: &[u8]) -> bool {
-        // No escape is shorter than what it stands for, so the lengths mostly tell.
-        if FAST && self.text.len() <= other.len() {
+        // No escape is shorter than its character: text of at most that length is equal only without escapes.
+        if self.text.len() <= other.len() {
             return self.text == other && !has_backslash(other);
         }
         self.behind(other).is_some_and(Str::is_empty)
     }
 
-    /// What stands behind whole decoded characters that the text begins with.
+    /// Returns what follows `prefix`, which the decoded text begins with in whole characters.
     fn behind(self, prefix: &[u8]) -> Option<Str<'a>> {
         let (mut text, mut prefix) = (self.text, prefix);
         while let [wanted, others @ ..] = prefix {
@@ -163,13 +162,8 @@ impl PartialEq<Str<'_>> for &str {
 /// Decoded: `"\u0061"` is `"a"`.
 impl PartialEq<Str<'_>> for Str<'_> {
     fn eq(&self, other: &Str<'_>) -> bool {
-        match other.as_str() {
-            Some(other) if FAST => self.equals(other.as_bytes()),
-            _ => {
-                let rest = other.parts().try_fold(*self, |rest, piece| rest.behind(piece.bytes()));
-                rest.is_some_and(Str::is_empty)
-            }
-        }
+        let rest = other.parts().try_fold(*self, |rest, piece| rest.behind(piece.bytes()));
+        rest.is_some_and(Str::is_empty)
     }
 }
 
@@ -192,7 +186,7 @@ pub struct Chars<'a> {
 }
 
 impl<'a> Chars<'a> {
-    /// The characters of a text that is decoded already.
+    /// The characters of decoded text.
     pub(crate) fn of(text: &'a str) -> Chars<'a> {
         Chars { pieces: Pieces { rest: &[] }, run: text.chars() }
     }
@@ -299,16 +293,14 @@ fn code_unit(bytes: &[u8]) -> u32 {
         .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default())
 }
 
-/// A text that was scanned, or that is our own. It is UTF-8; nothing but `unsafe` could believe that.
+/// Returns scanned bytes as text. They are UTF-8, which only `unsafe` could assume without a check.
 pub(crate) fn text_of(bytes: &[u8]) -> &str {
     core::str::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Decodes the text between the quotes where it stands, and returns how long it is now: never longer than before.
+/// Decodes the text between the quotes in place, and returns its new length, which is never longer.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
-    let Some(first) = (if FAST && !has_backslash(text) { None } else { find(b'\\', text) }) else {
-        return text.len();
-    };
+    let Some(first) = find(b'\\', text) else { return text.len() };
     let (mut from, mut to) = (first, first);
     while let Some([byte, tail @ ..]) = text.get(from..) {
         if *byte != b'\\' {
@@ -321,7 +313,7 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
         let escape = length.min(tail.len()).wrapping_add(1);
         let mut decoded = [0; 4];
         let decoded = character.encode_utf8(&mut decoded).as_bytes();
-        // An escape is at least as long as what it stands for; only a cut one, which no scanned text has, is not.
+        // An escape is at least as long as its character, except for a cut one, which no scanned text has.
         let length = decoded.len().min(escape);
         if let Some(place) = text.get_mut(to..to.wrapping_add(length)) {
             copy(place, decoded);

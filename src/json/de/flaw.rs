@@ -1,13 +1,13 @@
-//! Why a text does not fit a type, as the decoder says it to itself: in two borrowed texts.
+//! The decoder's own error, which borrows its texts.
 
 use super::TypedError;
 
-/// It becomes a [`TypedError`] where serde wants one. That is large, because it keeps a copy, and whatever returns it
-/// by value takes that much of the stack.
+/// Why a text does not fit a type. It becomes a [`TypedError`] where serde needs one, which is large on the stack
+/// because it keeps a copy.
 #[derive(Clone, Copy)]
 pub(super) enum Flaw<'de> {
-    /// The text is broken, or no decoder of ours would take it.
-    Said(&'static str),
+    /// The text is broken, or exceeds a limit.
+    Message(&'static str),
     /// A value is of another type, or not within its bounds.
     Wrong { found: &'de str, expected: &'static str },
     /// The tag that tells variants apart is missing.
@@ -19,15 +19,15 @@ pub(super) enum Flaw<'de> {
 }
 
 impl Flaw<'_> {
-    /// The text is not what a scanner would have let through.
-    pub(super) const BROKEN: Flaw<'static> = Flaw::Said("not a valid JSON text");
+    /// The text is not valid JSON.
+    pub(super) const BROKEN: Flaw<'static> = Flaw::Message("not a valid JSON text");
 }
 
 impl From<Flaw<'_>> for TypedError {
     #[inline(never)]
     fn from(flaw: Flaw<'_>) -> TypedError {
         match flaw {
-            Flaw::Said(message) => TypedError::new(&message),
+            Flaw::Message(message) => TypedError::new(&message),
             Flaw::Wrong { found, expected } => TypedError::wrong(found, expected),
             #[cfg(feature = "derive")]
             Flaw::NoTag(tag) => serde_core::de::Error::missing_field(tag),

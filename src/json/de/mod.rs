@@ -1,4 +1,4 @@
-//! Any `Deserialize` type from JSON text, without a heap: each string is decoded where it stands.
+//! Decodes any `Deserialize` type from JSON text, without a heap: strings are decoded in place.
 #![allow(clippy::as_conversions, reason = "a value is compared with the bounds of its type before")]
 
 mod access;
@@ -12,7 +12,6 @@ mod strings;
 pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
-use super::FAST;
 use super::skip::{after_space, value_length};
 use super::view::magnitude;
 use access::{Elements, Members, Variant};
@@ -55,10 +54,10 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     let mut value = T::deserialize(&mut decoder);
     match &mut value {
         Ok(_) if !decoder.rest.is_empty() && decoder.peek().is_some() => {
-            return Err(Flaw::Said("text after the value").into());
+            return Err(Flaw::Message("text after the value").into());
         }
         Ok(_) => {}
-        Err(error) => decoder.steps.tell(error),
+        Err(error) => decoder.steps.write_to(error),
     }
     // An error is much larger than most values: it is moved by itself, and only if there is one.
     match value {
@@ -67,12 +66,12 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     }
 }
 
-/// What is left of the text.
+/// The serde deserializer: the text that is left.
 struct Decoder<'de> {
     rest: &'de mut [u8],
-    /// How many more containers may be opened.
+    /// The number of containers that may still be opened.
     levels: u8,
-    /// Where an error is.
+    /// The path to an error.
     steps: Steps<'de>,
     /// The value is of a derived type: `1.0` is an integer.
     #[cfg(feature = "derive")]
@@ -80,18 +79,8 @@ struct Decoder<'de> {
 }
 
 impl<'de> Decoder<'de> {
-    /// The next byte that is no white space.
-    #[cfg_attr(not(target_os = "none"), inline)]
+    /// The next byte that is not white space.
     fn peek(&mut self) -> Option<u8> {
-        // Most texts have no white space.
-        if FAST && let Some(byte @ 0x21..) = self.rest.first() {
-            return Some(*byte);
-        }
-        self.peek_behind_space()
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn peek_behind_space(&mut self) -> Option<u8> {
         let space = self.rest.len().wrapping_sub(after_space(self.rest).len());
         if space > 0 {
             self.take(space);
@@ -99,7 +88,7 @@ impl<'de> Decoder<'de> {
         self.rest.first().copied()
     }
 
-    /// The next bytes; nothing at all if there are not so many.
+    /// Takes the next bytes; nothing at all if there are fewer.
     fn take(&mut self, length: usize) -> &'de mut [u8] {
         match core::mem::take(&mut self.rest).split_at_mut_checked(length) {
             Some((taken, rest)) => {
@@ -111,24 +100,15 @@ impl<'de> Decoder<'de> {
     }
 
     /// Takes the byte that has to come next.
-    #[cfg_attr(not(target_os = "none"), inline)]
     fn expect(&mut self, byte: u8) -> Result<(), Flaw<'de>> {
         if self.peek() != Some(byte) {
             return Err(Flaw::BROKEN);
         }
-        self.pass();
+        self.take(1);
         Ok(())
     }
 
-    /// Takes one byte, which is there.
-    #[cfg_attr(not(target_os = "none"), inline)]
-    fn pass(&mut self) {
-        if let [_, rest @ ..] = core::mem::take(&mut self.rest) {
-            self.rest = rest;
-        }
-    }
-
-    /// The text of the next value, as it stands.
+    /// Takes the text of the next value.
     fn word(&mut self) -> &'de str {
         let length = value_length(self.rest);
         let word: &'de [u8] = self.take(length);
@@ -145,12 +125,12 @@ impl<'de> Decoder<'de> {
     }
 
     fn enter(&mut self) -> Result<(), Flaw<'de>> {
-        self.levels = self.levels.checked_sub(1).ok_or(Flaw::Said("nested too deep"))?;
+        self.levels = self.levels.checked_sub(1).ok_or(Flaw::Message("nested too deep"))?;
         self.take(1);
         Ok(())
     }
 
-    /// The end of a container, after what the type took of it.
+    /// Takes the end of a container, after what the type took of it.
     fn leave(&mut self, close: Option<u8>) -> Result<(), Flaw<'de>> {
         self.levels = self.levels.wrapping_add(1);
         self.steps.clear();
@@ -159,12 +139,12 @@ impl<'de> Decoder<'de> {
                 self.take(1);
                 Ok(())
             }
-            Some(b',') => Err(Flaw::Said("more elements than expected")),
+            Some(b',') => Err(Flaw::Message("more elements than expected")),
             _ => Err(Flaw::BROKEN),
         }
     }
 
-    /// The next value is not of the type that is wanted.
+    /// The error of a next value that is not of the expected type.
     fn unexpected(&mut self, expected: &'static str) -> Flaw<'de> {
         if self.peek().is_none() { Flaw::BROKEN } else { Flaw::Wrong { found: self.word(), expected } }
     }
@@ -183,23 +163,18 @@ impl<'de> Decoder<'de> {
         Ok(value)
     }
 
-    /// An object. `fields`: the names that its members are likely to have, if that is known.
-    fn object<V: Visitor<'de>>(
-        &mut self,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
         let levels = self.levels;
-        let close = if FAST && self.enter_plainly() { Some(b'}') } else { self.enter_object()? };
-        let value = visitor.visit_map(Members::new(self, fields))?;
-        // On hosts the members have mostly left it themselves.
-        if !FAST || self.levels != levels {
+        let close = self.enter_object()?;
+        let value = visitor.visit_map(Members::new(self, close))?;
+        // A visitor that has seen the end has left the object.
+        if self.levels != levels {
             self.leave(close)?;
         }
         Ok(value)
     }
 
-    /// Enters an object: how it will end. Where there is no text at all there is no bracket either.
+    /// Enters an object and returns its closing bracket, which empty text does not have.
     fn enter_object(&mut self) -> Result<Option<u8>, Flaw<'de>> {
         let close = match self.peek() {
             Some(b'{') => Some(b'}'),
@@ -277,10 +252,7 @@ use integers;
 macro_rules! strings {
     ($($method:ident $expected:literal)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-            let text = match self.plain_string() {
-                Some(text) => text,
-                None => self.string_for($expected)?,
-            };
+            let text = self.string_for($expected)?;
             visitor.visit_borrowed_str(text)
         }
     )*};
@@ -302,7 +274,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.peek() {
             Some(b'"') => visitor.visit_borrowed_str(self.string()?),
-            Some(b'{') | None => self.object(&[], visitor),
+            Some(b'{') | None => self.object(visitor),
             Some(b'[') => self.sequence(visitor),
             Some(b't' | b'f') => self.deserialize_bool(visitor),
             Some(b'n') => self.deserialize_unit(visitor),
@@ -414,7 +386,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        self.object(&[], visitor)
+        self.object(visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -427,8 +399,8 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         if name == crate::schema::derived::STRUCT || name == crate::schema::derived::ONE_OF {
             return self.derived_object(name, fields, visitor);
         }
-        let _ = name;
-        self.object(fields, visitor)
+        let _ = (name, fields);
+        self.object(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -487,6 +459,6 @@ impl<'de> Decoder<'de> {
 }
 
 #[cfg(test)]
-mod plain_tests;
+mod container_tests;
 #[cfg(test)]
 mod tests;

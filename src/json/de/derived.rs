@@ -1,14 +1,12 @@
-//! What derived types (`ToolArguments`) ask of the decoder beyond serde: to read numbers as JSON Schema does, and to
-//! look ahead for the member that tells objects apart.
+//! Decoding of derived types (`ToolArguments`): numbers as JSON Schema reads them, and objects with a tag.
 #![allow(clippy::as_conversions, reason = "a number of a variant is not wider than 64 bits")]
 
-use super::access::{Leave, Members, Name};
+use super::access::{Members, Name};
 use super::flaw::Flaw;
 use super::{Decoder, Integer, TypedError};
 use crate::json::skip::{split, value_length};
 use crate::json::view::Json;
 use crate::schema::derived::ONE_OF;
-use core::mem;
 use serde_core::de::value::U64Deserializer;
 use serde_core::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
 
@@ -23,21 +21,18 @@ impl<'de> Decoder<'de> {
         match names {
             [tag, ..] if kind == ONE_OF => {
                 let variant = self.find_variant(tag, names)?;
-                let members = self.derived_members(&[])?;
+                let close = self.enter_object()?;
+                let members = Members::derived(self, close);
                 visitor.visit_map(Tagged { members, tag, next: Next::Name(variant) })
             }
-            _ => visitor.visit_map(self.derived_members(names)?),
+            _ => {
+                let close = self.enter_object()?;
+                visitor.visit_map(Members::derived(self, close))
+            }
         }
     }
 
-    /// Enters an object of a derived type.
-    fn derived_members(&mut self, likely: &'static [&'static str]) -> Result<Members<'_, 'de>, Flaw<'de>> {
-        let close = self.enter_object()?;
-        let leave = Leave { close, derived: mem::replace(&mut self.derived, true) };
-        Ok(Members::leaving(self, likely, leave))
-    }
-
-    /// Which of the variants the object is that comes next.
+    /// Returns the index of the variant that the next object is.
     fn find_variant(
         &mut self,
         tag: &'static str,
@@ -53,7 +48,7 @@ impl<'de> Decoder<'de> {
         if let Some(found) = name.and_then(|name| variants.position(|variant| name == **variant)) {
             return Ok(found);
         }
-        // Nobody reads on behind a flaw.
+        // Nothing is read behind an error.
         let object: &'de [u8] = self.take(length);
         Err(match Json::trusted(object).get(tag) {
             Some(value) => Flaw::NoVariant { found: value.raw(), names },
@@ -62,14 +57,14 @@ impl<'de> Decoder<'de> {
     }
 }
 
-/// The members of an object, that which tells it apart first.
+/// The members of an object, the tag first.
 struct Tagged<'d, 'de> {
     members: Members<'d, 'de>,
     tag: &'static str,
     next: Next,
 }
 
-/// What a [`Tagged`] shows next.
+/// The next item of a [`Tagged`].
 enum Next {
     /// The name of the tag; then comes this variant.
     Name(usize),

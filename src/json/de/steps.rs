@@ -1,9 +1,9 @@
-//! The way to the value that did not fit, from the inside out.
+//! The path to the value that did not fit, from the inside out.
 
 use super::TypedError;
 
-/// How many steps are kept. Paths of an error are short.
-const KEPT: usize = 8;
+/// The number of steps that are stored. Paths of an error are short.
+const CAPACITY: usize = 8;
 
 /// A step from a container to what it holds.
 #[derive(Clone, Copy)]
@@ -12,15 +12,15 @@ pub(super) enum Step<'de> {
     Element(usize),
 }
 
-/// The steps of one error, the innermost first. Each container says its own when it is left in the middle: nobody has to
-/// look at a result on its way out, which would take a copy of it on the stack.
+/// The steps of one error, the innermost first. Each container adds its own when it is dropped in the middle, because a
+/// result that passes through would be copied on the stack.
 pub(super) struct Steps<'de> {
-    steps: [Step<'de>; KEPT],
+    steps: [Step<'de>; CAPACITY],
     count: usize,
 }
 
 impl<'de> Steps<'de> {
-    pub(super) const NONE: Self = Steps { steps: [Step::Element(0); KEPT], count: 0 };
+    pub(super) const NONE: Self = Steps { steps: [Step::Element(0); CAPACITY], count: 0 };
 
     #[inline(never)]
     pub(super) fn push(&mut self, step: Step<'de>) {
@@ -34,16 +34,16 @@ impl<'de> Steps<'de> {
         self.count = 0;
     }
 
-    /// Tells an error where it is.
+    /// Writes the path into an error.
     #[inline(never)]
-    pub(super) fn tell(&self, error: &mut TypedError) {
+    pub(super) fn write_to(&self, error: &mut TypedError) {
         for step in self.steps.iter().take(self.count) {
             match step {
                 Step::Member(name) => error.put_inside(name),
                 Step::Element(index) => error.put_inside_element(*index),
             }
         }
-        if self.count > KEPT {
+        if self.count > CAPACITY {
             error.cut_path();
         }
     }

@@ -1,10 +1,7 @@
-//! The inside of containers: elements, members and their names, enum variants.
+//! Access to containers: elements, members and their names, enum variants.
 
 use super::flaw::Flaw;
-use super::strings::is_same;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
-use crate::json::FAST;
-use crate::json::search::has;
 use crate::json::view::Json;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{
@@ -54,82 +51,54 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-impl Decoder<'_> {
-    /// Enters an object, if it comes next and nothing is between: nothing can go wrong then.
-    #[inline(always)]
-    pub(super) fn enter_plainly(&mut self) -> bool {
-        let levels = self.levels.checked_sub(1);
-        if let Some(levels) = levels.filter(|_| self.rest.first() == Some(&b'{')) {
-            self.levels = levels;
-            self.pass();
-            return true;
-        }
-        false
-    }
-}
-
-/// The members of an object, after its bracket.
+/// The members of an object, after its bracket. They leave the object at its end.
 pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
-    /// The names that the next ones are likely to have, in this order: those of the type.
-    likely: &'static [&'static str],
     name: &'de str,
     next: Next,
     /// The value of that name is being read, or was the last.
     inside: bool,
-    /// How to leave the object at its end, if this is not left to whoever entered it.
+    /// The closing bracket, which empty text does not have.
+    close: Option<u8>,
+    /// Whether the object around it is of a derived type.
     #[cfg(feature = "derive")]
-    leave: Option<Leave>,
+    derived: bool,
 }
 
-/// What comes next in an object.
+/// The position in an object.
 #[derive(Clone, Copy)]
 enum Next {
-    /// Its first member, or its end.
+    /// Before its first member, or its end.
     First,
-    /// Another member, or its end.
+    /// Behind a member.
     Other,
-    /// It was left: what comes next is not its own.
+    /// Behind its end.
     Left,
 }
 
-/// How to leave an object.
-#[cfg(feature = "derive")]
-pub(super) struct Leave {
-    /// What it ends with.
-    pub(super) close: Option<u8>,
-    /// Whether what it stands in is of a derived type.
-    pub(super) derived: bool,
-}
-
 impl<'d, 'de> Members<'d, 'de> {
-    pub(super) fn new(decoder: &'d mut Decoder<'de>, likely: &'static [&'static str]) -> Self {
+    pub(super) fn new(decoder: &'d mut Decoder<'de>, close: Option<u8>) -> Self {
         Members {
+            #[cfg(feature = "derive")]
+            derived: decoder.derived,
             decoder,
-            likely,
             name: "",
             next: Next::First,
             inside: false,
-            #[cfg(feature = "derive")]
-            leave: None,
+            close,
         }
     }
 
-    /// Members that leave the object by themselves when there are no more, for a visitor that reads them all.
+    /// The members of an object of a derived type.
     #[cfg(feature = "derive")]
-    pub(super) fn leaving(
-        decoder: &'d mut Decoder<'de>,
-        likely: &'static [&'static str],
-        leave: Leave,
-    ) -> Self {
-        let mut members = Members::new(decoder, likely);
-        members.leave = Some(leave);
+    pub(super) fn derived(decoder: &'d mut Decoder<'de>, close: Option<u8>) -> Self {
+        let members = Members::new(decoder, close);
+        members.decoder.derived = true;
         members
     }
 }
 
 impl Drop for Members<'_, '_> {
-    #[cfg_attr(not(target_os = "none"), inline)]
     fn drop(&mut self) {
         if self.inside {
             self.decoder.steps.push(Step::Member(self.name));
@@ -138,88 +107,31 @@ impl Drop for Members<'_, '_> {
 }
 
 impl<'de> Members<'_, 'de> {
-    /// The name of the next member, with its colon.
-    #[cfg_attr(not(target_os = "none"), inline)]
+    /// Takes the name of the next member, with its colon; `None` at the end of the object.
     pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
-        if FAST {
-            match self.plain_name() {
-                None if matches!(self.next, Next::Left) => return Ok(None),
-                None => {}
-                name => return Ok(name),
-            }
-        }
-        self.any_name()
-    }
-
-    /// The name that is likely, or the end of the object, if that comes next and nothing is between. It is the usual case, so
-    /// that it is one look, in which nothing is called and nothing can go wrong.
-    #[inline(never)]
-    fn plain_name(&mut self) -> Option<&'de str> {
         self.inside = false;
-        let (byte, rest) = self.decoder.rest.split_first()?;
-        let rest = match (*byte, rest, self.next) {
-            (b'"', rest, Next::First) => rest,
-            (b',', [b'"', rest @ ..] | [b' ', b'"', rest @ ..], Next::Other) => rest,
-            (b'}', _, Next::First | Next::Other) => {
-                self.leave();
-                return None;
-            }
-            _ => return None,
-        };
-        let (likely, others) = self.likely.split_first()?;
-        let (name, [b'"', b':', rest @ ..]) = rest.split_at_checked(likely.len())? else { return None };
-        // What is escaped says something else than it is written.
-        if !is_same(name, likely.as_bytes()) || has(b'\\', name) {
-            return None;
-        }
-        let taken = self.decoder.rest.len().wrapping_sub(rest.len());
-        self.decoder.take(taken);
-        (self.name, self.likely, self.next) = (likely, others, Next::Other);
-        Some(likely)
-    }
-
-    /// Leaves the object, whose bracket comes next.
-    #[inline(always)]
-    fn leave(&mut self) {
-        self.next = Next::Left;
-        self.decoder.levels = self.decoder.levels.wrapping_add(1);
-        self.decoder.steps.clear();
-        self.decoder.pass();
-        #[cfg(feature = "derive")]
-        if let Some(leave) = &self.leave {
-            self.decoder.derived = leave.derived;
-        }
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(never))]
-    fn any_name(&mut self) -> Result<Option<&'de str>, Flaw<'de>> {
-        self.inside = false;
-        if FAST && self.decoder.peek() == Some(b'}') {
-            self.leave();
+        if matches!(self.next, Next::Left) {
             return Ok(None);
         }
         if matches!(self.decoder.peek(), Some(b'}') | None) {
+            self.next = Next::Left;
             #[cfg(feature = "derive")]
-            if let Some(Leave { close, derived }) = self.leave.take() {
-                self.decoder.derived = derived;
-                self.decoder.leave(close)?;
+            {
+                self.decoder.derived = self.derived;
             }
+            self.decoder.leave(self.close)?;
             return Ok(None);
         }
         if !matches!(self.next, Next::First) {
             self.decoder.expect(b',')?;
         }
         self.next = Next::Other;
-        let likely = self.likely.split_first();
-        if let Some((_, rest)) = likely {
-            self.likely = rest;
-        }
-        self.name = self.decoder.name(likely.map(|(name, _)| *name))?;
+        self.name = self.decoder.string()?;
         self.decoder.expect(b':')?;
         Ok(Some(self.name))
     }
 
-    /// Passes over the value of the member.
+    /// Skips the value of the member.
     #[cfg(feature = "derive")]
     pub(super) fn skip_value(&mut self) -> Result<(), Flaw<'de>> {
         self.decoder.skip()
@@ -287,11 +199,11 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// The name of a member, decoded: a string, or whatever type of key can be read from one.
+/// The decoded name of a member: a string, or any type of key that a string can hold.
 pub(super) struct Name<'de>(pub(super) &'de str);
 
 impl<'de> Name<'de> {
-    /// The name, if it is a number as JSON writes it.
+    /// The name, if it is a JSON number.
     fn number(&self) -> Option<&'de str> {
         let json = Json::parse(self.0.as_bytes()).ok()?;
         (json.number() == Some(self.0)).then_some(self.0)

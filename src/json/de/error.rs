@@ -1,4 +1,4 @@
-//! Why a text does not fit a type, and where: without a heap.
+//! Decoding errors: message and path, without a heap.
 #![allow(clippy::as_conversions, reason = "places in a room of less than 256 bytes")]
 
 use crate::json::decimal::digits;
@@ -9,10 +9,10 @@ use serde_core::de::{self, Expected, Unexpected};
 /// Message and path together have at most this many bytes. Few more, and clippy's default would call a host's
 /// `Result` too large.
 const ROOM: usize = 120;
-/// What a message leaves for the path.
+/// The bytes that a message leaves for the path.
 const PATH: usize = 32;
 
-/// How much of a string an error shows.
+/// The longest part of a string that an error shows.
 const SHOWN: usize = 24;
 
 /// Why a text does not fit a type: "`motor[2].speed`: expected u8, found "fast"". Long messages are cut at their end,
@@ -43,7 +43,7 @@ impl TypedError {
         core::str::from_utf8(message).unwrap_or_default()
     }
 
-    /// It is seen from outside the member of that name.
+    /// Puts the name of the member around it before the path.
     pub(super) fn put_inside(&mut self, name: &str) {
         if self.path > 0 && !self.path().starts_with('[') {
             self.prepend(&[name, "."]);
@@ -52,7 +52,7 @@ impl TypedError {
         }
     }
 
-    /// It is seen from outside the element with that index.
+    /// Puts the index of the element around it before the path.
     pub(super) fn put_inside_element(&mut self, index: usize) {
         let separator = if self.path > 0 && !self.path().starts_with('[') { "]." } else { "]" };
         let mut buffer = [0; 20];
@@ -69,7 +69,7 @@ impl TypedError {
         error
     }
 
-    /// There are more steps at its start.
+    /// Marks the path as incomplete at its start.
     pub(super) fn cut_path(&mut self) {
         self.cut = true;
     }
@@ -118,7 +118,7 @@ fn cut(text: &str, length: usize) -> &str {
     text.get(..boundary.unwrap_or_default()).unwrap_or_default()
 }
 
-/// What was found, without the floating point formatting that serde's own `Display` would link.
+/// The unexpected value, without the floating point formatting that serde's `Display` would link.
 struct Found<'a>(Unexpected<'a>);
 
 impl Text for Found<'_> {
@@ -158,7 +158,7 @@ impl Text for Shown<'_> {
     }
 }
 
-/// The names that there are. (serde's own way to print them can panic.)
+/// The expected names. (serde's own `Display` of them can panic.)
 struct Names(&'static [&'static str]);
 
 impl Text for Names {
@@ -176,7 +176,7 @@ impl Text for Names {
     }
 }
 
-/// What a visitor says that it expects. Only this, and messages of the host's own, link the formatting machinery.
+/// The expectation of a visitor. Only this and custom messages link the formatting machinery.
 struct Wanted<'e>(&'e dyn Expected);
 
 impl Text for Wanted<'_> {
