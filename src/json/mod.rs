@@ -17,38 +17,38 @@
 #[cfg(feature = "serde")]
 mod de;
 pub(crate) mod decimal;
-#[cfg(feature = "serde")]
-mod encode;
 mod path;
-mod pieces;
 pub(crate) mod scanner;
 mod search;
+#[cfg(feature = "serde")]
+mod ser;
 mod skip;
-pub(crate) mod text;
+pub(crate) mod string;
 #[cfg(all(feature = "serde", feature = "alloc"))]
 mod to_string;
-mod view;
+mod value;
+mod write_text;
 pub(crate) mod writer;
 
 #[cfg(feature = "serde")]
 pub use de::{TypedError, decode_in_place};
 pub use decimal::Decimal;
 pub(crate) use decimal::Rank;
-#[cfg(feature = "serde")]
-pub use encode::EncodeError;
 pub use path::{AccessError, At};
-pub use pieces::Text;
-pub(crate) use pieces::{print, prints};
 pub(crate) use scanner::Inner;
 pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
 pub(crate) use search::{digits, find_by_words, has, plain_run};
+#[cfg(feature = "serde")]
+pub use ser::EncodeError;
 pub(crate) use skip::next_value;
-pub use text::{Chars, Str, TooShort};
-pub(crate) use text::{decode_in_place as decode_text_in_place, text_of};
+pub use string::{Chars, Str, TooShort};
+pub(crate) use string::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]
 pub use to_string::to_string;
-pub(crate) use view::magnitude;
-pub use view::{Elements, Json, Kind, Members};
+pub(crate) use value::magnitude;
+pub use value::{Elements, Json, Kind, Members};
+pub use write_text::Text;
+pub(crate) use write_text::{print, prints};
 pub use writer::{Mark, Writer};
 
 /// Whether the target is a host. Code outside of this module chooses by it.

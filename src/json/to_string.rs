@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde_core::ser::Serialize;
 
-use super::encode::EncodeError;
+use super::ser::EncodeError;
 use super::writer::Writer;
 use crate::buffer::Room;
 

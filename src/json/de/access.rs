@@ -2,7 +2,7 @@
 
 use super::flaw::Flaw;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
-use crate::json::view::Json;
+use crate::json::value::Json;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{
     DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,

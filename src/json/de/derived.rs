@@ -5,7 +5,7 @@ use super::access::{Members, Name};
 use super::flaw::Flaw;
 use super::{Decoder, Integer, TypedError};
 use crate::json::skip::{split, value_length};
-use crate::json::view::Json;
+use crate::json::value::Json;
 use crate::schema::derived::ONE_OF;
 use serde_core::de::value::U64Deserializer;
 use serde_core::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};

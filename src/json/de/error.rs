@@ -2,7 +2,7 @@
 #![allow(clippy::as_conversions, reason = "places in a room of less than 256 bytes")]
 
 use crate::json::decimal::digits;
-use crate::json::pieces::{Text, prints};
+use crate::json::write_text::{Text, prints};
 use core::fmt;
 use serde_core::de::{self, Expected, Unexpected};
 

@@ -13,7 +13,7 @@ pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
 use super::skip::{after_space, value_length};
-use super::view::magnitude;
+use super::value::magnitude;
 use access::{Elements, Members, Variant};
 use flaw::Flaw;
 use serde_core::de::value::BorrowedStrDeserializer;

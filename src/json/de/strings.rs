@@ -3,7 +3,7 @@
 use super::Decoder;
 use super::flaw::Flaw;
 use crate::json::skip::text_length;
-use crate::json::text::decode_in_place;
+use crate::json::string::decode_in_place;
 
 impl<'de> Decoder<'de> {
     /// Takes a string from its opening quote, and decodes it in place.

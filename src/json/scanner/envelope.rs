@@ -32,6 +32,15 @@ pub enum Member {
 }
 
 impl Member {
+    const ALL: [(&'static [u8], Member); 6] = [
+        (b"jsonrpc", Member::Jsonrpc),
+        (b"id", Member::Id),
+        (b"method", Member::Method),
+        (b"params", Member::Params),
+        (b"result", Member::Result),
+        (b"error", Member::Error),
+    ];
+
     /// The member with that name.
     pub(super) fn of(name: &[u8]) -> Option<Member> {
         Some(match name {
@@ -43,6 +52,35 @@ impl Member {
             b"error" => Member::Error,
             _ => return None,
         })
+    }
+}
+
+/// The start of a name that is read letter by letter: its length, and one bit for each [`Member`] that begins with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartialName {
+    length: u8,
+    candidates: u8,
+}
+
+impl PartialName {
+    pub(super) const EMPTY: PartialName = PartialName { length: 0, candidates: u8::MAX };
+
+    /// Adds a letter; 0 is none of a [`Member`].
+    pub(super) fn push(&mut self, letter: u8) {
+        for (index, (name, _)) in Member::ALL.iter().enumerate() {
+            if name.get(usize::from(self.length)) != Some(&letter) {
+                self.candidates &= !(1 << index);
+            }
+        }
+        self.length = self.length.saturating_add(1);
+    }
+
+    /// The member whose whole name was read.
+    pub(super) fn member(self) -> Option<Member> {
+        let of_length = |(index, (name, _)): &(usize, &(&[u8], Member))| {
+            self.candidates >> index & 1 != 0 && name.len() == usize::from(self.length)
+        };
+        Member::ALL.iter().enumerate().find(of_length).map(|(_, (_, member))| *member)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Scan errors: their kind and position.
 
-use crate::json::pieces::{Text, prints};
+use crate::json::write_text::{Text, prints};
 
 /// The kind of a scan error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

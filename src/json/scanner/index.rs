@@ -1,11 +1,14 @@
 //! The members of `params` or `result`: the scanner passes them anyway, so that a lookup need not walk over them again.
-#![allow(clippy::as_conversions, reason = "offsets are checked against the range of u32")]
+#![allow(clippy::as_conversions, reason = "offsets are checked against their range")]
 
 use super::{Member, Scanner, Span};
-use crate::json::view::Json;
+use crate::json::value::Json;
 
-/// How many members fit: few requests and results of the protocol have more. Boards have little memory.
-const CAPACITY: usize = if usize::BITS == 32 { 3 } else { 8 };
+/// How many members fit: few requests and results of the protocol have more.
+const CAPACITY: usize = 8;
+
+/// The index, which small processors have no memory for.
+pub(super) type Index = [Inner; if usize::BITS < 64 { 0 } else { 1 }];
 
 /// No entry is being recorded.
 const OFF: u8 = u8::MAX;
@@ -136,6 +139,14 @@ impl Inner {
 impl Scanner {
     /// The members of `params` or `result`, if they are known: see [`Inner`].
     pub(crate) fn inner(&self, of: Member) -> Option<&Inner> {
-        Some(&self.index).filter(|inner| inner.of == Some(of))
+        self.index.first().filter(|inner| inner.of == Some(of))
+    }
+
+    /// Updates the index.
+    #[inline]
+    pub(super) fn record(&mut self, update: impl FnOnce(&mut Inner)) {
+        if let Some(index) = self.index.first_mut() {
+            update(index);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A text inside a longer one: a line, or a value with known containers around it.
 
-use super::{Scanner, State, Step};
+use super::{NOWHERE, Scanner, State, Step};
 use crate::buffer::find;
 use crate::json::skip::value_length;
 
@@ -18,7 +18,7 @@ impl Scanner {
     /// Whether a whole text was taken, and nothing is open.
     #[inline]
     pub(crate) fn is_whole(&self) -> bool {
-        matches!(self.state, State::Between(Step::After)) && self.depth == 0 && !self.too_deep
+        matches!(self.state, State::Between(Step::After)) && self.depth == 0 && self.deep_at == NOWHERE
     }
 
     /// Returns the length of the value at the start of `bytes`, which stands in that many open containers. Nothing was

@@ -19,6 +19,8 @@ pub(crate) use index::Inner;
 use super::DEPTH_LIMIT;
 use super::search::plain_run;
 use super::skip::{after_space, is_space};
+use envelope::PartialName;
+use index::Index;
 use number::Digits;
 
 /// The steps from one member or element to the next one, in their order.
@@ -85,30 +87,28 @@ pub struct Scanner {
     in_object: bool,
     shape: Shape,
     limit: u8,
-    too_deep: bool,
+    /// Whether the last escape was the first half of a surrogate pair.
+    half: bool,
+    /// The name at depth one that is being read.
+    name: PartialName,
     /// The number of bytes in `carry`.
     carried: u8,
-    /// The number of bytes in `name`, or `NO_NAME` if it is not the name of a [`Member`].
-    name_length: u8,
-    /// The decoded name at depth one that is being read.
-    name: [u8; 7],
     /// The start of an escape, UTF-8 sequence or literal that the end of a piece has cut.
     carry: [u8; text::UNIT],
     /// How many containers are open.
     depth: u32,
     /// The end of everything fed so far, counted from the start of the text; after an error its position.
     position: usize,
-    /// The position of the first bracket beyond the limit.
+    /// The position of the first bracket beyond the limit, or `NOWHERE`.
     deep_at: usize,
     /// One bit for each open container, the outermost first: set for an object.
     objects: [u8; 16],
     /// The span of each [`Member`]: both `NOWHERE` if it was not seen, the end alone while it is open.
     members: [Span; 6],
-    index: Inner,
+    index: Index,
 }
 
 const NOWHERE: usize = usize::MAX;
-const NO_NAME: u8 = u8::MAX;
 
 impl Scanner {
     /// A scanner for one text in which at most `depth_limit` containers are open at once (128 at most; more counts
@@ -122,17 +122,16 @@ impl Scanner {
             in_object: false,
             shape: Shape::Other,
             limit,
-            too_deep: false,
+            half: false,
+            name: PartialName::EMPTY,
             carried: 0,
-            name_length: 0,
-            name: [0; 7],
             carry: [0; text::UNIT],
             depth: 0,
             position: 0,
-            deep_at: 0,
+            deep_at: NOWHERE,
             objects: [0; 16],
             members: [Span { start: NOWHERE, end: NOWHERE }; 6],
-            index: Inner::UNKNOWN,
+            index: [const { Inner::UNKNOWN }; _],
         }
     }
 
@@ -177,7 +176,7 @@ impl Scanner {
     pub(crate) fn end(&mut self) -> Result<(), ScanError> {
         let error = match self.state {
             State::Failed(kind) => Some((kind, self.position)),
-            _ if self.too_deep => Some((ScanErrorKind::TooDeep, self.deep_at)),
+            _ if self.deep_at != NOWHERE => Some((ScanErrorKind::TooDeep, self.deep_at)),
             State::Between(Step::After) if self.depth == 0 => None,
             State::Number(digits) if self.depth == 0 && digits.may_end() => None,
             State::Between(Step::Value) if self.depth == 0 => Some((ScanErrorKind::Empty, self.position)),
@@ -251,8 +250,9 @@ impl Scanner {
                     if self.depth == 1 {
                         self.current = Member::of(name);
                     } else if self.depth == 2 {
-                        self.index.begin_name(self.at(text));
-                        self.index.end_name(self.at(tail).wrapping_sub(1));
+                        let (start, end) = (self.at(text), self.at(tail).wrapping_sub(1));
+                        self.record(|index| index.begin_name(start));
+                        self.record(|index| index.end_name(end));
                     }
                     (rest, step) = (tail, Step::Colon);
                 } else if let [b'}', tail @ ..] = rest
@@ -362,9 +362,10 @@ impl Scanner {
     /// Parks a name whose text starts at `text`.
     fn begin_name(&mut self, text: &[u8]) {
         if self.depth == 2 {
-            self.index.begin_name(self.at(text));
+            let start = self.at(text);
+            self.record(|index| index.begin_name(start));
         }
-        self.name_length = if self.depth == 1 { 0 } else { NO_NAME };
+        self.name = PartialName::EMPTY;
         self.state = State::Name;
     }
 
@@ -385,10 +386,13 @@ impl Scanner {
                     && let Some(slot) = self.members.get_mut(member as usize)
                 {
                     *slot = Span { start, end: NOWHERE };
-                    self.index.begin_member(member, byte);
+                    self.record(|index| index.begin_member(member, byte));
                 }
             }
-            2 => self.index.begin_value(self.at(rest)),
+            2 => {
+                let start = self.at(rest);
+                self.record(|index| index.begin_value(start));
+            }
             _ => {}
         }
     }
@@ -403,10 +407,13 @@ impl Scanner {
                     if let Some(slot) = self.members.get_mut(member as usize) {
                         slot.end = end;
                     }
-                    self.index.end_member(member);
+                    self.record(|index| index.end_member(member));
                 }
             }
-            2 => self.index.end_value(self.at(rest)),
+            2 => {
+                let end = self.at(rest);
+                self.record(|index| index.end_value(end));
+            }
             _ => {}
         }
     }
@@ -427,9 +434,9 @@ impl Scanner {
             }
             self.in_object = is_object;
         } else {
-            self.index.forget();
-            if !self.too_deep {
-                (self.too_deep, self.deep_at) = (true, self.at(rest));
+            self.record(Inner::forget);
+            if self.deep_at == NOWHERE {
+                self.deep_at = self.at(rest);
             }
         }
         self.depth = self.depth.saturating_add(1);

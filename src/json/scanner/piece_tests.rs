@@ -1,6 +1,6 @@
 //! Every split of a text into pieces gives the same result.
 
-use crate::json::view::Json;
+use crate::json::value::Json;
 use crate::json::{Envelope, Member, OpenSpan, ScanError, Scanner, Span};
 use std::string::String;
 use std::vec::Vec;

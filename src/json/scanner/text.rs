@@ -1,34 +1,41 @@
 //! Strings with escapes or UTF-8, literals, and their remainders in the next piece.
 #![allow(clippy::as_conversions, reason = "a unit and a name are short, and the letter is ASCII")]
 
-use super::{Member, NO_NAME, ScanErrorKind, Scanner, State, Step};
+use super::{Inner, ScanErrorKind, Scanner, State, Step};
 use crate::json::search::{plain_run, text_run};
 use crate::json::skip::split;
 
-/// The longest unit: a surrogate pair as two escapes.
-pub(super) const UNIT: usize = 12;
+/// The length of the longest unit: `\uXXXX`.
+pub(super) const UNIT: usize = 6;
 
 /// Bytes of which either all are valid or none: an escape, a UTF-8 sequence or a literal.
 struct Unit {
     length: usize,
     /// The ASCII character of an escape `\uXXXX`, otherwise 0.
     letter: u8,
+    /// Whether it is the first half of a surrogate pair.
+    half: bool,
 }
+
+/// A unit; `None` if it may go on behind the bytes. The error has the index of the wrong byte.
+type Found = Result<Option<Unit>, (ScanErrorKind, usize)>;
 
 impl Unit {
     const fn of_length(length: usize) -> Unit {
-        Unit { length, letter: 0 }
+        Unit { length, letter: 0, half: false }
     }
 
-    /// The unit at the start of `bytes`; `None` if it may go on behind them.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong, and at which byte.
-    fn at(bytes: &[u8]) -> Result<Option<Unit>, (ScanErrorKind, usize)> {
+    /// Returns the unit at the start of `bytes`.
+    fn at(bytes: &[u8]) -> Found {
         match bytes {
             [] | [b'\\'] => Ok(None),
-            [b'\\', b'u', ..] => Unit::code_units(bytes),
+            [b'\\', b'u', digits @ ..] => match code_unit(digits)? {
+                None => Ok(None),
+                Some(0xD800..=0xDBFF) => Ok(Some(Unit { half: true, ..Unit::of_length(UNIT) })),
+                Some(0xDC00..=0xDFFF) => Err((ScanErrorKind::Surrogate, 5)),
+                Some(letter @ 0..=0x7F) => Ok(Some(Unit { letter: letter as u8, ..Unit::of_length(UNIT) })),
+                Some(_) => Ok(Some(Unit::of_length(UNIT))),
+            },
             [b'\\', byte, ..] if is_short_escape(*byte) => Ok(Some(Unit::of_length(2))),
             [b'\\', ..] => Err((ScanErrorKind::Syntax, 1)),
             [0x80..=0xFF, ..] => Unit::sequence(bytes),
@@ -38,28 +45,22 @@ impl Unit {
         }
     }
 
-    /// `\uXXXX`, or two of them that are a surrogate pair.
-    fn code_units(bytes: &[u8]) -> Result<Option<Unit>, (ScanErrorKind, usize)> {
-        match code_unit(bytes, 2)? {
-            None => Ok(None),
-            Some(0xD800..=0xDBFF) => match bytes.get(6..).unwrap_or_default() {
-                [] | [b'\\'] => Ok(None),
-                [b'\\', b'u', ..] => match code_unit(bytes, 8)? {
-                    None => Ok(None),
-                    Some(0xDC00..=0xDFFF) => Ok(Some(Unit::of_length(12))),
-                    Some(_) => Err((ScanErrorKind::Surrogate, 11)),
-                },
-                [b'\\', ..] => Err((ScanErrorKind::Surrogate, 7)),
-                _ => Err((ScanErrorKind::Surrogate, 6)),
+    /// Returns the second half of a surrogate pair at the start of `bytes`.
+    fn second_half(bytes: &[u8]) -> Found {
+        match bytes {
+            [] | [b'\\'] => Ok(None),
+            [b'\\', b'u', digits @ ..] => match code_unit(digits)? {
+                None => Ok(None),
+                Some(0xDC00..=0xDFFF) => Ok(Some(Unit::of_length(UNIT))),
+                Some(_) => Err((ScanErrorKind::Surrogate, 5)),
             },
-            Some(0xDC00..=0xDFFF) => Err((ScanErrorKind::Surrogate, 5)),
-            Some(letter @ 0..=0x7F) => Ok(Some(Unit { length: 6, letter: letter as u8 })),
-            Some(_) => Ok(Some(Unit::of_length(6))),
+            [b'\\', ..] => Err((ScanErrorKind::Surrogate, 1)),
+            _ => Err((ScanErrorKind::Surrogate, 0)),
         }
     }
 
     /// The UTF-8 sequence of one character.
-    fn sequence(bytes: &[u8]) -> Result<Option<Unit>, (ScanErrorKind, usize)> {
+    fn sequence(bytes: &[u8]) -> Found {
         let length = bytes.first().map_or(0, |lead| lead.leading_ones() as usize);
         let (sequence, _) = split(bytes, length);
         match core::str::from_utf8(sequence) {
@@ -70,7 +71,7 @@ impl Unit {
         }
     }
 
-    fn word(bytes: &[u8], word: &[u8]) -> Result<Option<Unit>, (ScanErrorKind, usize)> {
+    fn word(bytes: &[u8], word: &[u8]) -> Found {
         match bytes.iter().zip(word).position(|(byte, wanted)| byte != wanted) {
             Some(at) => Err((ScanErrorKind::Syntax, at)),
             None => Ok((bytes.len() >= word.len()).then_some(Unit::of_length(word.len()))),
@@ -78,15 +79,14 @@ impl Unit {
     }
 }
 
-/// The value of four hexadecimal digits at `start`; `None` if fewer are there.
-fn code_unit(bytes: &[u8], start: usize) -> Result<Option<u32>, (ScanErrorKind, usize)> {
+/// Returns the value of four hexadecimal digits behind `\u`; `None` if fewer are there.
+fn code_unit(digits: &[u8]) -> Result<Option<u32>, (ScanErrorKind, usize)> {
     let mut value = 0u32;
-    for at in start..start.wrapping_add(4) {
-        let Some(byte) = bytes.get(at) else { return Ok(None) };
-        let digit = char::from(*byte).to_digit(16).ok_or((ScanErrorKind::Syntax, at))?;
+    for (index, byte) in digits.iter().take(4).enumerate() {
+        let digit = char::from(*byte).to_digit(16).ok_or((ScanErrorKind::Syntax, index.wrapping_add(2)))?;
         value = value << 4 | digit;
     }
-    Ok(Some(value))
+    Ok((digits.len() >= 4).then_some(value))
 }
 
 /// Whether a backslash and `byte` are a whole escape.
@@ -100,11 +100,12 @@ impl Scanner {
     #[inline(never)]
     pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
-        if self.carried > 0 {
-            let Some(behind) = self.unit(rest) else { return &[] };
-            rest = behind;
-        }
         loop {
+            if self.carried > 0 || self.half {
+                let Some(behind) = self.unit(rest) else { return &[] };
+                rest = behind;
+                continue;
+            }
             let tail = rest.get(plain_run(rest)..).unwrap_or_default();
             if matches!(self.state, State::Name) {
                 self.add_to_name(rest, tail);
@@ -152,12 +153,10 @@ impl Scanner {
         let places = self.carry.iter_mut().skip(before);
         let copied = places.zip(rest).map(|(place, byte)| *place = *byte).count();
         let (bytes, _) = split(&self.carry, before.wrapping_add(copied));
-        match Unit::at(bytes) {
-            Ok(Some(Unit { length, letter })) => {
-                self.carried = 0;
-                if matches!(self.state, State::Name) {
-                    self.push_letter(letter);
-                }
+        match if self.half { Unit::second_half(bytes) } else { Unit::at(bytes) } {
+            Ok(Some(Unit { length, letter, half })) => {
+                (self.carried, self.half) = (0, half);
+                self.name.push(letter);
                 rest.get(length.wrapping_sub(before)..)
             }
             Ok(None) => {
@@ -178,9 +177,10 @@ impl Scanner {
             State::Deep
         } else if matches!(self.state, State::Name) {
             if self.depth == 1 {
-                self.current = self.name.get(..usize::from(self.name_length)).and_then(Member::of);
+                self.current = self.name.member();
             } else if self.depth == 2 {
-                self.index.end_name(self.at(rest).wrapping_sub(1));
+                let end = self.at(rest).wrapping_sub(1);
+                self.record(|index| index.end_name(end));
             }
             State::Between(Step::Colon)
         } else {
@@ -189,27 +189,17 @@ impl Scanner {
         };
     }
 
-    /// Collects what a name has between `text` and `tail`, and looks at what follows.
+    /// Adds the part of a name between `text` and `tail`, and looks at what follows.
     fn add_to_name(&mut self, text: &[u8], tail: &[u8]) {
         let (plain, _) = split(text, text.len().wrapping_sub(tail.len()));
-        for byte in plain.iter().take(UNIT) {
-            self.push_letter(*byte);
-        }
+        // More letters than the longest name of a member has rule all of them out.
+        plain.iter().take(8).for_each(|letter| self.name.push(*letter));
         match tail {
-            [b'\\', ..] if self.depth == 2 => self.index.forget(),
-            [] | [b'"', ..] | [b'\\', b'u', ..] | [b'\\'] => {}
-            _ => self.name_length = NO_NAME,
-        }
-    }
-
-    /// Collects a letter of a name as long as it can be a [`Member`]; 0 is none of its letters.
-    fn push_letter(&mut self, letter: u8) {
-        match self.name.get_mut(usize::from(self.name_length)) {
-            Some(place) => {
-                *place = letter;
-                self.name_length = self.name_length.wrapping_add(1);
-            }
-            None => self.name_length = NO_NAME,
+            [] | [b'"', ..] => {}
+            // The unit adds its letter.
+            [b'\\', ..] if self.depth == 2 => self.record(Inner::forget),
+            [b'\\', b'u', ..] | [b'\\'] => {}
+            _ => self.name.push(0),
         }
     }
 }

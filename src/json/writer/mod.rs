@@ -11,11 +11,11 @@ mod order;
 mod strings;
 
 use super::decimal::{Decimal, digit_bytes};
-use super::pieces::Text;
 use super::scanner::{ScanError, scan};
 use super::skip::{split, trimmed};
-use super::text::Str;
-use super::view::Json;
+use super::string::Str;
+use super::value::Json;
+use super::write_text::Text;
 use crate::buffer::{Room, copy, shift};
 use order::Order;
 

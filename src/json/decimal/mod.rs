@@ -4,8 +4,8 @@
     reason = "a mantissa has twenty digits at most, and what is converted was compared or clamped before"
 )]
 
-use super::pieces::{Text, prints};
-use super::text::text_of;
+use super::string::text_of;
+use super::write_text::{Text, prints};
 use crate::divide::divide;
 use core::cmp::Ordering;
 use core::fmt;

@@ -1,9 +1,9 @@
 //! `Json`: a view of one valid value.
 
-use super::pieces::{Text, prints};
 use super::scanner::{ScanError, scan};
 use super::skip::{after_space, split, text_length, trimmed, value_length};
-use super::text::{Str, text_of};
+use super::string::{Str, text_of};
+use super::write_text::{Text, prints};
 use core::fmt;
 
 /// A view of one valid JSON value inside some text: two words, nothing copied, nothing decoded until it is asked for.

@@ -1,8 +1,8 @@
 //! Typed access to members, with errors that name the path: "`motor[2].speed`: expected an integer, found a string".
 
-use super::pieces::{Text, prints};
-use super::text::Str;
-use super::view::{Json, Kind};
+use super::string::Str;
+use super::value::{Json, Kind};
+use super::write_text::{Text, prints};
 use core::fmt;
 
 /// A place inside a value, and the way there. It ends in one of the typed getters, whose error names that way.

@@ -2,8 +2,8 @@
 #![allow(clippy::as_conversions, reason = "no integer that has digits here has more than 64 bits")]
 
 use super::decimal::Digits;
-use super::text::Str;
-use super::view::Json;
+use super::string::Str;
+use super::value::Json;
 use core::fmt;
 
 /// A text that a message can carry: a string, a number, an error of this crate, several of these one after the other

@@ -1,8 +1,8 @@
 //! `Str`: the escaped text of a JSON string.
 
-use super::pieces::{Text, prints};
 use super::search::{has_backslash, text_run};
 use super::skip::{after_prefix, split};
+use super::write_text::{Text, prints};
 use crate::buffer::{copy, find, move_down};
 use core::fmt;
 

@@ -3,13 +3,13 @@
 //! It is our own because the small ones panic where a value's `Serialize` reports an error or a key is no string, and
 //! because this way nothing is buffered twice and a measuring writer can count.
 
-use super::pieces::{Text, prints};
+use super::write_text::{Text, prints};
 use super::writer::Writer;
 use core::fmt;
+use key::TextOnly;
 use serde_core::ser::{self, Serialize, Serializer};
-use text_only::TextOnly;
 
-mod text_only;
+mod key;
 
 /// Why a value could not be written as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
