@@ -36,7 +36,7 @@ miri_skips=(
     common_messages hundred_thousand bytes_behind_first_newline a_request_costs_about run_ends_at an_id_is_its_digits
     wrong_bracket_is_found depth_is_bounded adjacent_escapes every_byte_is_classified ids_and_deadlines ids_that_collide in_any_room
     a_text_is_the_same more_slots_and_text no_harm order_is_that_of random_strings spans_are_kept texts_stay the_hash_does_not the_seed_decides values_look_as
-    walking_does_not_recurse what_nobody_uses tokens_of_every_length text_cut_anywhere nested_text
+    skipping_does_not_recurse what_nobody_uses tokens_of_every_length text_cut_anywhere nested_text
 )
 
 # The tests of the core in an interpreter that sees undefined behaviour and leaks, of dependencies too. It has no clock but its

@@ -1,4 +1,4 @@
-//! `Text`: what the texts of messages are made of, without the formatting machinery.
+//! `Text`: text of messages in pieces, without the formatting machinery.
 #![allow(clippy::as_conversions, reason = "no integer that has digits here has more than 64 bits")]
 
 use super::decimal::Digits;
@@ -6,8 +6,8 @@ use super::string::Str;
 use super::value::Json;
 use core::fmt;
 
-/// A text that a message can carry: a string, a number, an error of this crate, several of these one after the other
-/// as a tuple, or whatever `format_args!` prints.
+/// A text that a message can carry: a string, a number, an error of this crate, a tuple of these, or the result of
+/// `format_args!`.
 ///
 /// The formatting machinery of `core` takes two to three kilobytes of a small image. Only `format_args!` and the types
 /// that say so link it.
@@ -23,7 +23,7 @@ use core::fmt;
 /// assert_eq!(length(format_args!("{:.1}", 0.5)), 3);
 /// ```
 pub trait Text {
-    /// Hands the text to `put`, piece by piece.
+    /// Passes the text to `put`, piece by piece.
     fn pieces(&self, put: &mut dyn FnMut(&str));
 }
 
@@ -60,7 +60,7 @@ impl Text for Str<'_> {
     }
 }
 
-/// As it stands.
+/// The raw text.
 impl Text for Json<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(self.raw());
@@ -143,16 +143,16 @@ mod owned {
     }
 }
 
-/// Whatever prints: `format_args!("{error}")`. This links the formatting machinery. If something in it fails to print,
-/// the text ends there.
+/// Anything that implements `Display`: `format_args!("{error}")`. This links the formatting machinery. If something in
+/// it fails to print, the text ends there.
 impl Text for fmt::Arguments<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        // An error is the value's own.
+        // The error of a `Display` only cuts the text.
         let _ = fmt::write(&mut Put(put), *self);
     }
 }
 
-/// What is printed, as pieces.
+/// A formatting target that passes its pieces on.
 struct Put<'p>(&'p mut dyn FnMut(&str));
 
 impl fmt::Write for Put<'_> {
@@ -162,14 +162,14 @@ impl fmt::Write for Put<'_> {
     }
 }
 
-/// Prints a text: its `Display`.
+/// Implements `Display` for a text.
 pub(crate) fn print(text: &dyn Text, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut result = Ok(());
     text.pieces(&mut |piece| result = result.and_then(|()| formatter.write_str(piece)));
     result
 }
 
-/// What prints as the text that it is.
+/// Implements `Display` for types that implement [`Text`].
 macro_rules! prints {
     ($($type:ty),*) => {$(
         impl core::fmt::Display for $type {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_written_as_it_prints() {
+    fn pieces_equal_the_display() {
         assert_eq!(text("a\"b"), "a\"b");
         assert_eq!(text(String::from("s")), "s");
         for number in [i64::MIN, -120, -1, 0, 9, 10, i64::MAX] {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_to_print_ends_there() {
+    fn failing_display_ends_the_text() {
         struct Broken;
         impl fmt::Display for Broken {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -57,7 +57,7 @@ enum Either {
 }
 
 #[test]
-fn text_borrows_whatever_escapes_it_had() {
+fn escaped_text_is_borrowed() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Borrowed<'a> {
         text: &'a str,
@@ -70,7 +70,7 @@ fn text_borrows_whatever_escapes_it_had() {
 }
 
 #[test]
-fn enums_of_every_form() {
+fn enums_of_every_form_are_decoded() {
     assert_eq!(decoded("\"Unit\""), Ok(Choice::Unit));
     assert_eq!(decoded("{\"Unit\":null}"), Ok(Choice::Unit));
     assert_eq!(decoded("{ \"Newtype\" : -7 }"), Ok(Choice::Newtype(-7)));
@@ -95,7 +95,7 @@ fn enums_of_every_form() {
 }
 
 #[test]
-fn numbers_at_their_bounds() {
+fn numbers_at_their_bounds_are_decoded() {
     assert_eq!(decoded::<u8>("255"), Ok(255));
     assert_eq!(decoded::<i64>("-9223372036854775808"), Ok(i64::MIN));
     assert_eq!(decoded::<u64>("18446744073709551615"), Ok(u64::MAX));
@@ -117,7 +117,7 @@ fn numbers_at_their_bounds() {
 }
 
 #[test]
-fn errors_name_the_place_and_the_reason() {
+fn error_names_path_and_reason() {
     fn error<T: for<'a> Deserialize<'a>>(text: &str) -> String {
         decoded::<T>(text).err().unwrap()
     }
@@ -185,7 +185,7 @@ fn long_errors_are_cut() {
 }
 
 #[test]
-fn the_place_of_an_error_is_where_it_was_said() {
+fn error_path_leads_to_its_origin() {
     // A container that was left before its end is no part of the place of what went wrong behind it.
     #[derive(Debug, Deserialize)]
     #[serde(try_from = "[u8; 2]")]
@@ -221,7 +221,7 @@ fn depth_is_bounded() {
 }
 
 #[test]
-fn text_that_nobody_scanned_is_refused_or_read_but_does_no_harm() {
+fn unscanned_text_is_rejected_or_decoded_without_panic() {
     for text in [
         "",
         " ",
@@ -278,7 +278,7 @@ fn as_serde_json_reads<T: for<'a> Deserialize<'a> + PartialEq + core::fmt::Debug
 }
 
 #[test]
-fn the_keys_of_a_map_have_types_too() {
+fn map_keys_have_types() {
     as_serde_json_reads::<BTreeMap<Name, u8>>(r#"{"a":1,"b":2}"#);
     as_serde_json_reads::<BTreeMap<Side, u8>>(r#"{"Left":1,"Right":2}"#);
     as_serde_json_reads::<BTreeMap<bool, u8>>(r#"{"true":1,"false":2}"#);
@@ -291,7 +291,7 @@ fn the_keys_of_a_map_have_types_too() {
 }
 
 #[test]
-fn structs_without_named_fields() {
+fn structs_without_named_fields_are_decoded() {
     as_serde_json_reads::<Nothing>("null");
     as_serde_json_reads::<Pair>("[1,2]");
     assert!(decoded::<Nothing>("0").is_err());
@@ -309,7 +309,7 @@ struct Named {
 }
 
 #[test]
-fn members_may_come_in_any_order_and_their_names_in_any_spelling() {
+fn members_are_decoded_in_any_order_and_spelling() {
     let named = Named { first: 1, second: 2, third: "x".to_owned() };
     let spellings = [
         r#"{"first":1,"zweites é":2,"third":"x"}"#,

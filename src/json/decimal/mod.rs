@@ -24,7 +24,7 @@ pub(crate) use rank::Rank;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Decimal {
-    /// Without zeros at its end, unless the exponent is as large as it can be: so that equal numbers look the same.
+    /// Without trailing zeros, unless the exponent is at its bound, so that equal numbers look the same.
     mantissa: i64,
     exponent: i16,
 }
@@ -56,8 +56,8 @@ impl Decimal {
         Decimal { mantissa, exponent }
     }
 
-    /// Reads a number as JSON writes it. Digits past those that fit are cut off, an exponent past the bounds becomes
-    /// the bound. `None` if it is not a JSON number.
+    /// Parses a JSON number. Digits beyond those that fit are cut off, and an exponent out of bounds becomes the bound.
+    /// `None` if it is not a JSON number.
     #[must_use]
     pub fn parse(text: &str) -> Option<Decimal> {
         let (negative, rest) = match text.as_bytes() {
@@ -111,7 +111,7 @@ impl Decimal {
     }
 }
 
-/// The number as JSON writes it.
+/// The number as JSON.
 impl Text for Decimal {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         if self.mantissa < 0 {
@@ -119,7 +119,7 @@ impl Text for Decimal {
         }
         let mut buffer = [0; 20];
         let digits = digits(self.mantissa.unsigned_abs(), &mut buffer);
-        // How many digits stand before the point.
+        // The number of digits before the point.
         let whole = i32::from(self.exponent).saturating_add(digits.len() as i32);
         if !(-6..=19).contains(&whole) {
             return (digits, "e", self.exponent).pieces(put);
@@ -139,9 +139,9 @@ impl Text for Decimal {
 struct Sum {
     magnitude: u64,
     exponent: i64,
-    /// The most that fits.
+    /// The largest mantissa.
     limit: u64,
-    /// No more digits fit: further ones are cut.
+    /// Whether further digits are cut, because they do not fit.
     full: bool,
 }
 
@@ -177,12 +177,12 @@ fn power(digits: &[u8]) -> Option<i64> {
     })
 }
 
-/// The decimal digits of `value`, at the end of `buffer`: no formatting machinery is linked for it.
+/// The decimal digits of `value`, at the end of `buffer`, without the formatting machinery.
 pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &str {
     text_of(digit_bytes(value, buffer))
 }
 
-/// The same as bytes.
+/// The decimal digits of `value` as bytes.
 pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     let mut rest = value;
     let mut start = buffer.len();
@@ -208,7 +208,7 @@ impl Text for Digits {
     }
 }
 
-/// The order of the numbers, exact.
+/// The exact numeric order.
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
         let sign = self.mantissa.signum();
@@ -226,8 +226,8 @@ impl PartialOrd for Decimal {
     }
 }
 
-/// The order without the signs: by where the first digit stands, then digit by digit. (Zeros at the end, which would
-/// spoil that, are only where the exponent is as large as it can be.)
+/// The order without signs: by the position of the first digit, then digit by digit. Trailing zeros, which would
+/// spoil it, occur only with the largest exponent.
 fn compare(left: &Decimal, right: &Decimal) -> Ordering {
     let place =
         |decimal: &Decimal, digits: &str| i32::from(decimal.exponent).saturating_add(digits.len() as i32);
@@ -257,7 +257,7 @@ macro_rules! from {
 }
 from!(u8, u16, u32, i32, i64);
 
-/// Past what fits, the last digit is cut off.
+/// The last digit is cut off if the number does not fit.
 impl From<u64> for Decimal {
     fn from(value: u64) -> Decimal {
         match i64::try_from(value) {

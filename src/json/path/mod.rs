@@ -5,7 +5,7 @@ use super::value::{Json, Kind};
 use super::write_text::{Text, prints};
 use core::fmt;
 
-/// A place inside a value, and the way there. It ends in one of the typed getters, whose error names that way.
+/// A position inside a value, and the path to it. A typed getter reads the value; its error names the path.
 ///
 /// ```
 /// use mcp_proto::json::Json;
@@ -25,7 +25,7 @@ pub struct At<'a, 'k> {
 enum Found<'a> {
     Value(Json<'a>),
     Nothing,
-    /// A step on the way was no object or no array: the path ends there.
+    /// A step of the path was no object or no array, and ends the path.
     Blocked(Problem),
 }
 
@@ -54,14 +54,14 @@ enum Expected {
     Object,
 }
 
-/// The most steps that are kept; of longer ways the last ones are shown. With more, clippy's default would call a
-/// host's `Result` too large.
+/// The most steps that are stored; of longer paths the last ones are shown. With more, clippy's default would call a
+/// caller's `Result` too large.
 const STEPS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Path<'k> {
     steps: [Step<'k>; STEPS],
-    /// How many steps there were; those past `STEPS` pushed the first ones out.
+    /// The number of steps; those beyond `STEPS` replace the first ones.
     length: u8,
 }
 
@@ -95,13 +95,13 @@ impl<'k> Path<'k> {
 }
 
 impl<'a> Json<'a> {
-    /// The member of that name, to be read by a typed getter.
+    /// The member with that name, for a typed getter.
     #[must_use]
     pub fn at<'k>(self, key: &'k str) -> At<'a, 'k> {
         At { path: Path::EMPTY, found: Found::Value(self) }.at(key)
     }
 
-    /// The element with that index, counted from 0, to be read by a typed getter.
+    /// The element with that index, counted from 0, for a typed getter.
     #[must_use]
     pub fn item(self, index: usize) -> At<'a, 'static> {
         At { path: Path::EMPTY, found: Found::Value(self) }.item(index)
@@ -109,7 +109,7 @@ impl<'a> Json<'a> {
 }
 
 impl<'a, 'k> At<'a, 'k> {
-    /// The member of that name of the object here.
+    /// The member with that name of the object here.
     #[must_use]
     pub fn at(self, key: &'k str) -> At<'a, 'k> {
         self.step(Step::Name(key), Kind::Object, |json| json.get(key))
@@ -121,7 +121,7 @@ impl<'a, 'k> At<'a, 'k> {
         self.step(Step::Index(index), Kind::Array, |json| json.index(index))
     }
 
-    /// Nothing, if there is no such member or element or it is `null`.
+    /// `None` if there is no such member or element, or it is `null`.
     #[must_use]
     pub fn optional(self) -> Option<At<'a, 'k>> {
         match self.found {
@@ -131,7 +131,7 @@ impl<'a, 'k> At<'a, 'k> {
         }
     }
 
-    /// The value, whatever it is.
+    /// The value, of any kind.
     ///
     /// # Errors
     ///
@@ -218,7 +218,7 @@ impl<'a, 'k> At<'a, 'k> {
                 let expected = if kind == Kind::Array { Expected::Array } else { Expected::Object };
                 At { path: self.path, found: Found::Blocked(Problem::Wrong { expected, found: json.kind() }) }
             }
-            // The first thing that is missing is what the error names.
+            // The error names the first missing step.
             Found::Nothing | Found::Blocked(_) => self,
         }
     }
@@ -246,7 +246,7 @@ impl<'a, 'k> At<'a, 'k> {
 }
 
 impl AccessError<'_> {
-    /// Whether there is nothing at that place, as opposed to something of another kind.
+    /// Whether the value is absent, as opposed to one of another kind.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         self.problem == Problem::Missing

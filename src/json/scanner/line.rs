@@ -26,7 +26,8 @@ impl Scanner {
     pub(crate) fn value_within(&mut self, containers: u8, bytes: &[u8]) -> Option<usize> {
         let limit = self.limit;
         self.limit = limit.checked_sub(containers)?;
-        let value = bytes.get(..value_length(bytes))?;
+        // A newline ends a line, and the value with it.
+        let value = bytes.get(..value_length(bytes)).filter(|value| find(b'\n', value).is_none())?;
         self.feed(value);
         self.limit = limit;
         self.is_whole().then_some(value.len())

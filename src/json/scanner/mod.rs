@@ -275,7 +275,9 @@ impl Scanner {
                     self.close(tail);
                     rest = tail;
                 } else {
-                    self.begin_value(*byte, rest);
+                    if self.depth <= 2 {
+                        self.begin_value(*byte, rest);
+                    }
                     rest = match rest {
                         [b'"', ..] => match plain_text(tail) {
                             Some((_, tail)) => tail,
@@ -369,7 +371,7 @@ impl Scanner {
         self.state = State::Name;
     }
 
-    /// A value begins with `byte`, at `rest`.
+    /// A value begins with `byte`, at `rest`, in at most two containers.
     #[inline]
     fn begin_value(&mut self, byte: u8, rest: &[u8]) {
         match self.depth {
@@ -389,11 +391,10 @@ impl Scanner {
                     self.record(|index| index.begin_member(member, byte));
                 }
             }
-            2 => {
+            _ => {
                 let start = self.at(rest);
                 self.record(|index| index.begin_value(start));
             }
-            _ => {}
         }
     }
 

@@ -25,37 +25,26 @@ impl Unit {
         Unit { length, letter: 0, half: false }
     }
 
-    /// Returns the unit at the start of `bytes`.
-    fn at(bytes: &[u8]) -> Found {
+    /// Returns the unit at the start of `bytes`. Behind the first half of a surrogate pair only the second one is valid.
+    fn at(bytes: &[u8], behind_half: bool) -> Found {
         match bytes {
             [] | [b'\\'] => Ok(None),
-            [b'\\', b'u', digits @ ..] => match code_unit(digits)? {
-                None => Ok(None),
-                Some(0xD800..=0xDBFF) => Ok(Some(Unit { half: true, ..Unit::of_length(UNIT) })),
-                Some(0xDC00..=0xDFFF) => Err((ScanErrorKind::Surrogate, 5)),
-                Some(letter @ 0..=0x7F) => Ok(Some(Unit { letter: letter as u8, ..Unit::of_length(UNIT) })),
-                Some(_) => Ok(Some(Unit::of_length(UNIT))),
-            },
+            [b'\\', b'u', digits @ ..] => {
+                let Some(unit) = code_unit(digits)? else { return Ok(None) };
+                if behind_half != matches!(unit, 0xDC00..=0xDFFF) {
+                    return Err((ScanErrorKind::Surrogate, 5));
+                }
+                let letter = if unit < 0x80 { unit as u8 } else { 0 };
+                Ok(Some(Unit { length: UNIT, letter, half: matches!(unit, 0xD800..=0xDBFF) }))
+            }
+            [b'\\', ..] if behind_half => Err((ScanErrorKind::Surrogate, 1)),
+            _ if behind_half => Err((ScanErrorKind::Surrogate, 0)),
             [b'\\', byte, ..] if is_short_escape(*byte) => Ok(Some(Unit::of_length(2))),
             [b'\\', ..] => Err((ScanErrorKind::Syntax, 1)),
             [0x80..=0xFF, ..] => Unit::sequence(bytes),
             [b't', ..] => Unit::word(bytes, b"true"),
             [b'f', ..] => Unit::word(bytes, b"false"),
             _ => Unit::word(bytes, b"null"),
-        }
-    }
-
-    /// Returns the second half of a surrogate pair at the start of `bytes`.
-    fn second_half(bytes: &[u8]) -> Found {
-        match bytes {
-            [] | [b'\\'] => Ok(None),
-            [b'\\', b'u', digits @ ..] => match code_unit(digits)? {
-                None => Ok(None),
-                Some(0xDC00..=0xDFFF) => Ok(Some(Unit::of_length(UNIT))),
-                Some(_) => Err((ScanErrorKind::Surrogate, 5)),
-            },
-            [b'\\', ..] => Err((ScanErrorKind::Surrogate, 1)),
-            _ => Err((ScanErrorKind::Surrogate, 0)),
         }
     }
 
@@ -100,12 +89,11 @@ impl Scanner {
     #[inline(never)]
     pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
+        if self.carried > 0 || self.half {
+            let Some(behind) = self.unit(rest) else { return &[] };
+            rest = behind;
+        }
         loop {
-            if self.carried > 0 || self.half {
-                let Some(behind) = self.unit(rest) else { return &[] };
-                rest = behind;
-                continue;
-            }
             let tail = rest.get(plain_run(rest)..).unwrap_or_default();
             if matches!(self.state, State::Name) {
                 self.add_to_name(rest, tail);
@@ -146,18 +134,19 @@ impl Scanner {
         rest
     }
 
-    /// Takes a unit that begins in `carry` or at `rest`. `None`: it is wrong, or the piece ends inside of it and `carry`
+    /// Takes a unit that begins in `carry` or at `rest`, and the second half of a surrogate pair. `None`: it is wrong, or the piece ends inside of it and `carry`
     /// keeps it.
     fn unit<'t>(&mut self, rest: &'t [u8]) -> Option<&'t [u8]> {
         let before = usize::from(self.carried);
         let places = self.carry.iter_mut().skip(before);
         let copied = places.zip(rest).map(|(place, byte)| *place = *byte).count();
         let (bytes, _) = split(&self.carry, before.wrapping_add(copied));
-        match if self.half { Unit::second_half(bytes) } else { Unit::at(bytes) } {
+        match Unit::at(bytes, self.half) {
             Ok(Some(Unit { length, letter, half })) => {
                 (self.carried, self.half) = (0, half);
                 self.name.push(letter);
-                rest.get(length.wrapping_sub(before)..)
+                let behind = rest.get(length.wrapping_sub(before)..)?;
+                if half { self.unit(behind) } else { Some(behind) }
             }
             Ok(None) => {
                 self.carried = bytes.len() as u8;

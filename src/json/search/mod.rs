@@ -20,20 +20,20 @@ fn before_first(high_bits: Word) -> usize {
     (high_bits.trailing_zeros() >> 3) as usize
 }
 
-/// Sets the high bit of each byte that ends a run: a quote, a backslash, a control character and, with `ASCII`, every
-/// byte from 0x80 on.
+/// Sets the high bit of each byte that ends a run: a quote, a backslash, a control character, and those whose high bit
+/// is set in `beyond`.
 ///
 /// Only the lowest set bit is reliable, because a borrow can set higher ones.
-fn stops<const ASCII: bool>(word: Word) -> Word {
+#[inline]
+fn stops(word: Word, beyond: Word) -> Word {
     // XOR with 2 moves the quote right behind the control characters.
     let quote_or_control = (word ^ repeat(0x02)).wrapping_sub(repeat(0x21));
     let backslash = (word ^ repeat(b'\\')).wrapping_sub(LOW);
-    let found = quote_or_control | backslash;
-    (if ASCII { found | word } else { found & !word }) & HIGH
+    ((quote_or_control | backslash) & !word | word & beyond) & HIGH
 }
 
-fn is_stop<const ASCII: bool>(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\' || (ASCII && byte >= 0x80)
+fn is_stop(byte: u8, beyond: Word) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\' || byte & beyond as u8 != 0
 }
 
 /// Sets the high bit of each byte that equals `byte`. Only the lowest set bit is reliable.
@@ -62,60 +62,54 @@ fn run(bytes: &[u8], stops: impl Fn(Word) -> Word, is_stop: impl Fn(u8) -> bool)
 /// Returns how many bytes at the start are printable ASCII other than quote and backslash.
 #[inline]
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
-    text_run_of::<true>(bytes)
+    text_run_before(HIGH, bytes)
 }
 
 /// Returns how many bytes at the start are neither a quote, a backslash nor a control character.
 #[inline]
 pub(super) fn text_run(bytes: &[u8]) -> usize {
-    text_run_of::<false>(bytes)
+    text_run_before(0, bytes)
 }
 
-/// Looks at the first word in place, because most strings are short.
+/// Takes the kernel for the target. Most strings are short: hosts look at the first word in place.
 #[inline]
-fn text_run_of<const ASCII: bool>(bytes: &[u8]) -> usize {
-    match bytes.split_first_chunk::<BYTES>() {
-        Some((word, tail)) => match stops::<ASCII>(Word::from_le_bytes(*word)) {
-            0 => BYTES.wrapping_add(long_run::<ASCII>(tail)),
+fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
+    match bytes.split_first_chunk() {
+        Some((word, tail)) if VECTORS => match stops(Word::from_le_bytes(*word), beyond) {
+            0 if beyond == 0 => BYTES.wrapping_add(block_run::<false>(tail)),
+            0 => BYTES.wrapping_add(block_run::<true>(tail)),
             found => before_first(found),
         },
-        None => word_run::<ASCII>(bytes),
+        _ => word_run(bytes, beyond),
     }
 }
 
+/// The kernel for targets without vectors: words only.
 #[inline(never)]
-fn long_run<const ASCII: bool>(bytes: &[u8]) -> usize {
+fn word_run(bytes: &[u8], beyond: Word) -> usize {
+    run(bytes, |word| stops(word, beyond), |byte| is_stop(byte, beyond))
+}
+
+/// Whether the compiler turns a fold over a block into vector instructions.
+const VECTORS: bool = cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"));
+const BLOCK: usize = 64;
+/// How many words of a run are looked at before blocks pay.
+const MEDIUM: usize = 4;
+
+/// The kernel for targets with vectors: some words, then blocks.
+#[inline(never)]
+fn block_run<const ASCII: bool>(bytes: &[u8]) -> usize {
+    let beyond = if ASCII { HIGH } else { 0 };
     for (index, word) in bytes.as_chunks().0.iter().take(MEDIUM).enumerate() {
-        let found = stops::<ASCII>(Word::from_le_bytes(*word));
+        let found = stops(Word::from_le_bytes(*word), beyond);
         if found != 0 {
             return index.wrapping_mul(BYTES).wrapping_add(before_first(found));
         }
     }
-    longest_run::<ASCII>(bytes)
-}
-
-/// Returns the length of a run that is longer than the medium one, or ends in the last bytes.
-#[inline(never)]
-fn longest_run<const ASCII: bool>(bytes: &[u8]) -> usize {
-    let start = if VECTORS { block_run::<ASCII>(bytes) } else { 0 };
-    start.wrapping_add(word_run::<ASCII>(bytes.get(start..).unwrap_or_default()))
-}
-
-fn word_run<const ASCII: bool>(bytes: &[u8]) -> usize {
-    run(bytes, stops::<ASCII>, is_stop::<ASCII>)
-}
-
-const BLOCK: usize = 64;
-/// How many words of a run are looked at before blocks pay.
-const MEDIUM: usize = 4;
-/// Whether the compiler turns a fold over a block into vector instructions.
-const VECTORS: bool = cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"));
-
-/// Returns the length of the whole blocks at the start that have no stop.
-fn block_run<const ASCII: bool>(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks();
     let whole = blocks.iter().position(block_has_stop::<ASCII>).unwrap_or(blocks.len());
-    whole.wrapping_mul(BLOCK)
+    let start = whole.wrapping_mul(BLOCK);
+    start.wrapping_add(word_run(bytes.get(start..).unwrap_or_default(), beyond))
 }
 
 /// Decides it in one fold without an early exit, which the compiler can vectorize.
@@ -129,22 +123,24 @@ fn block_has_stop<const ASCII: bool>(block: &[u8; BLOCK]) -> bool {
     found != 0
 }
 
+/// Returns the position of the first line break.
+pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
+    if VECTORS {
+        memchr::memchr2(b'\n', b'\r', bytes)
+    } else {
+        bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))
+    }
+}
+
 /// Returns how many bytes at the start of a word are digits.
 pub(crate) fn digits(word: u64) -> usize {
     word.to_le_bytes().iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Returns whether `bytes` contain `byte`. Two overlapping words cover most texts.
+/// Returns whether `bytes` contain `byte`.
 #[inline]
 pub(crate) fn has(byte: u8, bytes: &[u8]) -> bool {
-    match (bytes.first_chunk(), bytes.last_chunk()) {
-        (Some(first), Some(last)) if bytes.len() <= 2 * BYTES => {
-            let found = |word: &[u8; BYTES]| equal_to(byte, Word::from_le_bytes(*word));
-            found(first) | found(last) != 0
-        }
-        (None, _) => bytes.contains(&byte),
-        _ => find(byte, bytes).is_some(),
-    }
+    find(byte, bytes).is_some()
 }
 
 /// Returns whether there is a backslash.

@@ -1,18 +1,18 @@
-//! Values that are texts: names of members, and JSON that is kept as text.
+//! Serializes names of members, and JSON stored as text.
 
 use super::{Done, EncodeError};
 use crate::json::writer::Writer;
 use core::fmt;
 use serde_core::ser::{self, Serialize, Serializer};
 
-/// Takes whatever is a text, and refuses the rest.
+/// Accepts values that are texts, and rejects all others.
 pub(super) struct TextOnly<'w, 'a> {
     writer: &'w mut Writer<'a>,
     is_key: bool,
 }
 
 impl<'w, 'a> TextOnly<'w, 'a> {
-    /// Writes the name of a member, with its colon: strings, and numbers and booleans as strings, as `serde_json` has it.
+    /// Writes the name of a member, with its colon: a string, or a number or boolean as a string, like `serde_json`.
     pub(super) fn key(writer: &'w mut Writer<'a>) -> TextOnly<'w, 'a> {
         TextOnly { writer, is_key: true }
     }

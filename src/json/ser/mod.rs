@@ -1,7 +1,7 @@
-//! Host values to JSON: a serde `Serializer` over the writer.
+//! A serde `Serializer` over the writer.
 //!
-//! It is our own because the small ones panic where a value's `Serialize` reports an error or a key is no string, and
-//! because this way nothing is buffered twice and a measuring writer can count.
+//! It is our own because the small ones panic where a `Serialize` reports an error or a key is no string, and because
+//! nothing is buffered twice and a measuring writer can count.
 
 use super::write_text::{Text, prints};
 use super::writer::Writer;
@@ -17,8 +17,8 @@ mod key;
 pub enum EncodeError {
     /// It does not fit. The writer has overflowed.
     TooLong,
-    /// It has no JSON form (a key that is no string, too many levels), or its own `Serialize` failed. Nothing of it is
-    /// left in the writer.
+    /// It has no JSON form (a key that is no string, too many levels), or its own `Serialize` failed. The writer
+    /// takes it back.
     Invalid,
 }
 
@@ -51,7 +51,7 @@ impl Writer<'_> {
     pub fn serialize<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
         let mut result = Ok(());
         let mark = self.mark();
-        // Checked like anything a host writes: a `Serialize` may call things in an odd order.
+        // Validated like all output of a caller, because a `Serialize` may call methods in a wrong order.
         let checked = self.value_checked(&mut |writer| result = value.serialize(Encoder(writer)));
         match (result, checked) {
             _ if self.overflowed() => Err(EncodeError::TooLong),
@@ -75,7 +75,7 @@ impl<'w, 'a> Encoder<'w, 'a> {
         Compound { writer: self.0, close }
     }
 
-    /// What no own digits are for.
+    /// A number without digits of its own.
     fn number(self, text: fmt::Arguments<'_>) -> Result<(), EncodeError> {
         self.0.number_from(&text);
         Ok(())
@@ -240,7 +240,7 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'w, 'a>, EncodeError> {
-        // What `serde_json` calls a number of any precision, and JSON that it has not read.
+        // The names that `serde_json` gives to a number of any precision and to raw JSON.
         if matches!(name, "$serde_json::private::Number" | "$serde_json::private::RawValue") {
             return Ok(Compound { writer: self.0, close: VERBATIM });
         }
@@ -265,18 +265,18 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
     }
 }
 
-/// A container that is being written.
+/// An open container.
 struct Compound<'w, 'a> {
     writer: &'w mut Writer<'a>,
     close: &'static str,
 }
 
-/// How a struct ends that is none: the text of its one field is the value.
+/// The end of a struct whose one field holds the text of the value.
 const VERBATIM: &str = "";
 
 impl Compound<'_, '_> {
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
-        // No use in going on when nothing is written any more.
+        // After an overflow nothing is written.
         if self.writer.overflowed() {
             return Err(EncodeError::TooLong);
         }

@@ -59,7 +59,7 @@ struct Nested<'a> {
 }
 
 #[test]
-fn values_look_as_serde_json_has_them() {
+fn values_equal_those_of_serde_json() {
     same(&(0u8, -1i8, u16::MAX, i16::MIN, u32::MAX, i32::MIN, u64::MAX, i64::MIN));
     same(&(u128::MAX, i128::MIN));
     same(&(true, 'x', '"', "a\n\u{1}é", ()));
@@ -92,7 +92,7 @@ fn large_floats_are_valid_and_exact() {
 }
 
 #[test]
-fn what_has_no_json_form_leaves_nothing() {
+fn value_without_json_form_is_taken_back() {
     struct Refuses;
     impl Serialize for Refuses {
         fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
@@ -124,7 +124,7 @@ fn what_has_no_json_form_leaves_nothing() {
 }
 
 #[test]
-fn numbers_of_any_precision_and_json_that_was_not_read_are_written_as_they_are() {
+fn raw_numbers_and_raw_json_are_written_verbatim() {
     let text = r#"{"a":[-1.50e+300,123456789012345678901234567890],"b":0.10}"#;
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     let mut room = [0; 128];

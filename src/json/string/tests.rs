@@ -21,7 +21,7 @@ fn text(raw: &str) -> Str<'_> {
 }
 
 #[test]
-fn decoded_in_every_way_it_is_the_same() {
+fn every_way_of_decoding_gives_the_same() {
     for &(raw, decoded) in TEXTS {
         let str = text(raw);
         assert_eq!(str.chars().collect::<String>(), decoded);
@@ -37,7 +37,7 @@ fn decoded_in_every_way_it_is_the_same() {
 }
 
 #[test]
-fn texts_compare_decoded() {
+fn texts_are_compared_decoded() {
     for &(raw, decoded) in TEXTS {
         assert_eq!(text(raw), decoded);
         assert_eq!(decoded, text(raw));
@@ -53,7 +53,7 @@ fn texts_compare_decoded() {
 }
 
 #[test]
-fn copies_need_room_for_the_decoded_text() {
+fn copy_needs_room_for_the_decoded_text() {
     let mut room = [0; 4];
     assert_eq!(text("\\ud83d\\ude00").copy_to(&mut room), Ok("😀"));
     assert_eq!(text("\\u0061\\u0062").copy_to(&mut room), Ok("ab"));
@@ -68,7 +68,7 @@ fn debug_shows_the_raw_text() {
 }
 
 #[test]
-fn text_that_nobody_scanned_does_no_harm() {
+fn unscanned_text_does_not_panic() {
     let alphabet: Vec<&[u8]> =
         std::vec![b"\\", b"u", b"d8", b"00", b"dc", b"x", b"\"", b"\n", b"\xff", b"\xe2\x82", b"n"];
     let mut state = 1u32;
@@ -86,7 +86,7 @@ fn text_that_nobody_scanned_does_no_harm() {
 }
 
 #[test]
-fn texts_are_equal_as_they_are_decoded_whatever_their_lengths() {
+fn equality_ignores_escapes_at_every_length() {
     for (raw, decoded) in [
         ("", ""),
         ("name", "name"),

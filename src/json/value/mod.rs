@@ -6,7 +6,7 @@ use super::string::{Str, text_of};
 use super::write_text::{Text, prints};
 use core::fmt;
 
-/// A view of one valid JSON value inside some text: two words, nothing copied, nothing decoded until it is asked for.
+/// A view of one valid JSON value inside some text: two words that borrow the text. Nothing is copied, and strings are decoded on request.
 ///
 /// ```
 /// use mcp_proto::json::Json;
@@ -60,7 +60,7 @@ impl<'a> Json<'a> {
     /// The value `{}`.
     pub const EMPTY_OBJECT: Json<'static> = Json { text: b"{}" };
 
-    /// Checks a whole text and views the value in it. White space around it is left out.
+    /// Validates a whole text and views the value in it, without the white space around it.
     ///
     /// # Errors
     ///
@@ -69,12 +69,12 @@ impl<'a> Json<'a> {
         scan(text).map(|()| Json::trusted(text))
     }
 
-    /// Views text that was scanned before. (Of other text it makes nonsense, but does not panic.)
+    /// Views scanned text, without the white space around it. Other text gives nonsense, but no panic.
     pub(crate) fn trusted(text: &'a [u8]) -> Json<'a> {
         Json { text: trimmed(text) }
     }
 
-    /// The same for text with nothing around it.
+    /// Views scanned text that has no white space around it.
     #[inline]
     pub(crate) const fn exact(text: &'a [u8]) -> Json<'a> {
         Json { text }
@@ -92,7 +92,7 @@ impl<'a> Json<'a> {
         self.text
     }
 
-    /// What kind of value it is.
+    /// The kind of the value.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self.text {
@@ -111,7 +111,7 @@ impl<'a> Json<'a> {
         self.kind() == Kind::Null
     }
 
-    /// An object's member of that name (compared decoded); of duplicates the last.
+    /// An object's member with that name (compared decoded); of duplicates the last.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Json<'a>> {
         let [found] = self.pick([key]);
@@ -197,13 +197,13 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text of a number: no digit is lost.
+    /// The text of a number, with all its digits.
     #[must_use]
     pub fn number(self) -> Option<&'a str> {
         (self.kind() == Kind::Number).then(|| self.raw())
     }
 
-    /// Whether it is a number written without fraction and exponent, of whatever length.
+    /// Whether it is a number written without fraction and exponent, of any length.
     #[must_use]
     pub fn is_integer_text(self) -> bool {
         let digits = match self.text {
@@ -266,7 +266,7 @@ pub struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// The elements of an array behind one of which, or behind whose bracket, `rest` begins.
+    /// The elements of an array from `rest` on, which begins behind an element or the bracket.
     pub(crate) fn behind(rest: &'a [u8]) -> Elements<'a> {
         Elements { rest }
     }
@@ -287,7 +287,7 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// From behind one item of a container to the next one, or to the closing bracket.
+/// Returns the next item of a container, or its closing bracket.
 fn next_item(rest: &[u8]) -> &[u8] {
     match after_space(rest) {
         [b',', rest @ ..] => after_space(rest),

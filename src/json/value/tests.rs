@@ -7,7 +7,7 @@ fn json(text: &str) -> Json<'_> {
 }
 
 #[test]
-fn a_view_has_no_white_space_around_it() {
+fn view_excludes_surrounding_white_space() {
     let view = json(" \n{ \"a\" : [ 1 , \"]\" ] , \"b\" : null } ");
     assert_eq!(view.raw(), "{ \"a\" : [ 1 , \"]\" ] , \"b\" : null }");
     assert_eq!(view.get("a").unwrap().raw(), "[ 1 , \"]\" ]");
@@ -18,7 +18,7 @@ fn a_view_has_no_white_space_around_it() {
 }
 
 #[test]
-fn kinds() {
+fn first_byte_decides_the_kind() {
     for (text, kind) in [
         ("null", Kind::Null),
         ("true", Kind::Bool),
@@ -38,7 +38,7 @@ fn kinds() {
 }
 
 #[test]
-fn integers_are_exact_or_nothing() {
+fn integers_are_exact_or_none() {
     for (text, signed, unsigned, is_integer) in [
         ("0", Some(0), Some(0), true),
         ("-0", Some(0), Some(0), true),
@@ -61,7 +61,7 @@ fn integers_are_exact_or_nothing() {
 }
 
 #[test]
-fn names_are_compared_decoded_and_the_last_counts() {
+fn last_of_duplicate_names_counts() {
     let view = json(r#"{"a":1,"b":{"a":2},"\u0061":3,"":4,"b\n":5}"#);
     assert_eq!(view.get("a").unwrap().integer(), Some(3));
     assert_eq!(view.get("").unwrap().integer(), Some(4));
@@ -74,7 +74,7 @@ fn names_are_compared_decoded_and_the_last_counts() {
 }
 
 #[test]
-fn elements_and_members_come_in_order() {
+fn elements_and_members_keep_their_order() {
     let view = json(r#"[1,"a,]",[2,[3]],{"x":"}"},null,-1.5e3]"#);
     let raws: Vec<&str> = view.elements().map(Json::raw).collect();
     assert_eq!(raws, ["1", "\"a,]\"", "[2,[3]]", "{\"x\":\"}\"}", "null", "-1.5e3"]);
@@ -88,7 +88,7 @@ fn elements_and_members_come_in_order() {
 }
 
 #[test]
-fn walking_does_not_recurse() {
+fn skipping_does_not_recurse() {
     let mut deep = std::string::String::new();
     deep.push_str(&"[".repeat(100_000));
     deep.push_str(&"]".repeat(100_000));
@@ -99,7 +99,7 @@ fn walking_does_not_recurse() {
 }
 
 #[test]
-fn text_that_nobody_scanned_does_no_harm() {
+fn unscanned_text_does_not_panic() {
     let alphabet = br#"{}[]":,\u1tn "#;
     let mut state = 7u32;
     for _ in 0..50_000 {
@@ -116,7 +116,7 @@ fn text_that_nobody_scanned_does_no_harm() {
 }
 
 #[test]
-fn members_of_every_length_are_stepped_over() {
+fn members_of_every_length_are_skipped() {
     for length in 0..40 {
         for filler in ["x", "\\\"", "\\\\", "é", "]"] {
             let text = filler.repeat(length);

@@ -12,6 +12,7 @@ mod strings;
 
 use super::decimal::{Decimal, digit_bytes};
 use super::scanner::{ScanError, scan};
+use super::search::find_break;
 use super::skip::{split, trimmed};
 use super::string::Str;
 use super::value::Json;
@@ -19,28 +20,28 @@ use super::write_text::Text;
 use crate::buffer::{Room, copy, shift};
 use order::Order;
 
-/// Writes JSON. Commas come by themselves, strings are escaped, and nothing is written past the room there is: after
-/// the first thing that does not fit, nothing more is written and [`overflowed`](Writer::overflowed) says so.
+/// Writes JSON with automatic commas and escapes. After the first item that does not fit, nothing more is written and
+/// [`overflowed`](Writer::overflowed) returns `true`.
 ///
-/// A value that a host writes is checked as a whole: an unbalanced `begin` or `end` spoils that value only.
+/// A value that the caller writes is validated as a whole: an unbalanced `begin` or `end` spoils that value only.
 #[derive(Debug)]
 pub struct Writer<'a> {
     room: Room<'a>,
-    /// The first byte that is ours.
+    /// The first byte of this writer.
     start: usize,
     /// The next byte to write.
     at: usize,
     limit: usize,
     /// Nothing before this is rolled back.
     floor: usize,
-    /// The last byte written, zero at the start: it tells whether a comma is due.
+    /// The last byte written, zero at the start. It decides whether a comma is due.
     last: u8,
     overflowed: bool,
     /// Whether what the caller writes is well-formed so far.
     order: Order,
 }
 
-/// A place to roll back to.
+/// A position to roll back to.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     at: usize,
@@ -48,7 +49,7 @@ pub struct Mark {
     overflowed: bool,
 }
 
-/// What was written did not fit.
+/// The output did not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Overflow;
 
@@ -59,12 +60,12 @@ impl<'a> Writer<'a> {
         Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false, order }
     }
 
-    /// Writes nothing and counts: afterwards [`len`](Writer::len) says how long it would be.
+    /// Writes nothing and counts: [`len`](Writer::len) returns the length of the output.
     pub(crate) fn measure() -> Writer<'static> {
         Writer::new(Room::Measure, 0, usize::MAX)
     }
 
-    /// Whether something did not fit. Nothing is written any more then.
+    /// Whether something did not fit. After that nothing is written.
     #[must_use]
     pub fn overflowed(&self) -> bool {
         self.overflowed
@@ -82,7 +83,7 @@ impl<'a> Writer<'a> {
         self.at == self.start
     }
 
-    /// This place, to be rolled back to.
+    /// The current position, for [`rollback`](Writer::rollback).
     #[must_use]
     pub fn mark(&self) -> Mark {
         Mark { at: self.at, last: self.last, overflowed: self.overflowed }
@@ -90,7 +91,7 @@ impl<'a> Writer<'a> {
 
     /// Takes back everything since the mark, an overflow included.
     pub fn rollback(&mut self, mark: Mark) {
-        // A mark of another writer, or from before the value that a host may write, changes nothing.
+        // A mark of another writer, or from before the caller's own value, changes nothing.
         if mark.at >= self.floor && mark.at <= self.at {
             self.at = mark.at;
             self.last = mark.last;
@@ -105,7 +106,7 @@ impl<'a> Writer<'a> {
         self.at
     }
 
-    /// What was written so far (nothing while it only counts).
+    /// The output so far (nothing while the writer only counts).
     pub(crate) fn written(&self) -> &[u8] {
         self.room.bytes().get(self.start..self.at).unwrap_or_default()
     }
@@ -145,16 +146,14 @@ impl<'a> Writer<'a> {
     pub fn key(&mut self, key: &str) {
         self.order.name(self.last);
         self.open_quote();
-        self.escape(key);
-        self.token("\":");
+        self.escape(key, b"\":");
     }
 
     /// A string.
     pub fn string(&mut self, text: &str) {
         self.order.value(self.last);
         self.open_quote();
-        self.escape(text);
-        self.push_byte(b'"');
+        self.escape(text, b"\"");
     }
 
     /// A string made of pieces.
@@ -176,7 +175,7 @@ impl<'a> Writer<'a> {
 
     /// The inside of an open string.
     pub(crate) fn inside(&mut self, text: &dyn Text) {
-        text.pieces(&mut |piece| self.escape(piece));
+        text.pieces(&mut |piece| self.escape(piece, b""));
     }
 
     /// A string from elsewhere, with its escapes.
@@ -207,7 +206,7 @@ impl<'a> Writer<'a> {
         self.number_from(&value);
     }
 
-    /// A number whose text is as JSON wants it.
+    /// A number from text that is a JSON number.
     pub(super) fn number_from(&mut self, text: &dyn Text) {
         self.separate();
         text.pieces(&mut |piece| self.push(piece.as_bytes()));
@@ -225,7 +224,7 @@ impl<'a> Writer<'a> {
         self.push(b"null");
     }
 
-    /// A value that came from elsewhere. Line breaks in it become spaces.
+    /// A value from elsewhere. Line breaks in it become spaces.
     pub fn json(&mut self, value: Json<'_>) {
         self.json_bytes(value.bytes());
     }
@@ -305,13 +304,13 @@ impl<'a> Writer<'a> {
         if self.overflowed { 0 } else { self.limit.saturating_sub(self.at) }
     }
 
-    /// Gives up: what is written will not be sent.
+    /// Marks the output as overflowed, so that it is not sent.
     pub(crate) fn fail(&mut self) {
         self.overflowed = true;
     }
 
-    /// Takes out what was written between the mark and `to` (counted from the start), and the comma that would then
-    /// follow an opening brace.
+    /// Removes the output between the mark and `to` (counted from the start), and a comma that would then follow an
+    /// opening brace.
     pub(crate) fn cut(&mut self, from: Mark, to: usize) {
         if self.overflowed || matches!(self.room, Room::Measure) {
             return;
@@ -333,7 +332,7 @@ impl<'a> Writer<'a> {
         self.last == byte
     }
 
-    /// Returns what is written, and the spare capacity behind it: at least `wanted` bytes, or none at all while the
+    /// Returns the output so far, and the spare capacity behind it: at least `wanted` bytes, or none at all while the
     /// writer only counts. `None` is an overflow.
     fn reserve(&mut self, wanted: usize) -> Option<(&mut [u8], &mut [u8])> {
         let (at, limit) = (self.at, self.limit);
@@ -363,11 +362,19 @@ impl<'a> Writer<'a> {
 
     /// Appends bytes as they are.
     fn push(&mut self, bytes: &[u8]) {
-        let Some(last) = bytes.last() else { return };
-        if let Some((_, spare)) = self.reserve(bytes.len()) {
-            copy(spare, bytes);
-            (self.at, self.last) = (self.at.wrapping_add(bytes.len()), *last);
+        self.push_both(bytes, b"");
+    }
+
+    /// Appends two pieces in one step, or none of them.
+    fn push_both(&mut self, first: &[u8], second: &[u8]) {
+        let Some(last) = second.last().or(first.last()) else { return };
+        let length = first.len().wrapping_add(second.len());
+        let Some((_, spare)) = self.reserve(length) else { return };
+        if let Some((place, spare)) = spare.split_at_mut_checked(first.len()) {
+            copy(place, first);
+            copy(spare, second);
         }
+        (self.at, self.last) = (self.at.wrapping_add(length), *last);
     }
 
     fn push_byte(&mut self, byte: u8) {
@@ -398,13 +405,6 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Returns the position of the first line break.
-fn find_break(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr2(b'\n', b'\r', bytes)
-}
-
-#[cfg(test)]
-mod escape_tests;
 #[cfg(test)]
 mod order_tests;
 #[cfg(test)]

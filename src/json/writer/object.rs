@@ -1,4 +1,4 @@
-//! Objects from elsewhere: raw JSON text of the host's that has to be one.
+//! Objects from raw JSON text of the caller.
 
 use super::Writer;
 use crate::json::{Json, Kind};
@@ -13,7 +13,7 @@ impl Writer<'_> {
         object.is_some()
     }
 
-    /// The members of an object from JSON text, into the object that is open. `false`: as for
+    /// The members of an object from JSON text, into the open object. `false`: as for
     /// [`raw_object`](Writer::raw_object).
     pub(crate) fn raw_members(&mut self, text: &str) -> bool {
         let object = Json::parse(text.as_bytes()).ok().filter(|value| value.kind() == Kind::Object);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn only_objects_are_taken() {
+    fn only_objects_are_accepted() {
         for text in ["", "{", "7", "[]", "null", "{}x"] {
             let nothing = written(|out| {
                 assert!(!out.raw_object(text), "{text}");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn members_go_into_an_object_that_was_closed() {
+    fn members_are_added_to_a_reopened_object() {
         for (first, more, expected) in [
             (r#"{"a":1}"#, r#"{"b\n":[1],"c":{}}"#, r#"{"a":1,"b\n":[1],"c":{}}"#),
             (r#"{"a":{}}"#, "{}", r#"{"a":{}}"#),

@@ -1,24 +1,25 @@
 //! The inside of strings, escaped.
 
 use super::Writer;
-use super::escape::{escape_into, escaped_length, first_length};
-use crate::buffer::Room;
+use super::escape::escape_of;
+use crate::buffer::{Room, copy};
+use crate::json::search::text_run;
+use crate::json::skip::split;
 
 impl Writer<'_> {
-    /// Writes text inside an open string.
-    pub(super) fn escape(&mut self, text: &str) {
-        if matches!(self.room, Room::Measure) {
-            self.advance(escaped_length(text.as_bytes()));
-            return;
-        }
+    /// Writes text inside an open string, and `end` behind it.
+    pub(super) fn escape(&mut self, text: &str, end: &[u8]) {
         let mut rest = text.as_bytes();
-        while !rest.is_empty() {
-            // Its length at least. If escapes need more, the next round reserves it.
-            let wanted = first_length(rest).wrapping_add(rest.len().saturating_sub(1));
-            let Some((_, spare)) = self.reserve(wanted) else { return };
-            let (read, written) = escape_into(spare, rest);
-            self.advance(written);
-            rest = rest.get(read..).unwrap_or_default();
+        loop {
+            let (run, tail) = split(rest, text_run(rest));
+            let [byte, tail @ ..] = tail else { return self.push_both(run, end) };
+            if rest.len() == text.len() {
+                // At the first escape: grow once for all that follows.
+                self.reserve(rest.len());
+            }
+            let (escape, length) = escape_of(*byte);
+            self.push_both(run, split(&escape, length).0);
+            rest = tail;
         }
     }
 
@@ -33,11 +34,16 @@ impl Writer<'_> {
         }
         while from < to {
             let source = self.room.bytes().get(from..to).unwrap_or_default();
-            let wanted = first_length(source).wrapping_add(source.len().saturating_sub(1));
-            let Some((before, free)) = self.reserve(wanted) else { return };
-            let (read, written) = escape_into(free, before.get(from..to).unwrap_or_default());
-            self.advance(written);
-            from = from.wrapping_add(read);
+            let length = text_run(source);
+            let stop = source.get(length).copied();
+            let end = from.wrapping_add(length);
+            let Some((written, spare)) = self.reserve(length) else { return };
+            copy(spare, written.get(from..end).unwrap_or_default());
+            self.advance(length);
+            if let Some((escape, length)) = stop.map(escape_of) {
+                self.push(split(&escape, length).0);
+            }
+            from = end.wrapping_add(1);
         }
     }
 }
