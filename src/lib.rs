@@ -51,9 +51,6 @@ mod time;
 mod types;
 mod version;
 
-// The name under which `json` imports the division.
-use platform as divide;
-
 pub use buffer::Buffer;
 pub use client::Client;
 pub use fault::{Fault, Misuse, NotNow};

@@ -37,7 +37,7 @@ pub(crate) use decimal::Rank;
 pub use path::{AccessError, At};
 pub(crate) use scanner::Inner;
 pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-pub(crate) use search::{digits, find_by_words, has, plain_run};
+pub(crate) use search::find_by_words;
 #[cfg(feature = "serde")]
 pub use ser::EncodeError;
 pub(crate) use skip::next_value;
@@ -50,11 +50,6 @@ pub use value::{Elements, Json, Kind, Members};
 pub use write_text::Text;
 pub(crate) use write_text::{print, prints};
 pub use writer::{Mark, Writer};
-
-/// Whether the target is a host. Code outside of this module chooses by it.
-pub(crate) const FAST: bool = cfg!(not(target_os = "none"));
-/// Whether a word is read from any address with one instruction, on boards: ARM from the Cortex-M3 on.
-pub(crate) const WORDS: bool = cfg!(all(target_os = "none", target_arch = "arm", target_has_atomic = "32"));
 
 /// The most containers that may be open at once in any text.
 pub const DEPTH_LIMIT: u8 = 128;

@@ -6,7 +6,7 @@
 
 use super::string::text_of;
 use super::write_text::{Text, prints};
-use crate::divide::divide;
+use crate::platform::divide;
 use core::cmp::Ordering;
 use core::fmt;
 

@@ -7,7 +7,6 @@
 mod envelope;
 mod error;
 mod index;
-mod line;
 mod number;
 mod spans;
 mod text;

@@ -47,45 +47,6 @@ fn text_cut_anywhere_scans_like_single_bytes() {
     }
 }
 
-/// The first line of a text is scanned as if it were alone.
-#[track_caller]
-fn assert_line_scans_alone(text: &[u8], limit: u8) {
-    let shown = String::from_utf8_lossy(text);
-    let newline = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
-    let mut scanner = Scanner::new(limit);
-    let taken = scanner.begin_line(text);
-    assert!(taken <= newline, "{shown}");
-    if scanner.is_whole() {
-        assert!(scanner.clone().finish().is_ok(), "{shown}");
-    }
-    scanner.feed(&text[taken..newline]);
-    let mut alone = Scanner::new(limit);
-    text[..newline].chunks(1).for_each(|piece| alone.feed(piece));
-    assert_eq!((scanner.finish(), scanner.position()), (alone.finish(), alone.position()), "{shown}");
-    assert_eq!(scanner.envelope(), alone.envelope(), "{shown}");
-}
-
-#[test]
-fn bytes_behind_first_newline_do_not_count() {
-    let message = concat!(
-        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"#,
-        r#""0123456789abcdef"}},"result":{"content":[{"type":"text","text":"a"}],"x":[ ]},"error":{ }}"#
-    );
-    for text in [OF_ALL, message] {
-        for at in 0..=text.len() {
-            let (before, behind) = text.as_bytes().split_at(at);
-            for odd in ["", "\n", "\r\n", " \n", "\n\n", "\u{feff}", "\x18"] {
-                assert_line_scans_alone(&[before, odd.as_bytes()].concat(), 128);
-                assert_line_scans_alone(&[before, odd.as_bytes(), behind].concat(), 128);
-                assert_line_scans_alone(&[before, odd.as_bytes(), behind, b"\n", before].concat(), 2);
-            }
-        }
-    }
-    let mut scanner = Scanner::new(128);
-    let lines = [message, "\n", message].concat();
-    assert_eq!(scanner.begin_line(lines.as_bytes()), message.len());
-}
-
 #[test]
 fn names_with_member_prefix_are_not_members() {
     for name in ["jsonrpc", "id", "method", "params", "result", "error", "idx", "i", "errors", "methods", ""]
@@ -272,9 +233,6 @@ const MESSAGES: [&str; 7] = [
 fn common_messages_scan_like_single_bytes() {
     for text in MESSAGES {
         let bytes = text.as_bytes();
-        let mut line = Scanner::new(128);
-        let taken = line.begin_line([text, "\n", text].concat().as_bytes());
-        assert!(taken == bytes.len() && line.is_whole(), "{text}");
         for limit in 0..7 {
             assert_same_bytewise(bytes, limit);
         }

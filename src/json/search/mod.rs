@@ -1,7 +1,7 @@
 //! Searches inside strings, one machine word at a time.
 #![allow(clippy::as_conversions, reason = "bytes widen to words, and bit counts of a word fit everywhere")]
 
-use crate::buffer::find;
+use crate::platform::find;
 
 /// The word of the target: 32 bits on small boards.
 type Word = usize;
@@ -130,11 +130,6 @@ pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
     } else {
         bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))
     }
-}
-
-/// Returns how many bytes at the start of a word are digits.
-pub(crate) fn digits(word: u64) -> usize {
-    word.to_le_bytes().iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 /// Returns whether `bytes` contain `byte`.

@@ -3,7 +3,7 @@
 use super::search::{has_backslash, text_run};
 use super::skip::{after_prefix, split};
 use super::write_text::{Text, prints};
-use crate::buffer::{copy, find, move_down};
+use crate::platform::{copy, find, move_down};
 use core::fmt;
 
 /// The text of a JSON string as it stands between the quotes, still escaped. It compares, iterates and copies the
@@ -48,12 +48,6 @@ impl<'a> Str<'a> {
     #[must_use]
     pub fn raw(self) -> &'a str {
         text_of(self.text)
-    }
-
-    /// The same, as bytes.
-    #[inline]
-    pub(crate) const fn bytes(self) -> &'a [u8] {
-        self.text
     }
 
     /// The text itself, if nothing in it is escaped.

@@ -5,7 +5,6 @@
 mod base64;
 mod checked;
 mod escape;
-mod free;
 mod object;
 mod order;
 mod strings;
@@ -17,7 +16,8 @@ use super::skip::{split, trimmed};
 use super::string::Str;
 use super::value::Json;
 use super::write_text::Text;
-use crate::buffer::{Room, copy, shift};
+use crate::buffer::Room;
+use crate::platform::{copy, shift};
 use order::Order;
 
 /// Writes JSON with automatic commas and escapes. After the first item that does not fit, nothing more is written and

@@ -2,9 +2,10 @@
 
 use super::Writer;
 use super::escape::escape_of;
-use crate::buffer::{Room, copy};
+use crate::buffer::Room;
 use crate::json::search::text_run;
 use crate::json::skip::split;
+use crate::platform::copy;
 
 impl Writer<'_> {
     /// Writes text inside an open string, and `end` behind it.
