@@ -3,7 +3,8 @@
 use super::batches::{self, cancel, error, gets, ping, pong, sends, text, tool};
 use crate::common::demo::INFO;
 use crate::common::{Setup, hello};
-use mcp_proto::{Millis, Pings, Revision};
+use mcp_proto::server::Server;
+use mcp_proto::{Action, Millis, Pings, Revision};
 
 fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
@@ -64,6 +65,37 @@ fn messages_before_the_end_of_input_are_still_answered() {
     ));
     // A client that does not read any more is given up.
     setup.check(&format!("{blocked}* time 1999\n* state Ready\n* time 2000\n! closed\n* deferred 0\n"));
+}
+
+#[test]
+fn a_client_that_reads_slowly_has_the_grace_again_each_time() {
+    let (mut rx, mut tx) = ([0; 256], [0; 1024]);
+    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let line = format!("{}\n", ping("1"));
+    let mut answer = format!("{}\n", pong("1")).into_bytes();
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+    let mut input = io.split().1;
+    input.space()[..line.len()].copy_from_slice(line.as_bytes());
+    input.filled(line.len());
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+    io.split().1.eof();
+    // The grace of requests in flight comes first, then that of output.
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+    assert_eq!(io.deadline(), Some(Millis(2000)));
+    let mut now = 2000;
+    for _ in 0..5 {
+        let Action::Io(io) = server.poll(Millis(now)) else { panic!("io") };
+        assert_eq!(io.deadline(), Some(Millis(now + 2000)));
+        now += 1999;
+        let Action::Io(io) = server.poll(Millis(now)) else { panic!("io") };
+        let out = io.split().0;
+        assert_eq!(out.bytes(), answer);
+        out.sent(1);
+        answer.remove(0);
+    }
+    let Action::Io(_) = server.poll(Millis(now)) else { panic!("io") };
+    let Action::Io(_) = server.poll(Millis(now + 1999)) else { panic!("io") };
+    assert!(matches!(server.poll(Millis(now + 2000)), Action::Closed));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use super::batches::{cancel, gets, ping, pong, sends, text, tool};
 use crate::common::demo::INFO;
 use crate::common::{Host, Way, glob, hello};
-use mcp_proto::server::{Server, Slot};
-use mcp_proto::{Action, Direction, Fault, Millis, Observer, Pings, StreamId};
+use mcp_proto::server::{Event, Server, Slot};
+use mcp_proto::{Action, Direction, Fault, Millis, NotNow, Observer, Pings, StreamId};
 
 /// Records each message as `> line`, `> line ! Fault` or `< line`.
 #[derive(Clone, Default)]
@@ -236,45 +236,56 @@ fn a_refused_message_is_shown_with_its_fault_before_its_error() {
     check("2025-11-25", &steps, &expected);
 }
 
+/// Polls a server that has nothing to report: reads a line if it can, and writes at most so many bytes.
+fn step(server: &mut Server<'_>, line: &[u8], write: usize) -> usize {
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+    let (sink, mut source) = io.split();
+    let n = sink.bytes().len().min(write);
+    sink.sent(n);
+    source.space()[..line.len()].copy_from_slice(line);
+    source.filled(line.len());
+    n
+}
+
 #[test]
 fn an_answer_is_shown_whole_when_output_moved_before() {
-    // The first answer is written in part; then the second one is written behind it, or where its begin was.
-    let answer = |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}");
+    // Each answer is written in part when the next one is given, behind what is left of it or at the begin of the buffer.
+    let answer = |id: u32| {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"{id}\"}}]}}}}"
+        )
+    };
+    let info = INFO.anonymous_results();
     let (room, length) = (430, answer(10).len() + 1);
-    for tx in room..room + 4 * length {
-        for written in 1..=length {
-            let (mut rx, mut tx, mut recorder) = ([0; 256], vec![0; tx], Recorder::default());
+    for tx in [room, room + 1, room + length / 2, room + length, room + 2 * length - 1, 2 * room] {
+        for written in 1..=length + 1 {
+            let (mut rx, mut tx, mut recorder) = ([0; 512], vec![0; tx], Recorder::default());
+            let (mut slots, mut ids) = ([Slot::EMPTY; 6], [0; 96]);
             let seen = recorder.clone();
-            let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap().reply_room(room).unwrap();
-            let mut server = server.observe(&mut recorder);
-            let mut expected = Vec::new();
-            for id in 10..14 {
-                let line = ping(&id.to_string());
-                expected.extend([format!("> {line}"), out(&answer(id))]);
-                let mut line = format!("{line}\n").into_bytes();
-                loop {
-                    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
-                    let (sink, mut source) = io.split();
-                    if line.is_empty() {
-                        let n = sink.bytes().len().min(written);
-                        sink.sent(n);
-                        break;
-                    }
-                    if source.is_ready() {
-                        source.space()[..line.len()].copy_from_slice(&line);
-                        source.filled(line.len());
-                        line.clear();
+            let server = Server::new(&info, &mut rx, &mut tx[..]).unwrap().reply_room(room).unwrap();
+            let mut server = server.in_flight(&mut slots, &mut ids).unwrap().observe(&mut recorder);
+            let (mut expected, mut tickets) = (Vec::new(), Vec::new());
+            for id in 10..16 {
+                let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+                let line = call(&id.to_string(), "defer", &format!(",{meta}"));
+                step(&mut server, format!("{}\n", &line[2..]).as_bytes(), 0);
+                let Action::Event = server.poll(Millis(0)) else { panic!("a call") };
+                let Some(Event::Call(call)) = server.event() else { panic!("a call") };
+                tickets.push(call.defer(None).unwrap());
+                expected.push(line);
+            }
+            for (id, ticket) in (10..16).zip(tickets) {
+                // Until there is room for an answer, and once more.
+                while let Err(NotNow::Busy) = server.reply(ticket).map(|reply| reply.text(id)) {
+                    step(&mut server, b"", 1);
+                    if let Action::Event = server.poll(Millis(0)) {
+                        assert!(matches!(server.event(), Some(Event::Room)));
                     }
                 }
+                step(&mut server, b"", written);
+                expected.push(out(&answer(id)));
             }
-            loop {
-                let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
-                let (sink, _) = io.split();
-                if sink.bytes().is_empty() {
-                    break;
-                }
-                sink.sent(1);
-            }
+            while step(&mut server, b"", 1) > 0 {}
             drop(server);
             assert_eq!(seen.take(), expected, "{written} bytes written at a time");
         }

@@ -38,11 +38,14 @@ fn the_timeout_of_a_request_starts_once() {
         sent("1", "roots/list"),
         cancelled("1", ""),
     ));
-    // A clock that runs backwards neither.
+    // A clock that runs backwards neither: the time of the server stands still.
     session().check(&format!(
-        "* time 100\n* ask roots ms 50\n{}* deadline 150\n* time 120\n* time 20\n* deadline 150\n* time 149\n* time 150\n\
+        "* time 100\n* ask roots ms 50\n{}* deadline 150\n* time 120\n* time 20\n* deadline 150\n* ask ping ms 20\n{}\
+         * deadline 140\n* time 139\n* time 140\n! answered 1 TimedOut\n{}* time 149\n* time 150\n\
          ! answered 0 TimedOut\n{}",
         sent("1", "roots/list"),
+        sent("2", "ping"),
+        cancelled("2", ""),
         cancelled("1", ""),
     ));
     // Each has its own start, and the one that is asked first does not end first.

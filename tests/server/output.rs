@@ -179,3 +179,33 @@ fn output_is_the_same_whatever_part_of_it_was_written() {
         }
     }
 }
+
+#[test]
+fn an_answer_is_written_as_soon_as_its_room_is_free() {
+    let pong = |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
+    let (room, length) = (450, pong(1).len());
+    for taken in 1..=length {
+        // One byte is too little, and then it is enough: what is unsent moves to the front by as much as was taken.
+        let (mut rx, mut tx) = ([0; 256], vec![0; room + length - taken]);
+        let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
+        let mut server = server.reply_room(room).unwrap();
+        for id in [1, 2] {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
+            let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+            let mut input = io.split().1;
+            input.space()[..line.len()].copy_from_slice(line.as_bytes());
+            input.filled(line.len());
+        }
+        let mut offered = |sent: usize| {
+            let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+            let out = io.split().0;
+            let text = String::from_utf8(out.bytes().to_vec()).unwrap();
+            out.sent(sent);
+            text
+        };
+        let (first, second) = (pong(1), pong(2));
+        assert_eq!(offered(taken - 1), first, "{taken}");
+        assert_eq!(offered(1), first[taken - 1..], "{taken}");
+        assert_eq!(offered(0), format!("{}{second}", &first[taken..]), "{taken}");
+    }
+}

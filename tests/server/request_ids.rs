@@ -74,9 +74,13 @@ fn the_id_of_an_expired_request_can_be_used_again() {
 
 #[test]
 fn a_request_that_ends_leaves_the_ids_of_others_known() {
-    let ids = ["1", "2", "\"1\"", "\"b\"", "33", "\"four\""];
+    // So many that some share a chain of the table of ids.
+    let ids = ["1", "2", "\"1\"", "\"b\"", "33", "\"four\"", "5", "6", "7", "8", "9", "10"];
     for victim in 0..ids.len() {
         for expires in [false, true] {
+            if expires && victim > 3 {
+                continue;
+            }
             let mut dialogue = String::new();
             for (nth, id) in ids.iter().enumerate() {
                 dialogue += &defer(id, if nth == victim { 10 } else { 5000 });
@@ -99,7 +103,7 @@ fn a_request_that_ends_leaves_the_ids_of_others_known() {
                 let ticket = if nth == victim { ids.len() } else { nth };
                 dialogue += &format!("{}! cancelled {ticket}\n", cancel(id));
             }
-            session().slots(6, 16).rx(&[200]).check(&(dialogue + "* deferred 0\n"));
+            session().slots(ids.len(), 16).rx(&[200]).check(&(dialogue + "* deferred 0\n"));
         }
     }
 }

@@ -18,10 +18,11 @@ fn fresh(tickets: usize) -> String {
         |n: u32| format!("< note notifications/progress {{\"progressToken\":\"new\",\"progress\":{n}}}\n");
     [
         "* state Waiting\n* deferred 0\n* deadline none\n* log error x\n! not now NotConnected\n\
-         * ask ping\n! not now NotConnected\n\
-         > call 1 tools/call {\"name\":\"echo\"}\n< error 1 -32602 …\n! fault InvalidParams\n",
+         * ask ping\n! not now NotConnected\n",
         &"> nonsense\n< error null -32700 …\n! fault NotJson\n".repeat(8),
-        "> nonsense\n! fault Muted\n",
+        "> nonsense\n! fault Muted\n\
+         > {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n! fault UnknownResponse\n\
+         > call 1 tools/call {\"name\":\"echo\"}\n< error 1 -32602 …\n! fault InvalidParams\n",
         &format!("> call 1 initialize {hello}\n< result 1 {{\"protocolVersion\":\"2025-03-26\",…\n"),
         "! connected 2025-03-26 c {}\n* state Answered\n\
          > note notifications/initialized\n! ready\n* state Ready\n* deadline none\n\
