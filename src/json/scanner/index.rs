@@ -8,7 +8,9 @@ use crate::json::value::Json;
 const CAPACITY: usize = 8;
 
 /// The index, which small processors have no memory for.
-pub(super) type Index = [Inner; if usize::BITS < 64 { 0 } else { 1 }];
+pub(super) type Index = [Inner; INDEXES];
+const INDEXES: usize = if usize::BITS < 64 { 0 } else { 1 };
+pub(super) const EMPTY: Index = [const { Inner::UNKNOWN }; INDEXES];
 
 /// No entry is being recorded.
 const OFF: u8 = u8::MAX;
@@ -34,7 +36,7 @@ struct Entry {
 }
 
 impl Inner {
-    pub(super) const UNKNOWN: Inner = Inner {
+    const UNKNOWN: Inner = Inner {
         of: None,
         count: 0,
         next: OFF,

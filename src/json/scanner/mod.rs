@@ -130,7 +130,7 @@ impl Scanner {
             deep_at: NOWHERE,
             objects: [0; 16],
             members: [Span { start: NOWHERE, end: NOWHERE }; 6],
-            index: [const { Inner::UNKNOWN }; _],
+            index: index::EMPTY,
         }
     }
 
@@ -190,12 +190,6 @@ impl Scanner {
         Ok(())
     }
 
-    /// The error that [`finish`](Scanner::finish) has returned.
-    pub(crate) fn error(&self) -> ScanError {
-        let kind = if let State::Failed(kind) = self.state { kind } else { ScanErrorKind::Empty };
-        ScanError { kind, at: self.position }
-    }
-
     /// The span of a member's value as far as it was seen, at any time, also after an error. A framer that discards a
     /// long text piece by piece keeps the id with it.
     #[must_use]
@@ -209,28 +203,6 @@ impl Scanner {
     #[must_use]
     pub fn position(&self) -> usize {
         self.position
-    }
-
-    /// The members that were seen so far, also after an error: an open one ends where the text does.
-    pub(crate) fn envelope(&self) -> Envelope {
-        let seen = |member| {
-            let open = self.member(member)?;
-            Some(Span { start: open.start, end: open.end.unwrap_or(self.position) })
-        };
-        Envelope {
-            shape: self.shape,
-            jsonrpc: seen(Member::Jsonrpc),
-            id: seen(Member::Id),
-            method: seen(Member::Method),
-            params: seen(Member::Params),
-            result: seen(Member::Result),
-            error: seen(Member::Error),
-        }
-    }
-
-    /// The limit of nesting.
-    pub(crate) fn limit(&self) -> u8 {
-        self.limit
     }
 
     /// Takes whole tokens from a step on, and returns the rest, which is empty or begins inside the parked token.

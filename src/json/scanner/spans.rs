@@ -1,9 +1,37 @@
-//! Access to the recorded spans for the framing layer.
+//! The results of a scanner for the framing layer.
 #![allow(clippy::as_conversions, reason = "members are few: they index a table of that size")]
 
-use super::{Envelope, Member, NOWHERE, ScanErrorKind, Scanner, Span, State, Step};
+use super::{Envelope, Member, NOWHERE, ScanError, ScanErrorKind, Scanner, Span, State, Step};
 
 impl Scanner {
+    /// The members that were seen so far, also after an error: an open one ends where the text does.
+    pub(crate) fn envelope(&self) -> Envelope {
+        let seen = |member| {
+            let open = self.member(member)?;
+            Some(Span { start: open.start, end: open.end.unwrap_or(self.position) })
+        };
+        Envelope {
+            shape: self.shape,
+            jsonrpc: seen(Member::Jsonrpc),
+            id: seen(Member::Id),
+            method: seen(Member::Method),
+            params: seen(Member::Params),
+            result: seen(Member::Result),
+            error: seen(Member::Error),
+        }
+    }
+
+    /// The limit of nesting.
+    pub(crate) fn limit(&self) -> u8 {
+        self.limit
+    }
+
+    /// The error that [`finish`](Scanner::finish) has returned.
+    pub(crate) fn error(&self) -> ScanError {
+        let kind = if let State::Failed(kind) = self.state { kind } else { ScanErrorKind::Empty };
+        ScanError { kind, at: self.position }
+    }
+
     /// The sender gave the text up where it is wrong. Keeps the spans that end before.
     pub(crate) fn give_up(&mut self) {
         let mut envelope = self.envelope();
