@@ -43,9 +43,6 @@ pub mod schema;
 pub mod server;
 mod time;
 
-// The name under which `json` imports the division.
-use platform as divide;
-
 pub use buffer::Buffer;
 pub use client::Client;
 pub use error::{ConfigError, ProtocolError, SendError};

@@ -13,17 +13,6 @@ step_test() {
     say cargo test --workspace
 }
 
-# The ways that bare metal takes, here. (Flags for the compiler would build all that is depended on anew.)
-step_small() {
-    local way
-    for way in small words; do
-        export RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/ways/$way
-        say cargo test --quiet -p mcp-proto --lib --test server --test arguments
-        # JSON against serde_json: these ways read and write it otherwise.
-        PROPTEST_CASES=100 say cargo test --quiet -p mcp-proto-proptests --test json --test bridge --test writer
-    done
-}
-
 step_fmt() { say cargo fmt --all --check; }
 
 step_clippy() {

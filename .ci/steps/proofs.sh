@@ -30,13 +30,13 @@ step_mutants() {
 
 # The rooms whose tests an interpreter gets through in a minute or two, but for the tests that go through very much, or that never
 # give back what they lend: those stay with `cargo test`.
-miri_rooms=(client:: platform:: frame:: inflight:: json::decimal json::encode json::path json::pieces json::scan json::swar json::text)
+miri_rooms=(client:: platform:: frame:: inflight:: json::decimal json::path json::scanner json::search json::ser json::string json::write_text)
 miri_skips=(
-    a_backslash_is_seen names_of_a_message the_members_that_are_known
-    what_is_usual_is a_hundred_thousand a_newline_between_tokens a_request_costs_about a_run_ends_at an_id_is_its_digits
-    brackets_are_remembered depth_is_bounded escapes_end_where every_byte_alone ids_and_deadlines ids_that_collide in_any_room
+    backslash_is_found names_with_member_prefix index_equals_a_walk
+    common_messages hundred_thousand a_request_costs_about run_ends_at an_id_is_its_digits
+    wrong_bracket_is_found depth_is_bounded adjacent_escapes every_byte_is_classified ids_and_deadlines ids_that_collide in_any_room
     text_is_found_however more_slots_and_text no_harm order_is_that_of random_strings spans_are_kept texts_stay the_hash_does_not the_seed_decides values_look_as
-    walking_does_not_recurse what_nobody_uses whole_strings whole_tokens
+    skipping_does_not_recurse what_nobody_uses tokens_of_every_length text_cut_anywhere nested_text
 )
 
 # The tests of the core in an interpreter that sees undefined behaviour and leaks, of dependencies too. It has no clock but its

@@ -3,8 +3,6 @@
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
-pub(crate) use crate::platform::{copy, find, move_down, shift};
-
 /// A buffer for one direction of a connection: a slice that the caller lends, or (feature `alloc`) a `Vec` that
 /// grows to a limit and shrinks again when it is idle.
 ///
@@ -182,17 +180,6 @@ impl<'a> Room<'a> {
             #[cfg(feature = "alloc")]
             Room::Grown { bytes, .. } => bytes,
             Room::Measure => &[],
-        }
-    }
-
-    /// What is there without growing.
-    #[inline]
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        match self {
-            Room::Lent(bytes) => bytes,
-            #[cfg(feature = "alloc")]
-            Room::Grown { bytes, .. } => bytes,
-            Room::Measure => &mut [],
         }
     }
 

@@ -169,6 +169,12 @@ impl<'b> LineDecoder<'b> {
         self.eof = true;
     }
 
+    /// Takes no more input behind the current line: what is buffered behind it is dropped.
+    pub(crate) fn end_behind_line(&mut self) {
+        self.end = self.start.wrapping_add(self.whole).min(self.end);
+        self.eof = true;
+    }
+
     /// Takes no more input: what is buffered is dropped, what still comes is not read.
     pub(crate) fn close(&mut self) {
         self.reset();

@@ -1,8 +1,8 @@
 //! JSON without a heap: a resumable [`Scanner`], views ([`Json`], [`Str`]) of what it let through, a [`Writer`], and
 //! (feature `serde`) any `Deserialize` or `Serialize` type.
 //!
-//! A text is checked once, as a whole, before anyone looks at it. After that nothing can fail: views walk over it
-//! without checking again, and decode a string only when they are asked to.
+//! A text is validated once, as a whole, before it is read. After that nothing can fail: views walk over it without
+//! validation, and decode a string only on request.
 //!
 //! ```
 //! use mcp_proto::json::{Decimal, Json};
@@ -14,42 +14,42 @@
 //! # Ok::<(), mcp_proto::json::ScanError>(())
 //! ```
 
-pub(crate) mod decimal;
 #[cfg(feature = "serde")]
-mod encode;
+mod de;
+pub(crate) mod decimal;
 mod path;
-mod pieces;
-pub(crate) mod scan;
-mod swar;
-pub(crate) mod text;
+pub(crate) mod scanner;
+mod search;
+#[cfg(feature = "serde")]
+mod ser;
+mod skip;
+pub(crate) mod string;
 #[cfg(all(feature = "serde", feature = "alloc"))]
 mod to_string;
-#[cfg(feature = "serde")]
-mod typed;
-mod view;
-mod walk;
-pub(crate) mod write;
+mod value;
+mod write_text;
+pub(crate) mod writer;
 
+#[cfg(feature = "serde")]
+pub use de::{TypedError, decode_in_place};
 pub use decimal::Decimal;
 pub(crate) use decimal::SortKey;
-#[cfg(feature = "serde")]
-pub use encode::EncodeError;
 pub use path::{AccessError, At};
-pub use pieces::WriteText;
-pub(crate) use pieces::{print, prints};
-pub(crate) use scan::MemberIndex;
-pub use scan::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-pub(crate) use swar::{FAST, WORDS, digits, find_by_words, has, plain_run};
-pub use text::{Chars, Str, TooShort};
-pub(crate) use text::{decode_in_place as decode_text_in_place, text_of};
+pub(crate) use scanner::MemberIndex;
+pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
+pub(crate) use search::find_by_words;
+#[cfg(feature = "serde")]
+pub use ser::EncodeError;
+pub(crate) use skip::next_value;
+pub use string::{Chars, Str, TooShort};
+pub(crate) use string::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]
 pub use to_string::to_string;
-#[cfg(feature = "serde")]
-pub use typed::{TypedError, decode_in_place};
-pub(crate) use view::magnitude;
-pub use view::{Elements, Json, Kind, Members};
-pub(crate) use walk::next_value;
-pub use write::{Mark, Writer};
+pub(crate) use value::magnitude;
+pub use value::{Elements, Json, Kind, Members};
+pub use write_text::WriteText;
+pub(crate) use write_text::{print, prints};
+pub use writer::{Mark, Writer};
 
 /// The most containers that may be open at once in any text.
 pub const DEPTH_LIMIT: u8 = 128;

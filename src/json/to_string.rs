@@ -1,15 +1,15 @@
-//! Host values as text of their own, on the heap.
+//! Serializes values to a `String`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde_core::ser::Serialize;
 
-use super::encode::EncodeError;
-use super::write::Writer;
+use super::ser::EncodeError;
+use super::writer::Writer;
 use crate::buffer::Room;
 
-/// The room to begin with.
+/// The initial length of the buffer.
 const SHORT: usize = 128;
 
 /// Any value with serde's `Serialize` as JSON text, as [`Writer::serialize`] writes it.
@@ -23,9 +23,9 @@ const SHORT: usize = 128;
 /// # Errors
 /// The value has no JSON form, or the heap is exhausted.
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError> {
-    // Most texts are short: a buffer starts with much more.
+    // Most texts are short, and `Buffer` starts with much more.
     let mut bytes = Vec::with_capacity(SHORT);
-    // Anything but zeros: for those the compiler would ask for zeroed memory, which takes three times as long.
+    // Not zeros, because zeroed memory takes three times as long to allocate.
     bytes.resize(SHORT, b' ');
     let room = Room::Grown { bytes: &mut bytes, limit: usize::MAX };
     let mut writer = Writer::new(room, 0, usize::MAX);
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_any_length_or_none_at_all() {
+    fn text_of_any_length_is_whole_or_absent() {
         let long = "\u{fc}\n".repeat(10_000);
         assert_eq!(to_string(&long).unwrap(), serde_json::to_string(&long).unwrap());
         assert_eq!(to_string(&[(1, None::<u8>)]).as_deref(), Ok("[[1,null]]"));

@@ -122,7 +122,9 @@ impl KeepAliveState {
 }
 
 fn number(id: Json<'_>) -> Option<u32> {
-    id.string()?.as_str()?.strip_prefix(ID_PREFIX)?.parse().ok()
+    let digits = id.string()?.as_str()?.strip_prefix(ID_PREFIX)?;
+    // A sign or a leading zero would be read, too, but no id of ours has one.
+    digits.parse().ok().filter(|_| digits.starts_with(|first| matches!(first, '1'..='9')))
 }
 
 /// Ids of questions are strings with this before their number, so that no other request of ours has them.

@@ -181,7 +181,7 @@ impl Server<'_> {
             Received::ProtocolError(fault) => self.core.plan = Some(PendingEvent::ProtocolError(fault)),
             Received::Done | Received::Begun => {}
             // What the batch has asked is still answered.
-            Received::Exit if self.core.batches.in_line() => self.input.end(),
+            Received::Exit if self.core.batches.in_line() => self.input.end_behind_line(),
             Received::Exit => return self.input.close(),
         }
         self.release();

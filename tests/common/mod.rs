@@ -7,7 +7,7 @@ mod dialogue;
 pub(crate) mod library;
 mod script;
 
-pub(crate) use dialogue::{Setup, hello};
+pub(crate) use dialogue::{Setup, glob, hello};
 
 use demo::Notes;
 use mcp_proto::server::Server;

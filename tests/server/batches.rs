@@ -253,7 +253,8 @@ fn room_for_the_answers_is_found_before_anything_is_done() {
 }
 
 /// What `new` reserves for the smallest error with an id of 20 bytes.
-const SMALL: usize = r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len() + 20 + 1 + 112;
+pub(crate) const SMALL: usize =
+    r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len() + 20 + 1 + 112;
 
 #[test]
 fn an_answer_may_use_what_the_others_leave() {

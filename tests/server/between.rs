@@ -8,7 +8,7 @@ static TOOLS: Tools<'static> = Tools::dynamic_list().list_changed();
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 
 /// Moves what there is to move until there is an event.
-fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
+pub(crate) fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     loop {
         let Action::Io(io) = server.poll(Millis(0)) else { return true };
         let (out, mut receive) = io.split();

@@ -1,6 +1,6 @@
 //! How answers share the transmit buffer, and who sees them.
 
-use crate::common::demo::INFO;
+use crate::common::demo::{INFO, Notes, handle};
 use crate::common::{Host, Setup, Way};
 use mcp_proto::server::Server;
 use mcp_proto::{Action, Buffer, Direction, Millis, Observer, ProtocolError, Revision};
@@ -122,4 +122,90 @@ fn an_observer_sees_every_line_with_what_became_of_it() {
         faults,
         ["", "", "", "NotJson", "LineTooLong", "UnknownMethod", "", "", "", "UnknownResponse"]
     );
+}
+
+/// The output of one call for each size, in bytes, of an answer's text. After each poll `written` bytes are taken, and the
+/// next call is read if the server is ready for it.
+fn drained(tx: usize, reply_room: usize, written: usize, sizes: &[usize]) -> String {
+    let (mut rx, mut tx) = ([0; 512], vec![0; tx]);
+    let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
+    let mut server = server.reply_room(reply_room).unwrap();
+    let mut calls = sizes.iter().enumerate().map(|(id, bytes)| {
+        let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let params = format!(r#"{{"name":"large","arguments":{{"bytes":{bytes}}},"_meta":{meta}}}"#);
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n")
+    });
+    let (mut output, mut notes) = (Vec::new(), Notes::default());
+    loop {
+        match server.poll(Millis(0)) {
+            Action::Closed => panic!("nothing has ended"),
+            Action::Event => handle(server.event().unwrap(), &mut notes),
+            Action::Io(io) => {
+                let (out, mut input) = io.split();
+                let n = out.bytes().len().min(written);
+                output.extend_from_slice(&out.bytes()[..n]);
+                out.sent(n);
+                let has_space = input.is_ready() && input.space().len() >= 256;
+                match Some(()).filter(|()| has_space).and_then(|()| calls.next()) {
+                    Some(call) => {
+                        input.space()[..call.len()].copy_from_slice(call.as_bytes());
+                        input.filled(call.len());
+                    }
+                    None if n == 0 => return String::from_utf8(output).unwrap(),
+                    None => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn output_is_the_same_whatever_part_of_it_was_written() {
+    // Answers that use all of their room, and others that leave parts of it: what is unsent moves to the front often.
+    let frame = r#"{"jsonrpc":"2.0","id":0,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}},"content":[{"type":"text","text":""}]}}"#.len() + 1;
+    let room = 480;
+    let sizes = [1, 60, room - frame, 0, 200, 90, room - frame, room - frame, 3, 17];
+    let whole = drained(20 * room, room, usize::MAX, &sizes);
+    let lines: Vec<&str> = whole.lines().collect();
+    assert_eq!(lines.len(), sizes.len());
+    for (nth, (line, bytes)) in lines.iter().zip(sizes).enumerate() {
+        assert!(line.starts_with(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{nth},\"result\"")), "{line}");
+        assert_eq!(line.len() + 1, frame + bytes, "{line}");
+    }
+    for tx in [room, room + 1, room + 39, 2 * room - 1, 2 * room, 2 * room + 1, 3 * room + 7] {
+        for written in 1..=room + 1 {
+            let output = drained(tx, room, written, &sizes);
+            assert!(output == whole, "{written} bytes at a time, of {tx}:\n{output}\n{whole}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_written_as_soon_as_its_room_is_free() {
+    let pong = |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
+    let (room, length) = (450, pong(1).len());
+    for taken in 1..=length {
+        // One byte is too little, and then it is enough: what is unsent moves to the front by as much as was taken.
+        let (mut rx, mut tx) = ([0; 256], vec![0; room + length - taken]);
+        let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
+        let mut server = server.reply_room(room).unwrap();
+        for id in [1, 2] {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
+            let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+            let mut input = io.split().1;
+            input.space()[..line.len()].copy_from_slice(line.as_bytes());
+            input.filled(line.len());
+        }
+        let mut offered = |sent: usize| {
+            let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+            let out = io.split().0;
+            let text = String::from_utf8(out.bytes().to_vec()).unwrap();
+            out.sent(sent);
+            text
+        };
+        let (first, second) = (pong(1), pong(2));
+        assert_eq!(offered(taken - 1), first, "{taken}");
+        assert_eq!(offered(1), first[taken - 1..], "{taken}");
+        assert_eq!(offered(0), format!("{}{second}", &first[taken..]), "{taken}");
+    }
 }

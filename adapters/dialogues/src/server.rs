@@ -224,10 +224,13 @@ fn answer(mut call: Call<'_>) -> Option<Ticket> {
             call.text(text);
         }
         "add" => match call.arguments::<Add>() {
-            Ok(Add { a, b }) => call.content(|result| {
-                result.structured(&std::collections::BTreeMap::from([("sum", a + b)]));
-                result.text(a + b);
-            }),
+            Ok(Add { a, b }) => match a.checked_add(b) {
+                Some(sum) => call.content(|result| {
+                    result.structured(&std::collections::BTreeMap::from([("sum", sum)]));
+                    result.text(sum);
+                }),
+                None => call.fail("the sum is too large"),
+            },
             Err(error) => call.invalid(error),
         },
         "fail" => call.fail("it broke"),

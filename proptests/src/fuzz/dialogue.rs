@@ -65,7 +65,11 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
         .copied()
         .collect();
     for line in peer.split(|byte| *byte == b'\n') {
-        for id in ids(line) {
+        // A line that is both too deep and not JSON has an id for a machine that stops at the depth.
+        let depth = dialogue.setup.word("depth").and_then(|depth| depth.parse().ok()).unwrap_or(64);
+        let all = ids(line, 128);
+        let bounded = ids(line, depth).into_iter().filter(|id| !all.contains(id));
+        for id in bounded.chain(all.iter().cloned()) {
             tallies.entry(id).or_default().may += 1;
         }
     }
@@ -94,15 +98,15 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The ids in a line that may be answered: as far as it can be read.
-fn ids(line: &[u8]) -> Vec<String> {
+/// The ids in a line that may be answered, as far as a scanner with this limit of nesting can read it.
+fn ids(line: &[u8], depth: u8) -> Vec<String> {
     if let Ok(json) = Json::parse(line)
         && json.kind() == Kind::Array
     {
         return json.elements().filter_map(|message| message.get("id")).map(decoded).collect();
     }
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
-    let mut scanner = Scanner::new(128);
+    let mut scanner = Scanner::new(depth);
     scanner.feed(line);
     let id = scanner.member(Member::Id).and_then(|id| line.get(id.start..id.end?));
     id.and_then(|id| Json::parse(id).ok()).map(decoded).into_iter().collect()

@@ -40,12 +40,18 @@ pub struct ConnectFailure {
     pub dialogue: Vec<String>,
 }
 
+impl ConnectFailure {
+    /// The dialogue begins with what was set up.
+    fn with_setup(mut self, setup: &dyn fmt::Debug) -> ConnectFailure {
+        self.dialogue.insert(0, format!("{setup:?}"));
+        self
+    }
+}
+
 impl fmt::Display for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in &self.dialogue {
-            // What is long is filler.
-            let end = (0..=line.len().min(400)).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
-            writeln!(f, "{}{}", &line[..end], if end < line.len() { "…" } else { "" })?;
+            writeln!(f, "{line}")?;
         }
         write!(f, "{}", self.why)
     }
@@ -62,6 +68,9 @@ impl fmt::Debug for ConnectFailure {
 /// # Errors
 /// There is one.
 pub fn same(first: &Summary, second: &Summary) -> Result<(), String> {
+    if first.output == second.output && first.events == second.events {
+        return Ok(());
+    }
     let lines = |summary: &Summary| -> Vec<String> {
         let output = String::from_utf8_lossy(&summary.output).into_owned();
         output.lines().map(|line| format!("< {line}")).chain(summary.events.iter().cloned()).collect()
@@ -73,6 +82,16 @@ pub fn same(first: &Summary, second: &Summary) -> Result<(), String> {
         None => Err(format!("{} lines and events, then {}", first.len(), second.len())),
     }
 }
+
+/// A line of a dialogue: the start of a message, because the rest of a long one is filler.
+fn shown(sigil: &str, line: &[u8]) -> String {
+    let start = &line[..line.len().min(SHOWN)];
+    let rest = if start.len() < line.len() { "…" } else { "" };
+    format!("{sigil} {}{rest}", String::from_utf8_lossy(start))
+}
+
+/// The most bytes of a message in a dialogue.
+const SHOWN: usize = 400;
 
 /// Counted back from the last one, round and round.
 fn back<T: Clone>(from: &[T], nth: u8) -> Option<T> {

@@ -1,5 +1,7 @@
 //! Moves the bytes of one machine, in pieces of any size, and sees that it neither spins nor takes more room than it has.
 
+use std::collections::VecDeque;
+
 use mcp_proto::{Buffer, Io, Millis};
 
 /// How bytes move. None of it may change what is said or heard.
@@ -8,7 +10,7 @@ use mcp_proto::{Buffer, Io, Millis};
 pub struct Way {
     /// The receive buffer is on the heap.
     pub grown: bool,
-    /// The most bytes of one read, and of one write. 0: any number.
+    /// The most bytes of one read, and of one write, most of the time: see `SMALL_MOVES`. 0: any number.
     pub read: u8,
     /// See there.
     pub write: u8,
@@ -36,7 +38,7 @@ pub(crate) struct Mover {
     tx: usize,
     pub(crate) now: Millis,
     /// What the peer has sent and the machine has not read.
-    pub(crate) pending: Vec<u8>,
+    pub(crate) pending: VecDeque<u8>,
     /// The peer has closed its side; the machine knows.
     pub(crate) ended: bool,
     pub(crate) eof_told: bool,
@@ -44,11 +46,27 @@ pub(crate) struct Mover {
     pub(crate) blocked: bool,
     pub(crate) broken: bool,
     pub(crate) output: Vec<u8>,
+    /// The end of the part of the output that was searched for a newline.
+    searched: usize,
+    /// The number of reads and writes so far.
+    moves: u32,
     pub(crate) deadline: Option<Millis>,
 }
 
-fn at_most(limit: u8) -> usize {
-    if limit == 0 { usize::MAX } else { limit.into() }
+/// The number of reads and writes in a row that keep to the limits of a [`Way`]. Three times as many follow that move more, so
+/// that a run stays short and small pieces still occur all along it.
+const SMALL_MOVES: u32 = 64;
+
+/// The factor by which the other moves are larger.
+const LARGER: usize = 16;
+
+/// The length of the next move.
+fn at_most(limit: u8, moves: u32) -> usize {
+    match limit {
+        0 => usize::MAX,
+        _ if (moves / SMALL_MOVES).is_multiple_of(4) => limit.into(),
+        _ => usize::from(limit) * LARGER,
+    }
 }
 
 impl Mover {
@@ -58,7 +76,9 @@ impl Mover {
             rx,
             tx,
             now: Millis::ZERO,
-            pending: Vec::new(),
+            pending: VecDeque::new(),
+            searched: 0,
+            moves: 0,
             ended: false,
             eof_told: false,
             blocked: false,
@@ -71,15 +91,27 @@ impl Mover {
     /// A new connection, at the same time.
     pub(crate) fn reset(&mut self) {
         let output = std::mem::take(&mut self.output);
-        *self = Mover { now: self.now, output, ..Mover::new(self.way, self.rx, self.tx) };
+        let searched = output.len();
+        *self = Mover {
+            now: self.now,
+            moves: self.moves,
+            output,
+            searched,
+            ..Mover::new(self.way, self.rx, self.tx)
+        };
     }
 
     /// The next line of the output that was not looked at, if it is whole.
-    pub(crate) fn line(&self, seen: &mut usize) -> Result<Option<String>, String> {
-        let new = self.output.get(*seen..).unwrap_or_default();
-        let Some(length) = new.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
-        *seen += length + 1;
-        let line = std::str::from_utf8(&new[..length]).map_err(|error| format!("no UTF-8: {error}"))?;
+    pub(crate) fn line(&mut self, seen: &mut usize) -> Result<Option<String>, String> {
+        let from = self.searched.max(*seen);
+        let new = self.output.get(from..).unwrap_or_default();
+        let Some(length) = new.iter().position(|byte| *byte == b'\n') else {
+            self.searched = self.output.len();
+            return Ok(None);
+        };
+        let line = &self.output[*seen..from + length];
+        *seen = from + length + 1;
+        let line = std::str::from_utf8(line).map_err(|error| format!("no UTF-8: {error}"))?;
         Ok(Some(line.into()))
     }
 
@@ -89,6 +121,7 @@ impl Mover {
         if self.deadline.is_some_and(|at| at <= self.now) {
             return Err("a deadline in the past makes hosts spin".into());
         }
+        self.moves = self.moves.saturating_add(1);
         let (out, mut input) = io.split();
         if out.bytes().len() > self.tx {
             return Err(format!("{} bytes are unsent, more than the buffer has", out.bytes().len()));
@@ -101,7 +134,7 @@ impl Mover {
                 out.broken();
                 return Ok(true);
             }
-            let n = out.bytes().len().min(at_most(self.way.write));
+            let n = out.bytes().len().min(at_most(self.way.write, self.moves));
             self.output.extend_from_slice(&out.bytes()[..n]);
             out.sent(n);
         } else if can_read && says_eof {
@@ -109,13 +142,14 @@ impl Mover {
             input.eof();
         } else if can_read {
             let space = input.space();
-            let n = space.len().min(at_most(self.way.read)).min(self.pending.len());
+            let n = space.len().min(at_most(self.way.read, self.moves)).min(self.pending.len());
             if n == 0 || space.len() > self.rx {
                 return Err(format!("there is space for {} of {} bytes", space.len(), self.rx));
             }
-            space[..n].copy_from_slice(&self.pending[..n]);
+            for (to, from) in space.iter_mut().zip(self.pending.drain(..n)) {
+                *to = from;
+            }
             input.filled(n);
-            self.pending.drain(..n);
         } else {
             return Ok(false);
         }

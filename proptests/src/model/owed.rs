@@ -404,6 +404,11 @@ impl Owed {
         check(open == deferred, || format!("{deferred} requests are in flight, {open} are open"))
     }
 
+    /// Whether no request is open, in either direction. Subscriptions stay open.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.open.is_empty() && self.asked.is_empty()
+    }
+
     /// The connection is over: nothing is open any more.
     pub(crate) fn over(&mut self, clean: bool) -> Result<(), String> {
         if clean {

@@ -115,12 +115,15 @@ impl Pipe {
     }
 }
 
+/// What every line of both machines fits into: the longest answer of a host is 20,000 bytes.
+const LONGEST_LINE: usize = 24 * 1024;
+
 /// Runs the operations, in this way, and ends the connection.
 ///
 /// # Errors
 /// Something happened that may not be.
 pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, ConnectFailure> {
-    let rx = 8192 + usize::from(way.spare);
+    let rx = LONGEST_LINE + usize::from(way.spare);
     server::with(setup.server, way, rx, |server| {
         client::with(setup.client, way, rx, |client| {
             let any = |is: fn(&Operation) -> bool| operations.iter().any(is);
@@ -134,14 +137,14 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
                 ends: any(|it| {
                     matches!(it, Operation::Client(Client::Shutdown) | Operation::Server(Server::Shutdown(_)))
                 }),
-                dialogue: vec![format!("{setup:?} in {way:?}")],
+                dialogue: Vec::new(),
             };
             let outcome = operations.iter().try_for_each(|operation| world.step(operation));
             let outcome = outcome.and_then(|()| world.finish());
             world.note();
             match outcome {
                 Ok(()) => Ok(Summary::default()),
-                Err(why) => Err(ConnectFailure { why, dialogue: world.dialogue }),
+                Err(why) => Err(ConnectFailure { why, dialogue: world.dialogue }.with_setup(&(setup, way))),
             }
         })
     })
@@ -273,7 +276,7 @@ impl World<'_, '_> {
 
     fn wait(&mut self, time: Millis) -> Result<(), String> {
         let end = self.client.mover.now.plus(time);
-        while self.client.mover.now < end && !(self.client.closed && self.server.closed) {
+        while self.client.mover.now < end && !(self.client.closed && self.server.closed) && !self.is_idle() {
             let next = [
                 self.client.mover.deadline.filter(|_| !self.client.closed),
                 self.server.mover.deadline.filter(|_| !self.server.closed),
@@ -283,6 +286,13 @@ impl World<'_, '_> {
             self.deliver()?;
         }
         Ok(())
+    }
+
+    /// Whether the client is connected and no request of either side is open.
+    fn is_idle(&self) -> bool {
+        matches!(self.client.client.state(), State::Ready | State::Stateless)
+            && self.client.notes.tickets.over().is_ok()
+            && self.server.notes.owed.is_idle()
     }
 
     /// Whether every call has ended as it should.

@@ -1,5 +1,7 @@
 //! A server, its host and its client: runs operations, and holds what happens against the model.
 
+use std::sync::OnceLock;
+
 use mcp_proto::input::{CreateMessage, ListRoots, SampleMessage};
 use mcp_proto::server::{
     Argument, Completion, Feature, Limits, Logging, Prompt, Prompts, RequestOptions, Resource, Resources,
@@ -11,7 +13,7 @@ use super::host::{FORM, Notes, PAGE, change, deal, later};
 use super::mover::{Mover, buffer};
 use super::operation::{Message, Operation, Question};
 use super::text::Speaker;
-use super::{ConnectFailure, Summary, Way, back};
+use super::{ConnectFailure, Summary, Way, back, shown};
 
 /// A server as it is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,9 +87,13 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
     with(setup, way, rx, |mut world| {
         let outcome = operations.iter().try_for_each(|operation| world.step(operation));
         let outcome = outcome.and_then(|()| world.finish());
-        world.summary(outcome)
+        world.summary(outcome).map_err(|failure| failure.with_setup(&setup))
     })
 }
+
+/// The smallest transmit buffers, with static lists and with lists by the host. They are measured once, because that takes longer
+/// than most runs.
+static NEEDED: [OnceLock<usize>; 2] = [OnceLock::new(), OnceLock::new()];
 
 /// A server that has this much room to read to.
 pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<'_>) -> T) -> T {
@@ -98,10 +104,13 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
         .limits(limits)
         .second_initialize(if setup.restarts { SecondInitialize::Restart } else { SecondInitialize::Refuse });
     let info = if setup.strict { info.strict_handshake() } else { info };
-    let needed = match Server::new(&info, &mut vec![0; rx][..], &mut [][..]) {
-        Err(ConfigError::TxTooSmall { needed }) => needed + 300,
-        other => panic!("a server without room to write to: {other:?}"),
-    };
+    let needed = 300
+        + NEEDED[usize::from(setup.by_host)].get_or_init(|| {
+            match Server::new(&info, &mut vec![0; rx][..], &mut [][..]) {
+                Err(ConfigError::TxTooSmall { needed }) => needed,
+                other => panic!("a server without room to write to: {other:?}"),
+            }
+        });
     let (room, tx) =
         (needed + usize::from(setup.room), needed + usize::from(setup.room) + usize::from(setup.tx));
     let (mut lent_rx, mut lent_tx) = (vec![0; rx], vec![0; tx]);
@@ -109,10 +118,11 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
     let (mut slots, mut text) = (vec![Slot::EMPTY; slots], vec![0; slots * 48]);
     let (mut batches, mut watches) = (vec![0; 2500], [0; 60]);
     let server = Server::new(&info, buffer(way.grown, &mut lent_rx), buffer(setup.grown, &mut lent_tx));
-    let mut server = server
-        .and_then(|server| server.reply_room(room))
-        .expect("there is enough room")
-        .subscription_buffer(&mut watches[..]);
+    let mut server = server.expect("there is enough room").subscription_buffer(&mut watches[..]);
+    // By default an answer may use all of a lent buffer.
+    if setup.grown || room < tx {
+        server = server.reply_room(room).expect("there is enough room");
+    }
     if setup.batches {
         server = server.batch_buffer(&mut batches[..]);
     }
@@ -131,7 +141,7 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
         notes: Notes::default(),
         read: 0,
         closed: false,
-        dialogue: vec![format!("{setup:?}")],
+        dialogue: Vec::new(),
         polls: 0,
         work: 0,
         longest: 0,
@@ -172,7 +182,7 @@ pub(super) struct World<'b> {
 impl World<'_> {
     fn send(&mut self, mut line: Vec<u8>) {
         line.retain(|byte| *byte != b'\n');
-        self.dialogue.push(format!("> {}", String::from_utf8_lossy(&line)));
+        self.dialogue.push(shown(">", &line));
         if self.closed || self.mover.ended {
             return;
         }
@@ -180,7 +190,7 @@ impl World<'_> {
         line.push(b'\n');
         self.longest = self.longest.max(line.len());
         self.work += line.len();
-        self.mover.pending.extend_from_slice(&line);
+        self.mover.pending.extend(&line);
     }
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
@@ -198,7 +208,7 @@ impl World<'_> {
             self.settle()?;
         }
         if let Operation::Noise(count) = operation {
-            (0..*count).for_each(|_| self.send(b"nonsense".to_vec()));
+            (0..*count % 20).for_each(|_| self.send(b"nonsense".to_vec()));
             return Ok(());
         }
         match self.line(operation) {
@@ -380,10 +390,13 @@ impl World<'_> {
     /// Looks at the lines that were written since.
     fn look(&mut self) -> Result<(), String> {
         while let Some(line) = self.mover.line(&mut self.read)? {
-            self.dialogue.push(format!("< {line}"));
+            self.dialogue.push(shown("<", line.as_bytes()));
             self.notes.owed.written(&line)?;
         }
-        self.speaker.asked.clone_from(&self.notes.owed.asked_ids);
+        // Ids are only added, and a new connection clears both lists.
+        if self.speaker.asked.len() != self.notes.owed.asked_ids.len() {
+            self.speaker.asked.clone_from(&self.notes.owed.asked_ids);
+        }
         Ok(())
     }
 

@@ -122,7 +122,7 @@ impl Speaker {
             meta += r#","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#;
             meta += if n.is_multiple_of(3) { r#","io.modelcontextprotocol/logLevel":"info""# } else { "" };
         }
-        let filler = "x".repeat(request.filler.into());
+        let filler = "x".repeat(usize::from(request.filler % 4096));
         let params = format!(r#"{{{params}"x":"{filler}","_meta":{{{meta}}}}}"#);
         match request.order % 3 {
             0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#),

@@ -1,4 +1,4 @@
-//! Decimals in eight bytes, to remember which was the largest.
+//! Sort key of a decimal in eight bytes, which remembers the largest one.
 #![allow(
     clippy::as_conversions,
     reason = "places are positive where they are shifted; a rank is kept as two halves"
@@ -6,22 +6,21 @@
 
 use super::Decimal;
 
-/// A number that orders as the decimals do, as far as their first fifteen digits tell them apart; nobody who reads numbers
-/// as floats can see more.
+/// A key that orders like the decimals, as far as their first fifteen digits differ. Readers of floats see no more.
 ///
-/// Two words, high one first, so that what keeps it has no padding.
+/// Two words, the high one first, so that its holder has no padding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SortKey([u32; 2]);
 
 impl SortKey {
-    /// Below all of them.
+    /// Below every decimal.
     pub(crate) const NONE: SortKey = SortKey([0; 2]);
 }
 
-/// Where zero is: negative numbers are below it.
+/// The key of zero: negative numbers are below it.
 const ZERO: u64 = 1 << 63;
 
-/// Digits are counted from here: all have 19.
+/// The exponent of the first of 19 digits.
 const LEAST: u64 = 1_000_000_000_000_000_000;
 
 impl Decimal {
@@ -30,7 +29,7 @@ impl Decimal {
         while digits != 0 && digits < LEAST {
             (digits, place) = (digits.wrapping_mul(10), place.saturating_sub(1));
         }
-        // Ten bits for the place of the digits, 53 for the digits.
+        // Ten bits for the exponent, 53 for the digits.
         let distance = match place.saturating_add(512) {
             _ if digits == 0 => 0,
             ..=0 => 0,

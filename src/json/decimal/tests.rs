@@ -6,7 +6,7 @@ fn decimal(text: &str) -> Decimal {
 }
 
 #[test]
-fn numbers_are_read_and_written() {
+fn numbers_are_parsed_and_written() {
     for (text, written) in [
         ("0", "0"),
         ("-0", "0"),
@@ -40,7 +40,7 @@ fn numbers_are_read_and_written() {
 }
 
 #[test]
-fn what_is_no_json_number_is_refused() {
+fn text_that_is_no_json_number_is_rejected() {
     for text in [
         "", "-", "+1", "01", ".5", "1.", "1.e1", "1e", "1e+", "1e-", "1e+-1", "e1", "1 ", " 1", "1x", "0x1",
         "NaN",
@@ -50,7 +50,7 @@ fn what_is_no_json_number_is_refused() {
 }
 
 #[test]
-fn order_is_that_of_the_numbers() {
+fn order_is_numeric() {
     // Rising; numbers in one string are equal.
     let rising = [
         "-1e32767",
@@ -95,7 +95,7 @@ fn order_is_that_of_the_numbers() {
 }
 
 #[test]
-fn integers_become_decimals() {
+fn integers_convert_to_decimals() {
     assert_eq!(Decimal::from(250u8), decimal("250"));
     assert_eq!(Decimal::from(-5i32), decimal("-5"));
     assert_eq!(Decimal::from(i64::MIN), decimal("-9223372036854775808"));
@@ -109,7 +109,7 @@ fn integers_become_decimals() {
 }
 
 #[test]
-fn digits_of_any_integer() {
+fn digits_of_any_integer_are_written() {
     for value in [0, 1, 9, 10, 99, 100, 12_345, u64::from(u32::MAX), u64::MAX] {
         assert_eq!(digits(value, &mut [0; 20]), value.to_string());
     }

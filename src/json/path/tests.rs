@@ -13,7 +13,7 @@ fn message<T: core::fmt::Debug>(result: Result<T, AccessError<'_>>) -> String {
 }
 
 #[test]
-fn values_come_typed() {
+fn getters_return_typed_values() {
     let json = json();
     assert_eq!(json.at("motor").item(0).at("speed").integer(), Ok(12));
     assert_eq!(json.at("motor").item(0).at("speed").unsigned(), Ok(12));
@@ -27,7 +27,7 @@ fn values_come_typed() {
 }
 
 #[test]
-fn errors_name_the_place() {
+fn error_names_the_path() {
     let json = json();
     let motor = json.at("motor");
     assert_eq!(
@@ -49,7 +49,7 @@ fn errors_name_the_place() {
 }
 
 #[test]
-fn long_paths_lose_their_first_steps() {
+fn long_path_loses_its_first_steps() {
     let deep = json().at("a").at("b").at("c").at("d").at("e").at("f");
     assert_eq!(message(deep.integer()), "`a.b.c.d.e.f`: expected an integer, found an object");
     assert_eq!(message(deep.at("g").integer()), "`….b.c.d.e.f.g`: expected an integer, found an array");
@@ -57,7 +57,7 @@ fn long_paths_lose_their_first_steps() {
 }
 
 #[test]
-fn optional_is_absent_or_null() {
+fn optional_value_is_absent_or_null() {
     let json = json();
     assert!(json.at("nothing").optional().is_none());
     assert!(json.at("none").optional().is_none());
@@ -69,6 +69,6 @@ fn optional_is_absent_or_null() {
 }
 
 #[test]
-fn results_stay_below_the_size_that_clippy_warns_of() {
+fn result_is_smaller_than_clippy_limit() {
     assert!(size_of::<AccessError<'_>>() < 128);
 }

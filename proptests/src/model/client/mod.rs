@@ -17,7 +17,7 @@ use self::operation::{Call, Message, Operation, Wait};
 use self::text::{Read, Speaker};
 use super::mover::{Mover, buffer};
 use super::text::name;
-use super::{ConnectFailure, Summary, Way, back};
+use super::{ConnectFailure, Summary, Way, back, shown};
 
 /// A client as it is set up, and its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, 
     with(setup, way, rx, |mut world| {
         let outcome = operations.iter().try_for_each(|operation| world.step(operation));
         let outcome = outcome.and_then(|()| world.finish());
-        world.summary(outcome)
+        world.summary(outcome).map_err(|failure| failure.with_setup(&setup))
     })
 }
 
@@ -130,7 +130,7 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
         calls: Vec::new(),
         seen: 0,
         closed: false,
-        dialogue: vec![format!("{setup:?}")],
+        dialogue: Vec::new(),
         polls: 0,
         work: 0,
         longest: 0,
@@ -164,14 +164,14 @@ pub(super) struct World<'b> {
 impl World<'_> {
     fn send(&mut self, mut line: Vec<u8>) {
         line.retain(|byte| *byte != b'\n');
-        self.dialogue.push(format!("> {}", String::from_utf8_lossy(&line)));
+        self.dialogue.push(shown(">", &line));
         if self.closed || self.mover.ended {
             return;
         }
         line.push(b'\n');
         self.longest = self.longest.max(line.len());
         self.work += line.len();
-        self.mover.pending.extend_from_slice(&line);
+        self.mover.pending.extend(&line);
     }
 
     /// The text of a message, and what the model has to know of it. `alone`: it is a whole line.
@@ -312,7 +312,11 @@ impl World<'_> {
         let begun = match call {
             Call::Tool(what, bytes) => {
                 let filler = "x".repeat(usize::from(bytes % 1200));
-                client.call_with(name(what), options, |out| out.field_string("x", &filler))
+                client.call_with(name(what), options, |out| {
+                    out.begin_object();
+                    out.field_string("x", &filler);
+                    out.end_object();
+                })
             }
             Call::List(which) => match which % 4 {
                 0 => client.list_tools(options),
@@ -380,7 +384,7 @@ impl World<'_> {
     /// Looks at the lines that were written since.
     fn look(&mut self) -> Result<(), String> {
         while let Some(line) = self.mover.line(&mut self.seen)? {
-            self.dialogue.push(format!("< {line}"));
+            self.dialogue.push(shown("<", line.as_bytes()));
             if let Some((id, method, n)) = self.notes.tickets.written(&line)? {
                 self.speaker.read.push(Read { id, method, n, answered: false });
             }

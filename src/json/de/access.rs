@@ -1,0 +1,293 @@
+//! Access to containers: elements, members and their names, enum variants.
+
+use super::flaw::ErrorKind;
+use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
+use crate::json::value::Json;
+use serde_core::de::value::BorrowedStrDeserializer;
+use serde_core::de::{
+    DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
+};
+use serde_core::forward_to_deserialize_any;
+
+/// The elements of an array, after its bracket.
+pub(super) struct Elements<'d, 'de> {
+    decoder: &'d mut Decoder<'de>,
+    index: usize,
+    /// The element before this index is being read, or was the last.
+    inside: bool,
+}
+
+impl Drop for Elements<'_, '_> {
+    fn drop(&mut self) {
+        if self.inside {
+            self.decoder.steps.push(Step::Element(self.index.wrapping_sub(1)));
+        }
+    }
+}
+
+impl<'d, 'de> Elements<'d, 'de> {
+    pub(super) fn new(decoder: &'d mut Decoder<'de>) -> Self {
+        Elements { decoder, index: 0, inside: false }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
+    type Error = TypedError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, TypedError> {
+        self.inside = false;
+        if matches!(self.decoder.peek(), Some(b']') | None) {
+            return Ok(None);
+        }
+        if self.index > 0 {
+            self.decoder.expect(b',')?;
+        }
+        self.index = self.index.wrapping_add(1);
+        self.inside = true;
+        seed.deserialize(&mut *self.decoder).map(Some)
+    }
+}
+
+/// The members of an object, after its bracket. They leave the object at its end.
+pub(super) struct Members<'d, 'de> {
+    decoder: &'d mut Decoder<'de>,
+    name: &'de str,
+    next: Next,
+    /// The value of that name is being read, or was the last.
+    inside: bool,
+    /// The closing bracket, which empty text does not have.
+    close: Option<u8>,
+    /// Whether the object around it is of a derived type.
+    #[cfg(feature = "derive")]
+    derived: bool,
+}
+
+/// The position in an object.
+#[derive(Clone, Copy)]
+enum Next {
+    /// Before its first member, or its end.
+    First,
+    /// Behind a member.
+    Other,
+    /// Behind its end.
+    Left,
+}
+
+impl<'d, 'de> Members<'d, 'de> {
+    pub(super) fn new(decoder: &'d mut Decoder<'de>, close: Option<u8>) -> Self {
+        Members {
+            #[cfg(feature = "derive")]
+            derived: decoder.derived,
+            decoder,
+            name: "",
+            next: Next::First,
+            inside: false,
+            close,
+        }
+    }
+
+    /// The members of an object of a derived type.
+    #[cfg(feature = "derive")]
+    pub(super) fn derived(decoder: &'d mut Decoder<'de>, close: Option<u8>) -> Self {
+        let members = Members::new(decoder, close);
+        members.decoder.derived = true;
+        members
+    }
+}
+
+impl Drop for Members<'_, '_> {
+    fn drop(&mut self) {
+        if self.inside {
+            self.decoder.steps.push(Step::Member(self.name));
+        }
+    }
+}
+
+impl<'de> Members<'_, 'de> {
+    /// Takes the name of the next member, with its colon; `None` at the end of the object.
+    pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, ErrorKind<'de>> {
+        self.inside = false;
+        if matches!(self.next, Next::Left) {
+            return Ok(None);
+        }
+        if matches!(self.decoder.peek(), Some(b'}') | None) {
+            self.next = Next::Left;
+            #[cfg(feature = "derive")]
+            {
+                self.decoder.derived = self.derived;
+            }
+            self.decoder.leave(self.close)?;
+            return Ok(None);
+        }
+        if !matches!(self.next, Next::First) {
+            self.decoder.expect(b',')?;
+        }
+        self.next = Next::Other;
+        self.name = self.decoder.string()?;
+        self.decoder.expect(b':')?;
+        Ok(Some(self.name))
+    }
+
+    /// Skips the value of the member.
+    #[cfg(feature = "derive")]
+    pub(super) fn skip_value(&mut self) -> Result<(), ErrorKind<'de>> {
+        self.decoder.skip()
+    }
+}
+
+impl<'de> MapAccess<'de> for Members<'_, 'de> {
+    type Error = TypedError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypedError> {
+        match self.next_name()? {
+            Some(name) => seed.deserialize(Name(name)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
+        self.inside = true;
+        seed.deserialize(&mut *self.decoder)
+    }
+}
+
+/// The value of an enum written as an object with one member, after the colon.
+pub(super) struct Variant<'d, 'de> {
+    decoder: &'d mut Decoder<'de>,
+    name: &'de str,
+}
+
+impl<'d, 'de> Variant<'d, 'de> {
+    pub(super) fn new(decoder: &'d mut Decoder<'de>, name: &'de str) -> Self {
+        Variant { decoder, name }
+    }
+}
+
+impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
+    type Error = TypedError;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), TypedError> {
+        Ok((seed.deserialize(BorrowedStrDeserializer::<TypedError>::new(self.name))?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
+    type Error = TypedError;
+
+    fn unit_variant(self) -> Result<(), TypedError> {
+        serde_core::Deserialize::deserialize(self.decoder)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, TypedError> {
+        seed.deserialize(self.decoder)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, TypedError> {
+        self.decoder.deserialize_seq(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        self.decoder.deserialize_struct("", fields, visitor)
+    }
+}
+
+/// The decoded name of a member: a string, or any type of key that a string can hold.
+pub(super) struct Name<'de>(pub(super) &'de str);
+
+impl<'de> Name<'de> {
+    /// The name, if it is a JSON number.
+    fn number(&self) -> Option<&'de str> {
+        let json = Json::parse(self.0.as_bytes()).ok()?;
+        (json.number() == Some(self.0)).then_some(self.0)
+    }
+
+    fn wrong(&self, expected: &'static str) -> ErrorKind<'de> {
+        ErrorKind::Wrong { found: self.0, expected }
+    }
+
+    fn integer(&self, bounds: (i64, u64), expected: &'static str) -> Result<u64, ErrorKind<'de>> {
+        let text = self.number().ok_or_else(|| self.wrong(expected))?;
+        bounded(integer_of(text), text, bounds, expected)
+    }
+}
+
+impl<'de> Deserializer<'de> for Name<'de> {
+    type Error = TypedError;
+
+    integers!(
+        deserialize_i8 visit_i8 i8 deserialize_i16 visit_i16 i16 deserialize_i32 visit_i32 i32
+        deserialize_i64 visit_i64 i64 deserialize_u8 visit_u8 u8 deserialize_u16 visit_u16 u16
+        deserialize_u32 visit_u32 u32 deserialize_u64 visit_u64 u64
+    );
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visit_single(self.number().ok_or_else(|| self.wrong("f32"))?, visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visit_number(self.number().ok_or_else(|| self.wrong("f64"))?, visitor)
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let value = wide(self.number().ok_or_else(|| self.wrong("i128"))?, "i128")?;
+        visitor.visit_i128(value)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let value = wide(self.number().ok_or_else(|| self.wrong("u128"))?, "u128")?;
+        visitor.visit_u128(value)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.0 {
+            "true" => visitor.visit_bool(true),
+            "false" => visitor.visit_bool(false),
+            _ => Err(self.wrong("a boolean").into()),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        visitor.visit_enum(BorrowedStrDeserializer::new(self.0))
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visitor.visit_borrowed_bytes(self.0.as_bytes())
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        self.deserialize_bytes(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        char str string unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}

@@ -1,0 +1,179 @@
+//! Decoding of derived types (`ToolArguments`): numbers as JSON Schema reads them, and objects with a tag.
+#![allow(clippy::as_conversions, reason = "a number of a variant is not wider than 64 bits")]
+
+use super::access::{Members, Name};
+use super::flaw::ErrorKind;
+use super::{Decoder, Integer, TypedError};
+use crate::json::skip::{split, value_length};
+use crate::json::value::Json;
+use crate::schema::derived::ONE_OF;
+use serde_core::de::value::U64Deserializer;
+use serde_core::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
+
+impl<'de> Decoder<'de> {
+    /// An object of a derived type. `names`: those of its members, or the tag and its values.
+    pub(super) fn derived_object<V: Visitor<'de>>(
+        &mut self,
+        kind: &str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        match names {
+            [tag, ..] if kind == ONE_OF => {
+                let variant = self.find_variant(tag, names)?;
+                let close = self.enter_object()?;
+                let members = Members::derived(self, close);
+                visitor.visit_map(Tagged { members, tag, next: Next::Name(variant) })
+            }
+            _ => {
+                let close = self.enter_object()?;
+                visitor.visit_map(Members::derived(self, close))
+            }
+        }
+    }
+
+    /// Returns the index of the variant that the next object is.
+    fn find_variant(
+        &mut self,
+        tag: &'static str,
+        names: &'static [&'static str],
+    ) -> Result<usize, ErrorKind<'de>> {
+        if !matches!(self.peek(), Some(b'{') | None) {
+            return Err(self.unexpected("an object"));
+        }
+        let length = value_length(self.rest);
+        let value = Json::trusted(self.rest.get(..length).unwrap_or_default()).get(tag);
+        let name = value.and_then(|value| value.string());
+        let mut variants = names.iter().skip(1);
+        if let Some(found) = name.and_then(|name| variants.position(|variant| name == **variant)) {
+            return Ok(found);
+        }
+        // Nothing is read behind an error.
+        let object: &'de [u8] = self.take(length);
+        Err(match Json::trusted(object).get(tag) {
+            Some(value) => ErrorKind::NoVariant { found: value.raw(), names },
+            None => ErrorKind::NoTag(tag),
+        })
+    }
+}
+
+/// The members of an object, the tag first.
+struct Tagged<'d, 'de> {
+    members: Members<'d, 'de>,
+    tag: &'static str,
+    next: Next,
+}
+
+/// The next item of a [`Tagged`].
+enum Next {
+    /// The name of the tag; then comes this variant.
+    Name(usize),
+    /// This variant; then come the members as they stand.
+    Variant(usize),
+    /// The members; the tag was not among them so far.
+    Members,
+    /// The members that come after the tag.
+    Rest,
+}
+
+impl<'de> MapAccess<'de> for Tagged<'_, 'de> {
+    type Error = TypedError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypedError> {
+        if let Next::Name(variant) = self.next {
+            self.next = Next::Variant(variant);
+            return seed.deserialize(Name(self.tag)).map(Some);
+        }
+        while let Some(name) = self.members.next_name()? {
+            if name != self.tag {
+                return seed.deserialize(Name(name)).map(Some);
+            }
+            if matches!(self.next, Next::Rest) {
+                return Err(TypedError::duplicate_field(self.tag));
+            }
+            self.next = Next::Rest;
+            self.members.skip_value()?;
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
+        let Next::Variant(variant) = self.next else {
+            return self.members.next_value_seed(seed);
+        };
+        self.next = Next::Members;
+        let index: U64Deserializer<TypedError> = (variant as u64).into_deserializer();
+        seed.deserialize(index)
+    }
+}
+
+/// An integer of up to 64 bits.
+pub(super) fn whole_integer(text: &str) -> Option<Integer> {
+    let push = |value: u64, digit: u8| value.checked_mul(10)?.checked_add(u64::from(digit));
+    match whole(text, 0, push)? {
+        (true, magnitude) => 0i64.checked_sub_unsigned(magnitude).map(Integer::Negative),
+        (false, magnitude) => Some(Integer::Positive(magnitude)),
+    }
+}
+
+fn whole_wide(text: &str) -> Option<(bool, u128)> {
+    whole(text, 0u128, |value, digit| value.checked_mul(10)?.checked_add(u128::from(digit)))
+}
+
+/// An integer of up to 128 bits, with a sign.
+pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
+    text: &str,
+    visitor: V,
+) -> Result<V::Value, TypedError> {
+    let value = whole_wide(text).and_then(|(negative, magnitude)| match negative {
+        true => 0i128.checked_sub_unsigned(magnitude),
+        false => magnitude.try_into().ok(),
+    });
+    match value {
+        Some(value) => visitor.visit_i128(value),
+        None => Err(TypedError::wrong(text, "i128")),
+    }
+}
+
+/// An integer of up to 128 bits, without one.
+pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+    match whole_wide(text) {
+        Some((negative, value)) if !negative || value == 0 => visitor.visit_u128(value),
+        _ => Err(TypedError::wrong(text, "u128")),
+    }
+}
+
+/// Whether a number has a sign, and its magnitude, if it is a whole one however it is written: `1.0`, `1.5e1`.
+fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Option<T>) -> Option<(bool, T)> {
+    let (negative, number) = match text.as_bytes() {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let position = |of: fn(&u8) -> bool| number.iter().position(of).unwrap_or(number.len());
+    let (mantissa, exponent) = split(number, position(|byte| matches!(byte, b'e' | b'E')));
+    let (digits, _) = split(mantissa, position(|byte| *byte == b'.'));
+    let mut before_point =
+        exponent_of(exponent).saturating_add(i32::try_from(digits.len()).unwrap_or(i32::MAX));
+    let mut value = zero;
+    for digit in mantissa.iter().filter(|byte| **byte != b'.').map(|byte| byte.wrapping_sub(b'0')) {
+        if before_point > 0 && digit < 10 {
+            value = push(value, digit)?;
+        } else if digit != 0 {
+            return None;
+        }
+        before_point = before_point.saturating_sub(1);
+    }
+    while before_point > 0 && value != zero {
+        value = push(value, 0)?;
+        before_point = before_point.saturating_sub(1);
+    }
+    Some((negative, value))
+}
+
+/// The value of `e-12`. One with more digits than fit is beyond what any line could make up for.
+fn exponent_of(text: &[u8]) -> i32 {
+    let digits = text.iter().filter(|byte| byte.is_ascii_digit());
+    let value =
+        digits.fold(0i32, |value, byte| value.saturating_mul(10).saturating_add(i32::from(byte & 0x0F)));
+    if text.get(1) == Some(&b'-') { value.saturating_neg() } else { value }
+}

@@ -1,0 +1,241 @@
+//! Decoding errors: message and path, without a heap.
+#![allow(clippy::as_conversions, reason = "places in a room of less than 256 bytes")]
+
+use crate::json::decimal::digits;
+use crate::json::write_text::{WriteText, prints};
+use core::fmt;
+use serde_core::de::{self, Expected, Unexpected};
+
+/// Message and path together have at most this many bytes. Few more, and clippy's default would call a host's
+/// `Result` too large.
+const ROOM: usize = 120;
+/// The bytes that a message leaves for the path.
+const PATH: usize = 32;
+
+/// The longest part of a string that an error shows.
+const SHOWN: usize = 24;
+
+/// Why a text does not fit a type: "`motor[2].speed`: expected u8, found "fast"". Long messages are cut at their end,
+/// long paths at their start.
+#[derive(Clone, Copy)]
+pub struct TypedError {
+    /// The message at the start, the path at the end: the path grows from the inside out.
+    bytes: [u8; ROOM],
+    message: u8,
+    path: u8,
+    /// The path has more steps at its start.
+    cut: bool,
+}
+
+impl TypedError {
+    /// The place inside the value, as `motor[2].speed`; empty if it is the value itself, and without its first steps
+    /// if it is too long.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        let start = ROOM.saturating_sub(usize::from(self.path));
+        core::str::from_utf8(self.bytes.get(start..).unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        let message = self.bytes.get(..usize::from(self.message)).unwrap_or_default();
+        core::str::from_utf8(message).unwrap_or_default()
+    }
+
+    /// Puts the name of the member around it before the path.
+    pub(super) fn put_inside(&mut self, name: &str) {
+        if self.path > 0 && !self.path().starts_with('[') {
+            self.prepend(&[name, "."]);
+        } else {
+            self.prepend(&[name]);
+        }
+    }
+
+    /// Puts the index of the element around it before the path.
+    pub(super) fn put_inside_element(&mut self, index: usize) {
+        let separator = if self.path > 0 && !self.path().starts_with('[') { "]." } else { "]" };
+        let mut buffer = [0; 20];
+        self.prepend(&["[", digits(index as u64, &mut buffer), separator]);
+    }
+
+    /// A tag that is none of the variants. `names`: its own, and theirs.
+    #[cfg(feature = "derive")]
+    #[inline(never)]
+    pub(super) fn no_variant(value: &str, names: &'static [&'static str]) -> TypedError {
+        let (tag, variants) = names.split_first().unwrap_or((&"", &[]));
+        let mut error = TypedError::new(&("unknown variant ", Shown(value), ", ", Names(variants)));
+        error.put_inside(tag);
+        error
+    }
+
+    /// Marks the path as incomplete at its start.
+    pub(super) fn cut_path(&mut self) {
+        self.cut = true;
+    }
+
+    /// Puts one step before the path: all of it or nothing, and nothing any more once something was left out.
+    fn prepend(&mut self, parts: &[&str]) {
+        let length = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.len()));
+        let end = ROOM.saturating_sub(usize::from(self.path));
+        let Some(start) = end.checked_sub(length).filter(|start| *start >= usize::from(self.message)) else {
+            self.cut = true;
+            return;
+        };
+        if self.cut {
+            return;
+        }
+        let step = parts.iter().flat_map(|part| part.bytes());
+        self.bytes.iter_mut().skip(start).zip(step).for_each(|(place, byte)| *place = byte);
+        self.path = ROOM.saturating_sub(start) as u8;
+    }
+
+    #[inline(never)]
+    pub(super) fn new(message: &dyn WriteText) -> TypedError {
+        let mut error = TypedError { bytes: [0; ROOM], message: 0, path: 0, cut: false };
+        message.pieces(&mut |piece| error.append(piece));
+        error
+    }
+
+    /// Adds to the message, as far as there is room.
+    fn append(&mut self, piece: &str) {
+        let start = usize::from(self.message);
+        let kept = cut(piece, ROOM.saturating_sub(PATH).saturating_sub(start));
+        let places = self.bytes.iter_mut().skip(start);
+        places.zip(kept.bytes()).for_each(|(place, byte)| *place = byte);
+        self.message = start.saturating_add(kept.len()) as u8;
+    }
+
+    /// The value is of another type, or not within its bounds.
+    pub(super) fn wrong(found: &str, expected: &str) -> TypedError {
+        TypedError::new(&("expected ", expected, ", found ", Shown(found)))
+    }
+}
+
+/// The start of `text`, at most that long.
+fn cut(text: &str, length: usize) -> &str {
+    let boundary = (0..=length.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..boundary.unwrap_or_default()).unwrap_or_default()
+}
+
+/// The unexpected value, without the floating point formatting that serde's `Display` would link.
+struct Found<'a>(Unexpected<'a>);
+
+impl WriteText for Found<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        let kind = match self.0 {
+            Unexpected::Bool(value) => return value.pieces(put),
+            Unexpected::Unsigned(value) => return value.pieces(put),
+            Unexpected::Signed(value) => return value.pieces(put),
+            Unexpected::Char(value) => return ('"', value, '"').pieces(put),
+            Unexpected::Str(value) => return ('"', Shown(value), '"').pieces(put),
+            Unexpected::Float(_) => "a number with a fraction",
+            Unexpected::Bytes(_) => "bytes",
+            Unexpected::Unit => "null",
+            Unexpected::Option => "an optional value",
+            Unexpected::NewtypeStruct => "a newtype struct",
+            Unexpected::Seq => "an array",
+            Unexpected::Map => "an object",
+            Unexpected::Enum => "an enum",
+            Unexpected::UnitVariant => "a unit variant",
+            Unexpected::NewtypeVariant => "a newtype variant",
+            Unexpected::TupleVariant => "a tuple variant",
+            Unexpected::StructVariant => "a struct variant",
+            Unexpected::Other(other) => other,
+        };
+        put(kind);
+    }
+}
+
+/// The start of a text.
+struct Shown<'a>(&'a str);
+
+impl WriteText for Shown<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        let shown = cut(self.0, SHOWN);
+        put(shown);
+        put(if shown.len() < self.0.len() { "…" } else { "" });
+    }
+}
+
+/// The expected names. (serde's own `Display` of them can panic.)
+struct Names(&'static [&'static str]);
+
+impl WriteText for Names {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(match self.0 {
+            [] => return put("there are none"),
+            [_] => "expected",
+            _ => "expected one of",
+        });
+        let mut separator = " `";
+        for name in self.0 {
+            (separator, name, "`").pieces(put);
+            separator = ", `";
+        }
+    }
+}
+
+/// The expectation of a visitor. Only this and custom messages link the formatting machinery.
+struct Wanted<'e>(&'e dyn Expected);
+
+impl WriteText for Wanted<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        format_args!("{}", self.0).pieces(put);
+    }
+}
+
+impl de::Error for TypedError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        TypedError::new(&format_args!("{message}"))
+    }
+
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        TypedError::new(&("expected ", Wanted(expected), ", found ", Found(unexpected)))
+    }
+
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        TypedError::new(&("expected ", Wanted(expected), ", found ", Found(unexpected)))
+    }
+
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
+        TypedError::new(&("invalid length ", length, ", expected ", Wanted(expected)))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        TypedError::new(&("unknown variant `", Shown(variant), "`, ", Names(expected)))
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        TypedError::new(&("unknown field `", Shown(field), "`, ", Names(expected)))
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        TypedError::new(&("missing field `", field, "`"))
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        TypedError::new(&("duplicate field `", field, "`"))
+    }
+}
+
+impl WriteText for TypedError {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        if self.path > 0 || self.cut {
+            let cut = if self.cut { "`…" } else { "`" };
+            (cut, self.path(), "`: ").pieces(put);
+        }
+        put(self.message());
+    }
+}
+
+prints!(TypedError);
+
+/// The same as the message.
+impl fmt::Debug for TypedError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl core::error::Error for TypedError {}

@@ -1,0 +1,468 @@
+//! Decodes any `Deserialize` type from JSON text, without a heap: strings are decoded in place.
+#![allow(clippy::as_conversions, reason = "a value is compared with the bounds of its type before")]
+
+mod access;
+#[cfg(feature = "derive")]
+mod derived;
+mod error;
+mod flaw;
+mod steps;
+mod strings;
+
+pub use error::TypedError;
+
+use super::DEPTH_LIMIT;
+use super::skip::{after_space, value_length};
+use super::value::magnitude;
+use access::{Elements, Members, Variant};
+use flaw::ErrorKind;
+use serde_core::de::value::BorrowedStrDeserializer;
+use serde_core::de::{Deserialize, Deserializer, Visitor};
+use steps::{ErrorPath, Step};
+
+/// Decodes one valid JSON text into any type with serde's `Deserialize`, in the form that `serde_json` knows.
+///
+/// Strings are decoded where they stand, so fields of type `&str` work whatever escapes the text has, and the text is
+/// no JSON any more afterwards. `-0` is an integer, and a struct with named fields is an object, never an array; at most
+/// [`DEPTH_LIMIT`] containers may be open at once.
+///
+/// ```
+/// #[derive(serde::Deserialize)]
+/// struct Led<'a> {
+///     label: &'a str,
+///     level: u8,
+/// }
+/// let mut text = *br#"{"label":"kitchen \ud83d\udca1","level":200}"#;
+/// let led: Led<'_> = mcp_proto::json::decode_in_place(&mut text)?;
+/// assert_eq!((led.label, led.level), ("kitchen 💡", 200));
+/// # Ok::<(), mcp_proto::json::TypedError>(())
+/// ```
+///
+/// # Errors
+///
+/// The text does not fit the type; the error names the place. The text is trusted to be valid, as everything in an
+/// event is; of other text, some is refused and some is not. No text at all is an empty object, as the arguments of a
+/// call are.
+pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, TypedError> {
+    let mut decoder = Decoder {
+        rest: text,
+        levels: DEPTH_LIMIT,
+        steps: ErrorPath::NONE,
+        #[cfg(feature = "derive")]
+        derived: false,
+    };
+    let mut value = T::deserialize(&mut decoder);
+    match &mut value {
+        Ok(_) if !decoder.rest.is_empty() && decoder.peek().is_some() => {
+            return Err(ErrorKind::Message("text after the value").into());
+        }
+        Ok(_) => {}
+        Err(error) => decoder.steps.write_to(error),
+    }
+    // An error is much larger than most values: it is moved by itself, and only if there is one.
+    match value {
+        Ok(value) => Ok(value),
+        Err(_) => value,
+    }
+}
+
+/// The serde deserializer: the text that is left.
+struct Decoder<'de> {
+    rest: &'de mut [u8],
+    /// The number of containers that may still be opened.
+    levels: u8,
+    /// The path to an error.
+    steps: ErrorPath<'de>,
+    /// The value is of a derived type: `1.0` is an integer.
+    #[cfg(feature = "derive")]
+    derived: bool,
+}
+
+impl<'de> Decoder<'de> {
+    /// The next byte that is not white space.
+    fn peek(&mut self) -> Option<u8> {
+        let space = self.rest.len().wrapping_sub(after_space(self.rest).len());
+        if space > 0 {
+            self.take(space);
+        }
+        self.rest.first().copied()
+    }
+
+    /// Takes the next bytes; nothing at all if there are fewer.
+    fn take(&mut self, length: usize) -> &'de mut [u8] {
+        match core::mem::take(&mut self.rest).split_at_mut_checked(length) {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                taken
+            }
+            None => &mut [],
+        }
+    }
+
+    /// Takes the byte that has to come next.
+    fn expect(&mut self, byte: u8) -> Result<(), ErrorKind<'de>> {
+        if self.peek() != Some(byte) {
+            return Err(ErrorKind::BROKEN);
+        }
+        self.take(1);
+        Ok(())
+    }
+
+    /// Takes the text of the next value.
+    fn word(&mut self) -> &'de str {
+        let length = value_length(self.rest);
+        let word: &'de [u8] = self.take(length);
+        core::str::from_utf8(word).unwrap_or_default()
+    }
+
+    fn skip(&mut self) -> Result<(), ErrorKind<'de>> {
+        if self.peek().is_none() {
+            return Err(ErrorKind::BROKEN);
+        }
+        let length = value_length(self.rest);
+        self.take(length);
+        Ok(())
+    }
+
+    fn enter(&mut self) -> Result<(), ErrorKind<'de>> {
+        self.levels = self.levels.checked_sub(1).ok_or(ErrorKind::Message("nested too deep"))?;
+        self.take(1);
+        Ok(())
+    }
+
+    /// Takes the end of a container, after what the type took of it.
+    fn leave(&mut self, close: Option<u8>) -> Result<(), ErrorKind<'de>> {
+        self.levels = self.levels.wrapping_add(1);
+        self.steps.clear();
+        match self.peek() {
+            found if found == close => {
+                self.take(1);
+                Ok(())
+            }
+            Some(b',') => Err(ErrorKind::Message("more elements than expected")),
+            _ => Err(ErrorKind::BROKEN),
+        }
+    }
+
+    /// The error of a next value that is not of the expected type.
+    fn unexpected(&mut self, expected: &'static str) -> ErrorKind<'de> {
+        if self.peek().is_none() {
+            ErrorKind::BROKEN
+        } else {
+            ErrorKind::Wrong { found: self.word(), expected }
+        }
+    }
+
+    fn number(&mut self, expected: &'static str) -> Result<&'de str, ErrorKind<'de>> {
+        match self.peek() {
+            Some(b'-' | b'0'..=b'9') => Ok(self.word()),
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+
+    fn sequence<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
+        self.enter()?;
+        let value = visitor.visit_seq(Elements::new(self))?;
+        self.leave(Some(b']'))?;
+        Ok(value)
+    }
+
+    fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
+        let levels = self.levels;
+        let close = self.enter_object()?;
+        let value = visitor.visit_map(Members::new(self, close))?;
+        // A visitor that has seen the end has left the object.
+        if self.levels != levels {
+            self.leave(close)?;
+        }
+        Ok(value)
+    }
+
+    /// Enters an object and returns its closing bracket, which empty text does not have.
+    fn enter_object(&mut self) -> Result<Option<u8>, ErrorKind<'de>> {
+        let close = match self.peek() {
+            Some(b'{') => Some(b'}'),
+            None => None,
+            _ => return Err(self.unexpected("an object")),
+        };
+        self.enter()?;
+        Ok(close)
+    }
+}
+
+enum Integer {
+    Positive(u64),
+    Negative(i64),
+}
+
+/// The value of an integer's text, if it is one that fits.
+fn integer_of(text: &str) -> Option<Integer> {
+    match text.as_bytes() {
+        [b'-', digits @ ..] => Some(Integer::Negative(0i64.checked_sub_unsigned(magnitude(digits)?)?)),
+        digits => magnitude(digits).map(Integer::Positive),
+    }
+}
+
+/// An integer within bounds; a negative one as its two's complement.
+fn bounded<'de>(
+    value: Option<Integer>,
+    text: &'de str,
+    (least, most): (i64, u64),
+    expected: &'static str,
+) -> Result<u64, ErrorKind<'de>> {
+    match value {
+        Some(Integer::Positive(value)) if value <= most => Ok(value),
+        Some(Integer::Negative(value)) if value >= least => Ok(value as u64),
+        _ => Err(ErrorKind::Wrong { found: text, expected }),
+    }
+}
+
+/// An integer of up to 128 bits.
+fn wide<'de, T: core::str::FromStr>(text: &'de str, expected: &'static str) -> Result<T, ErrorKind<'de>> {
+    text.parse().map_err(|_| ErrorKind::Wrong { found: text, expected })
+}
+
+/// A number for a type that takes fractions: integers as such, as far as they fit.
+fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+    match integer_of(text) {
+        Some(Integer::Positive(value)) => visitor.visit_u64(value),
+        Some(Integer::Negative(value)) if value != 0 => visitor.visit_i64(value),
+        _ => match text.parse::<f64>() {
+            Ok(value) if value.is_finite() => visitor.visit_f64(value),
+            _ => Err(TypedError::wrong(text, "f64")),
+        },
+    }
+}
+
+fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+    match text.parse::<f32>() {
+        Ok(value) if value.is_finite() => visitor.visit_f32(value),
+        _ => Err(TypedError::wrong(text, "f32")),
+    }
+}
+
+/// Integers of up to 64 bits.
+macro_rules! integers {
+    ($($method:ident $visit:ident $type:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+            let bounds = ($type::MIN as i64, $type::MAX as u64);
+            let value = self.integer(bounds, stringify!($type))?;
+            visitor.$visit(value as $type)
+        }
+    )*};
+}
+use integers;
+
+macro_rules! strings {
+    ($($method:ident $expected:literal)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+            let text = self.string_for($expected)?;
+            visitor.visit_borrowed_str(text)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for &mut Decoder<'de> {
+    type Error = TypedError;
+
+    integers!(
+        deserialize_i8 visit_i8 i8 deserialize_i16 visit_i16 i16 deserialize_i32 visit_i32 i32
+        deserialize_i64 visit_i64 i64 deserialize_u8 visit_u8 u8 deserialize_u16 visit_u16 u16
+        deserialize_u32 visit_u32 u32 deserialize_u64 visit_u64 u64
+    );
+    strings!(
+        deserialize_str "a string" deserialize_string "a string" deserialize_char "a character"
+        deserialize_identifier "a string"
+    );
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'"') => visitor.visit_borrowed_str(self.string()?),
+            Some(b'{') | None => self.object(visitor),
+            Some(b'[') => self.sequence(visitor),
+            Some(b't' | b'f') => self.deserialize_bool(visitor),
+            Some(b'n') => self.deserialize_unit(visitor),
+            Some(b'-' | b'0'..=b'9') => visit_number(self.word(), visitor),
+            _ => Err(ErrorKind::BROKEN.into()),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        visitor.visit_bool(self.boolean()?)
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let text = self.number("i128")?;
+        #[cfg(feature = "derive")]
+        if self.derived {
+            return derived::visit_wide_signed(text, visitor);
+        }
+        let value = wide(text, "i128")?;
+        visitor.visit_i128(value)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let text = self.number("u128")?;
+        #[cfg(feature = "derive")]
+        if self.derived {
+            return derived::visit_wide(text, visitor);
+        }
+        let value = wide(if text == "-0" { "0" } else { text }, "u128")?;
+        visitor.visit_u128(value)
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let text = self.number("f32")?;
+        visit_single(text, visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        let text = self.number("f64")?;
+        visit_number(text, visitor)
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'"') => visitor.visit_borrowed_bytes(self.string()?.as_bytes()),
+            Some(b'[') => self.sequence(visitor),
+            _ => Err(self.unexpected("bytes").into()),
+        }
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        self.deserialize_bytes(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'n') => {
+                self.null()?;
+                visitor.visit_none()
+            }
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'n') => {
+                self.null()?;
+                visitor.visit_unit()
+            }
+            _ => Err(self.unexpected("null").into()),
+        }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'[') => self.sequence(visitor),
+            _ => Err(self.unexpected("an array").into()),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, TypedError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        self.object(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        #[cfg(feature = "derive")]
+        if name == crate::schema::derived::STRUCT || name == crate::schema::derived::ONE_OF {
+            return self.derived_object(name, fields, visitor);
+        }
+        let _ = (name, fields);
+        self.object(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypedError> {
+        match self.peek() {
+            Some(b'"') => visitor.visit_enum(BorrowedStrDeserializer::new(self.string()?)),
+            Some(b'{') => {
+                self.enter()?;
+                let name = self.string()?;
+                self.expect(b':')?;
+                let value = visitor.visit_enum(Variant::new(self, name));
+                if value.is_err() {
+                    self.steps.push(Step::Member(name));
+                    return value;
+                }
+                self.leave(Some(b'}'))?;
+                value
+            }
+            _ => Err(self.unexpected("a variant").into()),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        self.skip()?;
+        visitor.visit_unit()
+    }
+}
+
+impl<'de> Decoder<'de> {
+    fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, ErrorKind<'de>> {
+        let text = self.number(expected)?;
+        let value = integer_of(text);
+        #[cfg(feature = "derive")]
+        let value = value.or_else(|| derived::whole_integer(text).filter(|_| self.derived));
+        bounded(value, text, bounds, expected)
+    }
+
+    fn boolean(&mut self) -> Result<bool, ErrorKind<'de>> {
+        match self.peek() {
+            Some(b't' | b'f') => match self.word() {
+                "true" => Ok(true),
+                "false" => Ok(false),
+                _ => Err(ErrorKind::BROKEN),
+            },
+            _ => Err(self.unexpected("a boolean")),
+        }
+    }
+
+    fn null(&mut self) -> Result<(), ErrorKind<'de>> {
+        if self.word() == "null" { Ok(()) } else { Err(ErrorKind::BROKEN) }
+    }
+}
+
+#[cfg(test)]
+mod container_tests;
+#[cfg(test)]
+mod tests;

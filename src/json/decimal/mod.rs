@@ -1,0 +1,271 @@
+//! Decimal numbers without floating point: progress, priority, temperature.
+#![allow(
+    clippy::as_conversions,
+    reason = "a mantissa has twenty digits at most, and what is converted was compared or clamped before"
+)]
+
+use super::string::text_of;
+use super::write_text::{WriteText, prints};
+use crate::platform::divide;
+use core::cmp::Ordering;
+use core::fmt;
+
+mod rank;
+pub(crate) use rank::SortKey;
+
+/// A decimal number: a mantissa of 63 bits and a sign, and a power of ten. `1.0` equals `1`, and `-0` is `0`.
+///
+/// ```
+/// use mcp_proto::json::Decimal;
+/// let half = Decimal::new(5, -1);
+/// assert_eq!(Decimal::parse("0.50"), Some(half));
+/// assert!(half < Decimal::from(1u8));
+/// assert_eq!(half.to_string(), "0.5");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Decimal {
+    /// Without trailing zeros, unless the exponent is at its bound, so that equal numbers look the same.
+    mantissa: i64,
+    exponent: i16,
+}
+
+/// Zero.
+impl Default for Decimal {
+    fn default() -> Self {
+        Decimal::ZERO
+    }
+}
+
+impl Decimal {
+    /// Zero.
+    pub const ZERO: Decimal = Decimal { mantissa: 0, exponent: 0 };
+
+    /// `mantissa` times ten to the power of `exponent`.
+    #[must_use]
+    pub const fn new(mantissa: i64, exponent: i16) -> Decimal {
+        if mantissa == 0 {
+            return Decimal::ZERO;
+        }
+        let (mut magnitude, mut exponent) = (mantissa.unsigned_abs(), exponent);
+        while let (tenth, 0) = divide(magnitude, 10)
+            && let Some(next) = exponent.checked_add(1)
+        {
+            (magnitude, exponent) = (tenth, next);
+        }
+        let mantissa = if mantissa < 0 { 0i64.wrapping_sub_unsigned(magnitude) } else { magnitude as i64 };
+        Decimal { mantissa, exponent }
+    }
+
+    /// Parses a JSON number. Digits beyond those that fit are cut off, and an exponent out of bounds becomes the bound.
+    /// `None` if it is not a JSON number.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Decimal> {
+        let (negative, rest) = match text.as_bytes() {
+            [b'-', rest @ ..] => (true, rest),
+            rest => (false, rest),
+        };
+        let limit = (i64::MAX as u64).saturating_add(u64::from(negative));
+        let mut sum = Sum { magnitude: 0, exponent: 0, limit, full: false };
+        let (whole, rest) = digits_of(rest);
+        match whole {
+            [] | [b'0', _, ..] => return None,
+            _ => whole.iter().for_each(|digit| sum.add(*digit, false)),
+        }
+        let rest = match rest {
+            [b'.', rest @ ..] => {
+                let (fraction, rest) = digits_of(rest);
+                if fraction.is_empty() {
+                    return None;
+                }
+                fraction.iter().for_each(|digit| sum.add(*digit, true));
+                rest
+            }
+            _ => rest,
+        };
+        let power = match rest {
+            [] => 0,
+            [b'e' | b'E', b'-', digits @ ..] => power(digits)?.wrapping_neg(),
+            [b'e' | b'E', b'+', digits @ ..] | [b'e' | b'E', digits @ ..] => power(digits)?,
+            _ => return None,
+        };
+        let exponent = sum.exponent.saturating_add(power);
+        let exponent = exponent.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16;
+        let mantissa = if negative {
+            0i64.checked_sub_unsigned(sum.magnitude)?
+        } else {
+            0i64.checked_add_unsigned(sum.magnitude)?
+        };
+        Some(Decimal::new(mantissa, exponent))
+    }
+
+    /// The mantissa: the number is this times ten to the power of [`exponent`](Decimal::exponent).
+    #[must_use]
+    pub const fn mantissa(self) -> i64 {
+        self.mantissa
+    }
+
+    /// The power of ten.
+    #[must_use]
+    pub const fn exponent(self) -> i16 {
+        self.exponent
+    }
+}
+
+/// The number as JSON.
+impl WriteText for Decimal {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        if self.mantissa < 0 {
+            put("-");
+        }
+        let mut buffer = [0; 20];
+        let digits = digits(self.mantissa.unsigned_abs(), &mut buffer);
+        // The number of digits before the point.
+        let whole = i32::from(self.exponent).saturating_add(digits.len() as i32);
+        if !(-6..=19).contains(&whole) {
+            return (digits, "e", self.exponent).pieces(put);
+        }
+        let (before, after) = digits.split_at_checked(whole.max(0) as usize).unwrap_or((digits, ""));
+        put(if before.is_empty() { "0" } else { before });
+        (0..self.exponent).for_each(|_| put("0"));
+        if !after.is_empty() {
+            put(".");
+            (whole..0).for_each(|_| put("0"));
+            put(after);
+        }
+    }
+}
+
+/// The digits read so far.
+struct Sum {
+    magnitude: u64,
+    exponent: i64,
+    /// The largest mantissa.
+    limit: u64,
+    /// Whether further digits are cut, because they do not fit.
+    full: bool,
+}
+
+impl Sum {
+    fn add(&mut self, digit: u8, fraction: bool) {
+        let next = self.magnitude.checked_mul(10).and_then(|sum| sum.checked_add(u64::from(digit & 0x0F)));
+        match next {
+            Some(next) if next <= self.limit && !self.full => {
+                self.magnitude = next;
+                self.exponent = self.exponent.saturating_sub(i64::from(fraction));
+            }
+            _ => {
+                self.full = true;
+                self.exponent = self.exponent.saturating_add(i64::from(!fraction));
+            }
+        }
+    }
+}
+
+fn digits_of(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let length = bytes.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(bytes.len());
+    bytes.split_at_checked(length).unwrap_or((bytes, b""))
+}
+
+/// The value of an exponent's digits, saturating.
+fn power(digits: &[u8]) -> Option<i64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0i64, |value, digit| {
+        let digit = digit.is_ascii_digit().then_some(digit & 0x0F)?;
+        Some(value.saturating_mul(10).saturating_add(i64::from(digit)))
+    })
+}
+
+/// The decimal digits of `value`, at the end of `buffer`, without the formatting machinery.
+pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &str {
+    text_of(digit_bytes(value, buffer))
+}
+
+/// The decimal digits of `value` as bytes.
+pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
+    let mut rest = value;
+    let mut start = buffer.len();
+    for place in buffer.iter_mut().rev() {
+        let digit;
+        (rest, digit) = divide(rest, 10);
+        *place = b'0' | digit as u8;
+        start = start.wrapping_sub(1);
+        if rest == 0 {
+            break;
+        }
+    }
+    buffer.get(start..).unwrap_or_default()
+}
+
+/// An integer as a text.
+#[derive(Clone, Copy)]
+pub(crate) struct Digits(pub(crate) u64);
+
+impl WriteText for Digits {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(digits(self.0, &mut [0; 20]));
+    }
+}
+
+/// The exact numeric order.
+impl Ord for Decimal {
+    fn cmp(&self, other: &Decimal) -> Ordering {
+        let sign = self.mantissa.signum();
+        match sign.cmp(&other.mantissa.signum()) {
+            Ordering::Equal if sign < 0 => compare(other, self),
+            Ordering::Equal => compare(self, other),
+            order => order,
+        }
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Decimal) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The order without signs: by the position of the first digit, then digit by digit. Trailing zeros, which would
+/// spoil it, occur only with the largest exponent.
+fn compare(left: &Decimal, right: &Decimal) -> Ordering {
+    let place =
+        |decimal: &Decimal, digits: &str| i32::from(decimal.exponent).saturating_add(digits.len() as i32);
+    let (mut buffer, mut other) = ([0; 20], [0; 20]);
+    let left_digits = digits(left.mantissa.unsigned_abs(), &mut buffer);
+    let right_digits = digits(right.mantissa.unsigned_abs(), &mut other);
+    place(left, left_digits).cmp(&place(right, right_digits)).then_with(|| left_digits.cmp(right_digits))
+}
+
+prints!(Decimal);
+
+/// The same as the number.
+impl fmt::Debug for Decimal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+macro_rules! from {
+    ($($integer:ty),*) => {$(
+        impl From<$integer> for Decimal {
+            fn from(value: $integer) -> Decimal {
+                Decimal::new(i64::from(value), 0)
+            }
+        }
+    )*};
+}
+from!(u8, u16, u32, i32, i64);
+
+/// The last digit is cut off if the number does not fit.
+impl From<u64> for Decimal {
+    fn from(value: u64) -> Decimal {
+        match i64::try_from(value) {
+            Ok(value) => Decimal::new(value, 0),
+            Err(_) => Decimal::new(divide(value, 10).0 as i64, 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,311 @@
+//! Typed access to members, with errors that name the path: "`motor[2].speed`: expected an integer, found a string".
+
+use super::string::Str;
+use super::value::{Json, Kind};
+use super::write_text::{WriteText, prints};
+use core::fmt;
+
+/// A position inside a value, and the path to it. A typed getter reads the value; its error names the path.
+///
+/// ```
+/// use mcp_proto::json::Json;
+/// let json = Json::parse(br#"{"motor":[{"speed":12},{"speed":"fast"}]}"#)?;
+/// assert_eq!(json.at("motor").item(0).at("speed").integer(), Ok(12));
+/// let error = json.at("motor").item(1).at("speed").integer().unwrap_err();
+/// assert_eq!(error.to_string(), "`motor[1].speed`: expected an integer, found a string");
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a, 'k> {
+    path: Path<'k>,
+    found: Found<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Found<'a> {
+    Value(Json<'a>),
+    Nothing,
+    /// A step of the path was no object or no array, and ends the path.
+    Blocked(Problem),
+}
+
+/// Why a typed access failed, and where.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct AccessError<'k> {
+    path: Path<'k>,
+    problem: Problem,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Problem {
+    Missing,
+    Wrong { expected: Expected, found: Kind },
+    Range,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expected {
+    Boolean,
+    Integer,
+    Unsigned,
+    Number,
+    Text,
+    Array,
+    Object,
+}
+
+/// The most steps that are stored; of longer paths the last ones are shown. With more, clippy's default would call a
+/// caller's `Result` too large.
+const STEPS: usize = 6;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Path<'k> {
+    steps: [Step<'k>; STEPS],
+    /// The number of steps; those beyond `STEPS` replace the first ones.
+    length: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step<'k> {
+    Name(&'k str),
+    Index(usize),
+}
+
+impl<'k> Path<'k> {
+    const EMPTY: Path<'static> = Path { steps: [Step::Index(0); STEPS], length: 0 };
+
+    fn with(mut self, step: Step<'k>) -> Path<'k> {
+        if self.is_cut() || usize::from(self.length) == STEPS {
+            let [_, kept @ ..] = self.steps;
+            for (place, step) in self.steps.iter_mut().zip(kept) {
+                *place = step;
+            }
+        }
+        let place = usize::from(self.length).min(STEPS.wrapping_sub(1));
+        if let Some(place) = self.steps.get_mut(place) {
+            *place = step;
+        }
+        self.length = self.length.saturating_add(1);
+        self
+    }
+
+    fn is_cut(&self) -> bool {
+        usize::from(self.length) > STEPS
+    }
+}
+
+impl<'a> Json<'a> {
+    /// The member with that name, for a typed getter.
+    #[must_use]
+    pub fn at<'k>(self, key: &'k str) -> At<'a, 'k> {
+        At { path: Path::EMPTY, found: Found::Value(self) }.at(key)
+    }
+
+    /// The element with that index, counted from 0, for a typed getter.
+    #[must_use]
+    pub fn item(self, index: usize) -> At<'a, 'static> {
+        At { path: Path::EMPTY, found: Found::Value(self) }.item(index)
+    }
+}
+
+impl<'a, 'k> At<'a, 'k> {
+    /// The member with that name of the object here.
+    #[must_use]
+    pub fn at(self, key: &'k str) -> At<'a, 'k> {
+        self.step(Step::Name(key), Kind::Object, |json| json.get(key))
+    }
+
+    /// The element with that index, counted from 0, of the array here.
+    #[must_use]
+    pub fn item(self, index: usize) -> At<'a, 'k> {
+        self.step(Step::Index(index), Kind::Array, |json| json.index(index))
+    }
+
+    /// `None` if there is no such member or element, or it is `null`.
+    #[must_use]
+    pub fn optional(self) -> Option<At<'a, 'k>> {
+        match self.found {
+            Found::Nothing => None,
+            Found::Value(json) if json.is_null() => None,
+            _ => Some(self),
+        }
+    }
+
+    /// The value, of any kind.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn json(self) -> Result<Json<'a>, AccessError<'k>> {
+        match self.found {
+            Found::Value(json) => Ok(json),
+            Found::Nothing => Err(self.error(Problem::Missing)),
+            Found::Blocked(problem) => Err(self.error(problem)),
+        }
+    }
+
+    /// An integer.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it does not fit.
+    pub fn integer(self) -> Result<i64, AccessError<'k>> {
+        let json = self.json()?;
+        json.integer().ok_or_else(|| self.not_an_integer(json, Expected::Integer))
+    }
+
+    /// An integer that is not negative.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it does not fit.
+    pub fn unsigned(self) -> Result<u64, AccessError<'k>> {
+        let json = self.json()?;
+        json.unsigned().ok_or_else(|| self.not_an_integer(json, Expected::Unsigned))
+    }
+
+    /// The text of a string.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn string(self) -> Result<Str<'a>, AccessError<'k>> {
+        self.convert(Expected::Text, Json::string)
+    }
+
+    /// `true` or `false`.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn boolean(self) -> Result<bool, AccessError<'k>> {
+        self.convert(Expected::Boolean, Json::boolean)
+    }
+
+    /// The text of a number.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn number(self) -> Result<&'a str, AccessError<'k>> {
+        self.convert(Expected::Number, Json::number)
+    }
+
+    /// An array.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn array(self) -> Result<Json<'a>, AccessError<'k>> {
+        self.convert(Expected::Array, |json| (json.kind() == Kind::Array).then_some(json))
+    }
+
+    /// An object.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn object(self) -> Result<Json<'a>, AccessError<'k>> {
+        self.convert(Expected::Object, |json| (json.kind() == Kind::Object).then_some(json))
+    }
+
+    fn step(self, step: Step<'k>, kind: Kind, next: impl FnOnce(Json<'a>) -> Option<Json<'a>>) -> At<'a, 'k> {
+        match self.found {
+            Found::Value(json) if json.kind() == kind => {
+                At { path: self.path.with(step), found: next(json).map_or(Found::Nothing, Found::Value) }
+            }
+            Found::Value(json) => {
+                let expected = if kind == Kind::Array { Expected::Array } else { Expected::Object };
+                At { path: self.path, found: Found::Blocked(Problem::Wrong { expected, found: json.kind() }) }
+            }
+            // The error names the first missing step.
+            Found::Nothing | Found::Blocked(_) => self,
+        }
+    }
+
+    fn convert<T>(
+        self,
+        expected: Expected,
+        convert: impl FnOnce(Json<'a>) -> Option<T>,
+    ) -> Result<T, AccessError<'k>> {
+        let json = self.json()?;
+        convert(json).ok_or_else(|| self.error(Problem::Wrong { expected, found: json.kind() }))
+    }
+
+    fn not_an_integer(self, json: Json<'_>, expected: Expected) -> AccessError<'k> {
+        let negative = json.bytes().starts_with(b"-");
+        if json.is_integer_text() && !(negative && expected == Expected::Unsigned) {
+            return self.error(Problem::Range);
+        }
+        self.error(Problem::Wrong { expected, found: json.kind() })
+    }
+
+    fn error(self, problem: Problem) -> AccessError<'k> {
+        AccessError { path: self.path, problem }
+    }
+}
+
+impl AccessError<'_> {
+    /// Whether the value is absent, as opposed to one of another kind.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.problem == Problem::Missing
+    }
+}
+
+impl WriteText for Path<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        let mut first = true;
+        if self.is_cut() {
+            put("…");
+            first = false;
+        }
+        for step in self.steps.iter().take(usize::from(self.length)) {
+            match step {
+                Step::Name(name) if first => put(name),
+                Step::Name(name) => (".", name).pieces(put),
+                Step::Index(index) => ("[", *index, "]").pieces(put),
+            }
+            first = false;
+        }
+    }
+}
+
+impl WriteText for AccessError<'_> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        if self.path.length == 0 {
+            put("the value");
+        } else {
+            ("`", &self.path, "`").pieces(put);
+        }
+        let (expected, found) = match self.problem {
+            Problem::Missing => return put(" is missing"),
+            Problem::Range => return put(": the integer is out of range"),
+            Problem::Wrong { expected, found } => (expected, found),
+        };
+        let expected = match expected {
+            Expected::Boolean => "a boolean",
+            Expected::Integer => "an integer",
+            Expected::Unsigned => "an integer of at least 0",
+            Expected::Number => "a number",
+            Expected::Text => "a string",
+            Expected::Array => "an array",
+            Expected::Object => "an object",
+        };
+        (": expected ", expected, ", found ", found).pieces(put);
+    }
+}
+
+prints!(AccessError<'_>);
+
+/// The same as the message.
+impl fmt::Debug for AccessError<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl core::error::Error for AccessError<'_> {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! The result of a scan: the shape of the text and the members of a JSON-RPC message.
+
+use core::ops::Range;
+
+/// The kind of the outermost value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// `{...}`
+    Object,
+    /// `[...]`
+    Array,
+    /// A string, a number, `true`, `false` or `null`.
+    Other,
+}
+
+/// A member of a JSON-RPC message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Member {
+    /// `jsonrpc`
+    Jsonrpc,
+    /// `id`
+    Id,
+    /// `method`
+    Method,
+    /// `params`
+    Params,
+    /// `result`
+    Result,
+    /// `error`
+    Error,
+}
+
+impl Member {
+    const ALL: [(&'static [u8], Member); 6] = [
+        (b"jsonrpc", Member::Jsonrpc),
+        (b"id", Member::Id),
+        (b"method", Member::Method),
+        (b"params", Member::Params),
+        (b"result", Member::Result),
+        (b"error", Member::Error),
+    ];
+
+    /// The member with that name.
+    pub(super) fn from_name(name: &[u8]) -> Option<Member> {
+        Some(match name {
+            b"jsonrpc" => Member::Jsonrpc,
+            b"id" => Member::Id,
+            b"method" => Member::Method,
+            b"params" => Member::Params,
+            b"result" => Member::Result,
+            b"error" => Member::Error,
+            _ => return None,
+        })
+    }
+}
+
+/// The start of a name that is read letter by letter: its length, and one bit for each [`Member`] that begins with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartialName {
+    length: u8,
+    candidates: u8,
+}
+
+impl PartialName {
+    pub(super) const EMPTY: PartialName = PartialName { length: 0, candidates: u8::MAX };
+
+    /// Adds a letter; 0 is none of a [`Member`].
+    pub(super) fn push(&mut self, letter: u8) {
+        for (index, (name, _)) in Member::ALL.iter().enumerate() {
+            if name.get(usize::from(self.length)) != Some(&letter) {
+                self.candidates &= !(1 << index);
+            }
+        }
+        self.length = self.length.saturating_add(1);
+    }
+
+    /// The member whose whole name was read.
+    pub(super) fn member(self) -> Option<Member> {
+        let of_length = |(index, (name, _)): &(usize, &(&[u8], Member))| {
+            self.candidates >> index & 1 != 0 && name.len() == usize::from(self.length)
+        };
+        Member::ALL.iter().enumerate().find(of_length).map(|(_, (_, member))| *member)
+    }
+}
+
+/// The position of a value: byte offsets from the start of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// No bytes.
+    pub(crate) const EMPTY: Span = Span { start: 0, end: 0 };
+
+    /// The same as a range.
+    #[must_use]
+    pub const fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// The position of a value that may still be open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenSpan {
+    /// The first byte.
+    pub start: usize,
+    /// One past the last byte; `None` as long as the value is open.
+    pub end: Option<usize>,
+}
+
+/// The result of a scan: the shape of the text and, of an object, the spans of the members of a JSON-RPC message.
+/// Names are compared decoded; of duplicates the last one counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// The kind of the outermost value.
+    pub shape: Shape,
+    /// The value of `jsonrpc`.
+    pub jsonrpc: Option<Span>,
+    /// The value of `id`.
+    pub id: Option<Span>,
+    /// The value of `method`.
+    pub method: Option<Span>,
+    /// The value of `params`.
+    pub params: Option<Span>,
+    /// The value of `result`.
+    pub result: Option<Span>,
+    /// The value of `error`.
+    pub error: Option<Span>,
+}

@@ -1,0 +1,154 @@
+//! The members of `params` or `result`: the scanner passes them anyway, so that a lookup need not walk over them again.
+#![allow(clippy::as_conversions, reason = "offsets are checked against their range")]
+
+use super::{Member, Scanner, Span};
+use crate::json::value::Json;
+
+/// How many members fit: few requests and results of the protocol have more.
+const CAPACITY: usize = 8;
+
+/// The index, which small processors have no memory for.
+pub(super) type Index = [MemberIndex; INDEXES];
+const INDEXES: usize = if usize::BITS < 64 { 0 } else { 1 };
+pub(super) const EMPTY: Index = [const { MemberIndex::UNKNOWN }; INDEXES];
+
+/// No entry is being recorded.
+const OFF: u8 = u8::MAX;
+
+/// The members of `params` or `result`, in the order of the text, if they all fit and their names have no escapes.
+#[derive(Clone, Debug)]
+pub(crate) struct MemberIndex {
+    /// The member that they belong to; `None` if they are not known.
+    of: Option<Member>,
+    count: u8,
+    /// The entry that is being recorded, or `OFF`.
+    next: u8,
+    entries: [Entry; CAPACITY],
+}
+
+/// Offsets from the start of the text.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    name: u32,
+    name_end: u32,
+    start: u32,
+    end: u32,
+}
+
+impl MemberIndex {
+    const UNKNOWN: MemberIndex = MemberIndex {
+        of: None,
+        count: 0,
+        next: OFF,
+        entries: [Entry { name: 0, name_end: 0, start: 0, end: 0 }; CAPACITY],
+    };
+
+    /// The members, in the order of the text. `text` is the scanned one.
+    #[inline]
+    pub(crate) fn members<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Json<'t>)> {
+        self.spans(text).filter_map(|(name, value)| Some((name, Json::exact(text.get(value.range())?))))
+    }
+
+    /// The names of the members and the spans of their values, in the order of the text. `text` is the scanned one.
+    #[inline]
+    pub(crate) fn spans<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Span)> {
+        let entries = self.entries.get(..self.count.into()).unwrap_or_default();
+        entries.iter().map(|entry| {
+            let name = text.get(entry.name as usize..entry.name_end as usize).unwrap_or_default();
+            (name, Span { start: entry.start as usize, end: entry.end as usize })
+        })
+    }
+
+    /// Several members in one pass; of duplicates the last. `text` is the scanned one.
+    #[inline]
+    pub(crate) fn pick<'t, const N: usize>(&self, text: &'t [u8], keys: [&str; N]) -> [Option<Json<'t>>; N] {
+        let mut found = [None; N];
+        for (name, value) in self.members(text) {
+            for (key, place) in keys.iter().zip(&mut found) {
+                if name == key.as_bytes() {
+                    *place = Some(value);
+                }
+            }
+        }
+        found
+    }
+
+    /// The value of a member of the message begins with `byte`.
+    #[inline]
+    pub(super) fn begin_member(&mut self, member: Member, byte: u8) {
+        if self.of == Some(member) {
+            self.of = None;
+        }
+        self.next = OFF;
+        if byte == b'{' && matches!(member, Member::Params | Member::Result) {
+            (self.of, self.count, self.next) = (None, 0, 0);
+        }
+    }
+
+    #[inline]
+    pub(super) fn begin_name(&mut self, at: usize) {
+        if let Some(entry) = self.entry() {
+            entry.name = at as u32;
+        }
+    }
+
+    #[inline]
+    pub(super) fn end_name(&mut self, at: usize) {
+        if let Some(entry) = self.entry() {
+            entry.name_end = at as u32;
+        }
+    }
+
+    #[inline]
+    pub(super) fn begin_value(&mut self, at: usize) {
+        if let Some(entry) = self.entry() {
+            entry.start = at as u32;
+        }
+    }
+
+    #[inline]
+    pub(super) fn end_value(&mut self, at: usize) {
+        if let Some(entry) = self.entry() {
+            entry.end = at as u32;
+            self.next = if u32::try_from(at).is_ok() { self.next.wrapping_add(1) } else { OFF };
+        }
+    }
+
+    /// The value of a member of the message has ended.
+    #[inline]
+    pub(super) fn end_member(&mut self, member: Member) {
+        if self.next != OFF {
+            (self.of, self.count, self.next) = (Some(member), self.next, OFF);
+        }
+    }
+
+    /// The members that are being recorded stay unknown.
+    pub(super) fn forget(&mut self) {
+        self.next = OFF;
+    }
+
+    /// The entry that is being recorded. One too many leaves all of them unknown.
+    #[inline]
+    fn entry(&mut self) -> Option<&mut Entry> {
+        let entry = self.entries.get_mut(usize::from(self.next));
+        if entry.is_none() {
+            self.next = OFF;
+        }
+        entry
+    }
+}
+
+impl Scanner {
+    /// The members of `params` or `result`, if they are known: see [`MemberIndex`].
+    pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
+        self.index.first().filter(|inner| inner.of == Some(of))
+    }
+
+    /// Updates the index.
+    #[inline]
+    pub(super) fn record(&mut self, update: impl FnOnce(&mut MemberIndex)) {
+        if let Some(index) = self.index.first_mut() {
+            update(index);
+        }
+    }
+}

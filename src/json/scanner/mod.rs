@@ -1,0 +1,473 @@
+//! One resumable pass over a text: validates it and finds the members of a JSON-RPC message.
+//!
+//! [`Scanner::tokens`] takes whole tokens. Every other token (cut at the end of a piece, escaped, or wrong) is parked in
+//! [`State`], and its own function completes it, in this piece or in the next ones.
+#![allow(clippy::as_conversions, reason = "members and levels are few and index tables of that size")]
+
+mod envelope;
+mod error;
+mod index;
+mod number;
+mod spans;
+mod text;
+
+pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
+pub use error::{ScanError, ScanErrorKind};
+pub(crate) use index::MemberIndex;
+
+use super::DEPTH_LIMIT;
+use super::search::plain_run;
+use super::skip::{after_space, is_space};
+use envelope::PartialName;
+use index::Index;
+use number::Digits;
+
+/// The steps from one member or element to the next one, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// A name or the end of the object.
+    FirstName,
+    /// A name.
+    Name,
+    /// The colon after a name.
+    Colon,
+    /// A value or the end of the array.
+    FirstValue,
+    /// A value.
+    Value,
+    /// A comma or the end of the container; at the top level only white space.
+    After,
+}
+
+/// What the next byte belongs to.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// White space or a token that may stand at this step.
+    Between(Step),
+    /// A string that is a name.
+    Name,
+    /// A string that is a value.
+    Text,
+    /// A number.
+    Number(Digits),
+    /// `true`, `false` or `null`.
+    Literal,
+    /// A container nested deeper than the limit.
+    Deep,
+    /// Nothing, because the text is wrong.
+    Failed(ScanErrorKind),
+}
+
+/// A strict validator that takes a text in pieces and remembers where the members of a JSON-RPC message stand.
+///
+/// Strict means RFC 8259, UTF-8 without exceptions, no half surrogate pairs, and one value per text. Work is linear
+/// however the text is cut.
+///
+/// ```
+/// use mcp_proto::json::{Scanner, Shape};
+/// let text = br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+/// let mut scanner = Scanner::new(32);
+/// for piece in text.chunks(3) {
+///     scanner.feed(piece);
+/// }
+/// let envelope = scanner.finish()?;
+/// assert_eq!(envelope.shape, Shape::Object);
+/// assert_eq!(&text[envelope.id.unwrap().range()], b"7");
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+#[derive(Clone, Debug)]
+// In this order, because Cortex-M0 addresses a byte in one instruction only within the first 32.
+#[repr(C)]
+pub struct Scanner {
+    state: State,
+    /// The member of the message whose value is expected or open.
+    current: Option<Member>,
+    /// Whether the innermost container is an object.
+    in_object: bool,
+    shape: Shape,
+    limit: u8,
+    /// Whether the last escape was the first half of a surrogate pair.
+    half: bool,
+    /// The name at depth one that is being read.
+    name: PartialName,
+    /// The number of bytes in `carry`.
+    carried: u8,
+    /// The start of an escape, UTF-8 sequence or literal that the end of a piece has cut.
+    carry: [u8; text::UNIT],
+    /// How many containers are open.
+    depth: u32,
+    /// The end of everything fed so far, counted from the start of the text; after an error its position.
+    position: usize,
+    /// The position of the first bracket beyond the limit, or `NOWHERE`.
+    deep_at: usize,
+    /// One bit for each open container, the outermost first: set for an object.
+    objects: [u8; 16],
+    /// The span of each [`Member`]: both `NOWHERE` if it was not seen, the end alone while it is open.
+    members: [Span; 6],
+    index: Index,
+}
+
+const NOWHERE: usize = usize::MAX;
+
+impl Scanner {
+    /// A scanner for one text in which at most `depth_limit` containers are open at once (128 at most; more counts
+    /// as 128). With 0 only strings, numbers, `true`, `false` and `null` are within the limit.
+    #[must_use]
+    pub const fn new(depth_limit: u8) -> Scanner {
+        let limit = if depth_limit > DEPTH_LIMIT { DEPTH_LIMIT } else { depth_limit };
+        Scanner {
+            state: State::Between(Step::Value),
+            current: None,
+            in_object: false,
+            shape: Shape::Other,
+            limit,
+            half: false,
+            name: PartialName::EMPTY,
+            carried: 0,
+            carry: [0; text::UNIT],
+            depth: 0,
+            position: 0,
+            deep_at: NOWHERE,
+            objects: [0; 16],
+            members: [Span { start: NOWHERE, end: NOWHERE }; 6],
+            index: index::EMPTY,
+        }
+    }
+
+    /// Prepares for the next text, with the same depth limit.
+    pub fn reset(&mut self) {
+        *self = Scanner::new(self.limit);
+    }
+
+    /// Takes the next piece of the text. After an error this does nothing.
+    ///
+    /// Deeper than the limit, containers are only counted: the brackets may then be of the wrong kind, but members of
+    /// the outermost object are still found, and [`finish`](Scanner::finish) returns [`ScanErrorKind::TooDeep`].
+    pub fn feed(&mut self, bytes: &[u8]) {
+        if matches!(self.state, State::Failed(_)) {
+            return;
+        }
+        self.position = self.position.wrapping_add(bytes.len());
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            rest = match self.state {
+                State::Between(step) => self.tokens(step, rest),
+                State::Name | State::Text => self.text(rest),
+                State::Number(digits) => self.number(digits, rest),
+                State::Literal => self.literal(rest),
+                State::Deep => self.deep(rest),
+                State::Failed(_) => return,
+            };
+        }
+    }
+
+    /// Ends the text and returns what was found.
+    ///
+    /// # Errors
+    ///
+    /// The first error; of texts that are only nested too deep, where the limit was passed.
+    pub fn finish(&mut self) -> Result<Envelope, ScanError> {
+        self.end()?;
+        Ok(self.envelope())
+    }
+
+    /// Ends the text like [`finish`](Scanner::finish), without its [`envelope`](Scanner::envelope).
+    pub(crate) fn end(&mut self) -> Result<(), ScanError> {
+        let error = match self.state {
+            State::Failed(kind) => Some((kind, self.position)),
+            _ if self.deep_at != NOWHERE => Some((ScanErrorKind::TooDeep, self.deep_at)),
+            State::Between(Step::After) if self.depth == 0 => None,
+            State::Number(digits) if self.depth == 0 && digits.may_end() => None,
+            State::Between(Step::Value) if self.depth == 0 => Some((ScanErrorKind::Empty, self.position)),
+            _ => Some((ScanErrorKind::Incomplete, self.position)),
+        };
+        if let Some((kind, at)) = error {
+            self.state = State::Failed(kind);
+            self.position = at;
+            return Err(ScanError { kind, at });
+        }
+        self.state = State::Between(Step::After);
+        Ok(())
+    }
+
+    /// The span of a member's value as far as it was seen, at any time, also after an error. A framer that discards a
+    /// long text piece by piece keeps the id with it.
+    #[must_use]
+    pub fn member(&self, member: Member) -> Option<OpenSpan> {
+        let slot = self.members.get(member as usize)?;
+        let end = (slot.end != NOWHERE).then_some(slot.end);
+        (slot.start != NOWHERE).then_some(OpenSpan { start: slot.start, end })
+    }
+
+    /// How many bytes of the text were scanned; after an error, the position of the wrong byte.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Takes whole tokens from a step on, and returns the rest, which is empty or begins inside the parked token.
+    ///
+    /// Each step falls through to the next one. A step that does not match leaves all others out, too.
+    #[inline(never)]
+    fn tokens<'t>(&mut self, step: Step, rest: &'t [u8]) -> &'t [u8] {
+        let (mut step, mut rest) = (step, rest);
+        loop {
+            if step <= Step::Name {
+                if let [b'"', text @ ..] = rest {
+                    let Some((name, tail)) = plain_text(text) else {
+                        self.begin_name(text);
+                        return text;
+                    };
+                    if self.depth == 1 {
+                        self.current = Member::from_name(name);
+                    } else if self.depth == 2 {
+                        let (start, end) = (self.at(text), self.at(tail).wrapping_sub(1));
+                        self.record(|index| index.begin_name(start));
+                        self.record(|index| index.end_name(end));
+                    }
+                    (rest, step) = (tail, Step::Colon);
+                } else if let [b'}', tail @ ..] = rest
+                    && step == Step::FirstName
+                {
+                    self.close(tail);
+                    (rest, step) = (tail, Step::After);
+                }
+            }
+            if step == Step::Colon
+                && let [b':', tail @ ..] = rest
+            {
+                (rest, step) = (tail, Step::Value);
+            }
+            if (step == Step::Value || step == Step::FirstValue)
+                && let [byte, tail @ ..] = rest
+                && !is_space(*byte)
+            {
+                if *byte == b']' && step == Step::FirstValue {
+                    self.close(tail);
+                    rest = tail;
+                } else {
+                    if self.depth <= 2 {
+                        self.begin_value(*byte, rest);
+                    }
+                    rest = match rest {
+                        [b'"', ..] => match plain_text(tail) {
+                            Some((_, tail)) => tail,
+                            None => {
+                                self.state = State::Text;
+                                return tail;
+                            }
+                        },
+                        [b'{' | b'[', ..] => {
+                            let is_object = *byte == b'{';
+                            if !self.open(is_object, rest) {
+                                self.state = State::Deep;
+                                return tail;
+                            }
+                            step = if is_object { Step::FirstName } else { Step::FirstValue };
+                            rest = tail;
+                            continue;
+                        }
+                        [b'-' | b'0'..=b'9', ..] => {
+                            let (digits, tail) = Digits::Start.take(rest);
+                            if tail.is_empty() || !digits.may_end() {
+                                self.state = State::Number(digits);
+                                return tail;
+                            }
+                            tail
+                        }
+                        [b't', b'r', b'u', b'e', tail @ ..]
+                        | [b'n', b'u', b'l', b'l', tail @ ..]
+                        | [b'f', b'a', b'l', b's', b'e', tail @ ..] => tail,
+                        [b't' | b'f' | b'n', ..] => {
+                            self.state = State::Literal;
+                            return rest;
+                        }
+                        _ => return self.fail(ScanErrorKind::Syntax, rest),
+                    };
+                    self.end_value(rest);
+                }
+                step = Step::After;
+            }
+            if step == Step::After && self.depth > 0 {
+                match rest {
+                    [b',', tail @ ..] => {
+                        step = if self.in_object { Step::Name } else { Step::Value };
+                        rest = tail;
+                        continue;
+                    }
+                    [b'}', tail @ ..] if self.in_object => {
+                        self.close(tail);
+                        rest = tail;
+                        continue;
+                    }
+                    [b']', tail @ ..] if !self.in_object => {
+                        self.close(tail);
+                        rest = tail;
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
+            rest = match rest {
+                [] => {
+                    self.state = State::Between(step);
+                    return rest;
+                }
+                [byte, tail @ ..] if is_space(*byte) => after_space(tail),
+                _ => return self.fail(ScanErrorKind::Syntax, rest),
+            };
+        }
+    }
+
+    /// Records an error at the start of `rest`. Nothing is left to scan.
+    #[cold]
+    fn fail<'t>(&mut self, kind: ScanErrorKind, rest: &[u8]) -> &'t [u8] {
+        self.position = self.at(rest);
+        self.state = State::Failed(kind);
+        &[]
+    }
+
+    /// The position in the text where `rest` of the present piece begins.
+    fn at(&self, rest: &[u8]) -> usize {
+        self.position.wrapping_sub(rest.len())
+    }
+
+    /// Parks a name whose text starts at `text`.
+    fn begin_name(&mut self, text: &[u8]) {
+        if self.depth == 2 {
+            let start = self.at(text);
+            self.record(|index| index.begin_name(start));
+        }
+        self.name = PartialName::EMPTY;
+        self.state = State::Name;
+    }
+
+    /// A value begins with `byte`, at `rest`, in at most two containers.
+    #[inline]
+    fn begin_value(&mut self, byte: u8, rest: &[u8]) {
+        match self.depth {
+            0 => {
+                self.shape = match byte {
+                    b'{' => Shape::Object,
+                    b'[' => Shape::Array,
+                    _ => Shape::Other,
+                };
+            }
+            1 => {
+                let start = self.at(rest);
+                if let Some(member) = self.current
+                    && let Some(slot) = self.members.get_mut(member as usize)
+                {
+                    *slot = Span { start, end: NOWHERE };
+                    self.record(|index| index.begin_member(member, byte));
+                }
+            }
+            _ => {
+                let start = self.at(rest);
+                self.record(|index| index.begin_value(start));
+            }
+        }
+    }
+
+    /// A value has ended just before `rest`.
+    #[inline]
+    fn end_value(&mut self, rest: &[u8]) {
+        match self.depth {
+            1 => {
+                if let Some(member) = self.current.take() {
+                    let end = self.at(rest);
+                    if let Some(slot) = self.members.get_mut(member as usize) {
+                        slot.end = end;
+                    }
+                    self.record(|index| index.end_member(member));
+                }
+            }
+            2 => {
+                let end = self.at(rest);
+                self.record(|index| index.end_value(end));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the place of the bit of a container that has `depth` others around it.
+    fn bit_of(depth: u32) -> (usize, u8) {
+        ((depth >> 3) as usize, 1 << (depth & 7))
+    }
+
+    /// Opens a container whose bracket is at `rest`; `false` if it is nested too deep.
+    #[inline]
+    fn open(&mut self, is_object: bool, rest: &[u8]) -> bool {
+        let fits = self.depth < u32::from(self.limit);
+        if fits {
+            let (byte, bit) = Scanner::bit_of(self.depth);
+            if let Some(byte) = self.objects.get_mut(byte) {
+                *byte = if is_object { *byte | bit } else { *byte & !bit };
+            }
+            self.in_object = is_object;
+        } else {
+            self.record(MemberIndex::forget);
+            if self.deep_at == NOWHERE {
+                self.deep_at = self.at(rest);
+            }
+        }
+        self.depth = self.depth.saturating_add(1);
+        fits
+    }
+
+    /// Closes the innermost container, just before `tail`.
+    #[inline]
+    fn close(&mut self, tail: &[u8]) {
+        self.depth = self.depth.saturating_sub(1);
+        let (byte, bit) = Scanner::bit_of(self.depth.wrapping_sub(1));
+        self.in_object = self.objects.get(byte).is_some_and(|byte| byte & bit != 0);
+        self.end_value(tail);
+    }
+
+    /// Takes what is nested too deep: counts brackets, and still validates strings.
+    #[inline(never)]
+    fn deep<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
+        while let [byte, tail @ ..] = rest {
+            match byte {
+                b'"' => {
+                    self.state = State::Text;
+                    return tail;
+                }
+                b'[' | b'{' => self.depth = self.depth.saturating_add(1),
+                b']' | b'}' if self.depth > u32::from(self.limit).saturating_add(1) => {
+                    self.depth = self.depth.saturating_sub(1);
+                }
+                b']' | b'}' => {
+                    self.close(tail);
+                    self.state = State::Between(Step::After);
+                    return tail;
+                }
+                b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' => {}
+                b'0'..=b'9' | b'a'..=b'z' | b'E' | b'+' | b'-' | b'.' => {}
+                _ => return self.fail(ScanErrorKind::Syntax, rest),
+            }
+            rest = tail;
+        }
+        rest
+    }
+}
+
+/// Splits at the quote that ends a string without escapes and in ASCII: its text, and what follows the quote.
+#[inline]
+fn plain_text(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (plain, tail) = text.split_at_checked(plain_run(text))?;
+    let [b'"', tail @ ..] = tail else { return None };
+    Some((plain, tail))
+}
+
+/// Scans a whole text at once, with the largest depth limit.
+pub(crate) fn scan(text: &[u8]) -> Result<(), ScanError> {
+    let mut scanner = Scanner::new(DEPTH_LIMIT);
+    scanner.feed(text);
+    scanner.end()
+}
+
+#[cfg(test)]
+mod piece_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Strings with escapes or UTF-8, literals, and their remainders in the next piece.
+#![allow(clippy::as_conversions, reason = "a unit and a name are short, and the letter is ASCII")]
+
+use super::{MemberIndex, ScanErrorKind, Scanner, State, Step};
+use crate::json::search::{plain_run, text_run};
+use crate::json::skip::split;
+
+/// The length of the longest unit: `\uXXXX`.
+pub(super) const UNIT: usize = 6;
+
+/// Bytes of which either all are valid or none: an escape, a UTF-8 sequence or a literal.
+struct Unit {
+    length: usize,
+    /// The ASCII character of an escape `\uXXXX`, otherwise 0.
+    letter: u8,
+    /// Whether it is the first half of a surrogate pair.
+    half: bool,
+}
+
+/// A unit; `None` if it may go on behind the bytes. The error has the index of the wrong byte.
+type Found = Result<Option<Unit>, (ScanErrorKind, usize)>;
+
+impl Unit {
+    const fn of_length(length: usize) -> Unit {
+        Unit { length, letter: 0, half: false }
+    }
+
+    /// Returns the unit at the start of `bytes`. Behind the first half of a surrogate pair only the second one is valid.
+    fn at(bytes: &[u8], behind_half: bool) -> Found {
+        match bytes {
+            [] | [b'\\'] => Ok(None),
+            [b'\\', b'u', digits @ ..] => {
+                let Some(unit) = code_unit(digits)? else { return Ok(None) };
+                if behind_half != matches!(unit, 0xDC00..=0xDFFF) {
+                    return Err((ScanErrorKind::Surrogate, 5));
+                }
+                let letter = if unit < 0x80 { unit as u8 } else { 0 };
+                Ok(Some(Unit { length: UNIT, letter, half: matches!(unit, 0xD800..=0xDBFF) }))
+            }
+            [b'\\', ..] if behind_half => Err((ScanErrorKind::Surrogate, 1)),
+            _ if behind_half => Err((ScanErrorKind::Surrogate, 0)),
+            [b'\\', byte, ..] if is_short_escape(*byte) => Ok(Some(Unit::of_length(2))),
+            [b'\\', ..] => Err((ScanErrorKind::Syntax, 1)),
+            [0x80..=0xFF, ..] => Unit::sequence(bytes),
+            [b't', ..] => Unit::word(bytes, b"true"),
+            [b'f', ..] => Unit::word(bytes, b"false"),
+            _ => Unit::word(bytes, b"null"),
+        }
+    }
+
+    /// The UTF-8 sequence of one character.
+    fn sequence(bytes: &[u8]) -> Found {
+        let length = bytes.first().map_or(0, |lead| lead.leading_ones() as usize);
+        let (sequence, _) = split(bytes, length);
+        match core::str::from_utf8(sequence) {
+            Ok(_) => Ok(Some(Unit::of_length(length))),
+            Err(error) if error.error_len().is_none() => Ok(None),
+            // The error is the whole sequence.
+            Err(_) => Err((ScanErrorKind::Utf8, 0)),
+        }
+    }
+
+    fn word(bytes: &[u8], word: &[u8]) -> Found {
+        match bytes.iter().zip(word).position(|(byte, wanted)| byte != wanted) {
+            Some(at) => Err((ScanErrorKind::Syntax, at)),
+            None => Ok((bytes.len() >= word.len()).then_some(Unit::of_length(word.len()))),
+        }
+    }
+}
+
+/// Returns the value of four hexadecimal digits behind `\u`; `None` if fewer are there.
+fn code_unit(digits: &[u8]) -> Result<Option<u32>, (ScanErrorKind, usize)> {
+    let mut value = 0u32;
+    for (index, byte) in digits.iter().take(4).enumerate() {
+        let digit = char::from(*byte).to_digit(16).ok_or((ScanErrorKind::Syntax, index.wrapping_add(2)))?;
+        value = value << 4 | digit;
+    }
+    Ok((digits.len() >= 4).then_some(value))
+}
+
+/// Whether a backslash and `byte` are a whole escape.
+#[inline]
+fn is_short_escape(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
+}
+
+impl Scanner {
+    /// Takes a string up to its closing quote.
+    #[inline(never)]
+    pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
+        let mut rest = rest;
+        if self.carried > 0 || self.half {
+            let Some(behind) = self.unit(rest) else { return &[] };
+            rest = behind;
+        }
+        loop {
+            let tail = rest.get(plain_run(rest)..).unwrap_or_default();
+            if matches!(self.state, State::Name) {
+                self.add_to_name(rest, tail);
+            }
+            rest = match tail {
+                [b'"', tail @ ..] => {
+                    self.end_text(tail);
+                    return tail;
+                }
+                [b'\\', byte, tail @ ..] if is_short_escape(*byte) => tail,
+                [b'\\', ..] => {
+                    let Some(behind) = self.unit(tail) else { return &[] };
+                    behind
+                }
+                [0x80..=0xFF, ..] => {
+                    let (run, behind) = split(tail, text_run(tail));
+                    match core::str::from_utf8(run) {
+                        Ok(_) => behind,
+                        Err(error) => {
+                            let wrong = tail.get(error.valid_up_to()..).unwrap_or_default();
+                            let Some(behind) = self.unit(wrong) else { return &[] };
+                            behind
+                        }
+                    }
+                }
+                [] => return tail,
+                _ => return self.fail(ScanErrorKind::Control, tail),
+            };
+        }
+    }
+
+    /// Takes `true`, `false` or `null`.
+    #[inline(never)]
+    pub(super) fn literal<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
+        let Some(rest) = self.unit(rest) else { return &[] };
+        self.end_value(rest);
+        self.state = State::Between(Step::After);
+        rest
+    }
+
+    /// Takes a unit that begins in `carry` or at `rest`, and the second half of a surrogate pair. `None`: it is wrong, or the piece ends inside of it and `carry`
+    /// keeps it.
+    fn unit<'t>(&mut self, rest: &'t [u8]) -> Option<&'t [u8]> {
+        let before = usize::from(self.carried);
+        let places = self.carry.iter_mut().skip(before);
+        let copied = places.zip(rest).map(|(place, byte)| *place = *byte).count();
+        let (bytes, _) = split(&self.carry, before.wrapping_add(copied));
+        match Unit::at(bytes, self.half) {
+            Ok(Some(Unit { length, letter, half })) => {
+                (self.carried, self.half) = (0, half);
+                self.name.push(letter);
+                let behind = rest.get(length.wrapping_sub(before)..)?;
+                if half { self.unit(behind) } else { Some(behind) }
+            }
+            Ok(None) => {
+                self.carried = bytes.len() as u8;
+                None
+            }
+            Err((kind, at)) => {
+                self.position = self.position.wrapping_sub(before).wrapping_add(at);
+                self.fail(kind, rest);
+                None
+            }
+        }
+    }
+
+    /// A string has ended just before `rest`.
+    fn end_text(&mut self, rest: &[u8]) {
+        self.state = if self.depth > u32::from(self.limit) {
+            State::Deep
+        } else if matches!(self.state, State::Name) {
+            if self.depth == 1 {
+                self.current = self.name.member();
+            } else if self.depth == 2 {
+                let end = self.at(rest).wrapping_sub(1);
+                self.record(|index| index.end_name(end));
+            }
+            State::Between(Step::Colon)
+        } else {
+            self.end_value(rest);
+            State::Between(Step::After)
+        };
+    }
+
+    /// Adds the part of a name between `text` and `tail`, and looks at what follows.
+    fn add_to_name(&mut self, text: &[u8], tail: &[u8]) {
+        let (plain, _) = split(text, text.len().wrapping_sub(tail.len()));
+        // More letters than the longest name of a member has rule all of them out.
+        plain.iter().take(8).for_each(|letter| self.name.push(*letter));
+        match tail {
+            [] | [b'"', ..] => {}
+            // The unit adds its letter.
+            [b'\\', ..] if self.depth == 2 => self.record(MemberIndex::forget),
+            [b'\\', b'u', ..] | [b'\\'] => {}
+            _ => self.name.push(0),
+        }
+    }
+}

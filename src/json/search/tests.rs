@@ -1,0 +1,92 @@
+use super::*;
+use std::vec::Vec;
+
+/// The results of both kernels: each is tested on every target.
+fn runs<const ASCII: bool>(bytes: &[u8]) -> [usize; 3] {
+    let beyond = if ASCII { HIGH } else { 0 };
+    [text_run_before(beyond, bytes), word_run(bytes, beyond), block_run::<ASCII>(bytes)]
+}
+
+#[test]
+fn run_ends_at_first_stop() {
+    for length in 0..200 {
+        for stop in [b'"', b'\\', 0, 0x1F, b'\n', 0x80, 0xFF, 0xC3] {
+            let mut text: Vec<u8> = (0..length).map(|at| if at % 3 == 0 { b' ' } else { 0x7F }).collect();
+            text.push(stop);
+            text.extend_from_slice(
+                b"\"\\\0tail of the text, longer than one block of bytes, so that all loops run",
+            );
+            assert_eq!(runs::<true>(&text), [length; 3], "{stop:#x} at {length}");
+            let beyond = if stop >= 0x80 { length + 1 } else { length };
+            assert_eq!(runs::<false>(&text), [beyond; 3], "{stop:#x} at {length}");
+            assert_eq!(runs::<true>(&text[..length]), [length; 3]);
+        }
+    }
+}
+
+#[test]
+fn every_byte_is_classified() {
+    for byte in 0..=255u8 {
+        let stop = byte < 0x20 || byte == b'"' || byte == b'\\';
+        assert_eq!((is_stop(byte, 0), is_stop(byte, HIGH)), (stop, stop || byte >= 0x80), "{byte:#x}");
+        for lead in [0usize, 1, 7, 8, 63, 64, 65] {
+            let mut text: Vec<u8> = std::vec![b'a'; lead];
+            text.push(byte);
+            text.extend(std::vec![b'z'; 20]);
+            let end = text.len();
+            assert_eq!(runs::<false>(&text), [if stop { lead } else { end }; 3], "{byte:#x}");
+            assert_eq!(runs::<true>(&text), [if stop || byte >= 0x80 { lead } else { end }; 3], "{byte:#x}");
+        }
+        let mut block = [b'a'; BLOCK];
+        block[usize::from(byte) % BLOCK] = byte;
+        assert_eq!(block_has_stop::<false>(&block), stop, "{byte:#x}");
+        assert_eq!(block_has_stop::<true>(&block), stop || byte >= 0x80, "{byte:#x}");
+    }
+}
+
+/// A borrow from one byte of a word goes into the next.
+#[test]
+fn adjacent_bytes_do_not_affect_each_other() {
+    let interesting = [0, 1, 0x1F, b' ', b'!', b'"', b'#', b'[', b'\\', b']', 0x7F, 0x80, 0xA2, 0xDC, 0xFF];
+    let pairs = interesting.iter().flat_map(|low| interesting.map(|high| (*low, high)));
+    for (low, high) in pairs {
+        for mut bytes in [*b"..aaaaaa", *b"aaa..a!a", *b"a  !  .."] {
+            let from = bytes.iter().position(|byte| *byte == b'.').unwrap();
+            bytes[from..from + 2].copy_from_slice(&[low, high]);
+            let end = |ends: fn(u8) -> bool| bytes.iter().position(|byte| ends(*byte)).unwrap_or(8);
+            let (text, plain) = (end(|byte| is_stop(byte, 0)), end(|byte| is_stop(byte, HIGH)));
+            assert_eq!((word_run(&bytes, 0), word_run(&bytes, HIGH)), (text, plain), "{bytes:?}");
+            let at = bytes.iter().position(|byte| *byte == high);
+            assert_eq!(find_by_words(high, &bytes), at.unwrap(), "{bytes:?}");
+        }
+    }
+}
+
+#[test]
+fn first_position_of_byte_is_found() {
+    for length in 0..20 {
+        for at in 0..=length {
+            for wanted in [0, b'\n', b'\r', 0x80, 0xFF] {
+                let mut bytes = std::vec![wanted ^ 1; length];
+                bytes[at..].fill(wanted);
+                assert_eq!(find_by_words(wanted, &bytes), at, "{wanted:#x}");
+                assert_eq!(find_by_words(wanted ^ 2, &bytes), length, "{wanted:#x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn backslash_is_found_at_every_position() {
+    for length in 0..40 {
+        for other in [b'x', b'\\' - 1, b'\\' + 1, b'\\' | 0x80, 0, 0xFF] {
+            let mut bytes = std::vec![other; length];
+            assert!(!has_backslash(&bytes));
+            for at in 0..length {
+                bytes[at] = b'\\';
+                assert!(has_backslash(&bytes), "{at} of {length}");
+                bytes[at] = other;
+            }
+        }
+    }
+}

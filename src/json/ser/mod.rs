@@ -1,0 +1,359 @@
+//! A serde `Serializer` over the writer.
+//!
+//! It is our own because the small ones panic where a `Serialize` reports an error or a key is no string, and because
+//! nothing is buffered twice and a measuring writer can count.
+
+use super::write_text::{WriteText, prints};
+use super::writer::Writer;
+use core::fmt;
+use key::TextOnly;
+use serde_core::ser::{self, Serialize, Serializer};
+
+mod key;
+
+/// Why a value could not be written as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// It does not fit. The writer has overflowed.
+    TooLong,
+    /// It has no JSON form (a key that is no string, too many levels), or its own `Serialize` failed. The writer
+    /// takes it back.
+    Invalid,
+}
+
+impl WriteText for EncodeError {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(match self {
+            EncodeError::TooLong => "the value does not fit",
+            EncodeError::Invalid => "the value has no JSON form",
+        });
+    }
+}
+
+prints!(EncodeError);
+
+impl core::error::Error for EncodeError {}
+
+impl ser::Error for EncodeError {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        EncodeError::Invalid
+    }
+}
+
+impl Writer<'_> {
+    /// Any value with serde's `Serialize`, in the form that `serde_json` gives it. Numbers that are not finite become
+    /// `null`.
+    ///
+    /// # Errors
+    ///
+    /// It does not fit, or has no JSON form.
+    pub fn serialize<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
+        let mut result = Ok(());
+        let mark = self.mark();
+        // Validated like all output of a caller, because a `Serialize` may call methods in a wrong order.
+        let checked = self.value_checked(&mut |writer| result = value.serialize(Encoder(writer)));
+        match (result, checked) {
+            _ if self.overflowed() => Err(EncodeError::TooLong),
+            (Ok(()), Ok(())) => Ok(()),
+            _ => {
+                self.rollback(mark);
+                Err(EncodeError::Invalid)
+            }
+        }
+    }
+}
+
+struct Encoder<'w, 'a>(&'w mut Writer<'a>);
+
+impl<'w, 'a> Encoder<'w, 'a> {
+    fn begin(self, open: Open, close: &'static str) -> Compound<'w, 'a> {
+        match open {
+            Open::Array => self.0.begin_array(),
+            Open::Object => self.0.begin_object(),
+        }
+        Compound { writer: self.0, close }
+    }
+
+    /// A number without digits of its own.
+    fn number(self, text: fmt::Arguments<'_>) -> Result<(), EncodeError> {
+        self.0.number_from(&text);
+        Ok(())
+    }
+}
+
+enum Open {
+    Array,
+    Object,
+}
+
+type Done = Result<(), EncodeError>;
+
+impl<'w, 'a> Serializer for Encoder<'w, 'a> {
+    type Ok = ();
+    type Error = EncodeError;
+    type SerializeSeq = Compound<'w, 'a>;
+    type SerializeTuple = Compound<'w, 'a>;
+    type SerializeTupleStruct = Compound<'w, 'a>;
+    type SerializeTupleVariant = Compound<'w, 'a>;
+    type SerializeMap = Compound<'w, 'a>;
+    type SerializeStruct = Compound<'w, 'a>;
+    type SerializeStructVariant = Compound<'w, 'a>;
+
+    fn serialize_bool(self, value: bool) -> Done {
+        self.0.boolean(value);
+        Ok(())
+    }
+
+    fn serialize_i8(self, value: i8) -> Done {
+        self.serialize_i64(i64::from(value))
+    }
+
+    fn serialize_i16(self, value: i16) -> Done {
+        self.serialize_i64(i64::from(value))
+    }
+
+    fn serialize_i32(self, value: i32) -> Done {
+        self.serialize_i64(i64::from(value))
+    }
+
+    fn serialize_i64(self, value: i64) -> Done {
+        self.0.integer(value);
+        Ok(())
+    }
+
+    fn serialize_i128(self, value: i128) -> Done {
+        self.number(format_args!("{value}"))
+    }
+
+    fn serialize_u8(self, value: u8) -> Done {
+        self.serialize_u64(u64::from(value))
+    }
+
+    fn serialize_u16(self, value: u16) -> Done {
+        self.serialize_u64(u64::from(value))
+    }
+
+    fn serialize_u32(self, value: u32) -> Done {
+        self.serialize_u64(u64::from(value))
+    }
+
+    fn serialize_u64(self, value: u64) -> Done {
+        self.0.unsigned(value);
+        Ok(())
+    }
+
+    fn serialize_u128(self, value: u128) -> Done {
+        self.number(format_args!("{value}"))
+    }
+
+    fn serialize_f32(self, value: f32) -> Done {
+        if value.is_finite() { self.number(format_args!("{value:?}")) } else { self.serialize_unit() }
+    }
+
+    fn serialize_f64(self, value: f64) -> Done {
+        if value.is_finite() { self.number(format_args!("{value:?}")) } else { self.serialize_unit() }
+    }
+
+    fn serialize_char(self, value: char) -> Done {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Done {
+        self.0.string(value);
+        Ok(())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Done {
+        let compound = self.begin(Open::Array, "]");
+        for &byte in value {
+            compound.writer.unsigned(u64::from(byte));
+        }
+        compound.finish()
+    }
+
+    fn serialize_none(self) -> Done {
+        self.serialize_unit()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Done {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Done {
+        self.0.null();
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Done {
+        self.serialize_unit()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Done {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Done {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Done {
+        self.0.begin_object();
+        self.0.key(variant);
+        value.serialize(Encoder(self.0))?;
+        self.0.end_object();
+        Ok(())
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'w, 'a>, EncodeError> {
+        Ok(self.begin(Open::Array, "]"))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Compound<'w, 'a>, EncodeError> {
+        Ok(self.begin(Open::Array, "]"))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'w, 'a>, EncodeError> {
+        Ok(self.begin(Open::Array, "]"))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'w, 'a>, EncodeError> {
+        self.0.begin_object();
+        self.0.key(variant);
+        Ok(self.begin(Open::Array, "]}"))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'w, 'a>, EncodeError> {
+        Ok(self.begin(Open::Object, "}"))
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'w, 'a>, EncodeError> {
+        // The names that `serde_json` gives to a number of any precision and to raw JSON.
+        if matches!(name, "$serde_json::private::Number" | "$serde_json::private::RawValue") {
+            return Ok(Compound { writer: self.0, close: VERBATIM });
+        }
+        Ok(self.begin(Open::Object, "}"))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'w, 'a>, EncodeError> {
+        self.0.begin_object();
+        self.0.key(variant);
+        Ok(self.begin(Open::Object, "}}"))
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Done {
+        self.0.display(&format_args!("{value}"));
+        Ok(())
+    }
+}
+
+/// An open container.
+struct Compound<'w, 'a> {
+    writer: &'w mut Writer<'a>,
+    close: &'static str,
+}
+
+/// The end of a struct whose one field holds the text of the value.
+const VERBATIM: &str = "";
+
+impl Compound<'_, '_> {
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
+        // After an overflow nothing is written.
+        if self.writer.overflowed() {
+            return Err(EncodeError::TooLong);
+        }
+        value.serialize(Encoder(self.writer))
+    }
+
+    fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Done {
+        if self.close == VERBATIM {
+            return value.serialize(TextOnly::value(self.writer));
+        }
+        self.writer.key(key);
+        self.value(value)
+    }
+
+    fn finish(self) -> Done {
+        self.writer.close(self.close);
+        Ok(())
+    }
+}
+
+macro_rules! sequence {
+    ($($trait:ident $method:ident),*) => {$(
+        impl ser::$trait for Compound<'_, '_> {
+            type Ok = ();
+            type Error = EncodeError;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
+                self.value(value)
+            }
+
+            fn end(self) -> Done {
+                self.finish()
+            }
+        }
+    )*};
+}
+sequence!(
+    SerializeSeq serialize_element,
+    SerializeTuple serialize_element,
+    SerializeTupleStruct serialize_field,
+    SerializeTupleVariant serialize_field
+);
+
+macro_rules! structure {
+    ($($trait:ident),*) => {$(
+        impl ser::$trait for Compound<'_, '_> {
+            type Ok = ();
+            type Error = EncodeError;
+
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Done {
+                self.field(key, value)
+            }
+
+            fn end(self) -> Done {
+                self.finish()
+            }
+        }
+    )*};
+}
+structure!(SerializeStruct, SerializeStructVariant);
+
+impl ser::SerializeMap for Compound<'_, '_> {
+    type Ok = ();
+    type Error = EncodeError;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Done {
+        key.serialize(TextOnly::key(self.writer))
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
+        self.value(value)
+    }
+
+    fn end(self) -> Done {
+        self.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

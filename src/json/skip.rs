@@ -1,0 +1,108 @@
+//! Skips over tokens and values of scanned text: no validation, no recursion, and no panic on other text.
+
+use super::search::text_run;
+
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// Returns what follows the white space.
+#[inline]
+pub(super) fn after_space(mut rest: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
+        rest = tail;
+    }
+    rest
+}
+
+/// Returns what follows the digits that `rest` begins with. Most numbers are shorter than a word.
+#[inline]
+pub(super) fn after_digits(mut rest: &[u8]) -> &[u8] {
+    while let [b'0'..=b'9', tail @ ..] = rest {
+        rest = tail;
+    }
+    rest
+}
+
+/// Removes the white space around a text.
+pub(super) fn trimmed(text: &[u8]) -> &[u8] {
+    let mut rest = after_space(text);
+    while let [head @ .., last] = rest
+        && is_space(*last)
+    {
+        rest = head;
+    }
+    rest
+}
+
+/// Returns the length of a string's text, given what follows its opening quote.
+#[inline]
+pub(super) fn text_length(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    loop {
+        rest = rest.get(text_run(rest)..).unwrap_or_default();
+        rest = match rest {
+            [] | [b'"', ..] => return bytes.len().wrapping_sub(rest.len()),
+            [b'\\', _, tail @ ..] => tail,
+            [_, tail @ ..] => tail,
+        };
+    }
+}
+
+/// Returns the length of the value that `bytes` begin with.
+#[inline]
+pub(super) fn value_length(bytes: &[u8]) -> usize {
+    let rest = match bytes {
+        [b'"', tail @ ..] => string_tail(tail),
+        [b'{' | b'[', tail @ ..] => container_tail(tail),
+        _ => {
+            let end = |byte: &u8| matches!(byte, b',' | b':' | b'}' | b']') || is_space(*byte);
+            return bytes.iter().position(end).unwrap_or(bytes.len());
+        }
+    };
+    bytes.len().wrapping_sub(rest.len())
+}
+
+/// Returns what follows a container, given what follows its opening bracket.
+fn container_tail(bytes: &[u8]) -> &[u8] {
+    let (mut rest, mut depth) = (bytes, 1usize);
+    while let [byte, tail @ ..] = rest {
+        rest = if *byte == b'"' { string_tail(tail) } else { tail };
+        // A bracket and a brace differ in this bit.
+        match byte | 0x20 {
+            b'{' => depth = depth.wrapping_add(1),
+            b'}' => depth = depth.wrapping_sub(1),
+            _ => continue,
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    rest
+}
+
+/// Returns where in `bytes` the next value starts, and its length; `None` where a container ends.
+pub(crate) fn next_value(bytes: &[u8]) -> Option<(usize, usize)> {
+    let rest = after_space(bytes);
+    let length = value_length(rest);
+    (length > 0).then_some((bytes.len().saturating_sub(rest.len()), length))
+}
+
+/// Returns what follows a string, given what follows its opening quote.
+#[inline]
+pub(super) fn string_tail(bytes: &[u8]) -> &[u8] {
+    bytes.get(text_length(bytes).wrapping_add(1)..).unwrap_or_default()
+}
+
+/// Splits `bytes` at `length`, at the end if they are shorter.
+#[inline]
+pub(super) fn split(bytes: &[u8], length: usize) -> (&[u8], &[u8]) {
+    bytes.split_at_checked(length).unwrap_or((bytes, &[]))
+}
+
+/// Returns what follows `prefix`, if `bytes` begin with it. (The methods of `core` keep a panic in small builds.)
+#[inline]
+pub(super) fn after_prefix<'b>(bytes: &'b [u8], prefix: &[u8]) -> Option<&'b [u8]> {
+    let (head, tail) = bytes.split_at_checked(prefix.len())?;
+    (head == prefix).then_some(tail)
+}

@@ -1,0 +1,321 @@
+//! `Str`: the escaped text of a JSON string.
+
+use super::search::{has_backslash, text_run};
+use super::skip::{after_prefix, split};
+use super::write_text::{WriteText, prints};
+use crate::platform::{copy, find, move_down};
+use core::fmt;
+
+/// The text of a JSON string as it stands between the quotes, still escaped. It compares, iterates and copies the
+/// decoded text without a heap.
+///
+/// ```
+/// use mcp_proto::json::Json;
+/// let name = Json::parse(br#""tools\/list \ud83d\ude00""#)?.string().unwrap();
+/// assert_eq!(name, "tools/list 😀");
+/// assert_eq!(name.raw(), r"tools\/list \ud83d\ude00");
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+#[derive(Clone, Copy, Default)]
+pub struct Str<'a> {
+    text: &'a [u8],
+}
+
+/// A decoded text does not fit into its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooShort {
+    /// The length of the decoded text in bytes.
+    pub needed: usize,
+}
+
+impl WriteText for TooShort {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        ("the text has ", self.needed, " bytes").pieces(put);
+    }
+}
+
+prints!(TooShort, Str<'_>);
+
+impl core::error::Error for TooShort {}
+
+impl<'a> Str<'a> {
+    /// The bytes between the quotes of a string that was scanned.
+    pub(crate) const fn trusted(text: &'a [u8]) -> Str<'a> {
+        Str { text }
+    }
+
+    /// The text with its escapes, without the quotes.
+    #[must_use]
+    pub fn raw(self) -> &'a str {
+        text_of(self.text)
+    }
+
+    /// The text itself, if nothing in it is escaped.
+    #[must_use]
+    pub fn as_str(self) -> Option<&'a str> {
+        if has_backslash(self.text) { None } else { Some(self.raw()) }
+    }
+
+    /// The length of the decoded text in bytes.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.parts().fold(0, |sum: usize, piece| sum.wrapping_add(piece.bytes().len()))
+    }
+
+    /// Whether there is no text.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The decoded characters.
+    pub fn chars(self) -> Chars<'a> {
+        Chars { pieces: self.parts(), run: "".chars() }
+    }
+
+    /// Copies the decoded text to the start of `target` and returns it.
+    ///
+    /// # Errors
+    ///
+    /// `target` is shorter than the decoded text.
+    pub fn copy_to(self, target: &mut [u8]) -> Result<&str, TooShort> {
+        let mut end = 0usize;
+        for piece in self.parts() {
+            let bytes = piece.bytes();
+            let next = end.wrapping_add(bytes.len());
+            match target.get_mut(end..next) {
+                Some(place) => copy(place, bytes),
+                None => return Err(TooShort { needed: self.len() }),
+            }
+            end = next;
+        }
+        let text = target.get(..end).unwrap_or_default();
+        Ok(text_of(text))
+    }
+
+    fn parts(self) -> Pieces<'a> {
+        Pieces { rest: self.text }
+    }
+
+    /// Passes the decoded text to `put`, piece by piece.
+    pub(super) fn decoded(self, put: &mut dyn FnMut(&str)) {
+        for piece in self.parts() {
+            put(text_of(piece.bytes()));
+        }
+    }
+
+    fn equals(self, other: &[u8]) -> bool {
+        // No escape is shorter than its character: text of at most that length is equal only without escapes.
+        if self.text.len() <= other.len() {
+            return self.text == other && !has_backslash(other);
+        }
+        self.behind(other).is_some_and(Str::is_empty)
+    }
+
+    /// Returns what follows `prefix`, which the decoded text begins with in whole characters.
+    fn behind(self, prefix: &[u8]) -> Option<Str<'a>> {
+        let (mut text, mut prefix) = (self.text, prefix);
+        while let [wanted, others @ ..] = prefix {
+            (text, prefix) = match text {
+                [b'\\', tail @ ..] => {
+                    let (character, length) = unescape(tail);
+                    (split(tail, length).1, after_prefix(prefix, Piece::escaped(character).bytes())?)
+                }
+                [byte, tail @ ..] if byte == wanted => (tail, others),
+                _ => return None,
+            };
+        }
+        Some(Str { text })
+    }
+}
+
+impl PartialEq<str> for Str<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.equals(other.as_bytes())
+    }
+}
+
+impl PartialEq<&str> for Str<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self.equals(other.as_bytes())
+    }
+}
+
+impl PartialEq<Str<'_>> for str {
+    fn eq(&self, other: &Str<'_>) -> bool {
+        other.equals(self.as_bytes())
+    }
+}
+
+impl PartialEq<Str<'_>> for &str {
+    fn eq(&self, other: &Str<'_>) -> bool {
+        other.equals(self.as_bytes())
+    }
+}
+
+/// Decoded: `"\u0061"` is `"a"`.
+impl PartialEq<Str<'_>> for Str<'_> {
+    fn eq(&self, other: &Str<'_>) -> bool {
+        let rest = other.parts().try_fold(*self, |rest, piece| rest.behind(piece.bytes()));
+        rest.is_some_and(Str::is_empty)
+    }
+}
+
+impl Eq for Str<'_> {}
+
+/// The text with its escapes, in quotes.
+impl fmt::Debug for Str<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("\"")?;
+        formatter.write_str(self.raw())?;
+        formatter.write_str("\"")
+    }
+}
+
+/// The decoded characters of a [`Str`].
+#[derive(Clone, Debug)]
+pub struct Chars<'a> {
+    pieces: Pieces<'a>,
+    run: core::str::Chars<'a>,
+}
+
+impl<'a> Chars<'a> {
+    /// The characters of decoded text.
+    pub(crate) fn new(text: &'a str) -> Chars<'a> {
+        Chars { pieces: Pieces { rest: &[] }, run: text.chars() }
+    }
+}
+
+impl Iterator for Chars<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        loop {
+            if let Some(next) = self.run.next() {
+                return Some(next);
+            }
+            match self.pieces.next()? {
+                Piece::Run(run) => self.run = text_of(run).chars(),
+                Piece::Escaped { character, .. } => return Some(character),
+            }
+        }
+    }
+}
+
+/// A part of a decoded text.
+enum Piece<'a> {
+    /// As it stands.
+    Run(&'a [u8]),
+    /// An escape, decoded.
+    Escaped { character: char, bytes: [u8; 4], length: usize },
+}
+
+impl Piece<'_> {
+    fn escaped(character: char) -> Self {
+        let mut bytes = [0; 4];
+        let length = character.encode_utf8(&mut bytes).len();
+        Piece::Escaped { character, bytes, length }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Piece::Run(run) => run,
+            Piece::Escaped { bytes, length, .. } => bytes.get(..*length).unwrap_or_default(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Pieces<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        match self.rest {
+            [] => None,
+            [b'\\', tail @ ..] => {
+                let (character, length) = unescape(tail);
+                self.rest = split(tail, length).1;
+                Some(Piece::escaped(character))
+            }
+            [_, tail @ ..] => {
+                // One byte at least, whatever it is: there are no quotes and controls in a scanned text.
+                let (run, rest) = split(self.rest, 1usize.wrapping_add(text_run(tail)));
+                self.rest = rest;
+                Some(Piece::Run(run))
+            }
+        }
+    }
+}
+
+/// The character of an escape, given what follows the backslash, and how much of that it takes. A surrogate without its
+/// other half, which no scanned text has, becomes U+FFFD.
+fn unescape(bytes: &[u8]) -> (char, usize) {
+    let character = match bytes {
+        [b'u', rest @ ..] => return unescape_code(rest),
+        [b'b', ..] => '\u{8}',
+        [b'f', ..] => '\u{C}',
+        [b'n', ..] => '\n',
+        [b'r', ..] => '\r',
+        [b't', ..] => '\t',
+        [other @ (b'"' | b'\\' | b'/'), ..] => char::from(*other),
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    (character, 1)
+}
+
+/// The character of `\uXXXX` or of a pair of them, given what follows the `u`, and how much it takes with the `u`.
+fn unescape_code(bytes: &[u8]) -> (char, usize) {
+    let (mut code, mut length) = (code_unit(bytes), 5);
+    if let (0xD800..=0xDBFF, Some([b'\\', b'u', tail @ ..])) = (code, bytes.get(4..))
+        && let second @ 0xDC00..=0xDFFF = code_unit(tail)
+    {
+        code = ((code & 0x3FF) << 10 | (second & 0x3FF)).wrapping_add(0x10000);
+        length = 11;
+    }
+    (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), length)
+}
+
+/// Four hexadecimal digits.
+fn code_unit(bytes: &[u8]) -> u32 {
+    bytes
+        .iter()
+        .take(4)
+        .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default())
+}
+
+/// Returns scanned bytes as text. They are UTF-8, which only `unsafe` could assume without a check.
+pub(crate) fn text_of(bytes: &[u8]) -> &str {
+    core::str::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Decodes the text between the quotes in place, and returns its new length, which is never longer.
+pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
+    let Some(first) = find(b'\\', text) else { return text.len() };
+    let (mut from, mut to) = (first, first);
+    while let Some([byte, tail @ ..]) = text.get(from..) {
+        if *byte != b'\\' {
+            let run = text_run(tail).wrapping_add(1);
+            move_down(text, from, to, run);
+            (from, to) = (from.wrapping_add(run), to.wrapping_add(run));
+            continue;
+        }
+        let (character, length) = unescape(tail);
+        let escape = length.min(tail.len()).wrapping_add(1);
+        let mut decoded = [0; 4];
+        let decoded = character.encode_utf8(&mut decoded).as_bytes();
+        // An escape is at least as long as its character, except for a cut one, which no scanned text has.
+        let length = decoded.len().min(escape);
+        if let Some(place) = text.get_mut(to..to.wrapping_add(length)) {
+            copy(place, decoded);
+        }
+        (from, to) = (from.wrapping_add(escape), to.wrapping_add(length));
+    }
+    to.min(text.len())
+}
+
+#[cfg(test)]
+mod tests;

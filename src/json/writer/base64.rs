@@ -1,0 +1,87 @@
+//! Base64 for binary content, written in place.
+//!
+//! It is our own because it needs no heap, no indexed table and no panic for impossible lengths.
+
+use super::Writer;
+
+impl Writer<'_> {
+    /// A string of these bytes in base64, with padding.
+    pub fn base64(&mut self, bytes: &[u8]) {
+        self.order.value(self.last);
+        self.open_quote();
+        let length = length(bytes.len());
+        if let Some((_, spare)) = self.reserve(length) {
+            encode(spare, bytes);
+            self.advance(length);
+        }
+        self.push_byte(b'"');
+    }
+}
+
+/// Returns the length in base64, with padding.
+fn length(bytes: usize) -> usize {
+    bytes.div_ceil(3).saturating_mul(4)
+}
+
+/// Writes `source` in base64 with padding (RFC 4648, section 4), as far as `target` has room.
+fn encode(target: &mut [u8], source: &[u8]) {
+    for (place, group) in target.chunks_exact_mut(4).zip(source.chunks(3)) {
+        let (a, b, c) = match group {
+            [a, b, c] => (*a, *b, *c),
+            [a, b] => (*a, *b, 0),
+            [a] => (*a, 0, 0),
+            _ => return,
+        };
+        if let [first, second, third, fourth] = place {
+            *first = letter(a >> 2);
+            *second = letter(a << 4 | b >> 4);
+            *third = if group.len() > 1 { letter(b << 2 | c >> 6) } else { b'=' };
+            *fourth = if group.len() > 2 { letter(c) } else { b'=' };
+        }
+    }
+}
+
+/// Returns the letter for the low six bits.
+fn letter(bits: u8) -> u8 {
+    let bits = bits & 0x3F;
+    let base = match bits {
+        0..=25 => b'A',
+        26..=51 => b'a'.wrapping_sub(26),
+        52..=61 => b'0'.wrapping_sub(52),
+        62 => b'+'.wrapping_sub(62),
+        _ => b'/'.wrapping_sub(63),
+    };
+    base.wrapping_add(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    #[test]
+    fn rfc_vectors_are_encoded() {
+        let cases = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ];
+        for (text, expected) in cases {
+            let mut target = vec![0; length(text.len())];
+            encode(&mut target, text.as_bytes());
+            assert_eq!(core::str::from_utf8(&target), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_letter_encodes_its_bits() {
+        let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let letters: Vec<u8> = (0..64).map(letter).collect();
+        assert_eq!(letters, alphabet);
+    }
+}

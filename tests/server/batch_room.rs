@@ -1,0 +1,108 @@
+//! Room for the answers to a batch, to the byte.
+
+use super::batches::{INFO, PING, SMALL, error, gets, ping, pong, sends, text, tool};
+use crate::common::Setup;
+use mcp_proto::Revision;
+use mcp_proto::server::Limits;
+
+/// Brackets and the newline of an array.
+const ARRAY: usize = 3;
+
+fn setup(tx: usize, answers: usize) -> Setup {
+    let info = INFO.limits(Limits::DEFAULT.with_id(20));
+    Setup::new(info).tx(tx).slots(4, 64).batch_buffer(answers).session(Revision::V2025_03_26)
+}
+
+fn large(id: &str, bytes: usize) -> String {
+    let params = format!("{{\"name\":\"large\",\"arguments\":{{\"bytes\":{bytes}}}}}");
+    super::batches::call(id, "tools/call", &params)
+}
+
+#[test]
+fn a_batch_is_taken_if_each_member_has_room_for_an_error() {
+    for count in [4, 5, 9] {
+        let ids: Vec<String> = (0..count).map(|id| ping(&id.to_string())).collect();
+        let members: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let pongs: Vec<String> = (0..count).map(|id| pong(&id.to_string())).collect();
+        let answers = gets(&pongs.iter().map(String::as_str).collect::<Vec<_>>());
+        let refused = format!(
+            "< {}\n! fault BatchTooLarge\n{PING}",
+            error(
+                "null",
+                -32600,
+                &format!("Invalid request: the batch has too many requests: at most {} requests", count - 1)
+            )
+        );
+        let batch = sends(&members);
+        let needed = count * SMALL;
+        // The transmit buffer decides, then the buffer of the batch.
+        setup(needed + ARRAY, 5000).check(&format!("{batch}{answers}{batch}{answers}"));
+        setup(needed + ARRAY - 1, 5000).check(&format!("{batch}{refused}"));
+        setup(5000, needed).check(&format!("{batch}{answers}{batch}{answers}"));
+        setup(5000, needed - 1).check(&format!("{batch}{refused}"));
+    }
+}
+
+#[test]
+fn the_last_answer_may_use_all_that_is_left() {
+    let (all, frame) = (1997, text("1", "").len());
+    let too_large = |id: &str, limit: usize| {
+        error(id, -32603, &format!("Internal error: the answer is too large (at most {limit} bytes)"))
+    };
+    for (tx, answers) in [(all + ARRAY, all), (all + ARRAY, 5000), (5000, all)] {
+        let setup = setup(tx, answers);
+        // Behind two short answers and their commas.
+        let left = all - 2 * (pong("1").len() + 1) - frame;
+        let batch = |bytes: usize| {
+            let call = format!("! call large {{\"bytes\":{bytes}}}\n");
+            sends(&[&ping("1"), &ping("2"), &large("3", bytes)]) + &call
+        };
+        let fits = gets(&[&pong("1"), &pong("2"), &text("3", &"x".repeat(left))]);
+        let limit = left + frame + 1;
+        let refused = gets(&[&pong("1"), &pong("2"), &too_large("3", limit)]);
+        // The byte of the newline is counted with an answer.
+        setup.check(&format!("{}{fits}{PING}", batch(left)));
+        setup.check(&format!("{}! fault ReplyTooLarge\n{refused}{PING}", batch(left + 1)));
+    }
+}
+
+#[test]
+fn deferred_answers_may_use_all_that_is_left() {
+    let (all, frame) = (1997, text("1", "").len());
+    let open = format!(
+        "{}! call defer {{}}\n! call defer {{}}\n",
+        sends(&[&ping("1"), &tool("2", "defer"), &tool("3", "defer")])
+    );
+    let x = |bytes: usize| "x".repeat(bytes);
+    for (tx, answers) in [(all + ARRAY, all), (all + ARRAY, 5000), (5000, all)] {
+        let setup = setup(tx, answers);
+        // The first one leaves room for the smallest error of the other.
+        let (before, rest) = (pong("1").len(), all - SMALL);
+        let first = rest - before - frame - 1;
+        let last = all - (before + 1 + frame + first) - 1 - frame;
+        for (one, two, faults) in [
+            (first, last, [false, false]),
+            (first, last + 1, [false, true]),
+            (first + 1, 1, [true, false]),
+            (10, all - (before + 1 + frame + 10) - 1 - frame, [false, false]),
+            (10, all - (before + 1 + frame + 10) - frame, [false, true]),
+        ] {
+            let answer = |id: &str, bytes: usize, fault: bool| {
+                if fault {
+                    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{…}}}}")
+                } else {
+                    text(id, &x(bytes))
+                }
+            };
+            let told = |fault: bool| if fault { "! fault ReplyTooLarge\n" } else { "" };
+            setup.check(&format!(
+                "{open}* answer 0 {}\n{}* answer 1 {}\n{}{}{PING}",
+                x(one),
+                told(faults[0]),
+                x(two),
+                told(faults[1]),
+                gets(&[&pong("1"), &answer("2", one, faults[0]), &answer("3", two, faults[1])]),
+            ));
+        }
+    }
+}

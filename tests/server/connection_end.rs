@@ -1,0 +1,225 @@
+//! The end of a connection: of its input, by `exit`, and the order of refusals until then.
+
+use super::batches::{self, cancel, error, gets, ping, pong, sends, text, tool};
+use crate::common::demo::INFO;
+use crate::common::{Setup, hello};
+use mcp_proto::server::Server;
+use mcp_proto::{Action, KeepAlive, Millis, Revision};
+
+fn session() -> Setup {
+    Setup::new(INFO).session(Revision::V2025_11_25)
+}
+
+fn batching() -> Setup {
+    batches::session()
+}
+
+fn defer(id: &str, ms: u32) -> String {
+    format!(
+        "> call {id} tools/call {{\"name\":\"defer\",\"arguments\":{{\"ms\":{ms}}}}}\n! call defer {{\"ms\":{ms}}}\n"
+    )
+}
+
+const EXIT: &str = r#"{"jsonrpc":"2.0","method":"exit"}"#;
+
+const LATE: &str = "Internal error: the request was not finished in time";
+
+const REFUSED: &str = "Invalid request: the receiver is shutting down: reconnect";
+
+#[test]
+fn end_of_input_while_idle_closes_at_once() {
+    let open = format!("> call 0 initialize {}\n< result 0 …\n! connected …\n", hello("2025-11-25"));
+    let serving =
+        format!("{open}> call 1 tools/call {{\"name\":\"echo\"}}\n! call echo {{}}\n< result 1 …\n");
+    let ready = format!("{open}> note notifications/initialized\n! ready\n");
+    let stateless = r#"> call 1 tools/call {"name":"echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}
+! call echo {}
+< result 1 …
+"#;
+    let after = "* state Closed\n* deferred 0\n* log error x\n! not now NotConnected\n\
+                 * ask ping\n! not now NotConnected\n* changed\n* time 100000\n* state Closed\n";
+    let pings = KeepAlive { interval: Millis(100), timeout: Millis(10), close: true };
+    for before in ["", &open, &serving, &ready, stateless] {
+        for setup in [Setup::new(INFO), Setup::new(INFO).pings(pings)] {
+            setup.check(&format!("{before}* time 7\n* eof\n! closed\n{after}"));
+        }
+    }
+}
+
+#[test]
+fn messages_before_the_end_of_input_are_still_answered() {
+    // The first answer fills the buffer, and what comes behind it waits: a call, a ping and the end.
+    let blocked = format!(
+        "{}{}* block\n* answer 0 done\n> call 3 tools/call {{\"name\":\"defer\"}}\n> call 4 ping\n* eof\n",
+        defer("1", 60_000),
+        defer("2", 60_000)
+    );
+    let setup = session().tx(1024);
+    setup.check(&format!(
+        "{blocked}* state Ready\n* deadline 2000\n* time 500\n* state Ready\n* unblock\n< {}\n! call defer {{}}\n< {}\n\
+         * state Draining\n* deadline 2500\n* answer 1 b\n< {}\n* state Draining\n* answer 2 c\n< {}\n! closed\n",
+        text("1", "done"),
+        pong("4"),
+        text("2", "b"),
+        text("3", "c"),
+    ));
+    // A client that does not read any more is given up.
+    setup.check(&format!("{blocked}* time 1999\n* state Ready\n* time 2000\n! closed\n* deferred 0\n"));
+}
+
+#[test]
+fn a_client_that_reads_slowly_has_the_grace_again_each_time() {
+    let (mut rx, mut tx) = ([0; 256], [0; 1024]);
+    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let line = format!("{}\n", ping("1"));
+    let mut answer = format!("{}\n", pong("1")).into_bytes();
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+    let mut input = io.split().1;
+    input.space()[..line.len()].copy_from_slice(line.as_bytes());
+    input.filled(line.len());
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+    io.split().1.eof();
+    // The grace of requests in flight comes first, then that of output.
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
+    assert_eq!(io.deadline(), Some(Millis(2000)));
+    let mut now = 2000;
+    for _ in 0..5 {
+        let Action::Io(io) = server.poll(Millis(now)) else { panic!("io") };
+        assert_eq!(io.deadline(), Some(Millis(now + 2000)));
+        now += 1999;
+        let Action::Io(io) = server.poll(Millis(now)) else { panic!("io") };
+        let out = io.split().0;
+        assert_eq!(out.bytes(), answer);
+        out.sent(1);
+        answer.remove(0);
+    }
+    let Action::Io(_) = server.poll(Millis(now)) else { panic!("io") };
+    let Action::Io(_) = server.poll(Millis(now + 1999)) else { panic!("io") };
+    assert!(matches!(server.poll(Millis(now + 2000)), Action::Closed));
+}
+
+#[test]
+fn requests_in_flight_end_in_the_order_of_their_deadlines() {
+    let three = [defer("1", 50_000), defer("2", 500), defer("3", 40_000)].concat();
+    session().check(&format!(
+        "* time 100\n{three}* eof\n* state Draining\n* deadline 600\n* time 600\n! expired 1\n< error 2 -32603 {LATE}\n\
+         * deadline 2100\n* time 2099\n* deferred 2\n* time 2100\n! expired 2\n! expired 0\n\
+         < error 3 -32603 {LATE}\n< error 1 -32603 {LATE}\n! closed\n* deferred 0\n"
+    ));
+    // Until then they are answered, with all that belongs to it.
+    let call = r#"> call 1 tools/call {"name":"defer","_meta":{"progressToken":"t"}}"#;
+    session().check(&format!(
+        "{call}\n! call defer {{}}\n* eof\n* progress 0 1\n\
+         < note notifications/progress {{\"progressToken\":\"t\",\"progress\":1}}\n\
+         * log-to 0 error x\n< note notifications/message {{\"level\":\"error\",\"data\":\"x\"}}\n\
+         * answer 0 done\n< {}\n! closed\n* answer 0 again\n! not now Gone\n",
+        text("1", "done")
+    ));
+}
+
+#[test]
+fn end_of_input_in_the_middle_of_a_batch_answers_all_of_it() {
+    let progress = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":5}}}"#;
+    let told = "< note notifications/progress …\n".repeat(3);
+    // With room to read to behind the batch, so that the end of the input is known.
+    let setup = batching().rx(&[1000, 4000]);
+    // Its second member waits for room when the input ends.
+    let half = format!(
+        "* block\n{}! call progress {{}}\n! not now NotWanted\n* eof\n* state Ready\n* deadline 2000\n",
+        sends(&[progress, &tool("2", "echo"), &tool("3", "defer"), &ping("4")])
+    );
+    setup.check(&format!(
+        "{half}* time 1000\n* unblock\n{told}! call echo {{}}\n! call defer {{}}\n* state Draining\n* deadline 3000\n\
+         * answer 0 a\n{}! closed\n",
+        gets(&[&text("1", "done"), &text("2", "{}"), &pong("4"), &text("3", "a")])
+    ));
+    setup.check(&format!("{half}* time 2000\n! closed\n"));
+    // A deferred member is not answered in time: its error is in the array.
+    setup.check(&format!(
+        "{}! call defer {{}}\n! call defer {{}}\n* eof\n* answer 1 b\n* state Draining\n* time 2000\n! expired 0\n{}! closed\n",
+        sends(&[&tool("1", "defer"), &ping("2"), &tool("3", "defer")]),
+        gets(&[&pong("2"), &text("3", "b"), &error("1", -32603, LATE)])
+    ));
+}
+
+#[test]
+fn exit_in_a_batch_ends_the_input_behind_the_batch() {
+    let answers = gets(&[&pong("1"), &text("2", "{}"), &text("3", "a")]);
+    let both = "! call echo {}\n! call defer {}\n";
+    let (one, two, three) = (ping("1"), tool("2", "echo"), tool("3", "defer"));
+    for members in [[&one, EXIT, &two, &three], [EXIT, &one, &two, &three], [&one, &two, &three, EXIT]] {
+        batching().check(&format!(
+            "{}{both}* state Draining\n* deadline 2000\n* answer 0 a\n{answers}! closed\n",
+            sends(&members)
+        ));
+    }
+    batching().check(&format!("{}! closed\n", sends(&[EXIT])));
+    batching().check(&format!("{}! closed\n", sends(&[EXIT, EXIT])));
+    batching().check(&format!("{}{}! closed\n", sends(&[&ping("1"), EXIT]), gets(&[&pong("1")])));
+    // A deferred member may be cancelled by the same batch.
+    batching().check(&format!(
+        "{}! call defer {{}}\n! cancelled 0\n{}! closed\n",
+        sends(&[&tool("1", "defer"), EXIT, &cancel("1"), &ping("2")]),
+        gets(&[&pong("2")])
+    ));
+    // What the client asks for with `shutdown` holds from the next member on.
+    let shutdown = r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#;
+    batching().check(&format!(
+        "{}! fault ShuttingDown\n{}! closed\n",
+        sends(&[shutdown, &ping("2"), EXIT]),
+        gets(&[&pong("1"), &error("2", -32600, REFUSED)])
+    ));
+}
+
+#[test]
+fn lines_behind_a_batch_with_exit_are_not_read() {
+    let (batch, answers) = (sends(&[&ping("1"), EXIT, &ping("2")]), gets(&[&pong("1"), &pong("2")]));
+    batching().check(&format!("{batch}> call 3 ping\n> nonsense\n{answers}! closed\n"));
+}
+
+#[test]
+fn requests_while_draining_are_refused_in_the_order_of_arrival() {
+    let refused = |id: &str| format!("< error {id} -32600 {REFUSED}\n! fault ShuttingDown\n");
+    let stateless = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#;
+    let (first, last) = (defer("\"a\"", 60_000), defer("\"c\"", 60_000));
+    let three = format!("{first}{}{last}", defer("\"b\"", 500));
+    let new = [
+        format!("> call 1 ping\n{}", refused("1")),
+        format!("> call 2 tools/call {{\"name\":\"echo\"}}\n{}", refused("2")),
+        format!("> call 3 no/such\n{}", refused("3")),
+        format!("> call 4 tools/list {stateless}\n{}", refused("4")),
+        format!("> call 5 initialize {}\n{}", hello("2025-11-25"), refused("5")),
+        format!("> call 6 shutdown\n{}", refused("6")),
+    ]
+    .concat();
+    let answer = |ticket: u32, id: &str| format!("* answer {ticket} x\n< {}\n", text(id, "x"));
+    for (begin, end) in [("* shutdown\n", ""), ("> call \"s\" shutdown\n< result \"s\"\n", "> note exit\n")] {
+        let close = format!("{}{end}! closed\n", answer(2, "\"c\""));
+        session().check(&format!(
+            "{three}{begin}{new}{}> call 7 ping\n{}> call \"b\" ping\n< error \"b\" -32600 …\n! fault DuplicateId\n\
+             {}> call 8 ping\n{}{close}",
+            answer(0, "\"a\""),
+            refused("7"),
+            answer(1, "\"b\""),
+            refused("8"),
+        ));
+        // The buffer is full: refusals wait behind the answer that was given before, and keep their order.
+        let blocked = format!("{three}{begin}* block\n* answer 0 x\n> call 1 ping\n");
+        let cancel = "> note notifications/cancelled {\"requestId\":\"b\"}\n";
+        session().tx(1024).check(&format!(
+            "{blocked}{cancel}> call 2 ping\n> nonsense\n> call 3 ping\n* unblock\n< {}\n{}! cancelled 1\n{}\
+             < error - -32700 …\n! fault NotJson\n{}{close}",
+            text("\"a\"", "x"),
+            refused("1"),
+            refused("2"),
+            refused("3"),
+        ));
+        // The error of a request whose time is over comes before refusals that wait for room.
+        session().tx(1024).check(&format!(
+            "{blocked}> call 2 ping\n* time 500\n! expired 1\n* unblock\n< {}\n< error \"b\" -32603 {LATE}\n{}{}{close}",
+            text("\"a\"", "x"),
+            refused("1"),
+            refused("2"),
+        ));
+    }
+}

@@ -1,0 +1,178 @@
+//! Keep-alive: which input counts, which answers end a ping, and when a silent client is reported.
+
+use super::batches::{self, gets, sends};
+use crate::common::Setup;
+use crate::common::demo::INFO;
+use mcp_proto::Millis;
+use mcp_proto::{KeepAlive, Revision};
+
+fn with(setup: Setup, close: bool) -> Setup {
+    setup.pings(KeepAlive { interval: Millis(100), timeout: Millis(10), close })
+}
+
+fn session() -> Setup {
+    with(Setup::new(INFO), false).session(Revision::V2025_11_25)
+}
+
+fn ping(number: u32) -> String {
+    format!("< {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{number}\",\"method\":\"ping\"}}\n")
+}
+
+fn pong(number: u32) -> String {
+    format!("> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{number}\",\"result\":{{}}}}\n")
+}
+
+const CHANGED: &str = "< note notifications/tools/list_changed\n";
+
+#[test]
+fn every_line_postpones_the_next_ping() {
+    let x = "x".repeat(400);
+    let lines = [
+        "> call 1 ping\n< result 1\n",
+        "> call 1 no/such\n< error 1 -32601 …\n! fault UnknownMethod\n",
+        "> call 1 tools/call {\"name\":\"echo\"}\n! call echo {}\n< result 1 …\n",
+        "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n",
+        "> note notifications/unheard-of\n! fault UnknownNotification\n",
+        "> {\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n! fault UnknownResponse\n",
+        // No message at all.
+        "> nonsense\n< error - -32700 …\n! fault NotJson\n",
+        "> 7\n< error - -32600 …\n! fault NotAnObject\n",
+        "> {}\n< error - -32600 …\n! fault WrongJsonRpcVersion\n",
+        &format!(
+            "> {{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"{x}\"}}\n< error 7 -32600 …\n! fault LineTooLong\n"
+        ),
+        &format!("> {{\"jsonrpc\":\"2.0\",\"method\":\"{x}\"}}\n! fault LineTooLong\n"),
+        &("> nonsense\n< error - -32700 …\n! fault NotJson\n".repeat(8) + "> nonsense\n! fault Muted\n"),
+    ];
+    let one = ping(1);
+    for line in lines {
+        session().rx(&[350]).check(&format!(
+            "* deadline 100\n* time 60\n{line}* deadline 160\n* time 159\n* time 160\n{one}* deadline 170\n"
+        ));
+    }
+    // A batch is one line.
+    with(batches::session(), false).check(&format!(
+        "* time 60\n{}{}* deadline 160\n* time 160\n{one}",
+        sends(&[&batches::ping("1"), &batches::ping("2")]),
+        gets(&[&batches::pong("1"), &batches::pong("2")]),
+    ));
+}
+
+#[test]
+fn a_line_counts_when_it_ends() {
+    session().check(&format!(
+        "* time 40\n* send {{\"jsonrpc\":\"2.0\",\"id\":1,\n* deadline 100\n* time 80\n> \"method\":\"ping\"}}\n< result 1\n\
+         * deadline 180\n* time 180\n{}",
+        ping(1)
+    ));
+    // One that has not ended by then does not count.
+    session().check(&format!(
+        "* time 40\n* send {{\"jsonrpc\":\"2.0\",\"id\":1,\n* time 100\n{}* time 105\n> \"method\":\"ping\"}}\n< result 1\n\
+         * deadline 110\n",
+        ping(1)
+    ));
+    // In the last millisecond, and one later: what is due is sent before anything is read.
+    session().check("* late 99 send \n> call 1 ping\n< result 1\n* deadline 199\n");
+    session().check(&format!("* late 100 send \n> call 1 ping\n{}< result 1\n* deadline 110\n", ping(1)));
+}
+
+#[test]
+fn only_the_answer_to_the_last_ping_ends_the_wait() {
+    let (one, two, three) = (ping(1), ping(2), ping(3));
+    let unknown = "! fault UnknownResponse\n";
+    let silent = "* time 110\n! silent\n";
+    let response = |id: &str| format!("> {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
+    for id in [
+        "1",
+        "\"1\"",
+        "\"ping-0\"",
+        "\"ping-2\"",
+        "\"ping-\"",
+        "\"ping\"",
+        "\"Ping-1\"",
+        "\"ping-1 \"",
+        "\"ping-4294967297\"",
+    ] {
+        session().check(&format!(
+            "* time 100\n{one}* time 105\n{}{unknown}* deadline 110\n{silent}",
+            response(id)
+        ));
+    }
+    let malformed =
+        "> {\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"result\":{},\"error\":{}}\n! fault MalformedResponse\n";
+    session().check(&format!("* time 100\n{one}{malformed}* deadline 110\n{silent}"));
+    // What else the client says is no answer, and does not postpone the next ping either.
+    session()
+        .check(&format!("* time 100\n{one}* time 105\n> call 1 ping\n< result 1\n{silent}* deadline 210\n"));
+    // An answer counts once, at the time when it comes, to the last millisecond.
+    session().check(&format!(
+        "* time 100\n{one}* time 109\n{}* deadline 209\n{}{unknown}* deadline 209\n* time 209\n{two}{}{unknown}\
+         * deadline 219\n{}* deadline 309\n* time 309\n{three}",
+        pong(1),
+        pong(1),
+        pong(1),
+        pong(2),
+    ));
+    // The answer to a ping that was given up is not one to the next.
+    session().check(&format!(
+        "* time 100\n{one}{silent}{}{unknown}* time 210\n{two}{}{unknown}* time 220\n! silent\n",
+        pong(1),
+        pong(1)
+    ));
+}
+
+#[test]
+fn a_silent_client_is_reported_once_for_each_ping() {
+    let (one, two, three) = (ping(1), ping(2), ping(3));
+    let times = |from: u32| (from..from + 9).map(|time| format!("* time {time}\n")).collect::<String>();
+    session().check(&format!(
+        "* time 100\n{one}{}* time 110\n! silent\n{}* time 209\n* state Ready\n* time 210\n{two}* time 220\n! silent\n\
+         * time 320\n{three}{}* time 400\n* state Ready\n* deadline 420\n",
+        times(101),
+        times(111),
+        pong(3),
+    ));
+    // Polled late, it is one event, too; the time to the next ping counts from then.
+    session().check(&format!("* time 5000\n{one}* time 9000\n! silent\n* deadline 9100\n* time 9100\n{two}"));
+    // Where it ends the connection, everything ends with it.
+    let defer = "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n";
+    with(Setup::new(INFO), true).session(Revision::V2025_11_25).check(&format!(
+        "{defer}* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}}\n* time 100\n{one}* time 110\n! silent\n\
+         ! answered 0 Closed\n! closed\n* deferred 0\n* state Closed\n* answer 0 x\n! not now Gone\n* time 10000\n"
+    ));
+}
+
+#[test]
+fn a_ping_that_is_due_waits_for_room() {
+    let full = "* block\n* changed\n";
+    session().tx(1024).check(&format!(
+        "{full}* time 100\n* deadline none\n* time 150\n* deadline none\n* unblock\n{CHANGED}{}* deadline 160\n\
+         * time 160\n! silent\n",
+        ping(1)
+    ));
+    // What is heard meanwhile does not undo it: that would depend on how output drains.
+    session().tx(1024).check(&format!(
+        "{full}* time 100\n> note x\n! fault UnknownNotification\n* time 120\n* deadline none\n* unblock\n{CHANGED}{}\
+         * deadline 130\n",
+        ping(1)
+    ));
+    // A line that waits for room was not heard yet.
+    session().tx(1024).check(&format!(
+        "{full}* time 50\n> call 1 ping\n* deadline 100\n* time 90\n* unblock\n{CHANGED}< result 1\n* deadline 190\n"
+    ));
+}
+
+#[test]
+fn a_connection_that_ends_is_not_pinged() {
+    let defer = "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n";
+    for end in ["eof", "shutdown"] {
+        session().check(&format!(
+            "{defer}* {end}\n* deadline 2000\n* time 100\n* time 1000\n* answer 0 done\n< result 1 …\n! closed\n"
+        ));
+        // Nor given up as silent while it ends.
+        session().check(&format!(
+            "{defer}* time 100\n{}* {end}\n* time 110\n* deadline 2100\n* state Draining\n",
+            ping(1)
+        ));
+    }
+}

@@ -1,0 +1,187 @@
+//! Orders that a server guarantees: they depend on deadlines and on slots, never on how fast output drains.
+
+use crate::common::demo::INFO;
+use crate::common::{Setup, hello};
+use mcp_proto::Revision;
+use mcp_proto::input::ListRoots;
+use mcp_proto::server::{
+    Event, Feature, RequestOptions, Resource, Resources, SecondInitialize, Server, ServerConfig,
+    Subscriptions, Tool, Tools,
+};
+use mcp_proto::{Action, Machine, Millis};
+
+fn session() -> Setup {
+    Setup::new(INFO).session(Revision::V2025_11_25)
+}
+
+/// A call that is deferred for this many milliseconds.
+fn defer(id: u32, ms: u32) -> String {
+    format!(
+        "> call {id} tools/call {{\"name\":\"defer\",\"arguments\":{{\"ms\":{ms}}}}}\n! call defer {{\"ms\":{ms}}}\n"
+    )
+}
+
+fn late(ids: &[u32]) -> String {
+    ids.iter().map(|id| format!("< error {id} -32603 …\n")).collect()
+}
+
+fn expired(numbers: &[u32]) -> String {
+    numbers.iter().map(|number| format!("! expired {number}\n")).collect()
+}
+
+#[test]
+fn requests_expire_by_deadline_and_not_by_slot() {
+    let three = format!("{}{}{}", defer(1, 30), defer(2, 10), defer(3, 20));
+    session().check(&format!(
+        "{three}* deadline 10\n* time 100\n{}{}",
+        expired(&[1, 2, 0]),
+        late(&[2, 3, 1])
+    ));
+    // The same while the client does not read.
+    session().check(&format!(
+        "{three}* block\n* time 100\n{}* unblock\n{}",
+        expired(&[1, 2, 0]),
+        late(&[2, 3, 1])
+    ));
+}
+
+#[test]
+fn equal_deadlines_expire_by_slot_whichever_was_free_first() {
+    for freed in [[0, 1], [1, 0]] {
+        let answers: String = freed
+            .map(|number| {
+                let id = number + 1;
+                format!("* answer {number} x\n< result {id} {{\"content\":[{{\"type\":\"text\",\"text\":\"x\"}}]}}\n")
+            })
+            .concat();
+        // The third request keeps its slot, so that the table is never empty.
+        session().check(&format!(
+            "{}{}{}{answers}{}{}* time 50\n{}{}",
+            defer(1, 900),
+            defer(2, 900),
+            defer(3, 900),
+            defer(4, 50),
+            defer(5, 50),
+            expired(&[3, 4]),
+            late(&[4, 5]),
+        ));
+    }
+}
+
+#[test]
+fn the_end_of_the_grace_expires_requests_by_deadline() {
+    session().check(&format!(
+        "{}{}* shutdown 20\n* time 19\n* time 20\n{}{}! closed",
+        defer(1, 9000),
+        defer(2, 5000),
+        expired(&[1, 0]),
+        late(&[2, 1]),
+    ));
+}
+
+#[test]
+fn an_expired_request_is_answered_before_the_next_line() {
+    // The second ping has been read, and waits for room.
+    session().tx(1024).check(&format!(
+        "{}* block\n> call 2 ping\n> call 3 ping\n* time 50\n{}* unblock\n< result 2\n{}< result 3\n",
+        defer(1, 50),
+        expired(&[0]),
+        late(&[1]),
+    ));
+}
+
+#[test]
+fn an_unanswered_call_is_reported_before_the_next_line() {
+    session().check(
+        "> call 1 tools/call {\"name\":\"drop\"}\n> call 2 tools/call {\"name\":\"unknown\"}\n> note nothing\n\
+         ! call drop {}\n! fault Unanswered\n! call unknown {}\n! fault UnknownNotification\n\
+         < error 1 -32603 …\n< error 2 -32602 …\n",
+    );
+}
+
+#[test]
+fn the_error_of_an_expired_request_precedes_a_change_notice() {
+    let told = "< note notifications/tools/list_changed\n";
+    for tx in [1024, 4096] {
+        session().tx(tx).check(&format!(
+            "{}* block\n* late 50 changed\n{}* unblock\n{}{told}",
+            defer(1, 50),
+            expired(&[0]),
+            late(&[1]),
+        ));
+    }
+}
+
+#[test]
+fn a_subscription_is_sent_lists_then_resources_then_its_end() {
+    static TOOLS: Tools<'static> = Tools::new(&[Tool::new("t", "{}")]).list_changed();
+    static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("lib:log", "log")]).subscribe();
+    static FEATURES: [&dyn Feature; 3] = [&RESOURCES, &Subscriptions, &TOOLS];
+    const BOTH: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+
+    let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let tag = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
+    let updated = format!("< note notifications/resources/updated {{{tag},\"uri\":\"lib:log\"}}\n");
+    let lists = format!("< note notifications/tools/list_changed {{{tag}}}\n");
+    let end = "< result 1 …\n< note notifications/cancelled {\"requestId\":1}\n";
+    // No room is left behind the answer to the ping, and the application reports changes in the opposite order.
+    for tx in [900, 1000] {
+        Setup::new(BOTH).tx(tx).subscription_buffer(100).check(&format!(
+            "> call 1 subscriptions/listen {{{meta},\"notifications\":{filter}}}\n\
+             < note notifications/subscriptions/acknowledged …\n! listening [Tools] [\"lib:log\"]\n\
+             * block\n> call 2 ping\n* updated lib:log\n* changed tools\n* end 0\n* unblock\n< result 2\n{lists}{updated}{end}",
+        ));
+    }
+}
+
+/// The server polls until it waits for input, and notes its events.
+fn settle(server: &mut Server<'_>, heard: &mut Vec<String>) {
+    loop {
+        match server.poll(Millis(0)) {
+            Action::Event => heard.push(match server.event() {
+                Some(Event::Connected(_)) => "connected".into(),
+                Some(Event::Restarted) => "restarted".into(),
+                Some(Event::Ready) => "ready".into(),
+                Some(Event::Response(_)) => "answered".into(),
+                other => format!("{other:?}"),
+            }),
+            Action::Io(io) => {
+                let (out, _) = io.split();
+                let length = out.bytes().len();
+                if length == 0 {
+                    return;
+                }
+                out.sent(length);
+            }
+            Action::Closed => return,
+        }
+    }
+}
+
+#[test]
+fn a_restart_is_reported_before_the_new_client_and_the_lost_requests() {
+    const RESTARTS: ServerConfig<'static> =
+        ServerConfig::new("s", "1").second_initialize(SecondInitialize::Restart);
+    let mut server = Server::new(&RESTARTS, vec![0; 1024].leak(), vec![0; 2048].leak()).unwrap();
+    server = server.in_flight_grown(2).unwrap();
+    let mut heard = Vec::new();
+    let hello = hello("2025-11-25").replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");
+    let initialize =
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{hello}}}\n");
+    let ready = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+    for line in [&initialize, ready, &initialize] {
+        settle(&mut server, &mut heard);
+        let machine: &mut dyn Machine = &mut server;
+        let Action::Io(io) = machine.poll(Millis(0)) else { panic!("not ready") };
+        let (_, mut input) = io.split();
+        input.space()[..line.len()].copy_from_slice(line.as_bytes());
+        input.filled(line.len());
+        if line == ready {
+            settle(&mut server, &mut heard);
+            server.request(&ListRoots, RequestOptions::DEFAULT).unwrap();
+        }
+    }
+    settle(&mut server, &mut heard);
+    assert_eq!(heard, ["connected", "ready", "restarted", "connected", "answered"]);
+}
