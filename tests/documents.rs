@@ -109,9 +109,9 @@ fn a_life_begins_where_a_machine_does_and_nowhere_else() {
 
 #[test]
 fn every_test_that_the_rules_name_exists() {
-    let document = text("ARCHITECTURE.md");
+    let document = text("docs/rules.md");
     let rules =
-        document.split("## Rules that are tests").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+        document.split("## Invariants").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
     let sources = code(&["src", "tests", "proptests/tests"]);
     let words = rules.split('`').skip(1).step_by(2);
     let mut tests = 0;
@@ -120,7 +120,7 @@ fn every_test_that_the_rules_name_exists() {
     }) {
         assert!(
             sources.contains(&format!("fn {word}(")),
-            "ARCHITECTURE.md names {word}, which does not exist"
+            "docs/rules.md names {word}, which does not exist"
         );
         tests += 1;
     }
