@@ -422,7 +422,7 @@ fn the_tables_in_the_documents_are_what_happens() {
         let (peer, host) = run_client(&input);
         writeln!(client, "| {name} | {peer} | {host} |").unwrap();
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/ARCHITECTURE.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/bad-input.md");
     let mut document = std::fs::read_to_string(path).unwrap();
     for (name, table) in [("server", server), ("client", client)] {
         let (open, close) = (format!("<!-- bad input of a {name}'s peer -->\n"), "<!-- end -->");

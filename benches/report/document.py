@@ -145,11 +145,11 @@ def pending_chart(numbers):
 
 
 def flash_chart(footprint):
-    """The rows of docs/footprint.md: images as wholes, then the rooms of one."""
+    """The rows of docs/footprint.md: whole images, then the modules of one."""
     rows = []
     for label, is_now in re.findall(r"^\| ((?:flash of|the same, with)[^|]*?) \| ([\d,]+) \|", footprint, re.M):
         rows.append((label.replace("`", ""), is_now, 0))
-    rooms = footprint.split("| room | bytes |")[1].split("\n\n")[0]
+    rooms = footprint.split("| module | bytes |")[1].split("\n\n")[0]
     for label, size in re.findall(r"^\| (.*?) \| ([\d,]+) \|$", rooms, re.M):
         rows.append((re.split("[:,]", label.replace("`", ""))[0], size, 2))
     values = [(label, int(size.replace(",", "")), f"{size} B", color) for label, size, color in rows]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
 
-use mcp_proto_dialogues::{all, folder};
+use mcp_proto_dialogues::all;
 
 /// What no dialogue on a stream of bytes can show. Of traps, the table in docs/compatibility.md leaves these out.
 const NOT_SHOWN: [(&str, &str); 6] = [
@@ -19,11 +19,11 @@ fn text(path: &str) -> String {
     read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The rows of `dialogues/rows.md` and of the tables in `docs/compatibility.md`.
+/// The rows of `docs/rules.md` and of the tables in `docs/compatibility.md`.
 fn rows() -> BTreeSet<String> {
     let mut rows = BTreeSet::new();
     let mut section = String::new();
-    for line in text(&folder().join("rows.md").display().to_string()).lines() {
+    for line in text(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md")).lines() {
         if let Some(title) = line.strip_prefix("## ") {
             section = title.split(' ').next().unwrap().to_owned();
         } else if let Some((number, _)) = line.split_once(". ")
