@@ -1,4 +1,4 @@
-//! What a client may ask about what a server offers beside tools.
+//! Client requests besides tool calls: lists, resources, prompts, subscriptions, logging.
 
 use std::sync::Arc;
 
@@ -8,69 +8,69 @@ use mcp_proto::{Level, Ticket};
 use crate::client::ClientHandle;
 use crate::client_shared::Command;
 use crate::error::CallError;
-use crate::notifications::{Feed, Notifications, Subscription};
+use crate::notifications::{NotificationQueue, Notifications, Subscription};
 use crate::owned::ToolDescription;
-use crate::pending::Answer;
+use crate::pending::ResponseBody;
 use crate::request::{List, Request};
 use crate::views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
 };
 
 impl ClientHandle {
-    /// Lists the tools, all pages of them.
+    /// Lists the tools from all pages.
     ///
     /// # Errors
-    /// There is no list.
+    /// See [`CallError`].
     pub async fn list_tools(&self) -> Result<Vec<ToolDescription>, CallError> {
         let entries = self.list(List::Tools).await?;
         Ok(entries.iter().filter_map(|entry| ToolDescription::from_json(entry)).collect())
     }
 
-    /// The tool of this name. No more pages are asked for than it takes to find it.
+    /// Returns the tool with this name, or `None` if there is none. Requests no more pages than necessary.
     ///
     /// # Errors
-    /// There is no list.
+    /// See [`CallError`].
     pub async fn find_tool(&self, name: &str) -> Result<Option<ToolDescription>, CallError> {
         let found = self.start(Request::Find(name.into()), self.options(), entries)?.await?;
         Ok(found.iter().find_map(|entry| ToolDescription::from_json(entry)))
     }
 
-    /// Lists the resources, all pages of them.
+    /// Lists the resources from all pages.
     ///
     /// # Errors
-    /// There is no list.
+    /// See [`CallError`].
     pub async fn list_resources(&self) -> Result<Vec<ResourceDescription>, CallError> {
-        Ok(self.list(List::Resources).await?.into_iter().map(ResourceDescription::trusted).collect())
+        Ok(self.list(List::Resources).await?.into_iter().map(ResourceDescription::from_valid_json).collect())
     }
 
-    /// Lists the resource templates, all pages of them.
+    /// Lists the resource templates from all pages.
     ///
     /// # Errors
-    /// There is no list.
+    /// See [`CallError`].
     pub async fn list_templates(&self) -> Result<Vec<TemplateDescription>, CallError> {
-        Ok(self.list(List::Templates).await?.into_iter().map(TemplateDescription::trusted).collect())
+        Ok(self.list(List::Templates).await?.into_iter().map(TemplateDescription::from_valid_json).collect())
     }
 
-    /// Lists the prompts, all pages of them.
+    /// Lists the prompts from all pages.
     ///
     /// # Errors
-    /// There is no list.
+    /// See [`CallError`].
     pub async fn list_prompts(&self) -> Result<Vec<PromptDescription>, CallError> {
-        Ok(self.list(List::Prompts).await?.into_iter().map(PromptDescription::trusted).collect())
+        Ok(self.list(List::Prompts).await?.into_iter().map(PromptDescription::from_valid_json).collect())
     }
 
-    /// Reads a resource.
+    /// Reads a resource and waits for its contents.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// See [`CallError`].
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResult, CallError> {
         self.begin_read(uri, self.options())?.await
     }
 
-    /// Gets what a prompt says, with these arguments, name and value.
+    /// Gets a prompt with these arguments: names and values.
     ///
     /// # Errors
-    /// It says nothing.
+    /// See [`CallError`].
     pub async fn get_prompt(
         &self,
         name: &str,
@@ -79,11 +79,11 @@ impl ClientHandle {
         self.begin_prompt(name, arguments, self.options())?.await
     }
 
-    /// Asks what the value of an argument may be, of which so much has been typed. `context` are the arguments that have
-    /// a value already.
+    /// Requests completions for an argument whose value so far is `value`. `context` are arguments that
+    /// already have a value.
     ///
     /// # Errors
-    /// There is no answer.
+    /// See [`CallError`].
     pub async fn complete(
         &self,
         reference: Reference<'_>,
@@ -94,76 +94,86 @@ impl ClientHandle {
         self.begin_complete(reference, argument, value, context, self.options())?.await
     }
 
-    /// Asks to be told when a resource changes: [`Notification::Updated`](crate::Notification::Updated). Only in the handshake era; in
-    /// `2026-07-28` one [listens](ClientHandle::listen).
+    /// Subscribes to a resource: changes arrive as [`Notification::Updated`](crate::Notification::Updated).
+    ///
+    /// Only in the handshake era; in `2026-07-28` use [`listen`](ClientHandle::listen).
     ///
     /// # Errors
-    /// The server does not tell.
+    /// [`CallError::Unsupported`]: the server does not offer subscriptions. For other errors see
+    /// [`CallError`].
     pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
         self.send_request(Request::Subscribe(uri.into())).await.map(drop)
     }
 
-    /// Does not want to be told any more.
+    /// Ends a subscription to a resource.
     ///
     /// # Errors
-    /// As [`subscribe`](ClientHandle::subscribe).
+    /// See [`subscribe`](ClientHandle::subscribe).
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
         self.send_request(Request::Unsubscribe(uri.into())).await.map(drop)
     }
 
-    /// Asks for log messages of this level and above: [`Notification::Log`](crate::Notification::Log). Only in the handshake era; in
-    /// `2026-07-28` each request [says so](crate::CallOptions::log_level).
+    /// Requests log messages of this level and above: [`Notification::Log`](crate::Notification::Log).
+    ///
+    /// Only in the handshake era; in `2026-07-28` each request has a [log
+    /// level](crate::CallOptions::log_level).
     ///
     /// # Errors
-    /// The server does not log.
+    /// [`CallError::Unsupported`]: the server does not offer logging. For other errors see [`CallError`].
     pub async fn set_log_level(&self, level: Level) -> Result<(), CallError> {
         self.send_request(Request::LogLevel(level)).await.map(drop)
     }
 
-    /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits until the server takes that up. In the
-    /// handshake era changes of lists are told unasked, and those of resources after
+    /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits for the acknowledgement.
+    ///
+    /// In the handshake era the server sends list changes without a subscription, and resource changes after
+    /// [`subscribe`](ClientHandle::subscribe). Both arrive in [`notifications`](ClientHandle::notifications).
     /// [`subscribe`](ClientHandle::subscribe): [`notices`](ClientHandle::notifications) has them.
     ///
     /// # Errors
-    /// The server does not take it up.
+    /// The server does not acknowledge the subscription: see [`CallError`].
     pub async fn listen(&self, lists: &[Listed], uris: &[&str]) -> Result<Subscription, CallError> {
         let uris = uris.iter().map(|uri| (*uri).into()).collect();
-        let pending = self.start(Request::Listen { lists: lists.into(), uris }, self.options(), listening)?;
-        let ours = pending.pending();
+        let pending =
+            self.start(Request::Listen { lists: lists.into(), uris }, self.options(), acknowledged)?;
+        let state = pending.state();
         let (ticket, acknowledged) = pending.await?;
-        let notices = Notifications { feed: ours.feed.clone().unwrap_or_default() };
-        Ok(Subscription { notices, acknowledged, ticket, pending: ours, hub: Arc::clone(self.hub()) })
+        let notifications = Notifications { queue: state.queue.clone().unwrap_or_default() };
+        Ok(Subscription { notifications, acknowledged, ticket, state, shared: Arc::clone(self.shared()) })
     }
 
-    /// Everything that the server says by itself from now on, for somebody who waits for it.
-    /// `Connector::on_notification` gets it, too.
+    /// Returns a stream of all later notifications of the server. `Connector::on_notification` receives them,
+    /// too.
     #[must_use]
     pub fn notifications(&self) -> Notifications {
-        let feed = Arc::<Feed>::default();
-        self.hub().feed(&feed);
-        Notifications { feed }
+        let queue = Arc::<NotificationQueue>::default();
+        self.shared().add_queue(&queue);
+        Notifications { queue }
     }
 
-    /// Sends any other request, and waits for its result: JSON. `params` is JSON text, too: an object.
+    /// Sends a request with any method and waits for its result: JSON text. `params` is JSON text, too: an
+    /// object.
     ///
     /// # Errors
-    /// There is no result.
+    /// See [`CallError`].
     pub async fn request(&self, method: &str, params: &str) -> Result<String, CallError> {
         self.begin_request(method, params, self.options())?.await
     }
 
-    /// Asks whether the server is there.
+    /// Pings the server and waits for its response.
     ///
     /// # Errors
-    /// It does not say so.
+    /// The server does not respond: see [`CallError`].
     pub async fn ping(&self) -> Result<(), CallError> {
         self.send_request(Request::Ping).await.map(drop)
     }
 
-    /// Says that the roots have changed, if the server can be told: `roots.listChanged` was
-    /// declared with `Connector::on_server_request`, and the revision has it.
+    /// Notifies the server that the roots have changed.
+    ///
+    /// Needs `roots.listChanged`, declared with `Connector::on_server_request`, and a revision that has the
+    /// notification. Otherwise nothing is sent.
     pub fn roots_changed(&self) {
-        self.hub().send(Command::RootsChanged);
+        self.shared().send(Command::RootsChanged);
     }
 
     async fn list(&self, list: List) -> Result<Vec<String>, CallError> {
@@ -175,23 +185,23 @@ impl ClientHandle {
     }
 }
 
-fn json(answer: Answer) -> Option<String> {
-    match answer {
-        Answer::Json(json) => Some(json),
+fn json(body: ResponseBody) -> Option<String> {
+    match body {
+        ResponseBody::Json(json) => Some(json),
         _ => None,
     }
 }
 
-fn entries(answer: Answer) -> Option<Vec<String>> {
-    match answer {
-        Answer::List(entries) => Some(entries),
+fn entries(body: ResponseBody) -> Option<Vec<String>> {
+    match body {
+        ResponseBody::List(entries) => Some(entries),
         _ => None,
     }
 }
 
-fn listening(answer: Answer) -> Option<(Ticket, String)> {
-    match answer {
-        Answer::Listening(ticket, acknowledged) => Some((ticket, acknowledged)),
+fn acknowledged(body: ResponseBody) -> Option<(Ticket, String)> {
+    match body {
+        ResponseBody::Listening(ticket, acknowledged) => Some((ticket, acknowledged)),
         _ => None,
     }
 }

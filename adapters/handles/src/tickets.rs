@@ -1,47 +1,46 @@
-//! What belongs to requests that are open.
+//! A small map from tickets to values.
 
 use std::mem;
 
 use mcp_proto::Ticket;
 
-/// What belongs to some requests, by their tickets.
+/// A map from tickets to values.
 ///
-/// There are some hundred at most, each of which occupies somebody: looking through all of them costs nothing beside that, and less
-/// code than a table that is hashed.
-pub(crate) struct Tickets<T> {
-    open: Vec<(Ticket, T)>,
+/// An unsorted vector, because it holds a few hundred entries at most and takes less code than a hash table.
+pub(crate) struct TicketMap<T> {
+    entries: Vec<(Ticket, T)>,
 }
 
-impl<T> Default for Tickets<T> {
+impl<T> Default for TicketMap<T> {
     fn default() -> Self {
-        Tickets { open: Vec::new() }
+        TicketMap { entries: Vec::new() }
     }
 }
 
-impl<T> Tickets<T> {
-    /// A ticket is given out once.
-    pub(crate) fn insert(&mut self, ticket: Ticket, what: T) {
-        self.open.push((ticket, what));
+impl<T> TicketMap<T> {
+    /// Adds a value. The ticket must not be in the map: tickets are unique.
+    pub(crate) fn insert(&mut self, ticket: Ticket, value: T) {
+        self.entries.push((ticket, value));
     }
 
     pub(crate) fn take(&mut self, ticket: Ticket) -> Option<T> {
-        let at = self.open.iter().position(|(open, _)| *open == ticket)?;
-        Some(self.open.swap_remove(at).1)
+        let at = self.entries.iter().position(|(known, _)| *known == ticket)?;
+        Some(self.entries.swap_remove(at).1)
     }
 
-    /// Takes out all those.
-    pub(crate) fn take_all(&mut self, which: impl Fn(&T) -> bool) -> Vec<(Ticket, T)> {
-        let (taken, left) = mem::take(&mut self.open).into_iter().partition(|(_, what)| which(what));
-        self.open = left;
+    /// Removes and returns all entries whose value matches.
+    pub(crate) fn take_all(&mut self, matches: impl Fn(&T) -> bool) -> Vec<(Ticket, T)> {
+        let (taken, kept) = mem::take(&mut self.entries).into_iter().partition(|(_, value)| matches(value));
+        self.entries = kept;
         taken
     }
 }
 
-impl<T> IntoIterator for Tickets<T> {
+impl<T> IntoIterator for TicketMap<T> {
     type Item = (Ticket, T);
     type IntoIter = std::vec::IntoIter<(Ticket, T)>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.open.into_iter()
+        self.entries.into_iter()
     }
 }
