@@ -1,4 +1,4 @@
-//! Responses of a client session to what the server asks for, in both eras.
+//! Responses of a client session to requests and required input of the server.
 //!
 //! Up to `2025-11-25` the server sends requests of its own. In `2026-07-28` it requires input before it responds to a
 //! request of the client.

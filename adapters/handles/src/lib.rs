@@ -23,16 +23,17 @@
     )
 )]
 
-mod begin;
-mod block;
+mod begin_requests;
+mod block_on;
+mod cancellation;
 mod client;
+mod client_requests;
 mod client_settings;
 mod client_shared;
 mod defer;
 mod error;
 mod input_response;
 mod notifications;
-mod offers;
 mod options;
 mod outbound_request;
 mod owned;
@@ -50,11 +51,11 @@ mod signal;
 mod stderr;
 #[cfg(unix)]
 mod stdio;
-mod task;
-mod tickets;
+mod ticket_map;
 mod views;
 
-pub use crate::block::{block_on, block_on_until};
+pub use crate::block_on::{block_on, block_on_until};
+pub use crate::cancellation::{Cancellation, Cancelled};
 pub use crate::client::ClientHandle;
 pub use crate::client_settings::ClientSettings;
 pub use crate::client_shared::{ClientCloseGuard, ClientShared};
@@ -74,7 +75,6 @@ pub use crate::signal::{Signal, lock};
 pub use crate::stderr::{Ending, LineCallback, Stderr, StderrTail};
 #[cfg(unix)]
 pub use crate::stdio::StdioGuard;
-pub use crate::task::{Cancellation, Cancelled};
 pub use crate::views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
 };

@@ -92,7 +92,6 @@ impl Notifications {
 /// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen).
 ///
 /// It emits [`Notification::Changed`] and [`Notification::Updated`]. Dropping it ends the subscription.
-/// [`Notification::Changed`] and [`Notification::Updated`]. Dropping it ends it.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) notifications: Notifications,
@@ -128,7 +127,7 @@ impl Drop for Subscription {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::{block_on, block_on_until};
+    use crate::block_on::{block_on, block_on_until};
     use mcp_proto::client::Listed;
 
     #[test]

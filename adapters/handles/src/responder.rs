@@ -8,10 +8,10 @@ use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Reply};
 use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, Ticket};
 
+use crate::cancellation::{Cancellation, Task};
 use crate::outbound_request::{ClientResponse, OutboundRequest, RequestError};
 use crate::server_command::{NO_RESPONSE, ReplyFn, ServerCommand};
 use crate::server_shared::{RequestPermit, ServerShared};
-use crate::task::{Cancellation, Task};
 
 /// A deferred request: respond to it, or observe its cancellation.
 ///
@@ -75,8 +75,6 @@ impl Responder {
     /// Responds with any method of [`Reply`]: [messages](Reply::messages) for a prompt,
     /// [contents](Reply::contents) for a read, [values](Reply::values) for a completion. `answer` runs in the
     /// event loop of the server, as soon as the transmit buffer has space.
-    /// [contents](Reply::contents) to a read, with [values](Reply::values) to a completion. `answer` is called where the
-    /// machine is, as soon as there is room.
     pub fn answer(mut self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.respond(Box::new(answer));
     }

@@ -7,9 +7,9 @@ use mcp_proto::client::{InputRequest, InputResponses, ServerRequestReply};
 use mcp_proto::json::{self, Json, Kind, Writer};
 use serde_core::Serialize;
 
+use crate::cancellation::{Cancellation, Task};
 use crate::client_shared::{ClientShared, Command};
 use crate::owned::view;
-use crate::task::{Cancellation, Task};
 
 /// A request of the server: for roots, for user input by form or URL, or for a message of the model. Its
 /// contents come from the server and are not verified.

@@ -102,7 +102,6 @@ macro_rules! server_settings {
 
         /// Sets the size of the buffer for subscribed URIs, in bytes: see
         /// [`Server::subscription_buffer`](mcp_proto::Server::subscription_buffer).
-        /// [`Server::subscription_buffer`](mcp_proto::Server::subscription_buffer).
         #[must_use]
         pub fn subscription_buffer(mut self, bytes: usize) -> Self {
             self.settings.subscription_buffer = bytes;

@@ -12,14 +12,14 @@ use mcp_proto::server::{Change, Event};
 use mcp_proto::{ClientCapabilities, Level, Millis, Revision, Server, Ticket};
 
 use crate::Wake;
+use crate::cancellation::Task;
 use crate::defer::{Defer, DeferRequest};
 use crate::options::millis;
 use crate::outbound_request::{ClientResponse, OutboundRequest, PendingResponse, RequestError, ResponseCell};
 use crate::responder::Responder;
 use crate::server_command::{Delivery, ServerCommand};
 use crate::signal::Signal;
-use crate::task::Task;
-use crate::tickets::TicketMap;
+use crate::ticket_map::TicketMap;
 
 const INTERNAL_ERROR: i32 = -32603;
 

@@ -76,7 +76,6 @@ impl Connector {
     /// The callback runs on a thread of its own, for one request at a time, in either era, for as long as a
     /// user needs. Meanwhile the connection continues. [`ServerRequest::is_cancelled`] tells whether the
     /// server no longer waits.
-    /// [`ServerRequest::is_cancelled`] says when nobody waits any more.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
@@ -114,9 +113,6 @@ impl Connector {
     /// that changes may have been missed. [`subscribe`](ClientHandle::subscribe) and
     /// [`set_log_level`](ClientHandle::set_log_level) apply to one connection only. [`ClientHandle::server`]
     /// describes the first connection's server.
-    /// [Subscriptions](ClientHandle::listen) go on. What has changed meanwhile nobody has said: [`Notification::Reconnected`] tells
-    /// when to look. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level) belong to
-    /// one connection. [`ClientHandle::server`] is what the first server has said.
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);
@@ -183,13 +179,13 @@ impl Connector {
     fn start(self, source: Source) -> Result<ClientHandle, ConnectError> {
         let shared = ClientShared::new(self.settings.requests);
         let (report, connected) = channel();
-        let for_thread = Arc::clone(&shared);
+        let thread_shared = Arc::clone(&shared);
         let guard = shared.close_guard();
         let deadline = Arc::<Deadline>::default();
         let exit = ExitPolicy { ending: self.ending, deadline: Arc::clone(&deadline) };
         thread::Builder::new()
             .name("mcp-client".into())
-            .spawn(move || self.run(source, &exit, &for_thread, &report, guard))?;
+            .spawn(move || self.run(source, &exit, &thread_shared, &report, guard))?;
         match connected.recv() {
             Ok(Ok(details)) => Ok(ClientHandle::new(shared, details, deadline)),
             Ok(Err(error)) => {

@@ -41,14 +41,14 @@
 )]
 
 mod accept;
-mod begin;
+mod begin_requests;
 mod blocking_pump;
 mod child;
 mod client;
+mod client_requests;
 mod connector;
 mod listen;
 mod notifications;
-mod offers;
 #[cfg(unix)]
 mod output;
 mod pending;

@@ -46,8 +46,6 @@ impl Iterator for Notifications {
 ///
 /// It is an iterator over [`Notification::Changed`] and [`Notification::Updated`], which ends with the
 /// subscription or the connection. Dropping it ends the subscription.
-/// [`Notification::Changed`] and [`Notification::Updated`]. As an iterator it ends when the server ends it, or with the connection;
-/// dropping it ends it, too.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) inner: handles::Subscription,

@@ -3,8 +3,6 @@
 //! There are two implementations, chosen by the types of the streams. Files, pipes and sockets on Unix are
 //! [polled](crate::poll_pump) by the thread that owns the state machine, without other threads. All other
 //! streams can only block, so [two threads](crate::blocking_pump) serve them.
-//! [polled](crate::poll_pump) by the thread that owns the machine, which needs no other thread. Anything else that reads and
-//! writes can only block, so it gets [threads](crate::blocking_pump) that do.
 
 use std::io::{self, Read, Write};
 
@@ -86,7 +84,7 @@ pub(crate) type OpenPump = Box<dyn FnOnce(Clock) -> io::Result<Pump> + Send>;
 /// The reason why [`Pump::run`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PumpStatus {
-    /// The machine has an event.
+    /// The state machine has an event.
     Event,
     /// A [`Waker`] was used.
     Woken,

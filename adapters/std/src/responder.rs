@@ -56,7 +56,6 @@ impl Responder {
     /// Responds with any method of [`Reply`]: [messages](Reply::messages) for a prompt,
     /// [contents](Reply::contents) for a read, [values](Reply::values) for a completion. `answer` runs on the
     /// server's thread, as soon as the transmit buffer has space.
-    /// [contents](Reply::contents) to a read, with [values](Reply::values) to a completion. `answer` runs on the thread of the server, as soon as there is room.
     pub fn answer(self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.inner.answer(answer);
     }

@@ -18,7 +18,6 @@ use crate::worker::ServerHandle;
 ///
 /// The handler receives every event on the calling thread. Long work belongs on a worker:
 /// [`ServerHandle::run`].
-/// [`ServerHandle::run`].
 ///
 /// ```no_run
 /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};

@@ -55,7 +55,7 @@ impl Stop {
     ///
     /// Servers accept no new connections and requests. Running requests may finish within `time`; then they
     /// are answered with an error. The servers return at most three seconds after that: clients have two
-    /// seconds to read the last_number responses, workers one to notice their cancellation. A repeated call replaces
+    /// seconds to read the last responses, workers one to notice their cancellation. A repeated call replaces
     /// the time.
     pub fn within(&self, time: Duration) {
         let mut state = lock(&self.state);

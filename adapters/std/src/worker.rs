@@ -162,7 +162,6 @@ impl ServerHandle {
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
     /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Waits while the
     /// client does not read.
-    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Others are told nothing. Waits while the client does not read.
     pub fn elicitation_complete(&self, id: &str) {
         block_on(self.shared.elicitation_complete(id));
     }

@@ -86,7 +86,6 @@ impl Connector {
     ///
     /// Each request runs in a task of its own, in either era, for as long as a user needs. Meanwhile the
     /// connection continues. [`ServerRequest::cancellation`] tells whether the server no longer waits.
-    /// [`ServerRequest::cancellation`] says when nobody waits any more.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;

@@ -68,7 +68,7 @@ pub struct Pump<R, W> {
 /// The reason why [`Pump::run`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PumpStatus {
-    /// The machine has an event.
+    /// The state machine has an event.
     Event,
     /// A [`Waker`] was used.
     Woken,

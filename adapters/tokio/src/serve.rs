@@ -13,7 +13,6 @@ use crate::tasks::ServerHandle;
 /// Serves on stdin and stdout until the client disconnects: [`Serve::stdio`] with the default limits.
 ///
 /// The handler receives every event. Long work belongs into a task: [`ServerHandle::run`].
-/// [`ServerHandle::run`].
 ///
 /// ```no_run
 /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::block::block_on_until;
+use crate::block_on::block_on_until;
 use crate::signal::Signal;
 
 /// The error of an operation that ended because its request was cancelled.
@@ -42,7 +42,6 @@ impl Cancellation {
     }
 
     /// Sleeps for `time`, or until the request is cancelled. This blocks the thread: in async code, wait for
-    /// [`cancelled`](Cancellation::cancelled) and a timer instead.
     /// [`cancelled`](Cancellation::cancelled) and a timer instead.
     ///
     /// # Errors

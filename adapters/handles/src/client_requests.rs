@@ -128,7 +128,6 @@ impl ClientHandle {
     ///
     /// In the handshake era the server sends list changes without a subscription, and resource changes after
     /// [`subscribe`](ClientHandle::subscribe). Both arrive in [`notifications`](ClientHandle::notifications).
-    /// [`subscribe`](ClientHandle::subscribe): [`notices`](ClientHandle::notifications) has them.
     ///
     /// # Errors
     /// The server does not acknowledge the subscription: see [`CallError`].

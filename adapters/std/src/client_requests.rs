@@ -116,7 +116,6 @@ impl ClientHandle {
     ///
     /// In the handshake era the server sends list changes without a subscription, and resource changes after
     /// [`subscribe`](ClientHandle::subscribe). Both arrive in [`notifications`](ClientHandle::notifications).
-    /// [`subscribe`](ClientHandle::subscribe): [`notices`](ClientHandle::notifications) has them.
     ///
     /// # Errors
     /// The server does not acknowledge the subscription: see [`CallError`].
@@ -126,7 +125,6 @@ impl ClientHandle {
 
     /// Returns an iterator over all later notifications of the server.
     /// [`on_notification`](crate::Connector::on_notification) receives them, too.
-    /// [`on_notification`](crate::Connector::on_notification) gets it, too.
     #[must_use]
     pub fn notifications(&self) -> Notifications {
         Notifications { inner: self.inner.notifications() }
@@ -153,7 +151,6 @@ impl ClientHandle {
     ///
     /// Needs `roots.listChanged`, [declared](crate::Connector::on_server_request) by the connector, and a
     /// revision that has the notification. Otherwise nothing is sent.
-    /// [declared](crate::Connector::on_server_request), and the revision has it.
     pub fn roots_changed(&self) {
         self.inner.roots_changed();
     }

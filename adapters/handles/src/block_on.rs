@@ -77,9 +77,9 @@ mod tests {
     #[test]
     fn block_on_until_returns_at_change_or_deadline() {
         let value = Arc::new(Signal::new(0));
-        let theirs = Arc::clone(&value);
+        let shared = Arc::clone(&value);
         let thread =
-            thread::spawn(move || block_on(theirs.wait_until(|value| (*value == 3).then_some(*value))));
+            thread::spawn(move || block_on(shared.wait_until(|value| (*value == 3).then_some(*value))));
         for _ in 0..3 {
             value.update(|value| *value += 1);
         }
