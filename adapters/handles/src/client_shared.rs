@@ -71,7 +71,7 @@ impl ClientShared {
         })
     }
 
-    pub(crate) fn start(&self, pending: Arc<RequestState>) -> Result<(), CallError> {
+    pub(crate) fn start(&self, request: Arc<RequestState>) -> Result<(), CallError> {
         self.state.with(|state| {
             if state.is_closed {
                 return Err(CallError::Closed);
@@ -82,7 +82,7 @@ impl ClientShared {
             state.in_flight += 1;
             Ok(())
         })?;
-        self.send(Command::Start(pending));
+        self.send(Command::Start(request));
         Ok(())
     }
 
@@ -102,7 +102,7 @@ impl ClientShared {
         });
         match queued {
             Ok(wake) => wake.iter().for_each(|wake| wake()),
-            Err(Command::Start(pending)) => pending.complete(Err(CallError::Closed)),
+            Err(Command::Start(request)) => request.complete(Err(CallError::Closed)),
             Err(_) => {}
         }
     }

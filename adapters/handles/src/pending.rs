@@ -108,7 +108,7 @@ impl RequestState {
     /// Cancels the request. Returns `None` if it has already ended.
     ///
     /// Otherwise returns the ticket that the event loop has to cancel, if there is one: of a request that was
-    /// sent, or of a subscription whose acknowledgement nobody took.
+    /// sent, or of a subscription whose acknowledgement was not taken.
     fn cancel(&self) -> Option<Option<Ticket>> {
         self.state.update(|state| {
             let ticket = match state.stage {

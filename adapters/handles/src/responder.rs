@@ -56,9 +56,9 @@ impl Responder {
     }
 
     /// Responds to a call with a tool failure, explained for the model (`isError`).
-    pub fn fail(self, why: impl Display) {
-        let why = why.to_string();
-        self.answer(move |reply| reply.fail(why));
+    pub fn fail(self, reason: impl Display) {
+        let reason = reason.to_string();
+        self.answer(move |reply| reply.fail(reason));
     }
 
     /// Responds to a call with structured content, repeated as text.

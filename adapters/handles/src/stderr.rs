@@ -35,7 +35,7 @@ impl LineCallback {
 
     /// Calls the callback with a line, with or without its line ending.
     ///
-    /// A panic of the callback is caught: if nobody reads stderr, the child blocks or fails at its next line.
+    /// A panic of the callback is caught: if reading stopped, the child would block or fail at its next line.
     pub fn call(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         let text = text.trim_end_matches(['\n', '\r']);

@@ -73,8 +73,8 @@ impl Connector {
 
     /// Declares capabilities of the client, and sets the callback for the requests that they permit.
     ///
-    /// The callback runs on a thread of its own, for one request at a time, in either era, for as long as a
-    /// user needs. Meanwhile the connection continues. [`ServerRequest::is_cancelled`] tells whether the
+    /// The callback runs on a thread of its own, for one request at a time, in either era. It may wait for a
+    /// user, because the connection continues meanwhile. [`ServerRequest::is_cancelled`] tells whether the
     /// server no longer waits.
     ///
     /// ```

@@ -39,8 +39,8 @@ impl Responder {
     }
 
     /// Responds to a call with a tool failure, explained for the model (`isError`).
-    pub fn fail(self, why: impl Display) {
-        self.inner.fail(why);
+    pub fn fail(self, reason: impl Display) {
+        self.inner.fail(reason);
     }
 
     /// Responds to a call with structured content, repeated as text.

@@ -37,7 +37,7 @@ fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
             let time = call.raw_arguments().get("ms").and_then(Json::unsigned).unwrap_or(0);
             let cancelled = Arc::clone(cancelled);
             server.run(call, move |answer| {
-                answer.progress(1u32, Some(2.into()), "begun");
+                answer.progress(1u32, Some(2.into()), "started");
                 match answer.sleep_unless_cancelled(Duration::from_millis(time)) {
                     Ok(()) => answer.text("waited"),
                     Err(_) => _ = cancelled.fetch_add(1, Ordering::SeqCst),
@@ -139,7 +139,7 @@ fn progress_cancellation_timeout_and_drop_work() {
     assert_eq!(result.text().as_deref(), Some("waited"));
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].progress, seen[0].total), (1u32.into(), Some(2u32.into())));
-    assert_eq!(seen[0].message.as_deref(), Some("begun"));
+    assert_eq!(seen[0].message.as_deref(), Some("started"));
 
     let long = r#"{"ms":60000}"#;
     let pending = client.begin_json("wait", long, options).unwrap();

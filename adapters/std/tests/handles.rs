@@ -37,7 +37,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     match event {
         Event::Call(call) if call.name() == "complete" => server.run(call, move |answer| {
             handle.elicitation_complete("e1");
-            answer.text("said");
+            answer.text("sent");
         }),
         Event::Call(call) => {
             let refused = server.is_watched("a:log");
@@ -50,7 +50,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
         Event::ReadResource(read) => {
             let (uri, slow) = (read.uri().to_owned(), read.uri() == SLOW);
             server.run(read, move |answer| {
-                answer.progress(1u32, None, "begun");
+                answer.progress(1u32, None, "started");
                 if slow && answer.sleep_unless_cancelled(TEST_TIMEOUT).is_err() {
                     return;
                 }
@@ -120,7 +120,7 @@ fn elicitation_complete_is_sent_to_capable_clients() {
             let line = peer.line();
             let expected = r#""method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}"#;
             assert_eq!(line.contains(expected), is_notified, "{line}");
-            assert!(!is_notified || peer.line().contains("said"));
+            assert!(!is_notified || peer.line().contains("sent"));
         }
     });
 }
@@ -129,8 +129,8 @@ fn client(era: Connect, listening: Option<Sender<(Ticket, ServerHandle)>>) -> mc
     let (here, there) = UnixStream::pair().unwrap();
     thread::spawn(move || {
         Serve::new(&INFO).stream(there, |event, server| match (&event, &listening) {
-            (Event::Listening(begun), Some(listening)) => {
-                listening.send((begun.ticket(), server.clone())).unwrap();
+            (Event::Listening(listen), Some(listening)) => {
+                listening.send((listen.ticket(), server.clone())).unwrap();
             }
             _ => handler(event, server),
         })

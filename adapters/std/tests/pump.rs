@@ -1,4 +1,4 @@
-//! The pump without adapters on top.
+//! The pump without server or client handles.
 #![cfg(unix)]
 
 mod time_limit;

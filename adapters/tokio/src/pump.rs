@@ -157,13 +157,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             if is_due || self.woken.poll(context, |woken| mem::take(woken).then_some(())).is_ready() {
                 return Poll::Ready(PumpStatus::Woken);
             }
-            let again = has_progress || self.poll_deadline(context, deadline);
+            let poll_again = has_progress || self.poll_deadline(context, deadline);
             if must_yield {
                 // Yields to other tasks, though more input may be ready.
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            if !again {
+            if !poll_again {
                 return Poll::Pending;
             }
         }

@@ -41,7 +41,7 @@ fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
             let time = call.raw_arguments().get("ms").and_then(Json::unsigned).unwrap_or(0);
             let cancelled = Arc::clone(cancelled);
             server.run(call, move |answer| async move {
-                answer.progress(1u32, Some(2.into()), "begun").await;
+                answer.progress(1u32, Some(2.into()), "started").await;
                 tokio::select! {
                     () = sleep(Duration::from_millis(time)) => answer.text("waited"),
                     () = answer.cancelled() => { cancelled.fetch_add(1, Ordering::SeqCst); }
@@ -130,12 +130,12 @@ async fn dropped_future_cancels_its_request() {
             client.ping().await.unwrap();
             assert_eq!(cancelled.load(Ordering::SeqCst), n, "the server received the cancellation");
         }
-        // A future that was never polled sends nothing; a begun call is sent.
+        // A future that was never polled sends nothing; a call that was begun is sent.
         drop(client.call_json("wait", long));
-        let begun = client.begin_json("wait", long, CallOptions::new()).unwrap();
+        let call = client.begin_json("wait", long, CallOptions::new()).unwrap();
         assert_eq!(client.ping().await, Err(CallError::Busy));
         sleep(Duration::from_millis(1)).await;
-        drop(begun);
+        drop(call);
         client.ping().await.unwrap();
         assert_eq!(cancelled.load(Ordering::SeqCst), 4);
         // A call that is dropped before it could be sent is never sent.
@@ -157,7 +157,7 @@ async fn progress_cancellation_and_timeouts_work() {
     assert_eq!(call.await.unwrap().text().as_deref(), Some("waited"));
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].progress, seen[0].total), (1u32.into(), Some(2u32.into())));
-    assert_eq!(seen[0].message.as_deref(), Some("begun"));
+    assert_eq!(seen[0].message.as_deref(), Some("started"));
     // Polls result and progress in turn, and drops the future of the progress each time.
     let mut call = client.begin("wait", &BTreeMap::from([("ms", 20)]), options).unwrap();
     let mut steps = 0;

@@ -27,7 +27,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     server.run(call, move |answer| async move {
         if is_complete {
             handle.elicitation_complete("e1").await;
-            answer.text("said");
+            answer.text("sent");
         } else {
             answer.text(handle.is_watched("a:log").await.unwrap());
         }
@@ -99,7 +99,7 @@ async fn elicitation_complete_is_sent_to_capable_clients() {
         let line = peer.line().await;
         let expected = r#""method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}"#;
         assert_eq!(line.contains(expected), is_notified, "{line}");
-        assert!(!is_notified || peer.line().await.contains("said"));
+        assert!(!is_notified || peer.line().await.contains("sent"));
         peer.end(server).await;
     }
 }
@@ -109,8 +109,8 @@ async fn server_ends_one_of_two_subscriptions() {
     let (here, there) = duplex(64 * 1024);
     let (sender, mut listening) = mpsc::unbounded_channel();
     tokio::spawn(Serve::new(&INFO).stream(there, move |event, server| {
-        if let Event::Listening(begun) = event {
-            sender.send((begun.ticket(), server.clone())).unwrap();
+        if let Event::Listening(listen) = event {
+            sender.send((listen.ticket(), server.clone())).unwrap();
         }
     }));
     let client = Connector::new("test", "1").connect(Connect::Automatic).stream(here).await.unwrap();

@@ -1,4 +1,4 @@
-//! The pump without adapters on top: cancel safety, batching of writes, deadlines, wakers.
+//! The pump without server or client handles: cancel safety, batching of writes, deadlines, wakers.
 
 mod peer;
 

@@ -1,4 +1,4 @@
-//! A hand-written client at the other end of a stream, and a stream that moves single bytes.
+//! A hand-written client, and a stream that moves single bytes.
 #![allow(dead_code, reason = "each test uses some of these")]
 
 #[path = "../../../handles/fixtures/messages.rs"]
