@@ -63,7 +63,7 @@ impl CallOptions {
         self
     }
 
-    pub(crate) fn to_options(&self) -> Options<'static> {
+    pub(crate) fn client_options(&self) -> Options<'static> {
         let mut options = Options::DEFAULT.timeout(millis(self.timeout)).maximum(millis(self.maximum));
         if let Some(level) = self.level {
             options = options.log_level(level);

@@ -184,7 +184,7 @@ impl ClientSession {
             return true;
         }
         while let Some((state, until)) = self.unsent.pop_front() {
-            let options = state.options.to_options();
+            let options = state.options.client_options();
             match state.request.send(client, options) {
                 Ok(ticket) if state.mark_sent(ticket) => {
                     let sent = SentRequest { state, entries: Vec::new(), inputs: Vec::new() };

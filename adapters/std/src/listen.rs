@@ -125,7 +125,7 @@ impl Serve<'_> {
             stop: &stop,
         };
         // Reports an invalid configuration before the first connection.
-        settings.to_server_settings(None).server()?;
+        settings.server_settings(None).server()?;
         let limit = ConnectionLimit::new(self.connections);
         let acceptor = Acceptor::new(listener, &limit)?;
         let _listener = self.stop.map(|outer| {
@@ -191,7 +191,7 @@ struct ConnectionSettings<'i> {
 }
 
 impl ConnectionSettings<'_> {
-    fn to_server_settings<'s>(
+    fn server_settings<'s>(
         &'s self,
         observer: Option<&'s mut (dyn Observer + Send + 's)>,
     ) -> ServerSettings<'s> {
@@ -213,7 +213,7 @@ impl ConnectionSettings<'_> {
         handler: impl Fn(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
         let mut observer = observer.map(ObserverHandle);
-        let settings = self.to_server_settings(observer.as_mut().map(|shared| shared as _));
+        let settings = self.server_settings(observer.as_mut().map(|shared| shared as _));
         let stop = Some(self.stop.clone());
         Serve { settings, waiting: self.waiting, stop, connections: 1 }.stream(stream, handler)
     }
