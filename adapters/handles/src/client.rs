@@ -1,4 +1,4 @@
-//! The handle of a client: what anybody may do with one connection.
+//! The async handle of a connected client.
 
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -11,13 +11,15 @@ use crate::client_shared::ClientShared;
 use crate::error::CallError;
 use crate::options::CallOptions;
 use crate::owned::{CallResult, ServerDetails};
-use crate::pending::{Answer, Pending, PendingCall, PendingRequest};
+use crate::pending::{PendingCall, PendingRequest, RequestState, ResponseBody};
 use crate::request::Request;
 
-/// A client that is connected. Clones share the connection, and any number of tasks may use it at once; it is
-/// closed when it is told to, or when the last clone is dropped.
+/// The handle of a connected client.
 ///
-/// Whatever it is asked for is a future. A future that is dropped is a request that is cancelled: the server is told so.
+/// Clones share the connection, and any number of tasks may use it at once. The connection closes on
+/// [`close`](ClientHandle::close), or when the last clone is dropped.
+///
+/// Dropping the future of a request cancels the request and notifies the server.
 ///
 /// ```no_run
 /// # async fn example(client: &mcp_proto_handles::ClientHandle) -> Result<(), mcp_proto_handles::CallError> {
@@ -35,41 +37,43 @@ pub struct ClientHandle {
 }
 
 struct Inner {
-    hub: Arc<ClientShared>,
+    shared: Arc<ClientShared>,
     details: ServerDetails,
 }
 
 impl ClientHandle {
-    /// Calls a tool, and waits for its result.
+    /// Calls a tool and waits for its result.
     ///
-    /// A tool that ran and failed has a result, too: see [`CallResult::is_error`].
+    /// A tool that ran and failed returns a result, too: see [`CallResult::is_error`].
     ///
     /// # Errors
-    /// There is no result.
+    /// See [`CallError`].
     pub fn call_tool<A: Serialize + ?Sized>(
         &self,
         tool: &str,
         arguments: &A,
     ) -> impl Future<Output = Result<CallResult, CallError>> + use<A> {
-        // What is sent is written now, so that the future keeps nothing that may not go to another thread.
+        // Serialized before the future is created, so that the future is `Send` even if the arguments are
+        // not.
         let call = json::to_string(arguments).map_err(|error| CallError::Invalid(error.to_string()));
         let call = call.map(|arguments| Request::Call { tool: tool.into(), arguments });
         let client = self.clone();
-        async move { client.start(call?, client.options, result)?.await }
+        async move { client.start(call?, client.options, call_result)?.await }
     }
 
     /// Calls a tool with arguments that are JSON text: an object.
     ///
     /// # Errors
-    /// There is no result.
+    /// See [`CallError`].
     pub async fn call_json(&self, tool: &str, arguments: &str) -> Result<CallResult, CallError> {
         self.begin_json(tool, arguments, self.options)?.await
     }
 
-    /// Sends a call now, to be waited for or cancelled later, and to hear of its progress.
+    /// Sends a tool call without waiting for its result. The [`PendingCall`] waits, cancels and reports
+    /// progress.
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
     pub fn begin(
         &self,
         tool: &str,
@@ -80,10 +84,10 @@ impl ClientHandle {
         self.begin_json(tool, &arguments, options)
     }
 
-    /// The same with arguments that are JSON text: an object.
+    /// Like [`begin`](ClientHandle::begin) with arguments as JSON text: an object.
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
     pub fn begin_json(
         &self,
         tool: &str,
@@ -91,80 +95,82 @@ impl ClientHandle {
         options: CallOptions,
     ) -> Result<PendingCall, CallError> {
         let request = Request::Call { tool: tool.into(), arguments: arguments.into() };
-        self.start(request, options, result)
+        self.start(request, options, call_result)
     }
 
     pub(crate) fn start<T>(
         &self,
         request: Request,
         options: CallOptions,
-        read: fn(Answer) -> Option<T>,
+        read: fn(ResponseBody) -> Option<T>,
     ) -> Result<PendingRequest<T>, CallError> {
-        let pending = Pending::new(request, options);
-        self.inner.hub.start(Arc::clone(&pending))?;
-        Ok(PendingRequest::new(pending, Arc::clone(&self.inner.hub), read))
+        let state = RequestState::new(request, options);
+        self.inner.shared.start(Arc::clone(&state))?;
+        Ok(PendingRequest::new(state, Arc::clone(&self.inner.shared), read))
     }
 
     pub(crate) fn options(&self) -> CallOptions {
         self.options
     }
 
-    pub(crate) fn hub(&self) -> &Arc<ClientShared> {
-        &self.inner.hub
+    pub(crate) fn shared(&self) -> &Arc<ClientShared> {
+        &self.inner.shared
     }
 
-    /// The same client, with these options for every request that is not given others.
+    /// Returns a handle that uses these options for every request without options of its own.
     #[must_use]
     pub fn with_options(&self, options: CallOptions) -> ClientHandle {
         ClientHandle { inner: Arc::clone(&self.inner), options }
     }
 
-    /// The server: its name, what it can do, and the revision that both speak.
+    /// The server's name, capabilities, and the negotiated revision.
     #[must_use]
     pub fn server(&self) -> &ServerDetails {
         &self.inner.details
     }
 
-    /// Whether the connection is over.
+    /// Whether the connection is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.inner.hub.is_over()
+        self.inner.shared.is_closed()
     }
 
-    /// Ends the connection and waits for that: every request ends as [`CallError::Closed`]. What is unsent is written for as
-    /// long as the grace lasts ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)). A child process gets its stdin closed
-    /// and some time to end; then it is told to end, then killed. How it ended comes back.
+    /// Closes the connection, waits for its end, and returns the exit status of a child process.
+    ///
+    /// Every request ends with [`CallError::Closed`]. Unsent messages are written during the grace period
+    /// ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)). Then the stdin of a child process is
+    /// closed. If the process does not exit in time, it is terminated, and finally killed.
     pub async fn close(&self) -> Option<ExitStatus> {
-        self.inner.hub.close(None);
-        self.inner.hub.ended().await
+        self.inner.shared.close(None);
+        self.inner.shared.wait_closed().await
     }
 
-    /// The same, with this time for what is unsent.
+    /// Like [`close`](ClientHandle::close) with this time to write unsent messages.
     pub async fn close_within(&self, time: Duration) -> Option<ExitStatus> {
-        self.inner.hub.close(Some(time));
-        self.inner.hub.ended().await
+        self.inner.shared.close(Some(time));
+        self.inner.shared.wait_closed().await
     }
 }
 
-pub(crate) fn result(answer: Answer) -> Option<CallResult> {
-    match answer {
-        Answer::Json(json) => Some(CallResult::trusted(json)),
+pub(crate) fn call_result(body: ResponseBody) -> Option<CallResult> {
+    match body {
+        ResponseBody::Json(json) => Some(CallResult::from_valid_json(json)),
         _ => None,
     }
 }
 
 impl ClientShared {
-    /// The handle of a client that has connected.
+    /// Creates the first handle of a connected client.
     #[must_use]
     pub fn handle(self: &Arc<Self>, details: ServerDetails) -> ClientHandle {
-        let inner = Inner { hub: Arc::clone(self), details };
+        let inner = Inner { shared: Arc::clone(self), details };
         ClientHandle { inner: Arc::new(inner), options: CallOptions::new() }
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.hub.close(None);
+        self.shared.close(None);
     }
 }
 

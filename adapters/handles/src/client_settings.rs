@@ -1,41 +1,41 @@
-//! Who a client is, and its limits: what every connector lets its user say.
+//! Settings of a client connector: identity and limits.
 
 use mcp_proto::client::{ClientConfig, Connect, Timeouts};
 use mcp_proto::{Buffer, Client, ClientCapabilities, ConfigError, KeepAlive, Observer, Revisions};
 
 use crate::error::ConnectError;
-use crate::session::ASKED;
+use crate::session::MAX_SERVER_REQUESTS;
 
-/// Who a client is, and its limits.
+/// Identity and limits of a client.
 pub struct ClientSettings {
-    /// Its name.
+    /// The client's name.
     pub name: String,
-    /// Its version.
+    /// The client's version.
     pub version: String,
-    /// Its name for people.
+    /// The client's display name.
     pub title: Option<String>,
-    /// Which era it tries.
+    /// The eras to try.
     pub connect: Connect,
-    /// The revisions that it speaks.
+    /// The revisions to offer.
     pub revisions: Revisions,
-    /// How long it waits.
+    /// Timeouts while connecting and closing.
     pub timeouts: Timeouts,
-    /// The most pages that a list may have.
+    /// The maximum number of pages of a list.
     pub pages: u32,
-    /// How long a message of the server may be.
+    /// Maximum length of a server message, in bytes.
     pub longest_line: usize,
-    /// How long a request may be.
+    /// Maximum length of a request, in bytes.
     pub longest_request: usize,
-    /// How many requests may be on their way at once.
+    /// Maximum number of requests in flight.
     pub requests: usize,
-    /// Whether to ask the server whether it is there.
-    pub pings: Option<KeepAlive>,
-    /// What it does for the server.
+    /// Keep-alive pings, if enabled.
+    pub keep_alive: Option<KeepAlive>,
+    /// The capabilities to declare.
     pub capabilities: ClientCapabilities,
 }
 
 impl ClientSettings {
-    /// The usual limits: lines and requests of 16 MiB, 256 requests at once.
+    /// Creates settings with the default limits: messages and requests of 16 MiB, 256 requests in flight.
     #[must_use]
     pub fn new(name: String, version: String) -> ClientSettings {
         ClientSettings {
@@ -49,39 +49,40 @@ impl ClientSettings {
             longest_line: 16 << 20,
             longest_request: 16 << 20,
             requests: 256,
-            pings: None,
+            keep_alive: None,
             capabilities: ClientCapabilities::NONE,
         }
     }
 
-    /// What the machine is made of.
+    /// The configuration of the [`Client`].
     #[must_use]
-    pub fn info(&self) -> ClientConfig<'_> {
-        let info = ClientConfig::new(&self.name, &self.version)
+    pub fn config(&self) -> ClientConfig<'_> {
+        let config = ClientConfig::new(&self.name, &self.version)
             .connect(self.connect)
             .revisions(self.revisions)
             .timeouts(self.timeouts)
             .capabilities(self.capabilities)
             .pages(self.pages);
         match &self.title {
-            Some(title) => info.title(title),
-            None => info,
+            Some(title) => config.title(title),
+            None => config,
         }
     }
 
-    /// The machine for one attempt to connect.
+    /// Creates the [`Client`] for one attempt to connect.
     ///
     /// # Errors
-    /// The client is not set up well.
+    /// The configuration is invalid.
     pub fn client<'c>(
         &self,
-        info: &'c ClientConfig<'c>,
+        config: &'c ClientConfig<'c>,
         observer: Option<&'c mut Box<dyn Observer + Send>>,
     ) -> Result<Client<'c>, ConfigError> {
         let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_request));
-        let mut client = Client::new(info, rx, tx)?.in_flight_grown(self.requests.saturating_add(ASKED));
-        if let Some(pings) = self.pings {
-            client = client.keep_alive(pings);
+        let mut client =
+            Client::new(config, rx, tx)?.in_flight_grown(self.requests.saturating_add(MAX_SERVER_REQUESTS));
+        if let Some(keep_alive) = self.keep_alive {
+            client = client.keep_alive(keep_alive);
         }
         if let Some(observer) = observer {
             client = client.observe(&mut **observer);
@@ -89,9 +90,10 @@ impl ClientSettings {
         Ok(client)
     }
 
-    /// Whether another attempt is worth it, after the server has ended while it was asked which era it is of: some old
-    /// ones do. The next attempt is a handshake.
-    pub fn falls_back(&mut self, error: &ConnectError) -> bool {
+    /// Switches to a handshake-only attempt if the server closed the connection during the automatic one.
+    ///
+    /// Returns whether to try again. Some old servers exit when they receive a request of the stateless era.
+    pub fn fall_back_to_handshake(&mut self, error: &ConnectError) -> bool {
         let has_handshake = !self.revisions.and(Revisions::HANDSHAKE).is_empty();
         let falls_back =
             matches!(error, ConnectError::Closed(_)) && self.connect == Connect::Automatic && has_handshake;
@@ -111,93 +113,97 @@ impl std::fmt::Debug for ClientSettings {
     }
 }
 
-/// The methods of a connector that only say who the client is and what its limits are. It has the fields `settings`
+/// The setters of a connector for identity and limits. The type needs the fields `settings`
 /// ([`ClientSettings`]), `observer`, `stderr` and `ending`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! client_settings {
     () => {
-        /// A name for people.
+        /// Sets the client's display name.
         #[must_use]
         pub fn title(mut self, title: impl Into<String>) -> Self {
             self.settings.title = Some(title.into());
             self
         }
 
-        /// Which era it tries: [`Connect::Automatic`](mcp_proto::client::Connect::Automatic) if this is not called.
+        /// Sets the eras to try; the default is
+        /// [`Connect::Automatic`](mcp_proto::client::Connect::Automatic).
         ///
-        /// With that, a child process that ends when it is asked which era it is of, as some old servers do, is started
-        /// once more, and gets the handshake only.
+        /// With the default, a child process that exits on the first request is started once more, and
+        /// receives only the handshake. Some old servers need this.
         #[must_use]
         pub fn connect(mut self, connect: mcp_proto::client::Connect) -> Self {
             self.settings.connect = connect;
             self
         }
 
-        /// The revisions that it speaks: all of them if this is not called.
+        /// Sets the revisions to offer; the default is all.
         #[must_use]
         pub fn revisions(mut self, revisions: mcp_proto::Revisions) -> Self {
             self.settings.revisions = revisions;
             self
         }
 
-        /// How long it waits while it connects and while it closes. Each request has [options](crate::CallOptions).
+        /// Sets the timeouts for connecting and closing. Requests have [options](crate::CallOptions) of their
+        /// own.
         #[must_use]
         pub fn timeouts(mut self, timeouts: mcp_proto::client::Timeouts) -> Self {
             self.settings.timeouts = timeouts;
             self
         }
 
-        /// The most pages that a list may have.
+        /// Sets the maximum number of pages of a list.
         #[must_use]
         pub fn pages(mut self, limit: u32) -> Self {
             self.settings.pages = limit;
             self
         }
 
-        /// How long a message of the server may be, in bytes.
+        /// Sets the maximum length of a server message, in bytes.
         #[must_use]
         pub fn longest_line(mut self, bytes: usize) -> Self {
             self.settings.longest_line = bytes;
             self
         }
 
-        /// How long a request may be, in bytes.
+        /// Sets the maximum length of a request, in bytes.
         #[must_use]
         pub fn longest_request(mut self, bytes: usize) -> Self {
             self.settings.longest_request = bytes;
             self
         }
 
-        /// How many requests may be on their way at once. More are refused as [`CallError::Busy`](crate::CallError::Busy).
+        /// Sets the maximum number of requests in flight. Further requests fail with
+        /// [`CallError::Busy`](crate::CallError::Busy).
         #[must_use]
         pub fn requests(mut self, limit: usize) -> Self {
             self.settings.requests = limit;
             self
         }
 
-        /// Asks the server whether it is there when nothing was heard of it for a while.
+        /// Pings the server when it has sent nothing for a while.
         #[must_use]
-        pub fn keep_alive(mut self, pings: mcp_proto::KeepAlive) -> Self {
-            self.settings.pings = Some(pings);
+        pub fn keep_alive(mut self, keep_alive: mcp_proto::KeepAlive) -> Self {
+            self.settings.keep_alive = Some(keep_alive);
             self
         }
 
-        /// Shows every message to `observer`, where the client is run.
+        /// Passes every message to `observer`, on the thread or task of the connection.
         #[must_use]
         pub fn observe(mut self, observer: impl mcp_proto::Observer + Send + 'static) -> Self {
             self.observer = Some(Box::new(observer));
             self
         }
 
-        /// What becomes of the stderr of a child process: inherited, if this is not called.
+        /// Sets the destination of a child process's stderr; the default is
+        /// [`Stderr::inherit`](crate::Stderr::inherit).
         #[must_use]
         pub fn stderr(mut self, stderr: $crate::Stderr) -> Self {
             self.stderr = stderr;
             self
         }
 
-        /// How long a child process may take to end.
+        /// Sets the time that a child process has to exit.
         #[must_use]
         pub fn ending(mut self, ending: $crate::Ending) -> Self {
             self.ending = ending;

@@ -1,4 +1,4 @@
-//! What the handles of a client share with whoever owns its machine.
+//! State shared between a client's handles and its event loop.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -10,13 +10,14 @@ use mcp_proto::Ticket;
 
 use crate::Wake;
 use crate::error::CallError;
-use crate::notifications::Feed;
+use crate::notifications::NotificationQueue;
 use crate::owned::Notification;
-use crate::pending::Pending;
-use crate::server_request::{InputResponse, Place};
+use crate::pending::RequestState;
+use crate::server_request::{InputResponse, ResponseTarget};
 use crate::signal::Signal;
 
-/// What the handles of a client share with whoever owns its machine: what they want of it, and whether it is there.
+/// State shared between a client's handles and its event loop: queued commands and the state of the
+/// connection.
 pub struct ClientShared {
     state: Signal<State>,
     limit: usize,
@@ -25,63 +26,63 @@ pub struct ClientShared {
 #[derive(Default)]
 struct State {
     commands: VecDeque<Command>,
-    /// Requests that were started and have not ended.
-    open: usize,
+    /// Number of requests that have not ended.
+    in_flight: usize,
     wake: Option<Wake>,
-    /// This connection is over. Another attempt to connect may follow.
-    over: bool,
-    /// Everything is over, and how a child process has ended.
-    ended: Option<Option<ExitStatus>>,
-    /// Who wants to hear every notice.
-    feeds: Vec<Weak<Feed>>,
+    /// Whether the current connection is closed. Another connection may follow.
+    is_closed: bool,
+    /// The final state: no connection follows. Holds the exit status of a child process, if there is one.
+    final_status: Option<Option<ExitStatus>>,
+    /// Queues that receive every notification.
+    queues: Vec<Weak<NotificationQueue>>,
 }
 
-/// What is to be done with the machine.
+/// A command from a handle to the event loop.
 pub(crate) enum Command {
-    Start(Arc<Pending>),
+    Start(Arc<RequestState>),
     Cancel(Ticket, String),
-    /// The host has answered a question.
-    Answer(Place, InputResponse),
+    /// The application responded to a request of the server.
+    Respond(ResponseTarget, InputResponse),
     RootsChanged,
-    /// Ends the connection, within this time whatever happens.
+    /// Closes the connection. The time is a hard limit, if there is one.
     Close(Option<Duration>),
 }
 
 impl ClientShared {
-    /// For a client with so many requests on their way at once.
+    /// Creates the shared state for at most `limit` requests in flight.
     #[must_use]
     pub fn new(limit: usize) -> Arc<ClientShared> {
         Arc::new(ClientShared { state: Signal::default(), limit })
     }
 
-    /// A connection begins. An attempt before it may have ended.
-    pub(crate) fn begin(&self, wake: Wake) {
-        self.state.look(|state| {
-            state.over = state.ended.is_some();
+    /// Marks a new connection as open, possibly after an earlier one was closed.
+    pub(crate) fn open_connection(&self, wake: Wake) {
+        self.state.with(|state| {
+            state.is_closed = state.final_status.is_some();
             state.wake = Some(wake);
         });
     }
 
-    /// The connection is over. What was not done comes back.
-    pub(crate) fn end(&self) -> VecDeque<Command> {
-        self.state.look(|state| {
-            (state.over, state.wake) = (true, None);
+    /// Marks the connection as closed and returns the commands that were not executed.
+    pub(crate) fn close_connection(&self) -> VecDeque<Command> {
+        self.state.with(|state| {
+            (state.is_closed, state.wake) = (true, None);
             mem::take(&mut state.commands)
         })
     }
 
-    pub(crate) fn start(&self, pending: Arc<Pending>) -> Result<(), CallError> {
-        self.state.look(|state| {
-            if state.over {
+    pub(crate) fn start(&self, request: Arc<RequestState>) -> Result<(), CallError> {
+        self.state.with(|state| {
+            if state.is_closed {
                 return Err(CallError::Closed);
             }
-            if state.open >= self.limit {
+            if state.in_flight >= self.limit {
                 return Err(CallError::Busy);
             }
-            state.open += 1;
+            state.in_flight += 1;
             Ok(())
         })?;
-        self.send(Command::Start(pending));
+        self.send(Command::Start(request));
         Ok(())
     }
 
@@ -89,99 +90,103 @@ impl ClientShared {
         self.send(Command::Cancel(ticket, reason.into()));
     }
 
-    /// What comes when the connection is over comes to nothing.
+    /// Queues a command. After the end of the connection, requests fail with `Closed` and other commands are
+    /// dropped.
     pub(crate) fn send(&self, command: Command) {
-        let left = self.state.look(|state| {
-            if state.over {
+        let queued = self.state.with(|state| {
+            if state.is_closed {
                 return Err(command);
             }
             state.commands.push_back(command);
             Ok(state.wake.clone())
         });
-        match left {
+        match queued {
             Ok(wake) => wake.iter().for_each(|wake| wake()),
-            Err(Command::Start(pending)) => pending.end(Err(CallError::Closed)),
+            Err(Command::Start(request)) => request.complete(Err(CallError::Closed)),
             Err(_) => {}
         }
     }
 
-    pub(crate) fn commands(&self) -> VecDeque<Command> {
-        self.state.look(|state| mem::take(&mut state.commands))
+    pub(crate) fn take_commands(&self) -> VecDeque<Command> {
+        self.state.with(|state| mem::take(&mut state.commands))
     }
 
-    /// Ends the connection: what is unsent is written for as long as the machine's grace lasts, or `within` this time.
+    /// Closes the connection. Unsent messages are written during the client's grace period, or `within` this
+    /// time.
     pub fn close(&self, within: Option<Duration>) {
         self.send(Command::Close(within));
     }
 
-    pub(crate) fn is_over(&self) -> bool {
-        self.state.look(|state| state.over)
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.with(|state| state.is_closed)
     }
 
-    /// A request that was started has ended.
-    pub(crate) fn closed_one(&self, pending: &Pending) {
-        if pending.close() {
-            self.state.look(|state| state.open = state.open.saturating_sub(1));
+    /// Releases the slot of a request that has ended, once.
+    pub(crate) fn release_slot(&self, request: &RequestState) {
+        if request.release_slot() {
+            self.state.with(|state| state.in_flight = state.in_flight.saturating_sub(1));
         }
     }
 
-    /// Passes every notice from now on to this feed, too.
-    pub fn feed(&self, feed: &Arc<Feed>) {
-        let ended = self.state.look(|state| {
-            if state.ended.is_none() {
-                // A server that says nothing would let them pile up.
-                state.feeds.retain(|feed| feed.strong_count() > 0);
-                state.feeds.push(Arc::downgrade(feed));
+    /// Adds a queue that receives every later notification.
+    pub fn add_queue(&self, queue: &Arc<NotificationQueue>) {
+        let is_final = self.state.with(|state| {
+            if state.final_status.is_none() {
+                // Removes dropped queues here too, because a silent server never triggers `broadcast`.
+                state.queues.retain(|queue| queue.strong_count() > 0);
+                state.queues.push(Arc::downgrade(queue));
             }
-            state.ended.is_some()
+            state.final_status.is_some()
         });
-        if ended {
-            feed.end();
+        if is_final {
+            queue.close();
         }
     }
 
-    pub(crate) fn notice(&self, notice: &Notification) {
-        let feeds: Vec<Arc<Feed>> = self.state.look(|state| {
-            state.feeds.retain(|feed| feed.strong_count() > 0);
-            state.feeds.iter().filter_map(Weak::upgrade).collect()
+    pub(crate) fn broadcast(&self, notification: &Notification) {
+        let queues: Vec<Arc<NotificationQueue>> = self.state.with(|state| {
+            state.queues.retain(|queue| queue.strong_count() > 0);
+            state.queues.iter().filter_map(Weak::upgrade).collect()
         });
-        feeds.iter().for_each(|feed| feed.push(notice.clone()));
+        queues.iter().for_each(|queue| queue.push(notification.clone()));
     }
 
-    /// Waits until everything is over, and says how a child process has ended.
-    pub async fn ended(&self) -> Option<ExitStatus> {
-        self.state.until(|state| state.ended).await
+    /// Waits until no connection is left or follows. Returns the exit status of a child process, if there is
+    /// one.
+    pub async fn wait_closed(&self) -> Option<ExitStatus> {
+        self.state.wait_until(|state| state.final_status).await
     }
 
-    /// The promise to say that everything is over. A panic keeps it, too.
+    /// Returns a guard that ends [`wait_closed`](ClientShared::wait_closed) when it is dropped, also by a
+    /// panic.
     #[must_use]
-    pub fn promise(self: &Arc<Self>) -> Ended {
-        Ended { hub: Arc::clone(self), status: None }
+    pub fn close_guard(self: &Arc<Self>) -> ClientCloseGuard {
+        ClientCloseGuard { shared: Arc::clone(self), status: None }
     }
 }
 
-/// Says that a client is over, when it is dropped.
+/// Marks a client as finally closed when it is dropped.
 #[derive(Debug)]
-pub struct Ended {
-    hub: Arc<ClientShared>,
+pub struct ClientCloseGuard {
+    shared: Arc<ClientShared>,
     status: Option<ExitStatus>,
 }
 
-impl Ended {
-    /// How the child process has ended.
-    pub fn with(mut self, status: Option<ExitStatus>) {
+impl ClientCloseGuard {
+    /// Closes the client with the exit status of its child process.
+    pub fn close_with(mut self, status: Option<ExitStatus>) {
         self.status = status;
     }
 }
 
-impl Drop for Ended {
+impl Drop for ClientCloseGuard {
     fn drop(&mut self) {
-        let feeds = self.hub.state.change(|state| {
-            state.over = true;
-            state.ended = Some(self.status);
-            mem::take(&mut state.feeds)
+        let queues = self.shared.state.update(|state| {
+            state.is_closed = true;
+            state.final_status = Some(self.status);
+            mem::take(&mut state.queues)
         });
-        feeds.iter().filter_map(Weak::upgrade).for_each(|feed| feed.end());
+        queues.iter().filter_map(Weak::upgrade).for_each(|queue| queue.close());
     }
 }
 
@@ -196,13 +201,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_hears_no_more_is_forgotten() {
-        let hub = ClientShared::new(1);
-        let kept = Arc::<Feed>::default();
-        hub.feed(&kept);
+    fn dropped_queues_are_removed() {
+        let shared = ClientShared::new(1);
+        let kept = Arc::<NotificationQueue>::default();
+        shared.add_queue(&kept);
         for _ in 0..100 {
-            hub.feed(&Arc::default());
+            shared.add_queue(&Arc::default());
         }
-        assert!(hub.state.look(|state| state.feeds.len()) <= 2);
+        assert!(shared.state.with(|state| state.queues.len()) <= 2);
     }
 }

@@ -1,18 +1,18 @@
-//! The requests that may be answered later.
+//! Requests that can be deferred and answered later.
 
 use std::fmt::Display;
 
 use mcp_proto::server::{Call, Complete, GetPrompt, ReadResource};
 use mcp_proto::{ClientCapabilities, Millis, Revision, Ticket};
 
-/// A request that can be answered later, by whoever has the time: [`Call`], [`ReadResource`], [`GetPrompt`] or [`Complete`].
-#[expect(private_bounds, reason = "requests are the machine's")]
-pub trait Defer: Token {}
+/// A request that can be deferred: [`Call`], [`ReadResource`], [`GetPrompt`] or [`Complete`].
+#[expect(private_bounds, reason = "sealed: the requests are types of mcp_proto")]
+pub trait Defer: DeferRequest {}
 
-pub(crate) trait Token: Sized {
+pub(crate) trait DeferRequest: Sized {
     fn revision(&self) -> Revision;
     fn client(&self) -> ClientCapabilities;
-    /// It comes back if no slot is free.
+    /// Defers the request. Returns the request itself if no slot is free.
     fn defer(self, time: Option<Millis>) -> Result<Ticket, Self>;
     fn error(self, code: i32, message: impl Display);
 }
@@ -21,7 +21,7 @@ macro_rules! defer {
     ($($request:ident)*) => {$(
         impl Defer for $request<'_> {}
 
-        impl Token for $request<'_> {
+        impl DeferRequest for $request<'_> {
             fn revision(&self) -> Revision {
                 self.revision()
             }

@@ -1,4 +1,4 @@
-//! What can go wrong, for the host to tell apart.
+//! Errors of servers, connections and requests.
 
 use std::fmt;
 use std::io;
@@ -7,20 +7,20 @@ use std::process::ExitStatus;
 use mcp_proto::json::Json;
 use mcp_proto::{ConfigError, client};
 
-/// Why a server cannot run.
+/// The reason why a server cannot run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// It is not set up well.
+    /// The configuration is invalid.
     Setup(ConfigError),
-    /// A thread cannot be started, or a stream not be prepared.
+    /// A thread cannot be started, or a stream cannot be prepared.
     Io(io::Error),
 }
 
 impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ServeError::Setup(misuse) => misuse.fmt(f),
+            ServeError::Setup(error) => error.fmt(f),
             ServeError::Io(error) => error.fmt(f),
         }
     }
@@ -29,8 +29,8 @@ impl fmt::Display for ServeError {
 impl std::error::Error for ServeError {}
 
 impl From<ConfigError> for ServeError {
-    fn from(misuse: ConfigError) -> Self {
-        ServeError::Setup(misuse)
+    fn from(error: ConfigError) -> Self {
+        ServeError::Setup(error)
     }
 }
 
@@ -40,23 +40,23 @@ impl From<io::Error> for ServeError {
     }
 }
 
-/// Why a client is not connected.
+/// The reason why a client could not connect.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// It is not set up well.
+    /// The configuration is invalid.
     Setup(ConfigError),
-    /// The server cannot be started, or a thread.
+    /// The server process or a thread cannot be started.
     Io(io::Error),
-    /// The server has refused to connect.
+    /// The server answered the handshake with an error.
     Refused(PeerError),
-    /// The server speaks no revision that the client does. What it answered, as JSON.
+    /// Server and client have no revision in common; with the server's response as JSON.
     NoCommonRevision(String),
-    /// The server's answer is none.
+    /// The server's response is invalid.
     InvalidResponse,
-    /// The server did not answer in time.
+    /// The timeout expired.
     TimedOut,
-    /// The connection ended first. With how the process ended, if the server is one.
+    /// The connection closed first; with the exit status of a child process, if the server is one.
     Closed(Option<ExitStatus>),
 }
 
@@ -77,18 +77,21 @@ impl ConnectError {
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConnectError::Setup(misuse) => misuse.fmt(f),
+            ConnectError::Setup(error) => error.fmt(f),
             ConnectError::Io(error) => error.fmt(f),
             ConnectError::Refused(error) => write!(f, "the server refused to connect: {error}"),
             ConnectError::NoCommonRevision(answer) => {
-                write!(f, "the server speaks no revision that the client does; it answered {answer}")
+                write!(
+                    f,
+                    "server and client have no protocol revision in common; the server answered {answer}"
+                )
             }
-            ConnectError::InvalidResponse => {
-                f.write_str("the server's answer to the request to connect is not valid")
+            ConnectError::InvalidResponse => f.write_str("the server's response to the handshake is invalid"),
+            ConnectError::TimedOut => f.write_str("the server did not respond in time"),
+            ConnectError::Closed(None) => f.write_str("the connection closed before the server responded"),
+            ConnectError::Closed(Some(status)) => {
+                write!(f, "the server exited before it responded ({status})")
             }
-            ConnectError::TimedOut => f.write_str("the server did not answer in time"),
-            ConnectError::Closed(None) => f.write_str("the connection ended before the server answered"),
-            ConnectError::Closed(Some(status)) => write!(f, "the server ended before it answered ({status})"),
         }
     }
 }
@@ -96,8 +99,8 @@ impl fmt::Display for ConnectError {
 impl std::error::Error for ConnectError {}
 
 impl From<ConfigError> for ConnectError {
-    fn from(misuse: ConfigError) -> Self {
-        ConnectError::Setup(misuse)
+    fn from(error: ConfigError) -> Self {
+        ConnectError::Setup(error)
     }
 }
 
@@ -107,26 +110,26 @@ impl From<io::Error> for ConnectError {
     }
 }
 
-/// Why a request has no result.
+/// The reason why a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The server has answered with an error.
+    /// The server answered with an error.
     Server(PeerError),
-    /// It took too long. The server was told that it is cancelled.
+    /// The timeout expired. The server was notified of the cancellation.
     TimedOut,
-    /// It was cancelled on this side.
+    /// The application cancelled the request.
     Cancelled,
-    /// The connection is over.
+    /// The connection is closed.
     Closed,
-    /// As many requests wait as there may be.
+    /// The limit of requests in flight is reached.
     Busy,
-    /// The server does not offer it.
+    /// The server does not offer the feature.
     Unsupported,
-    /// The server needs something first that the host has refused (`2026-07-28`). With why. The server was told that the
-    /// request is cancelled.
+    /// The server requires input that the application refused (`2026-07-28`); with the reason. The server was
+    /// notified of the cancellation.
     Declined(String),
-    /// The request cannot be sent as it is, or the answer cannot be used. With what is wrong.
+    /// The request cannot be sent, or the response cannot be used; with the reason.
     Invalid(String),
 }
 
@@ -134,28 +137,28 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CallError::Server(error) => error.fmt(f),
-            CallError::TimedOut => f.write_str("no answer in time"),
-            CallError::Cancelled => f.write_str("cancelled"),
-            CallError::Closed => f.write_str("the connection is over"),
+            CallError::TimedOut => f.write_str("the server did not respond in time"),
+            CallError::Cancelled => f.write_str("the request was cancelled"),
+            CallError::Closed => f.write_str("the connection is closed"),
             CallError::Busy => f.write_str("too many requests at once"),
             CallError::Unsupported => f.write_str("the server does not offer this"),
-            CallError::Declined(why) => write!(f, "the server needs something that was refused: {why}"),
-            CallError::Invalid(why) => f.write_str(why),
+            CallError::Declined(reason) => write!(f, "the server requires input that was refused: {reason}"),
+            CallError::Invalid(reason) => f.write_str(reason),
         }
     }
 }
 
 impl std::error::Error for CallError {}
 
-/// An error that the other side has answered with.
+/// A JSON-RPC error from the peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerError {
-    /// Its code; 0 if it has none.
+    /// The error code; 0 if the error has none.
     pub code: i64,
-    /// What it says.
+    /// The error message.
     pub message: String,
-    /// More about it, as JSON.
+    /// Additional data, as JSON.
     pub data: Option<String>,
 }
 

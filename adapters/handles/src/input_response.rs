@@ -1,123 +1,138 @@
-//! How a session answers what the server asks: with requests of its own (up to `2025-11-25`), or by asking back before it
-//! answers one of the client's (`2026-07-28`).
+//! Responses of a client session to requests and required input of the server.
+//!
+//! Up to `2025-11-25` the server sends requests of its own. In `2026-07-28` it requires input before it responds to a
+//! request of the client.
 
 use mcp_proto::client::{InputRequired, ServerRequest};
 use mcp_proto::{Client, SendError, Ticket};
 
 use crate::client_shared::Command;
 use crate::error::CallError;
-use crate::server_request::{Asking, InputResponse, Place};
-use crate::session::{ASKED, Session, refusal};
+use crate::server_request::{HandlerCall, InputResponse, ResponseTarget};
+use crate::session::{ClientSession, MAX_SERVER_REQUESTS, call_error};
 
-/// Something that the server needs before it answers a request: the key of its answer, and that.
-pub(crate) struct Needed {
+/// Message of the error response to a request beyond the limit.
+const TOO_MANY: &str = "Too many requests to the client at once";
+
+/// One input that the server requires: its key, and the response or the handler call that produces it.
+pub(crate) struct RequiredInput {
     key: String,
-    answer: Result<InputResponse, Option<Asking>>,
+    response: Result<InputResponse, Option<HandlerCall>>,
 }
 
-impl Session {
-    /// The server asks. The host answers later.
-    pub(crate) fn asks(&mut self, asked: ServerRequest<'_>) {
-        let Some(ask) = self.ask.clone().filter(|_| self.asked.len() < ASKED) else {
-            return asked.error(-32603, "The client is asked too much at once");
+impl ClientSession {
+    /// Defers a request of the server and passes it to the application.
+    pub(crate) fn handle_server_request(&mut self, request: ServerRequest<'_>) {
+        let has_slot = self.server_requests.len() < MAX_SERVER_REQUESTS;
+        let Some(handler) = self.handler.clone().filter(|_| has_slot) else {
+            return request.error(-32603, TOO_MANY);
         };
-        let input = asked.input();
-        match asked.defer(None) {
+        let input = request.input();
+        match request.defer(None) {
             Ok(ticket) => {
-                self.asked.insert(ticket, Asking::begin(&ask, &self.hub, Place::Asked(ticket), &input));
+                let target = ResponseTarget::ServerRequest(ticket);
+                let call = HandlerCall::start(&handler, &self.shared, target, &input);
+                self.server_requests.insert(ticket, call);
             }
-            Err(asked) => asked.error(-32603, "The client is asked too much at once"),
+            Err(request) => request.error(-32603, TOO_MANY),
         }
     }
 
-    /// The server needs something before it answers a request.
-    pub(crate) fn needs(&mut self, needs: &InputRequired<'_>) {
-        let ticket = needs.ticket();
-        // Each is a task or waits for one: a server that wants thousands gets none.
-        if needs.requests().nth(ASKED).is_some() {
-            self.hub.send(Command::Cancel(ticket, String::new()));
-            return self
-                .finish(ticket, Err(CallError::Invalid("the server asks for too much at once".into())));
+    /// Passes the input that the server requires to the application.
+    pub(crate) fn request_inputs(&mut self, required: &InputRequired<'_>) {
+        let ticket = required.ticket();
+        // Each input occupies a task or a place in a queue, so the server must not choose their number.
+        if required.requests().nth(MAX_SERVER_REQUESTS).is_some() {
+            self.shared.send(Command::Cancel(ticket, String::new()));
+            let error = CallError::Invalid("the server requires too many inputs at once".into());
+            return self.complete(ticket, Err(error));
         }
-        let Some(waiting) = self.waiting.get_mut(&ticket) else { return };
-        let (ask, hub) = (self.ask.as_ref(), &self.hub);
-        let begin = |(at, (key, input))| Needed {
+        let Some(sent) = self.sent.get_mut(&ticket) else { return };
+        let (handler, shared) = (self.handler.as_ref(), &self.shared);
+        let start = |(at, (key, input))| RequiredInput {
             key: ToString::to_string(&key),
-            answer: Err(ask.map(|ask| Asking::begin(ask, hub, Place::Round(ticket, at), &input))),
+            response: Err(handler.map(|handler| {
+                HandlerCall::start(handler, shared, ResponseTarget::RequiredInput(ticket, at), &input)
+            })),
         };
-        waiting.round = needs.requests().enumerate().map(begin).collect();
-        if waiting.round.is_empty() {
-            self.again.push(ticket);
+        sent.inputs = required.requests().enumerate().map(start).collect();
+        if sent.inputs.is_empty() {
+            self.resumable.push(ticket);
         }
     }
 
-    /// The host has answered.
-    pub(crate) fn answered(&mut self, client: &mut Client<'_>, place: Place, answer: InputResponse) {
-        match place {
-            Place::Asked(ticket) if self.asked.remove(&ticket).is_some() => {
-                self.answers.push_back((ticket, answer));
+    /// Stores a response of the application until it can be sent.
+    pub(crate) fn accept_response(
+        &mut self,
+        client: &mut Client<'_>,
+        target: ResponseTarget,
+        response: InputResponse,
+    ) {
+        match target {
+            ResponseTarget::ServerRequest(ticket) if self.server_requests.remove(&ticket).is_some() => {
+                self.responses.push_back((ticket, response));
             }
-            // It was taken back meanwhile.
-            Place::Asked(_) => {}
-            Place::Round(ticket, at) => self.answered_round(client, ticket, at, answer),
+            // The server has cancelled the request meanwhile.
+            ResponseTarget::ServerRequest(_) => {}
+            ResponseTarget::RequiredInput(ticket, at) => self.accept_input(client, ticket, at, response),
         }
     }
 
-    fn answered_round(&mut self, client: &mut Client<'_>, ticket: Ticket, at: usize, answer: InputResponse) {
-        let Some(waiting) = self.waiting.get_mut(&ticket) else { return };
-        if let Some(why) = answer.refusal() {
-            let declined = CallError::Declined(why.into());
-            let _ = client.cancel(ticket, why);
-            return self.finish(ticket, Err(declined));
+    fn accept_input(&mut self, client: &mut Client<'_>, ticket: Ticket, at: usize, response: InputResponse) {
+        let Some(sent) = self.sent.get_mut(&ticket) else { return };
+        if let Some(message) = response.error_message() {
+            let declined = CallError::Declined(message.into());
+            let _ = client.cancel(ticket, message);
+            return self.complete(ticket, Err(declined));
         }
-        if let Some(needed) = waiting.round.get_mut(at) {
-            needed.answer = Ok(answer);
+        if let Some(input) = sent.inputs.get_mut(at) {
+            input.response = Ok(response);
         }
-        if waiting.round.iter().all(|needed| needed.answer.is_ok()) {
-            self.again.push(ticket);
+        if sent.inputs.iter().all(|input| input.response.is_ok()) {
+            self.resumable.push(ticket);
         }
     }
 
-    /// Sends the host's answers. `true`: there is no room for the rest.
-    pub(crate) fn send_answers(&mut self, client: &mut Client<'_>) -> bool {
-        while let Some((ticket, answer)) = self.answers.pop_front() {
+    /// Sends responses to requests of the server. Returns `true` if the transmit buffer is full and some are left.
+    pub(crate) fn send_responses(&mut self, client: &mut Client<'_>) -> bool {
+        while let Some((ticket, response)) = self.responses.pop_front() {
             match client.reply(ticket) {
-                Ok(reply) => answer.give(reply),
+                Ok(reply) => response.send(reply),
                 Err(SendError::Busy) => {
-                    self.answers.push_front((ticket, answer));
+                    self.responses.push_front((ticket, response));
                     return true;
                 }
-                // It was taken back meanwhile.
+                // The server has cancelled the request meanwhile.
                 Err(_) => {}
             }
         }
         false
     }
 
-    /// Sends requests again, with what the server needs. `true`: there is no room for the rest.
-    pub(crate) fn send_again(&mut self, client: &mut Client<'_>) -> bool {
-        while let Some(ticket) = self.again.pop() {
-            let Some(waiting) = self.waiting.get(&ticket) else { continue };
-            let sent = client.resume(
+    /// Sends requests again, with the required input. Returns `true` if the transmit buffer is full and some are left.
+    pub(crate) fn resume_requests(&mut self, client: &mut Client<'_>) -> bool {
+        while let Some(ticket) = self.resumable.pop() {
+            let Some(sent) = self.sent.get(&ticket) else { continue };
+            let resumed = client.resume(
                 ticket,
-                |out| waiting.pending.request.write(out),
-                |answers| {
-                    for needed in &waiting.round {
-                        if let Ok(answer) = &needed.answer {
-                            answer.write(&needed.key, answers);
+                |out| sent.state.request.write_params(out),
+                |responses| {
+                    for input in &sent.inputs {
+                        if let Ok(response) = &input.response {
+                            response.write(&input.key, responses);
                         }
                     }
                 },
             );
-            match sent {
+            match resumed {
                 Ok(()) | Err(SendError::Gone) => {}
                 Err(SendError::Busy) => {
-                    self.again.push(ticket);
+                    self.resumable.push(ticket);
                     return true;
                 }
-                Err(why) => {
+                Err(error) => {
                     let _ = client.cancel(ticket, "");
-                    self.finish(ticket, Err(refusal(why)));
+                    self.complete(ticket, Err(call_error(error)));
                 }
             }
         }

@@ -1,15 +1,15 @@
-//! What the handles of [`mcp_proto`] have in common, whatever moves the bytes: threads or an async runtime.
+//! Runtime-independent part of the `std` and `tokio` adapters of [`mcp_proto`].
 //!
-//! This crate is for those who write such an adapter; its users find what they need of it there, under the same
-//! names. It starts no thread, keeps no time and does no I/O. Two halves meet in it:
+//! This crate is for authors of adapters; applications find its types re-exported by their adapter. It starts
+//! no thread, uses no timer and does no I/O. It has two halves:
 //!
-//! - **Whoever owns a machine** runs it in a loop of their own, and calls [`Session`] (of a client) or [`ServerShared`] (of a server)
-//!   between two events. Both take what has come from the handles, and say when they want to be called again.
-//! - **The handles** ([`ClientHandle`], [`Responder`], …) are used from anywhere. What waits in them is a plain
-//!   [`Future`], which a runtime awaits and a thread [blocks on](block_on).
+//! - **The event loop** owns the state machine. Between two events it calls [`ClientSession`] (client) or
+//!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time of the next call.
+//! - **The handles** ([`ClientHandle`], [`Responder`], …) work from any thread or task. Their operations are
+//!   plain [`Future`]s: an async runtime awaits them, a thread [blocks on them](block_on).
 //!
-//! Deadlines are the machine's, so nobody here needs a timer; whoever owns the machine is woken by a [`Wake`].
-// A task that panics takes its connection with it.
+//! The state machine keeps all deadlines. Handles wake the event loop with a [`Wake`].
+// A panic in library code would end the connection.
 #![cfg_attr(
     not(test),
     deny(
@@ -23,16 +23,17 @@
     )
 )]
 
-mod begin;
-mod block;
+mod begin_requests;
+mod block_on;
+mod cancellation;
 mod client;
+mod client_requests;
 mod client_settings;
 mod client_shared;
 mod defer;
 mod error;
 mod input_response;
 mod notifications;
-mod offers;
 mod options;
 mod outbound_request;
 mod owned;
@@ -50,34 +51,33 @@ mod signal;
 mod stderr;
 #[cfg(unix)]
 mod stdio;
-mod task;
-mod tickets;
+mod ticket_map;
 mod views;
 
-pub use crate::block::{block_on, block_on_until};
+pub use crate::block_on::{block_on, block_on_until};
+pub use crate::cancellation::{Cancellation, Cancelled};
 pub use crate::client::ClientHandle;
 pub use crate::client_settings::ClientSettings;
-pub use crate::client_shared::{ClientShared, Ended};
+pub use crate::client_shared::{ClientCloseGuard, ClientShared};
 pub use crate::defer::Defer;
 pub use crate::error::{CallError, ConnectError, PeerError, ServeError};
-pub use crate::notifications::{Feed, Notifications, Subscription};
+pub use crate::notifications::{NotificationQueue, Notifications, Subscription};
 pub use crate::options::CallOptions;
 pub use crate::outbound_request::{ClientResponse, RequestError};
 pub use crate::owned::{CallResult, Notification, Progress, ServerDetails, ToolDescription};
 pub use crate::pending::{Canceller, PendingCall, PendingRequest};
 pub use crate::responder::Responder;
-pub use crate::server_request::{Ask, InputResponse, Owed, ServerRequest};
+pub use crate::server_request::{InputResponse, ServerRequest, ServerRequestHandler, ServerRequestResponder};
 pub use crate::server_settings::ServerSettings;
-pub use crate::server_shared::{EndOnDrop, ServerShared};
-pub use crate::session::Session;
+pub use crate::server_shared::{ServerCloseGuard, ServerShared};
+pub use crate::session::ClientSession;
 pub use crate::signal::{Signal, lock};
-pub use crate::stderr::{Ending, Lines, Stderr, StderrTail};
+pub use crate::stderr::{Ending, LineCallback, Stderr, StderrTail};
 #[cfg(unix)]
-pub use crate::stdio::Taken;
-pub use crate::task::{Cancellation, Cancelled};
+pub use crate::stdio::StdioGuard;
 pub use crate::views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
 };
 
-/// Wakes whoever owns the machine, from any thread: now, or when it is about to wait next.
+/// Wakes the event loop from any thread: now, or when it waits next.
 pub type Wake = std::sync::Arc<dyn Fn() + Send + Sync>;

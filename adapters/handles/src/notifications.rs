@@ -1,4 +1,4 @@
-//! Notices that somebody waits for; and subscriptions, which tell by notices.
+//! Queues of server notifications, and subscriptions.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -9,67 +9,68 @@ use mcp_proto::json::Json;
 
 use crate::client_shared::ClientShared;
 use crate::owned::{Notification, view};
-use crate::pending::Pending;
+use crate::pending::RequestState;
 use crate::signal::Signal;
 
-/// So many notices may wait for somebody who is slow; more are dropped, and counted.
-const NOTICES: usize = 256;
+/// Limit of queued notifications; more are dropped and counted.
+const MAX_QUEUED: usize = 256;
 
-/// Notices that wait to be taken.
+/// A queue of notifications for one consumer.
 #[derive(Debug, Default)]
-pub struct Feed {
+pub struct NotificationQueue {
     state: Signal<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    notices: VecDeque<Notification>,
+    queue: VecDeque<Notification>,
     missed: usize,
-    over: bool,
+    is_closed: bool,
 }
 
-impl Feed {
-    /// Adds a notice. That something has changed is not said twice before it is heard.
-    pub(crate) fn push(&self, notice: Notification) {
-        self.state.change(|state| {
-            let is_change = matches!(notice, Notification::Changed(_) | Notification::Updated(_));
-            if is_change && state.notices.contains(&notice) {
+impl NotificationQueue {
+    /// Adds a notification. A change that is already queued is not added again.
+    pub(crate) fn push(&self, notification: Notification) {
+        self.state.update(|state| {
+            let is_change = matches!(notification, Notification::Changed(_) | Notification::Updated(_));
+            if is_change && state.queue.contains(&notification) {
                 return;
             }
-            if state.notices.len() >= NOTICES || state.missed > 0 {
+            if state.queue.len() >= MAX_QUEUED || state.missed > 0 {
                 state.missed += 1;
             } else {
-                state.notices.push_back(notice);
+                state.queue.push_back(notification);
             }
         });
     }
 
-    /// There will be no more.
-    pub(crate) fn end(&self) {
-        self.state.change(|state| state.over = true);
+    /// Closes the queue: no more notifications follow.
+    pub(crate) fn close(&self) {
+        self.state.update(|state| state.is_closed = true);
     }
 
-    /// The next one. `None`: there will be no more.
+    /// Returns the next notification, or `None` if the queue is closed and empty.
     pub async fn next(&self) -> Option<Notification> {
-        let next = |state: &mut State| match state.notices.pop_front() {
-            Some(notice) => Some(Some(notice)),
+        let next = |state: &mut State| match state.queue.pop_front() {
+            Some(notification) => Some(Some(notification)),
             None if state.missed > 0 => Some(Some(Notification::Missed(mem::take(&mut state.missed)))),
-            None => state.over.then_some(None),
+            None => state.is_closed.then_some(None),
         };
-        self.state.until(next).await
+        self.state.wait_until(next).await
     }
 }
 
-/// What a server says by itself, for somebody who waits for it: see [`ClientHandle::notifications`](crate::ClientHandle::notifications).
+/// A stream of the server's notifications: see
+/// [`ClientHandle::notifications`](crate::ClientHandle::notifications).
 ///
 /// ```no_run
 /// # async fn example(client: &mcp_proto_handles::ClientHandle) -> Result<(), mcp_proto_handles::CallError> {
 /// use mcp_proto::client::Listed;
 /// use mcp_proto_handles::Notification;
 ///
-/// let mut notices = client.notifications();
-/// while let Some(notice) = notices.next().await {
-///     if notice == Notification::Changed(Listed::Tools) {
+/// let mut notifications = client.notifications();
+/// while let Some(notification) = notifications.next().await {
+///     if notification == Notification::Changed(Listed::Tools) {
 ///         println!("{} tools now", client.list_tools().await?.len());
 ///     }
 /// }
@@ -77,72 +78,82 @@ impl Feed {
 /// ```
 #[derive(Debug)]
 pub struct Notifications {
-    pub(crate) feed: Arc<Feed>,
+    pub(crate) queue: Arc<NotificationQueue>,
 }
 
 impl Notifications {
-    /// The next one. `None`: the connection is over. Nothing is lost if this future is dropped.
+    /// Returns the next notification, or `None` if the connection is closed. Dropping this future loses
+    /// nothing.
     pub async fn next(&mut self) -> Option<Notification> {
-        self.feed.next().await
+        self.queue.next().await
     }
 }
 
-/// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen). What it tells is
-/// [`Notification::Changed`] and [`Notification::Updated`]. Dropping it ends it.
+/// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen).
+///
+/// It emits [`Notification::Changed`] and [`Notification::Updated`]. Dropping it ends the subscription.
 #[derive(Debug)]
 pub struct Subscription {
-    pub(crate) notices: Notifications,
+    pub(crate) notifications: Notifications,
     pub(crate) acknowledged: String,
     pub(crate) ticket: Ticket,
-    pub(crate) pending: Arc<Pending>,
-    pub(crate) hub: Arc<ClientShared>,
+    pub(crate) state: Arc<RequestState>,
+    pub(crate) shared: Arc<ClientShared>,
 }
 
 impl Subscription {
-    /// What the server will tell, as it wrote it: an object like
-    /// `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. It may be less than what was asked for.
+    /// The filter that the server acknowledged, as JSON: an object like
+    /// `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. It may be smaller than the
+    /// requested filter.
     #[must_use]
     pub fn acknowledged(&self) -> Json<'_> {
         view(&self.acknowledged)
     }
 
-    /// The next change. `None`: the server has ended the subscription, or the connection is over. Nothing is lost if
-    /// this future is dropped.
+    /// Returns the next change, or `None` if the subscription or the connection has ended. Dropping this
+    /// future loses nothing.
     pub async fn next(&mut self) -> Option<Notification> {
-        self.notices.next().await
+        self.notifications.next().await
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.hub.closed_one(&self.pending);
-        self.hub.cancel(self.ticket, "");
+        self.shared.release_slot(&self.state);
+        self.shared.cancel(self.ticket, "");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::{block_on, block_on_until};
+    use crate::block_on::{block_on, block_on_until};
     use mcp_proto::client::Listed;
 
     #[test]
-    fn a_change_is_said_once_and_what_does_not_fit_is_counted() {
-        let feed = Feed::default();
+    fn full_queue_merges_changes_and_counts_missed() {
+        let queue = NotificationQueue::default();
         let log = || Notification::Log { level: None, logger: None, data: "1".into() };
         for _ in 0..300 {
-            feed.push(Notification::Changed(Listed::Tools));
-            feed.push(log());
+            queue.push(Notification::Changed(Listed::Tools));
+            queue.push(log());
         }
         let now = std::time::Instant::now();
-        let heard: Vec<_> = std::iter::from_fn(|| block_on_until(Some(now), feed.next()).flatten()).collect();
-        assert_eq!(heard.len(), NOTICES + 1);
-        assert_eq!(heard[..2], [Notification::Changed(Listed::Tools), log()]);
-        assert_eq!(heard.iter().filter(|notice| **notice == Notification::Changed(Listed::Tools)).count(), 1);
-        assert_eq!(heard[NOTICES], Notification::Missed(301 - NOTICES));
-        feed.push(Notification::Changed(Listed::Tools));
-        feed.end();
-        assert_eq!(block_on(feed.next()), Some(Notification::Changed(Listed::Tools)));
-        assert_eq!(block_on(feed.next()), None);
+        let received: Vec<_> =
+            std::iter::from_fn(|| block_on_until(Some(now), queue.next()).flatten()).collect();
+        assert_eq!(received.len(), MAX_QUEUED + 1);
+        assert_eq!(received[..2], [Notification::Changed(Listed::Tools), log()]);
+        assert_eq!(
+            received
+                .iter()
+                .filter(|notification| **notification == Notification::Changed(Listed::Tools))
+                .count(),
+            1
+        );
+        assert_eq!(received[MAX_QUEUED], Notification::Missed(301 - MAX_QUEUED));
+        queue.push(Notification::Changed(Listed::Tools));
+        queue.close();
+        assert_eq!(block_on(queue.next()), Some(Notification::Changed(Listed::Tools)));
+        assert_eq!(block_on(queue.next()), None);
     }
 }

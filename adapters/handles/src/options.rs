@@ -1,16 +1,16 @@
-//! How long a request may take, and what to hear of it meanwhile.
+//! Timeouts and other options of a client request.
 
 use std::time::Duration;
 
 use mcp_proto::client::Options;
 use mcp_proto::{Level, Millis};
 
-/// How long a request may take, and whether to hear of its progress.
+/// Timeouts and other options of a client request.
 ///
 /// ```
 /// use mcp_proto_handles::CallOptions;
 /// use std::time::Duration;
-/// let patient = CallOptions::new().timeout(Duration::from_secs(300)).with_progress();
+/// let options = CallOptions::new().timeout(Duration::from_secs(300)).with_progress();
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct CallOptions {
@@ -21,7 +21,8 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
-    /// One minute without an answer or progress, ten minutes in all, and no progress.
+    /// The default: a timeout of one minute without a response or progress, ten minutes in total, no progress
+    /// notifications.
     #[must_use]
     pub const fn new() -> CallOptions {
         CallOptions {
@@ -32,36 +33,37 @@ impl CallOptions {
         }
     }
 
-    /// How long to wait for an answer. Progress starts the time anew.
+    /// Sets the timeout for a response. Each progress notification restarts it.
     #[must_use]
     pub const fn timeout(mut self, time: Duration) -> Self {
         self.timeout = time;
         self
     }
 
-    /// How long to wait in all, whatever progress is made.
+    /// Sets the maximum total time, regardless of progress.
     #[must_use]
     pub const fn maximum(mut self, time: Duration) -> Self {
         self.maximum = time;
         self
     }
 
-    /// Asks for progress.
+    /// Requests progress notifications.
     #[must_use]
     pub const fn with_progress(mut self) -> Self {
         self.progress = true;
         self
     }
 
-    /// Asks for log messages about the request, of this level and above (`2026-07-28`): [`Notification::Log`](crate::Notification::Log).
-    /// Before, [`ClientHandle::set_log_level`](crate::ClientHandle::set_log_level) is for all requests.
+    /// Requests log messages about this request, of this level and above (`2026-07-28`):
+    /// [`Notification::Log`](crate::Notification::Log). In earlier revisions,
+    /// [`ClientHandle::set_log_level`](crate::ClientHandle::set_log_level) applies to all requests.
     #[must_use]
     pub const fn log_level(mut self, level: Level) -> Self {
         self.level = Some(level);
         self
     }
 
-    pub(crate) fn machine(&self) -> Options<'static> {
+    pub(crate) fn client_options(&self) -> Options<'static> {
         let mut options = Options::DEFAULT.timeout(millis(self.timeout)).maximum(millis(self.maximum));
         if let Some(level) = self.level {
             options = options.log_level(level);

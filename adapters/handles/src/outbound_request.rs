@@ -1,4 +1,4 @@
-//! Asking the client while a request is dealt with, in the handshake era: what is asked, and what comes back.
+//! Requests of a server to its client (handshake era), and their responses.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,58 +15,60 @@ use crate::error::PeerError;
 use crate::options::millis;
 use crate::owned::view;
 use crate::signal::Signal;
-use crate::tickets::Tickets;
 
-/// What a client has answered: see [`Responder::request`](crate::Responder::request). All of it is the client's word.
+/// A client's response: see [`Responder::request`](crate::Responder::request).
+///
+/// Its contents come from the client and are not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientResponse {
     json: String,
 }
 
 impl ClientResponse {
-    /// The whole result.
+    /// The result as JSON.
     #[must_use]
     pub fn json(&self) -> Json<'_> {
         view(&self.json)
     }
 
-    /// How the user has answered a form or a page. `None`: it is no such answer.
+    /// The user's response to an elicitation, or `None` if the result has another shape.
     #[must_use]
     pub fn elicited(&self) -> Option<ElicitResult<'_>> {
         ElicitResult::from_json(self.json())
     }
 
-    /// What the model has said. `None`: it is no such answer.
+    /// The model's message, or `None` if the result has another shape.
     #[must_use]
     pub fn sampled(&self) -> Option<Sampled<'_>> {
         Sampled::from_json(self.json())
     }
 
-    /// The client's roots. `None`: it is no such answer.
+    /// The client's roots, or `None` if the result has another shape.
     #[must_use]
     pub fn roots(&self) -> Option<Roots<'_>> {
         Roots::from_json(self.json())
     }
 }
 
-/// Why a client has not answered what it was asked.
+/// The reason why a request to the client has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The client did not declare it, or the revision does not have it. In `2026-07-28` servers do not ask: a request
-    /// is answered with what it [needs](mcp_proto::server::Call::require_input).
+    /// The client did not declare the capability, or the revision does not have the request. In `2026-07-28`
+    /// servers send no requests: they answer with the [input that they
+    /// require](mcp_proto::server::Call::require_input).
     Unsupported,
-    /// The client has answered with an error.
+    /// The client answered with an error.
     Client(PeerError),
-    /// It took too long. The client was told that it is cancelled.
+    /// The timeout expired. The client was notified of the cancellation.
     TimedOut,
-    /// The request that it was asked for is cancelled, or took too long itself.
+    /// The request that this one belongs to was cancelled, or its own timeout expired.
     Cancelled,
-    /// There is no session, or the connection is over.
+    /// There is no session, or the connection is closed.
     Closed,
-    /// As many requests are in flight as there may be.
+    /// The limit of requests in flight is reached.
     Busy,
-    /// It cannot be sent as it is, or the answer cannot be used. With what is wrong.
+    /// The request cannot be sent, or the response cannot be used; with the reason.
     Invalid(&'static str),
 }
 
@@ -75,177 +77,175 @@ impl fmt::Display for RequestError {
         match self {
             RequestError::Unsupported => f.write_str("the client does not support this"),
             RequestError::Client(error) => error.fmt(f),
-            RequestError::TimedOut => f.write_str("the client did not answer in time"),
-            RequestError::Cancelled => f.write_str("cancelled"),
-            RequestError::Closed => f.write_str("there is no connection"),
+            RequestError::TimedOut => f.write_str("the client did not respond in time"),
+            RequestError::Cancelled => f.write_str("the request was cancelled"),
+            RequestError::Closed => f.write_str("the connection is closed"),
             RequestError::Busy => f.write_str("too many requests at once"),
-            RequestError::Invalid(why) => f.write_str(why),
+            RequestError::Invalid(reason) => f.write_str(reason),
         }
     }
 }
 
 impl std::error::Error for RequestError {}
 
-/// Where an answer comes to whoever has asked.
+/// The response to one request, shared between its caller and the event loop.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
-    state: Signal<Telling>,
+pub(crate) struct ResponseCell {
+    state: Signal<ResponseState>,
 }
 
 #[derive(Debug, Default)]
-enum Telling {
+enum ResponseState {
     #[default]
-    NotYet,
-    Said(Result<ClientResponse, RequestError>),
-    /// It was heard, or nobody wants to hear it.
-    Over,
+    Pending,
+    Ready(Result<ClientResponse, RequestError>),
+    /// The caller has taken the response, or no longer waits for it.
+    Finished,
 }
 
-impl Told {
-    fn tell(&self, answer: Result<ClientResponse, RequestError>) {
-        self.state.change(|state| {
-            if let Telling::NotYet = state {
-                *state = Telling::Said(answer);
+impl ResponseCell {
+    fn set(&self, response: Result<ClientResponse, RequestError>) {
+        self.state.update(|state| {
+            if let ResponseState::Pending = state {
+                *state = ResponseState::Ready(response);
             }
         });
     }
 
-    pub(crate) async fn answer(&self) -> Result<ClientResponse, RequestError> {
-        let said = |state: &mut Telling| match std::mem::replace(state, Telling::Over) {
-            Telling::Said(answer) => Some(answer),
-            Telling::Over => Some(Err(RequestError::Closed)),
-            Telling::NotYet => {
-                *state = Telling::NotYet;
+    pub(crate) async fn wait(&self) -> Result<ClientResponse, RequestError> {
+        let take = |state: &mut ResponseState| match std::mem::replace(state, ResponseState::Finished) {
+            ResponseState::Ready(response) => Some(response),
+            ResponseState::Finished => Some(Err(RequestError::Closed)),
+            ResponseState::Pending => {
+                *state = ResponseState::Pending;
                 None
             }
         };
-        self.state.until(said).await
+        self.state.wait_until(take).await
     }
 
-    pub(crate) fn is_over(&self) -> bool {
-        self.state.look(|state| matches!(state, Telling::Over))
+    pub(crate) fn is_finished(&self) -> bool {
+        self.state.with(|state| matches!(state, ResponseState::Finished))
     }
 
-    /// Nobody wants to hear the answer any more.
-    pub(crate) fn give_up(&self) {
-        self.state.look(|state| *state = Telling::Over);
+    /// Records that the caller no longer waits for the response.
+    pub(crate) fn abandon(&self) {
+        self.state.with(|state| *state = ResponseState::Finished);
     }
 }
 
-/// The duty to say how a question has ended. If it is dropped, the connection is over.
-struct Teller(Arc<Told>);
+/// Sets the response of a request. Dropping it first reports a closed connection.
+struct ResponseSender(Arc<ResponseCell>);
 
-impl Drop for Teller {
+impl Drop for ResponseSender {
     fn drop(&mut self) {
-        self.0.tell(Err(RequestError::Closed));
+        self.0.set(Err(RequestError::Closed));
     }
 }
 
-/// Something that waits to be asked.
+/// A request that waits to be sent to the client.
 pub(crate) struct OutboundRequest {
     method: &'static str,
     params: String,
     timeout: Option<Millis>,
     during: Option<Ticket>,
-    teller: Teller,
+    response: ResponseSender,
 }
 
 impl OutboundRequest {
-    /// What is asked of a client with these capabilities, and where its answer comes.
+    /// Encodes `input` for a client with this revision and these capabilities. Returns the request and the
+    /// cell of its response.
     pub(crate) fn new(
         input: &dyn Input,
         (revision, client): (Revision, ClientCapabilities),
         timeout: Option<Duration>,
         during: Option<Ticket>,
-    ) -> Result<(OutboundRequest, Arc<Told>), RequestError> {
+    ) -> Result<(OutboundRequest, Arc<ResponseCell>), RequestError> {
         if revision.era() == Era::Stateless || !input.fits(revision, client) {
             return Err(RequestError::Unsupported);
         }
-        let params = input.params(revision, client).ok_or(RequestError::Invalid(UNWRITABLE))?;
-        let told = Arc::default();
-        let teller = Teller(Arc::clone(&told));
-        Ok((
-            OutboundRequest { method: input.method(), params, timeout: timeout.map(millis), during, teller },
-            told,
-        ))
+        let params = input.params(revision, client).ok_or(RequestError::Invalid(INVALID_REQUEST))?;
+        let cell = Arc::default();
+        let response = ResponseSender(Arc::clone(&cell));
+        let request = OutboundRequest {
+            method: input.method(),
+            params,
+            timeout: timeout.map(millis),
+            during,
+            response,
+        };
+        Ok((request, cell))
     }
 
-    /// Asks, if anybody still wants to know. It comes back if there is no room yet.
+    /// Sends the request, unless its caller no longer waits. Returns the request itself if the transmit
+    /// buffer is full.
     pub(crate) fn send(
         self,
         server: &mut Server<'_>,
     ) -> Result<Option<(Ticket, PendingResponse)>, OutboundRequest> {
-        let OutboundRequest { method, params, timeout, during, teller } = &self;
-        if teller.0.is_over() {
+        let OutboundRequest { method, params, timeout, during, response } = &self;
+        if response.0.is_finished() {
             return Ok(None);
         }
-        let mut ask = RequestOptions::DEFAULT;
+        let mut options = RequestOptions::DEFAULT;
         if let Some(timeout) = *timeout {
-            ask = ask.timeout(timeout);
+            options = options.timeout(timeout);
         }
         if let Some(during) = *during {
-            ask = ask.during(during);
+            options = options.during(during);
         }
-        let sent = server.ask_raw(method, ask, |out| {
+        let sent = server.ask_raw(method, options, |out| {
             for (key, value) in view(params).members() {
                 out.field_json(key.raw(), value);
             }
         });
-        let why = match sent {
+        let error = match sent {
             Ok(ticket) => {
-                return Ok(Some((ticket, PendingResponse { during: self.during, teller: self.teller })));
+                return Ok(Some((ticket, PendingResponse { during: self.during, response: self.response })));
             }
             Err(SendError::Busy) => return Err(self),
             Err(SendError::Full) => RequestError::Busy,
             Err(SendError::Gone) => RequestError::Cancelled,
             Err(SendError::NotConnected) => RequestError::Closed,
-            Err(_) => RequestError::Invalid(UNWRITABLE),
+            Err(_) => RequestError::Invalid(INVALID_REQUEST),
         };
-        teller.0.tell(Err(why));
+        response.0.set(Err(error));
         Ok(None)
     }
 }
 
-const UNWRITABLE: &str = "the question is not valid, or longer than an answer may be";
+const INVALID_REQUEST: &str = "the request is invalid or too long for the transmit buffer";
 
-/// Something that was asked.
+/// A request that was sent to the client and has no response yet.
 pub(crate) struct PendingResponse {
     pub(crate) during: Option<Ticket>,
-    teller: Teller,
+    response: ResponseSender,
 }
 
 impl PendingResponse {
-    /// Nobody wants to know any more.
-    pub(crate) fn is_unheard(&self) -> bool {
-        self.teller.0.is_over()
+    /// Whether the caller no longer waits for the response.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.response.0.is_finished()
     }
 
-    /// The request that it was asked for is over.
+    /// Reports that the request that this one belongs to was cancelled.
     pub(crate) fn cancel(self) {
-        self.teller.0.tell(Err(RequestError::Cancelled));
+        self.response.0.set(Err(RequestError::Cancelled));
     }
 
-    /// Passes on how it ended.
-    pub(crate) fn end(self, answered: &Response<'_>) {
-        self.teller.0.tell(match answered.outcome() {
+    /// Reports the response to the caller.
+    pub(crate) fn complete(self, response: &Response<'_>) {
+        self.response.0.set(match response.outcome() {
             Outcome::Result(result) => Ok(ClientResponse { json: result.to_string() }),
             Outcome::Error(error) => Err(RequestError::Client(PeerError::from_rpc(error))),
             Outcome::Failed(RequestFailure::TimedOut) => Err(RequestError::TimedOut),
             Outcome::Failed(RequestFailure::TooLong) => {
-                Err(RequestError::Invalid("the client's answer is too long"))
+                Err(RequestError::Invalid("the client's response is too long"))
             }
             Outcome::Failed(RequestFailure::Invalid) => {
-                Err(RequestError::Invalid("the client's answer is not valid"))
+                Err(RequestError::Invalid("the client's response is invalid"))
             }
             _ => Err(RequestError::Closed),
         });
     }
-}
-
-/// Takes out what was asked that nobody waits for any more.
-pub(crate) fn withdraw(
-    asked: &mut Tickets<PendingResponse>,
-    gone: impl Fn(&PendingResponse) -> bool,
-) -> Vec<(Ticket, PendingResponse)> {
-    asked.take_all(gone)
 }

@@ -1,10 +1,10 @@
-//! Copies of what a server says, to be kept and to be sent to other threads.
+//! Owned copies of server data: tool results, tools, server details, notifications.
 
 use mcp_proto::client::{self, Connected, Listed};
 use mcp_proto::json::Json;
 use mcp_proto::{Decimal, Level, ProtocolError, Revision, ServerCapabilities};
 
-/// The result of a tool.
+/// The result of a tool call.
 ///
 /// ```
 /// use mcp_proto_handles::CallResult;
@@ -19,44 +19,44 @@ pub struct CallResult {
 }
 
 impl CallResult {
-    /// A result that was kept as JSON.
+    /// Creates a result from stored JSON text.
     ///
     /// # Errors
-    /// It is not valid JSON.
+    /// The text is not valid JSON.
     pub fn from_json(json: impl Into<String>) -> Result<CallResult, mcp_proto::json::ScanError> {
         let json = json.into();
         Json::parse(json.as_bytes())?;
         Ok(CallResult { json })
     }
 
-    pub(crate) fn trusted(json: String) -> CallResult {
+    pub(crate) fn from_valid_json(json: String) -> CallResult {
         CallResult { json }
     }
 
-    /// The whole result.
+    /// The result as JSON.
     #[must_use]
     pub fn json(&self) -> Json<'_> {
         view(&self.json)
     }
 
-    /// Whether the tool says that it failed.
+    /// Whether the tool reported a failure (`isError`).
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.view().is_error()
     }
 
-    /// The result as the machine's own view: all there is to ask of it.
+    /// The result as a typed view with access to all members.
     #[must_use]
     pub fn view(&self) -> client::ToolResult<'_> {
         client::ToolResult::from_json(self.json())
     }
 
-    /// Its content, piece by piece.
+    /// Iterates over the content blocks.
     pub fn content(&self) -> impl Iterator<Item = client::Content<'_>> {
         self.view().content()
     }
 
-    /// The first piece of text.
+    /// The text of the first text block.
     #[must_use]
     pub fn text(&self) -> Option<String> {
         self.view().text().map(|text| text.to_string())
@@ -68,44 +68,44 @@ impl CallResult {
         self.view().structured()
     }
 
-    /// The result as JSON text.
+    /// Converts the result into JSON text.
     #[must_use]
     pub fn into_json(self) -> String {
         self.json
     }
 }
 
-/// A view of text that was valid when it was copied.
+/// Parses JSON text that was valid when it was copied.
 pub(crate) fn view(json: &str) -> Json<'_> {
     Json::parse(json.as_bytes()).unwrap_or(Json::NULL)
 }
 
-/// A tool, as the server describes it.
+/// The server's description of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolDescription {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its name for people: its title, or its name if it has none.
+    /// The display name: the title, or the name if there is no title.
     pub title: String,
-    /// What it does.
+    /// The description.
     pub description: Option<String>,
-    /// The JSON Schema of its arguments; one that any object fits, if the server has none.
+    /// The JSON Schema of the arguments. If the server sends none, a schema that accepts any object.
     pub input_schema: String,
-    /// The JSON Schema of its structured results.
+    /// The JSON Schema of structured results.
     pub output_schema: Option<String>,
-    /// The whole entry, as JSON.
+    /// The complete list entry, as JSON.
     pub json: String,
 }
 
 impl ToolDescription {
-    /// The tool as the machine's own view: all there is to ask of it.
+    /// The tool as a typed view with access to all members.
     #[must_use]
     pub fn view(&self) -> client::Tool<'_> {
         client::Tool::from_json(view(&self.json))
     }
 
-    /// A tool without a name is none.
+    /// Returns `None` if the entry has no name.
     pub(crate) fn from_json(json: &str) -> Option<ToolDescription> {
         let tool = client::Tool::from_json(view(json));
         let name = tool.name()?.to_string();
@@ -120,23 +120,23 @@ impl ToolDescription {
     }
 }
 
-/// The server that a client is connected to. What it says of itself is not to be trusted.
+/// The server that a client is connected to. All values come from the server and are not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerDetails {
-    /// The revision that both speak.
+    /// The negotiated revision.
     pub revision: Revision,
-    /// What it can do.
+    /// The server's capabilities.
     pub capabilities: ServerCapabilities,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its version.
+    /// The version.
     pub version: String,
-    /// How a model should use it.
+    /// Instructions for the model.
     pub instructions: Option<String>,
-    /// All that it says of itself, as JSON: `serverInfo`.
+    /// The member `serverInfo`, as JSON.
     pub info_json: String,
-    /// What it declared, as JSON: `capabilities`.
+    /// The member `capabilities`, as JSON.
     pub capabilities_json: String,
 }
 
@@ -157,15 +157,15 @@ impl ServerDetails {
     }
 }
 
-/// Progress of a request.
+/// A progress notification of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How far it is.
+    /// The progress so far.
     pub progress: Decimal,
-    /// Where it ends, if that is known.
+    /// The total, if it is known.
     pub total: Option<Decimal>,
-    /// What it is doing.
+    /// A message for the user.
     pub message: Option<String>,
 }
 
@@ -179,36 +179,37 @@ impl Progress {
     }
 }
 
-/// What a server says by itself, and what went wrong.
+/// A notification of the server, or a change of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notification {
-    /// It has logged something.
+    /// A log message.
     Log {
-        /// How severe it is, if it is said by a known name.
+        /// The level, if its name is known.
         level: Option<Level>,
-        /// Which part of the server it comes from.
+        /// The logger within the server.
         logger: Option<String>,
-        /// What it says: JSON, often a string.
+        /// The data: JSON, often a string.
         data: String,
     },
     /// A list has changed.
     Changed(Listed),
-    /// A resource has changed that was subscribed to: its URI.
+    /// A subscribed resource has changed: its URI.
     Updated(String),
     /// Another notification.
     Other {
-        /// Its method.
+        /// The method.
         method: String,
-        /// Its parameters, as JSON.
+        /// The parameters, as JSON.
         params: Option<String>,
     },
-    /// The connection was lost, and there is a new one: subscriptions go on, and something may have changed meanwhile.
+    /// The connection was lost and replaced by a new one. Subscriptions continue, but changes in between were
+    /// not reported.
     Reconnected,
-    /// It does not answer pings.
+    /// The server does not answer pings.
     PeerUnresponsive,
-    /// Something went wrong, and was dealt with.
+    /// A protocol error occurred and was handled.
     ProtocolError(ProtocolError),
-    /// So many notices came faster than they were taken, and were dropped.
+    /// The number of notifications that were dropped because the queue was full.
     Missed(usize),
 }

@@ -1,4 +1,4 @@
-//! A request that waits for its answer: what whoever asked and whoever owns the machine share.
+//! A client request in flight: future, cancellation and shared state.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -11,34 +11,35 @@ use mcp_proto::Ticket;
 
 use crate::client_shared::ClientShared;
 use crate::error::CallError;
-use crate::notifications::Feed;
+use crate::notifications::NotificationQueue;
 use crate::options::CallOptions;
 use crate::owned::{CallResult, Progress};
 use crate::request::Request;
 use crate::signal::Signal;
 
-/// So many reports of progress are kept for somebody who does not take them; then the oldest go.
-const PROGRESS_KEPT: usize = 64;
+/// Progress notifications kept for a slow consumer. Beyond that, the oldest are dropped.
+const MAX_QUEUED_PROGRESS: usize = 64;
 
-/// What comes back.
+/// The contents of a successful response.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum ResponseBody {
     Json(String),
     /// The entries of a list, each as JSON.
     List(Vec<String>),
-    /// A subscription was taken up: what of it, as JSON.
+    /// A subscription that the server acknowledged, with the acknowledged filter as JSON.
     Listening(Ticket, String),
 }
 
+/// A request, shared between its future and the event loop.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub(crate) struct RequestState {
     pub(crate) request: Request,
     pub(crate) options: CallOptions,
-    /// Where the notices of a subscription go.
-    pub(crate) feed: Option<Arc<Feed>>,
+    /// The queue for notifications of a subscription.
+    pub(crate) queue: Option<Arc<NotificationQueue>>,
     state: Signal<State>,
-    /// Whether it still counts as one that is on its way.
-    open: AtomicBool,
+    /// Whether the request counts against the limit of requests in flight.
+    is_counted: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -49,79 +50,81 @@ struct State {
 
 #[derive(Debug, Default)]
 enum Stage {
-    /// It waits to be sent.
+    /// The request waits to be sent.
     #[default]
     Queued,
     Sent(Ticket),
-    Done(Result<Answer, CallError>),
-    /// Its answer was taken.
-    Over,
+    Done(Result<ResponseBody, CallError>),
+    /// The future has returned the result.
+    Taken,
 }
 
-impl Pending {
-    pub(crate) fn new(request: Request, options: CallOptions) -> Arc<Pending> {
-        let feed = matches!(request, Request::Listen { .. }).then(Arc::default);
-        let (state, open) = (Signal::default(), AtomicBool::new(true));
-        Arc::new(Pending { request, options, feed, state, open })
+impl RequestState {
+    pub(crate) fn new(request: Request, options: CallOptions) -> Arc<RequestState> {
+        let queue = matches!(request, Request::Listen { .. }).then(Arc::default);
+        let (state, is_counted) = (Signal::default(), AtomicBool::new(true));
+        Arc::new(RequestState { request, options, queue, state, is_counted })
     }
 
-    /// It does not count any more. `false`: it did not before.
-    pub(crate) fn close(&self) -> bool {
-        self.open.swap(false, Ordering::Relaxed)
+    /// Stops counting the request as in flight. Returns `false` if it was not counted.
+    pub(crate) fn release_slot(&self) -> bool {
+        self.is_counted.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether somebody still waits for it.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.state.look(|state| matches!(state.stage, Stage::Queued | Stage::Sent(_)))
+    /// Whether the caller still waits for the result.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.state.with(|state| matches!(state.stage, Stage::Queued | Stage::Sent(_)))
     }
 
-    /// It was sent. `false`: nobody wants it any more.
-    pub(crate) fn sent(&self, ticket: Ticket) -> bool {
-        self.state.look(|state| {
-            let queued = matches!(state.stage, Stage::Queued);
-            if queued {
+    /// Records that the request was sent. Returns `false` if the caller no longer waits for it.
+    pub(crate) fn mark_sent(&self, ticket: Ticket) -> bool {
+        self.state.with(|state| {
+            let is_queued = matches!(state.stage, Stage::Queued);
+            if is_queued {
                 state.stage = Stage::Sent(ticket);
             }
-            queued
+            is_queued
         })
     }
 
     pub(crate) fn progress(&self, progress: Progress) {
-        self.state.change(|state| {
-            if state.progress.len() >= PROGRESS_KEPT {
+        self.state.update(|state| {
+            if state.progress.len() >= MAX_QUEUED_PROGRESS {
                 state.progress.pop_front();
             }
             state.progress.push_back(progress);
         });
     }
 
-    /// Ends it, unless it has ended.
-    pub(crate) fn end(&self, answer: Result<Answer, CallError>) {
-        self.state.change(|state| {
+    /// Sets the result, unless the request already has one.
+    pub(crate) fn complete(&self, result: Result<ResponseBody, CallError>) {
+        self.state.update(|state| {
             if let Stage::Queued | Stage::Sent(_) = state.stage {
-                state.stage = Stage::Done(answer);
+                state.stage = Stage::Done(result);
             }
         });
     }
 
-    /// Nobody wants the answer any more. `None`: it has ended. What has to be cancelled comes back: a request that was
-    /// sent, or a subscription that was taken up unheard.
-    fn give_up(&self) -> Option<Option<Ticket>> {
-        self.state.change(|state| {
+    /// Cancels the request. Returns `None` if it has already ended.
+    ///
+    /// Otherwise returns the ticket that the event loop has to cancel, if there is one: of a request that was
+    /// sent, or of a subscription whose acknowledgement was not taken.
+    fn cancel(&self) -> Option<Option<Ticket>> {
+        self.state.update(|state| {
             let ticket = match state.stage {
                 Stage::Queued => None,
-                Stage::Sent(ticket) | Stage::Done(Ok(Answer::Listening(ticket, _))) => Some(ticket),
-                Stage::Done(_) | Stage::Over => return None,
+                Stage::Sent(ticket) | Stage::Done(Ok(ResponseBody::Listening(ticket, _))) => Some(ticket),
+                Stage::Done(_) | Stage::Taken => return None,
             };
             state.stage = Stage::Done(Err(CallError::Cancelled));
             Some(ticket)
         })
     }
 
-    fn poll_answer(&self, context: &mut Context<'_>) -> Poll<Result<Answer, CallError>> {
-        self.state.poll(context, |state| match mem::replace(&mut state.stage, Stage::Over) {
-            Stage::Done(answer) => Some(answer),
-            Stage::Over => Some(Err(CallError::Closed)),
+    fn poll_result(&self, context: &mut Context<'_>) -> Poll<Result<ResponseBody, CallError>> {
+        self.state.poll(context, |state| match mem::replace(&mut state.stage, Stage::Taken) {
+            Stage::Done(result) => Some(result),
+            Stage::Taken => Some(Err(CallError::Closed)),
             stage => {
                 state.stage = stage;
                 None
@@ -129,25 +132,25 @@ impl Pending {
         })
     }
 
-    /// The next report of progress. `None`: it has ended.
+    /// Returns the next progress notification, or `None` if the request has ended.
     async fn next_progress(&self) -> Option<Progress> {
         let next = |state: &mut State| match state.progress.pop_front() {
             Some(progress) => Some(Some(progress)),
-            None => matches!(state.stage, Stage::Done(_) | Stage::Over).then_some(None),
+            None => matches!(state.stage, Stage::Done(_) | Stage::Taken).then_some(None),
         };
-        self.state.until(next).await
+        self.state.wait_until(next).await
     }
 }
 
-/// A request that was sent. As a future it is its result; dropping it cancels it.
+/// A request in flight. The future returns its result; dropping it cancels the request.
 ///
 /// ```no_run
 /// # async fn example(client: &mcp_proto_handles::ClientHandle) -> Result<(), mcp_proto_handles::CallError> {
 /// use mcp_proto_handles::CallOptions;
 ///
 /// let mut call = client.begin_json("slow", r#"{"seconds":60}"#, CallOptions::new().with_progress())?;
-/// while let Some(step) = call.progress().await {
-///     println!("{} of {:?}", step.progress, step.total);
+/// while let Some(progress) = call.progress().await {
+///     println!("{} of {:?}", progress.progress, progress.total);
 /// }
 /// println!("{:?}", call.await?.text());
 /// # Ok(()) }
@@ -155,34 +158,40 @@ impl Pending {
 #[must_use = "dropping it cancels the request"]
 pub struct PendingRequest<T> {
     canceller: Canceller,
-    /// What the answer is. `None`: it is something else.
-    read: fn(Answer) -> Option<T>,
+    /// Converts the response. Returns `None` if the response is of another kind.
+    read: fn(ResponseBody) -> Option<T>,
 }
 
-/// A call that was sent: see [`PendingRequest`].
+/// A tool call in flight: see [`PendingRequest`].
 pub type PendingCall = PendingRequest<CallResult>;
 
 impl<T> PendingRequest<T> {
-    pub(crate) fn new(pending: Arc<Pending>, hub: Arc<ClientShared>, read: fn(Answer) -> Option<T>) -> Self {
-        PendingRequest { canceller: Canceller { pending, hub }, read }
+    pub(crate) fn new(
+        state: Arc<RequestState>,
+        shared: Arc<ClientShared>,
+        read: fn(ResponseBody) -> Option<T>,
+    ) -> Self {
+        PendingRequest { canceller: Canceller { state, shared }, read }
     }
 
-    pub(crate) fn pending(&self) -> Arc<Pending> {
-        Arc::clone(&self.canceller.pending)
+    pub(crate) fn state(&self) -> Arc<RequestState> {
+        Arc::clone(&self.canceller.state)
     }
 
-    /// The next report of progress, if the options asked for it. `None`: the request has ended. If nobody takes them, the
-    /// last 64 are kept. Nothing is lost if this future is dropped.
+    /// Returns the next progress notification, or `None` if the request has ended.
+    ///
+    /// Progress needs [`CallOptions::with_progress`]. The last 64 notifications are kept. Dropping this
+    /// future loses nothing.
     pub async fn progress(&mut self) -> Option<Progress> {
-        self.canceller.pending.next_progress().await
+        self.canceller.state.next_progress().await
     }
 
-    /// Cancels it. Waiting for it then says so.
+    /// Cancels the request. The future then returns [`CallError::Cancelled`].
     pub fn cancel(&self, reason: &str) {
         self.canceller.cancel(reason);
     }
 
-    /// The right to cancel it, for others.
+    /// Returns a handle that other tasks and threads can cancel the request with.
     #[must_use]
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
@@ -193,8 +202,9 @@ impl<T> Future for PendingRequest<T> {
     type Output = Result<T, CallError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.canceller.pending.poll_answer(context).map(|answer| {
-            (self.read)(answer?).ok_or_else(|| CallError::Invalid("the answer is of another kind".into()))
+        self.canceller.state.poll_result(context).map(|result| {
+            (self.read)(result?)
+                .ok_or_else(|| CallError::Invalid("the response does not match the request".into()))
         })
     }
 }
@@ -211,21 +221,21 @@ impl<T> std::fmt::Debug for PendingRequest<T> {
     }
 }
 
-/// The right to cancel a request.
+/// A handle that cancels a request. Clones cancel the same request.
 #[derive(Clone)]
 pub struct Canceller {
-    pending: Arc<Pending>,
-    hub: Arc<ClientShared>,
+    state: Arc<RequestState>,
+    shared: Arc<ClientShared>,
 }
 
 impl Canceller {
-    /// Cancels the request. If it has ended, nothing happens.
+    /// Cancels the request, unless it has ended.
     pub fn cancel(&self, reason: &str) {
-        let Some(sent) = self.pending.give_up() else { return };
-        // There is room for another one at once.
-        self.hub.closed_one(&self.pending);
-        if let Some(ticket) = sent {
-            self.hub.cancel(ticket, reason);
+        let Some(ticket) = self.state.cancel() else { return };
+        // Frees the slot now, not only when the event loop has cancelled the request.
+        self.shared.release_slot(&self.state);
+        if let Some(ticket) = ticket {
+            self.shared.cancel(ticket, reason);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a server's handles ask of its machine, or tell it, beside the requests that they deal with.
+//! Queries and commands of server handles that concern subscriptions and elicitation.
 
 use std::sync::Arc;
 
@@ -10,20 +10,21 @@ use crate::server_shared::ServerShared;
 use crate::signal::Signal;
 
 impl ServerShared {
-    /// Whether anybody watches the resource with this URI.
+    /// Whether a client has subscribed to the resource with this URI.
     ///
     /// # Errors
-    /// The connection is over, or the thread that owns the machine would wait for itself.
+    /// [`RequestError::Closed`]: the connection is closed. [`RequestError::Invalid`]: the calling thread owns the server,
+    /// and would wait for its own event loop.
     pub async fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
         if self.is_owner() {
             return Err(RequestError::Invalid(
-                "the handler cannot wait for an answer: ask on another thread",
+                "the handler cannot wait for a response: send the request from another thread",
             ));
         }
-        let look = Look { uri: uri.into(), found: Arc::default() };
-        let found = Arc::clone(&look.found);
-        self.push(ServerCommand::look(look));
-        found.until(|found| found.take()).await
+        let query = WatchQuery { uri: uri.into(), result: Arc::default() };
+        let result = Arc::clone(&query.result);
+        self.push(ServerCommand::is_watched(query));
+        result.wait_until(|result| result.take()).await
     }
 
     /// Ends a subscription of the stateless era, if it has not ended.
@@ -31,28 +32,28 @@ impl ServerShared {
         self.push(ServerCommand::end_subscription(ticket));
     }
 
-    /// Says that what the client was sent to a web page for is done, when there is room for it.
+    /// Notifies the client that an elicitation in URL mode is complete, when the queue has space.
     pub async fn elicitation_complete(&self, id: &str) {
-        self.send(ServerCommand::complete(id.into()), None).await;
+        self.send(ServerCommand::elicitation_complete(id.into()), None).await;
     }
 }
 
-/// The question whether a resource is watched. If it is dropped, the connection is over.
-pub(crate) struct Look {
+/// A query whether a resource has subscribers. Dropping it unresolved reports a closed connection.
+pub(crate) struct WatchQuery {
     uri: String,
-    found: Arc<Signal<Option<Result<bool, RequestError>>>>,
+    result: Arc<Signal<Option<Result<bool, RequestError>>>>,
 }
 
-impl Look {
-    pub(crate) fn answer(self, server: &Server<'_>) {
+impl WatchQuery {
+    pub(crate) fn resolve(self, server: &Server<'_>) {
         let is_watched = server.is_watched(&self.uri);
-        self.found.change(|found| *found = Some(Ok(is_watched)));
+        self.result.update(|result| *result = Some(Ok(is_watched)));
     }
 }
 
-impl Drop for Look {
+impl Drop for WatchQuery {
     fn drop(&mut self) {
-        // An answer that was given stays; if it was taken, nobody looks any more.
-        self.found.change(|found| _ = found.get_or_insert(Err(RequestError::Closed)));
+        // Keeps a result that was set. If the caller took it already, the caller no longer waits.
+        self.result.update(|result| _ = result.get_or_insert(Err(RequestError::Closed)));
     }
 }

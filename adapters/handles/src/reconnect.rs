@@ -1,53 +1,56 @@
-//! What a session keeps when its connection is lost and another one is tried.
+//! The state of a client session between two connections.
 
 use crate::Wake;
 use crate::owned::Notification;
-use crate::session::Session;
+use crate::session::ClientSession;
 
-impl Session {
-    /// When the connection is lost, its owner will try another one: what cannot be sent then waits.
-    pub fn lasting(&mut self, lasting: bool) {
-        self.lasting = lasting;
+impl ClientSession {
+    /// Sets whether the owner reconnects after a lost connection. Unsent requests then wait for the next
+    /// connection.
+    pub fn set_reconnect(&mut self, can_reconnect: bool) {
+        self.can_reconnect = can_reconnect;
     }
 
-    /// Whether what cannot be sent to this connection waits for the next one.
-    pub(crate) fn waits(&self) -> bool {
-        self.lasting && !self.closing
+    /// Whether unsent requests wait for the next connection.
+    pub(crate) fn keeps_unsent(&self) -> bool {
+        self.can_reconnect && !self.is_closing
     }
 
-    /// The connection is over, and another one to the same server will be tried. Questions of the server's are over, too;
-    /// what the handles want waits. `wake` is for the time until the new connection [begins](Session::begin).
-    pub fn lost(&mut self, wake: Wake) {
-        self.hub.begin(wake);
-        self.connecting = true;
-        self.lost = true;
-        self.asked.clear();
-        self.answers.clear();
-        self.again.clear();
+    /// Records that the connection was lost and another one to the same server follows.
+    ///
+    /// Requests of the server end here; unsent requests of the client wait. `wake` is used until the new
+    /// connection [opens](ClientSession::connection_opened).
+    pub fn connection_lost(&mut self, wake: Wake) {
+        self.shared.open_connection(wake);
+        self.is_connecting = true;
+        self.was_lost = true;
+        self.server_requests.clear();
+        self.responses.clear();
+        self.resumable.clear();
     }
 
-    /// A new connection begins, on the machine that was told to [reconnect](mcp_proto::Client::reconnect).
-    pub fn begin(&mut self, wake: Wake) {
-        self.hub.begin(wake);
+    /// Records a new connection, after [`Client::reconnect`](mcp_proto::Client::reconnect).
+    pub fn connection_opened(&mut self, wake: Wake) {
+        self.shared.open_connection(wake);
     }
 
-    /// It stands.
-    pub(crate) fn connected(&mut self) {
-        self.connecting = false;
-        self.blocked = false;
-        if std::mem::take(&mut self.lost) {
-            for waiting in self.waiting.values() {
-                if let Some(feed) = &waiting.pending.feed {
-                    feed.push(Notification::Reconnected);
+    /// Records that the handshake is complete. Reports a reconnection to all notification queues.
+    pub(crate) fn mark_connected(&mut self) {
+        self.is_connecting = false;
+        self.is_blocked = false;
+        if std::mem::take(&mut self.was_lost) {
+            for sent in self.sent.values() {
+                if let Some(queue) = &sent.state.queue {
+                    queue.push(Notification::Reconnected);
                 }
             }
-            self.hub.notice(&Notification::Reconnected);
+            self.shared.broadcast(&Notification::Reconnected);
         }
     }
 
-    /// Whether the host wants it to end.
+    /// Whether the application has closed the client.
     #[must_use]
     pub fn is_closing(&self) -> bool {
-        self.closing
+        self.is_closing
     }
 }

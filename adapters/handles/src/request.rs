@@ -1,4 +1,4 @@
-//! Requests of a client: what is asked, and how it is sent, once and again.
+//! Client requests: their parameters and how they are sent.
 
 use mcp_proto::client::{Filter, Listed, Options, Reference};
 use mcp_proto::json::Writer;
@@ -6,7 +6,7 @@ use mcp_proto::{Client, Level, SendError, Ticket};
 
 use crate::owned::view;
 
-/// What is asked.
+/// A client request with its parameters.
 #[derive(Debug)]
 pub(crate) enum Request {
     Call {
@@ -14,7 +14,7 @@ pub(crate) enum Request {
         arguments: String,
     },
     List(List),
-    /// The tool of this name.
+    /// A list of tools that ends at the tool with this name.
     Find(String),
     Read(String),
     Prompt {
@@ -42,7 +42,7 @@ pub(crate) enum Request {
     },
 }
 
-/// The lists of a server.
+/// A list that a server offers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum List {
     Tools,
@@ -51,7 +51,7 @@ pub(crate) enum List {
     Prompts,
 }
 
-/// Names and values.
+/// Argument names and values.
 pub(crate) type Arguments = Vec<(String, String)>;
 
 pub(crate) fn owned(arguments: &[(&str, &str)]) -> Arguments {
@@ -63,7 +63,7 @@ fn borrowed(arguments: &Arguments) -> Vec<(&str, &str)> {
 }
 
 impl Request {
-    /// Sends it.
+    /// Sends the request.
     pub(crate) fn send(&self, client: &mut Client<'_>, options: Options<'_>) -> Result<Ticket, SendError> {
         match self {
             Request::Call { tool, arguments } => client.call_json(tool, arguments, options),
@@ -93,12 +93,13 @@ impl Request {
                 client.listen(filter.uris(&uris), options)
             }
             Request::Ping => client.ping(options),
-            Request::Other { method, .. } => client.request(method, options, |out| self.write(out)),
+            Request::Other { method, .. } => client.request(method, options, |out| self.write_params(out)),
         }
     }
 
-    /// Writes the members of its parameters, for those that the server may want once more, with answers.
-    pub(crate) fn write(&self, out: &mut Writer<'_>) {
+    /// Writes the members of `params`. Only requests that can require input are written; they are sent again
+    /// with it.
+    pub(crate) fn write_params(&self, out: &mut Writer<'_>) {
         match self {
             Request::Call { tool, arguments } => {
                 out.field_string("name", tool);

@@ -1,4 +1,4 @@
-//! What those who deal with requests send to whoever owns the server's machine.
+//! Commands from a server's handles to its event loop.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,74 +6,76 @@ use mcp_proto::server::Reply;
 use mcp_proto::{Decimal, Level, SendError, Server, Ticket};
 
 use crate::outbound_request::OutboundRequest;
-use crate::query::Look;
+use crate::query::WatchQuery;
 use crate::server_shared::ServerShared;
 
-pub(crate) type Answer = Box<dyn FnOnce(Reply<'_>) + Send>;
+pub(crate) type ReplyFn = Box<dyn FnOnce(Reply<'_>) + Send>;
 
-/// Something that waits to be handed to the machine. Each kind brings along how that is done, so that what a server never sends
-/// is not linked.
+/// Message of the error response to a request whose worker ended without a response.
+pub(crate) const NO_RESPONSE: &str = "Internal error: the worker ended without a response";
+
+/// A command that waits to be applied to the server.
+///
+/// Each kind of command carries its own code, so commands that an application never sends are not linked.
 pub(crate) struct ServerCommand {
-    deliver: Box<Deliver>,
-    /// The request that it answers.
-    pub(crate) answers: Option<Ticket>,
-    /// What needs no room to be answered does not wait for any.
+    apply: Box<Apply>,
+    /// The request that this command responds to.
+    pub(crate) responds_to: Option<Ticket>,
+    /// Whether the command goes to the front of the queue, because it needs no space in the transmit buffer.
     pub(crate) is_urgent: bool,
 }
 
-type Deliver = dyn FnMut(&mut Server<'_>, &ServerShared) -> Delivered + Send;
+type Apply = dyn FnMut(&mut Server<'_>, &ServerShared) -> Delivery + Send;
 
-/// What became of mail.
+/// Result of applying a command.
 #[derive(PartialEq)]
-pub(crate) enum Delivered {
+pub(crate) enum Delivery {
     Done,
-    /// There is no room yet; the machine says when there is.
-    NotYet,
+    /// The transmit buffer is full. The server emits an event when it has space.
+    Blocked,
 }
 
-impl Delivered {
-    /// What nobody wants is done, too.
-    fn from_send_result<T>(sent: Result<T, SendError>) -> Delivered {
+impl Delivery {
+    /// Every error but `Busy` counts as done, because a retry cannot succeed.
+    fn from_send_result<T>(sent: Result<T, SendError>) -> Delivery {
         match sent {
-            Err(SendError::Busy) => Delivered::NotYet,
-            _ => Delivered::Done,
+            Err(SendError::Busy) => Delivery::Blocked,
+            _ => Delivery::Done,
         }
     }
 }
 
 impl ServerCommand {
-    fn new(
-        deliver: impl FnMut(&mut Server<'_>, &ServerShared) -> Delivered + Send + 'static,
-    ) -> ServerCommand {
-        ServerCommand { deliver: Box::new(deliver), answers: None, is_urgent: false }
+    fn new(apply: impl FnMut(&mut Server<'_>, &ServerShared) -> Delivery + Send + 'static) -> ServerCommand {
+        ServerCommand { apply: Box::new(apply), responds_to: None, is_urgent: false }
     }
 
-    /// Hands it to the machine.
-    pub(crate) fn deliver(&mut self, server: &mut Server<'_>, desk: &ServerShared) -> Delivered {
-        (self.deliver)(server, desk)
+    pub(crate) fn apply(&mut self, server: &mut Server<'_>, shared: &ServerShared) -> Delivery {
+        (self.apply)(server, shared)
     }
 
-    pub(crate) fn answer(ticket: Ticket, answer: Answer) -> ServerCommand {
-        let mut answer = Some(answer);
-        let mail = ServerCommand::new(move |server, _| {
+    /// Responds to a deferred request.
+    pub(crate) fn reply(ticket: Ticket, reply_fn: ReplyFn) -> ServerCommand {
+        let mut reply_fn = Some(reply_fn);
+        let command = ServerCommand::new(move |server, _| {
             let reply = match server.reply(ticket) {
                 Ok(reply) => reply,
-                gone => return Delivered::from_send_result(gone),
+                refused => return Delivery::from_send_result(refused),
             };
-            // What it runs is the host's. A panic there costs this request, and nobody else anything.
+            // The closure is application code: a panic must fail this request only.
             let run = || {
-                if let Some(answer) = answer.take() {
-                    answer(reply);
+                if let Some(reply_fn) = reply_fn.take() {
+                    reply_fn(reply);
                 }
             };
             if catch_unwind(AssertUnwindSafe(run)).is_err()
                 && let Ok(reply) = server.reply(ticket)
             {
-                reply.error(-32603, "Internal error: the worker ended without an answer");
+                reply.error(-32603, NO_RESPONSE);
             }
-            Delivered::Done
+            Delivery::Done
         });
-        ServerCommand { answers: Some(ticket), ..mail }
+        ServerCommand { responds_to: Some(ticket), ..command }
     }
 
     pub(crate) fn progress(
@@ -83,68 +85,70 @@ impl ServerCommand {
         message: String,
     ) -> ServerCommand {
         ServerCommand::new(move |server, _| {
-            Delivered::from_send_result(
+            Delivery::from_send_result(
                 server.reply(ticket).map(|mut reply| _ = reply.progress(progress, total, &message)),
             )
         })
     }
 
-    /// A log message that belongs to a request.
-    pub(crate) fn log_of(ticket: Ticket, level: Level, text: String) -> ServerCommand {
+    /// Sends a log message that belongs to a request.
+    pub(crate) fn request_log(ticket: Ticket, level: Level, text: String) -> ServerCommand {
         ServerCommand::new(move |server, _| {
-            Delivered::from_send_result(
+            Delivery::from_send_result(
                 server.reply(ticket).map(|mut reply| _ = reply.log(level, None, &text)),
             )
         })
     }
 
+    /// Sends a log message that belongs to no request.
     pub(crate) fn log(level: Level, text: String) -> ServerCommand {
-        ServerCommand::new(move |server, _| Delivered::from_send_result(server.log(level, None, &text)))
+        ServerCommand::new(move |server, _| Delivery::from_send_result(server.log(level, None, &text)))
     }
 
-    pub(crate) fn request(question: OutboundRequest) -> ServerCommand {
-        let mut question = Some(question);
-        ServerCommand::new(move |server, desk| {
-            match question.take().map(|question| question.send(server)) {
-                Some(Ok(Some((ticket, asked)))) => desk.asked(ticket, asked),
-                Some(Err(back)) => {
-                    question = Some(back);
-                    return Delivered::NotYet;
+    /// Sends the client a request.
+    pub(crate) fn request(request: OutboundRequest) -> ServerCommand {
+        let mut request = Some(request);
+        ServerCommand::new(move |server, shared| {
+            match request.take().map(|request| request.send(server)) {
+                Some(Ok(Some((ticket, pending)))) => shared.request_sent(ticket, pending),
+                Some(Err(unsent)) => {
+                    request = Some(unsent);
+                    return Delivery::Blocked;
                 }
                 _ => {}
             }
-            Delivered::Done
+            Delivery::Done
         })
     }
 
-    /// If it has been answered meanwhile, nothing is left to withdraw.
-    pub(crate) fn withdraw(ticket: Ticket) -> ServerCommand {
+    /// Cancels a request to the client, if it has no response yet.
+    pub(crate) fn cancel(ticket: Ticket) -> ServerCommand {
         ServerCommand::new(move |server, _| {
             let _ = server.cancel(ticket, "");
-            Delivered::Done
+            Delivery::Done
         })
     }
 
-    pub(crate) fn look(look: Look) -> ServerCommand {
-        let mut look = Some(look);
-        let mail = ServerCommand::new(move |server, _| {
-            if let Some(look) = look.take() {
-                look.answer(server);
+    pub(crate) fn is_watched(query: WatchQuery) -> ServerCommand {
+        let mut query = Some(query);
+        let command = ServerCommand::new(move |server, _| {
+            if let Some(query) = query.take() {
+                query.resolve(server);
             }
-            Delivered::Done
+            Delivery::Done
         });
-        ServerCommand { is_urgent: true, ..mail }
+        ServerCommand { is_urgent: true, ..command }
     }
 
     pub(crate) fn end_subscription(ticket: Ticket) -> ServerCommand {
         ServerCommand::new(move |server, _| {
             let _ = server.end_subscription(ticket);
-            Delivered::Done
+            Delivery::Done
         })
     }
 
-    /// What the client was sent to a web page for is done.
-    pub(crate) fn complete(id: String) -> ServerCommand {
-        ServerCommand::new(move |server, _| Delivered::from_send_result(server.elicitation_complete(&id)))
+    /// Notifies the client that an elicitation in URL mode is complete.
+    pub(crate) fn elicitation_complete(id: String) -> ServerCommand {
+        ServerCommand::new(move |server, _| Delivery::from_send_result(server.elicitation_complete(&id)))
     }
 }

@@ -1,4 +1,4 @@
-//! What a server asks of the client, for the host to answer in its own time.
+//! Requests of a server to the client, and the application's responses.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use mcp_proto::client::{InputRequest, InputResponses, ServerRequestReply};
 use mcp_proto::json::{self, Json, Kind, Writer};
 use serde_core::Serialize;
 
+use crate::cancellation::{Cancellation, Task};
 use crate::client_shared::{ClientShared, Command};
 use crate::owned::view;
-use crate::task::{Cancellation, Task};
 
-/// Something that a server asks for: its roots, a form or an address for the user, something for a model to say. What it
-/// says there is not to be trusted.
+/// A request of the server: for roots, for user input by form or URL, or for a message of the model. Its
+/// contents come from the server and are not verified.
 ///
 /// See `Connector::on_server_request`.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Body {
 }
 
 impl ServerRequest {
-    /// What is asked for.
+    /// The request with its typed parameters.
     #[must_use]
     pub fn input(&self) -> InputRequest<'_> {
         self.body.input()
@@ -46,88 +46,90 @@ impl ServerRequest {
         view(&self.body.params)
     }
 
-    /// Whether nobody waits for the answer any more: the server has taken it back, it took too long, or the connection is
-    /// over.
+    /// Whether the server no longer waits for the response: it cancelled the request, the timeout expired, or
+    /// the connection is closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()
     }
 
-    /// The same question for other code and other threads, who may wait for it.
+    /// Returns an observer of the cancellation for other code and other threads.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.cancellation.clone()
     }
 }
 
-/// What the host answers to a [`ServerRequest`].
+/// The application's response to a [`ServerRequest`].
 ///
-/// One that does not fit the question becomes an error for the server.
+/// A response that does not match the request is sent as an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InputResponse(Said);
+pub struct InputResponse(Response);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Said {
+enum Response {
     Form(String),
     Agree,
     Decline,
     Cancel,
     Roots(Vec<(String, String)>),
     Sample { model: String, stop_reason: String, blocks: Vec<String> },
-    Refuse { code: i32, message: String },
+    Error { code: i32, message: String },
 }
 
 impl InputResponse {
-    /// The user has filled in the form: its fields, of any type that serializes to an object.
+    /// The user accepted the form. `fields` is any type that serializes to an object.
     #[must_use]
     pub fn accept(fields: &(impl Serialize + ?Sized)) -> InputResponse {
         match json::to_string(fields) {
             Ok(fields) => InputResponse::accept_json(&fields),
-            Err(error) => InputResponse::broken(&error.to_string()),
+            Err(error) => InputResponse::internal_error(&error.to_string()),
         }
     }
 
-    /// The same with the fields as JSON text: an object.
+    /// The user accepted the form. `fields` is JSON text: an object.
     #[must_use]
     pub fn accept_json(fields: &str) -> InputResponse {
         match Json::parse(fields.as_bytes()) {
-            Ok(json) if json.kind() == Kind::Object => InputResponse(Said::Form(fields.into())),
-            _ => InputResponse::broken("the fields of a form are no JSON object"),
+            Ok(json) if json.kind() == Kind::Object => InputResponse(Response::Form(fields.into())),
+            _ => InputResponse::internal_error("the fields of the form are not a JSON object"),
         }
     }
 
-    /// The user agrees to open the address.
+    /// The user accepted to open the URL.
     #[must_use]
     pub fn agree() -> InputResponse {
-        InputResponse(Said::Agree)
+        InputResponse(Response::Agree)
     }
 
-    /// The user says no.
+    /// The user declined.
     #[must_use]
     pub fn decline() -> InputResponse {
-        InputResponse(Said::Decline)
+        InputResponse(Response::Decline)
     }
 
-    /// The user has closed the question without an answer.
+    /// The user dismissed the request without a choice.
     #[must_use]
     pub fn cancel() -> InputResponse {
-        InputResponse(Said::Cancel)
+        InputResponse(Response::Cancel)
     }
 
-    /// The roots: each with its URI, which starts with `file://`, and its name, which may be empty.
+    /// The roots: for each its URI, which starts with `file://`, and its name, which may be empty.
     #[must_use]
     pub fn roots<U: Into<String>, N: Into<String>>(roots: impl IntoIterator<Item = (U, N)>) -> InputResponse {
-        InputResponse(Said::Roots(roots.into_iter().map(|(uri, name)| (uri.into(), name.into())).collect()))
+        InputResponse(Response::Roots(
+            roots.into_iter().map(|(uri, name)| (uri.into(), name.into())).collect(),
+        ))
     }
 
-    /// A text that a model has said: its name, and why it stopped (`endTurn`, `maxTokens`, …).
+    /// A text message of the model, with the model's name and the stop reason (`endTurn`, `maxTokens`, …).
     #[must_use]
     pub fn sampled(model: &str, stop_reason: &str, text: &str) -> InputResponse {
         let text = json::to_string(text).unwrap_or_default();
         InputResponse::sampled_json(model, stop_reason, [format!(r#"{{"type":"text","text":{text}}}"#)])
     }
 
-    /// What a model has said, as blocks of content in JSON. Before `2025-11-25` there can only be one.
+    /// A message of the model, as content blocks in JSON. Before `2025-11-25` exactly one block is allowed.
     #[must_use]
     pub fn sampled_json(
         model: &str,
@@ -135,79 +137,82 @@ impl InputResponse {
         blocks: impl IntoIterator<Item = impl Into<String>>,
     ) -> InputResponse {
         let blocks = blocks.into_iter().map(Into::into).collect();
-        InputResponse(Said::Sample { model: model.into(), stop_reason: stop_reason.into(), blocks })
+        InputResponse(Response::Sample { model: model.into(), stop_reason: stop_reason.into(), blocks })
     }
 
-    /// An error. In `2026-07-28` there is no such answer: the request that the question came with is given up.
+    /// An error. `2026-07-28` has no error response to required input, so the client cancels its own request
+    /// there.
     #[must_use]
     pub fn error(code: i32, message: impl Into<String>) -> InputResponse {
-        InputResponse(Said::Refuse { code, message: message.into() })
+        InputResponse(Response::Error { code, message: message.into() })
     }
 
-    fn broken(why: &str) -> InputResponse {
-        InputResponse::error(-32603, format!("Internal error of the client: {why}"))
+    fn internal_error(reason: &str) -> InputResponse {
+        InputResponse::error(-32603, format!("Internal error of the client: {reason}"))
     }
 
-    /// The answer as it is given to this question.
-    fn fitted(self, question: &InputRequest<'_>) -> InputResponse {
+    /// Converts the response to one that matches the request.
+    fn converted_for(self, request: &InputRequest<'_>) -> InputResponse {
         use InputRequest::{Elicit, OpenUrl};
-        let refuse = |message: &str| Said::Refuse { code: -1, message: message.into() };
-        InputResponse(match (self.0, question) {
-            (Said::Form(_), OpenUrl(_)) => Said::Agree,
-            (Said::Agree, Elicit(_)) => Said::Form("{}".into()),
-            (said @ (Said::Decline | Said::Cancel), Elicit(_) | OpenUrl(_)) => said,
-            (Said::Decline, _) => refuse("The user said no"),
-            (Said::Cancel, _) => refuse("The user gave no answer"),
-            (said @ Said::Form(_), Elicit(_)) | (said @ Said::Agree, OpenUrl(_)) => said,
-            (said @ Said::Roots(_), InputRequest::Roots) => said,
-            (said @ Said::Sample { .. }, InputRequest::Sample(_)) => said,
-            (said @ Said::Refuse { .. }, _) => said,
-            _ => return InputResponse::broken("its answer does not fit the question"),
+        let error = |message: &str| Response::Error { code: -1, message: message.into() };
+        InputResponse(match (self.0, request) {
+            (Response::Form(_), OpenUrl(_)) => Response::Agree,
+            (Response::Agree, Elicit(_)) => Response::Form("{}".into()),
+            (response @ (Response::Decline | Response::Cancel), Elicit(_) | OpenUrl(_)) => response,
+            (Response::Decline, _) => error("The user said no"),
+            (Response::Cancel, _) => error("The user gave no answer"),
+            (response @ Response::Form(_), Elicit(_)) | (response @ Response::Agree, OpenUrl(_)) => response,
+            (response @ Response::Roots(_), InputRequest::Roots) => response,
+            (response @ Response::Sample { .. }, InputRequest::Sample(_)) => response,
+            (response @ Response::Error { .. }, _) => response,
+            _ => return InputResponse::internal_error("the response does not match the request"),
         })
     }
 
-    /// Why there is no answer, if there is none.
-    pub(crate) fn refusal(&self) -> Option<&str> {
+    /// The message of an error response, or `None` for any other response.
+    pub(crate) fn error_message(&self) -> Option<&str> {
         match &self.0 {
-            Said::Refuse { message, .. } => Some(message),
+            Response::Error { message, .. } => Some(message),
             _ => None,
         }
     }
 
-    /// Answers a request of the server's (up to `2025-11-25`).
-    pub(crate) fn give(&self, reply: ServerRequestReply<'_>) {
+    /// Responds to a request of the server (up to `2025-11-25`).
+    pub(crate) fn send(&self, reply: ServerRequestReply<'_>) {
         match &self.0 {
-            Said::Form(fields) => reply.accept(|out| write_members(fields, out)),
-            Said::Agree => reply.accept(|_| {}),
-            Said::Decline => reply.decline(),
-            Said::Cancel => reply.cancel(),
-            Said::Roots(roots) => reply.roots(|out| roots.iter().for_each(|(uri, name)| out.add(uri, name))),
-            Said::Sample { model, stop_reason, blocks } => {
+            Response::Form(fields) => reply.accept(|out| write_members(fields, out)),
+            Response::Agree => reply.accept(|_| {}),
+            Response::Decline => reply.decline(),
+            Response::Cancel => reply.cancel(),
+            Response::Roots(roots) => {
+                reply.roots(|out| roots.iter().for_each(|(uri, name)| out.add(uri, name)))
+            }
+            Response::Sample { model, stop_reason, blocks } => {
                 reply.sampled(model, stop_reason, |out| {
                     blocks.iter().for_each(|block| out.block(|out| write_raw(block, out)));
                 });
             }
-            Said::Refuse { code, message } => reply.error(*code, message),
+            Response::Error { code, message } => reply.error(*code, message),
         }
     }
 
-    /// Answers a question under its key (`2026-07-28`).
-    pub(crate) fn write(&self, key: &str, answers: &mut InputResponses<'_, '_>) {
+    /// Writes the response to a required input under its key (`2026-07-28`).
+    pub(crate) fn write(&self, key: &str, responses: &mut InputResponses<'_, '_>) {
         match &self.0 {
-            Said::Form(fields) => answers.accept(key, |out| write_members(fields, out)),
-            Said::Agree => answers.agree(key),
-            Said::Decline => answers.decline(key),
-            Said::Cancel => answers.cancel(key),
-            Said::Roots(roots) => {
-                answers.roots(key, |out| roots.iter().for_each(|(uri, name)| out.add(uri, name)));
+            Response::Form(fields) => responses.accept(key, |out| write_members(fields, out)),
+            Response::Agree => responses.agree(key),
+            Response::Decline => responses.decline(key),
+            Response::Cancel => responses.cancel(key),
+            Response::Roots(roots) => {
+                responses.roots(key, |out| roots.iter().for_each(|(uri, name)| out.add(uri, name)));
             }
-            Said::Sample { model, stop_reason, blocks } => {
-                answers.sampled(key, model, stop_reason, |out| {
+            Response::Sample { model, stop_reason, blocks } => {
+                responses.sampled(key, model, stop_reason, |out| {
                     blocks.iter().for_each(|block| out.block(|out| write_raw(block, out)));
                 });
             }
-            // Then the request is given up.
-            Said::Refuse { .. } => {}
+            // The session cancels the request instead.
+            Response::Error { .. } => {}
         }
     }
 }
@@ -216,67 +221,69 @@ fn write_members(object: &str, out: &mut Writer<'_>) {
     view(object).members().for_each(|(name, value)| out.field_json(&name.to_string(), value));
 }
 
-/// What is not valid is noticed by the machine.
+/// Writes JSON text. The client reports invalid text when it completes the message.
 fn write_raw(text: &str, out: &mut Writer<'_>) {
     let _ = out.raw(text);
 }
 
-/// Where an answer belongs.
+/// The request that a response belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
-    /// To a request of the server's.
-    Asked(Ticket),
-    /// To a request of the client's that needs it: which of its questions.
-    Round(Ticket, usize),
+pub(crate) enum ResponseTarget {
+    /// A request of the server.
+    ServerRequest(Ticket),
+    /// A request of the client that requires input, and the index of the input.
+    RequiredInput(Ticket, usize),
 }
 
-/// How the host is asked: wherever it answers, the question and the duty to answer it go there.
-pub type Ask = Arc<dyn Fn(ServerRequest, Owed) + Send + Sync>;
+/// Passes a request of the server, and the duty to respond to it, to the application.
+pub type ServerRequestHandler = Arc<dyn Fn(ServerRequest, ServerRequestResponder) + Send + Sync>;
 
-/// The duty to answer a question. Whatever becomes of it, be it a panic of the host, there is an answer.
+/// The duty to respond to a request of the server. Dropping it, also by a panic, sends an error.
 #[derive(Debug)]
-pub struct Owed {
-    hub: Arc<ClientShared>,
-    place: Place,
+pub struct ServerRequestResponder {
+    shared: Arc<ClientShared>,
+    target: ResponseTarget,
     body: Arc<Body>,
-    answer: Option<InputResponse>,
+    response: Option<InputResponse>,
 }
 
-impl Owed {
-    /// Answers the question. What does not fit it becomes an error.
-    pub fn answer(mut self, answer: InputResponse) {
-        self.answer = Some(answer.fitted(&self.body.input()));
+impl ServerRequestResponder {
+    /// Responds to the request. A response that does not match the request is sent as an error.
+    pub fn respond(mut self, response: InputResponse) {
+        self.response = Some(response.converted_for(&self.body.input()));
     }
 }
 
-impl Drop for Owed {
+impl Drop for ServerRequestResponder {
     fn drop(&mut self) {
-        let answer = self.answer.take().unwrap_or_else(|| InputResponse::broken("nobody has answered"));
-        self.hub.send(Command::Answer(self.place, answer));
+        let missing = || InputResponse::internal_error("the request handler ended without a response");
+        let response = self.response.take().unwrap_or_else(missing);
+        self.shared.send(Command::Respond(self.target, response));
     }
 }
 
-/// Says that nobody waits for an answer any more when it is dropped.
+/// A request that the application handles. Dropping it cancels the request.
 #[derive(Debug)]
-pub(crate) struct Asking(Arc<Task>);
+pub(crate) struct HandlerCall(Arc<Task>);
 
-impl Asking {
-    /// Asks the host. Its answer comes as a command.
-    pub(crate) fn begin(
-        ask: &Ask,
-        hub: &Arc<ClientShared>,
-        place: Place,
+impl HandlerCall {
+    /// Passes a request to the application. The response arrives as [`Command::Respond`].
+    pub(crate) fn start(
+        handler: &ServerRequestHandler,
+        shared: &Arc<ClientShared>,
+        target: ResponseTarget,
         input: &InputRequest<'_>,
-    ) -> Asking {
+    ) -> HandlerCall {
         let task = Arc::default();
         let body = Arc::new(Body { method: input.method(), params: input.raw().to_string() });
-        let question = ServerRequest { body: Arc::clone(&body), cancellation: Cancellation::new(&task) };
-        ask(question, Owed { hub: Arc::clone(hub), place, body, answer: None });
-        Asking(task)
+        let request = ServerRequest { body: Arc::clone(&body), cancellation: Cancellation::new(&task) };
+        let responder = ServerRequestResponder { shared: Arc::clone(shared), target, body, response: None };
+        handler(request, responder);
+        HandlerCall(task)
     }
 }
 
-impl Drop for Asking {
+impl Drop for HandlerCall {
     fn drop(&mut self) {
         self.0.cancel();
     }

@@ -1,64 +1,65 @@
-//! The limits of a server: what every runtime lets its user say.
+//! Settings of a server runtime: configuration and limits.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use mcp_proto::server::ServerConfig;
 use mcp_proto::{Buffer, ConfigError, KeepAlive, Observer, Server};
 
-/// There is room in flight for so many subscriptions beside what the workers have.
-const SUBSCRIPTIONS: usize = 32;
+/// Number of subscriptions that have slots besides those of the workers.
+const MAX_SUBSCRIPTIONS: usize = 32;
 
-/// Who a server is, and its limits.
+/// Configuration and limits of a server.
 pub struct ServerSettings<'i> {
-    /// Who it is.
-    pub info: &'i ServerConfig<'i>,
-    /// How long a message of the client may be.
+    /// Identity and features of the server.
+    pub config: &'i ServerConfig<'i>,
+    /// Maximum length of a client message, in bytes.
     pub longest_line: usize,
-    /// How long an answer may be.
+    /// Maximum length of a response, in bytes.
     pub longest_answer: usize,
-    /// How many requests may run at once.
+    /// Maximum number of requests that run at once.
     pub workers: usize,
-    /// How much room there is for watched URIs.
-    pub watches: usize,
-    /// Whether to ask the client whether it is there.
-    pub pings: Option<KeepAlive>,
-    /// Who sees every message.
+    /// Size of the buffer for subscribed URIs, in bytes.
+    pub subscription_buffer: usize,
+    /// Keep-alive pings, if enabled.
+    pub keep_alive: Option<KeepAlive>,
+    /// The observer of every message.
     pub observer: Option<&'i mut (dyn Observer + Send + 'i)>,
 }
 
 impl<'i> ServerSettings<'i> {
-    /// The usual limits: lines and answers of 8 MiB, 32 workers, 64 KiB for watched URIs.
+    /// Creates settings with the default limits: messages and responses of 8 MiB, 32 workers, 64 KiB for
+    /// subscribed URIs.
     #[must_use]
-    pub fn new(info: &'i ServerConfig<'i>) -> ServerSettings<'i> {
+    pub fn new(config: &'i ServerConfig<'i>) -> ServerSettings<'i> {
         ServerSettings {
-            info,
+            config,
             longest_line: 8 << 20,
             longest_answer: 8 << 20,
             workers: 32,
-            watches: 64 << 10,
-            pings: None,
+            subscription_buffer: 64 << 10,
+            keep_alive: None,
             observer: None,
         }
     }
 
-    /// The machine.
+    /// Creates the [`Server`].
     ///
     /// # Errors
-    /// The server is not set up well.
+    /// The configuration is invalid.
     pub fn server(self) -> Result<Server<'i>, ConfigError> {
         let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_answer));
         let seed = RandomState::new().build_hasher().finish();
-        // Each worker may have asked the client something.
-        let in_flight = self.workers.saturating_mul(2).saturating_add(SUBSCRIPTIONS);
-        // One batch may be open while the answers to another are collected.
+        // Two slots for each worker: its request, and one request to the client.
+        let in_flight = self.workers.saturating_mul(2).saturating_add(MAX_SUBSCRIPTIONS);
+        // One batch may be open while the responses to another are collected.
         let batches = Buffer::grown(self.longest_answer.saturating_mul(2));
-        let mut server = Server::new(self.info, rx, tx)?
+        let mut server = Server::new(self.config, rx, tx)?
             .in_flight_grown(in_flight)?
             .seed(seed)
-            .subscription_buffer(Buffer::grown(self.watches))
+            .subscription_buffer(Buffer::grown(self.subscription_buffer))
             .batch_buffer(batches);
-        if let Some(pings) = self.pings {
-            server = server.keep_alive(pings);
+        if let Some(keep_alive) = self.keep_alive {
+            server = server.keep_alive(keep_alive);
         }
         if let Some(observer) = self.observer {
             server = server.observe(observer);
@@ -69,52 +70,52 @@ impl<'i> ServerSettings<'i> {
 
 impl std::fmt::Debug for ServerSettings<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerSettings").field("info", &self.info).finish_non_exhaustive()
+        f.debug_struct("ServerSettings").field("config", &self.config).finish_non_exhaustive()
     }
 }
 
-/// The methods of a server that only say what its limits are. It has the field `settings` ([`ServerSettings`]).
+/// The setters of a server for its limits. The type needs the field `settings` ([`ServerSettings`]).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! server_settings {
     ($lifetime:lifetime) => {
-        /// How long a message of the client may be, in bytes.
+        /// Sets the maximum length of a client message, in bytes.
         #[must_use]
         pub fn longest_line(mut self, bytes: usize) -> Self {
             self.settings.longest_line = bytes;
             self
         }
 
-        /// How long an answer may be, in bytes.
+        /// Sets the maximum length of a response, in bytes.
         #[must_use]
         pub fn longest_answer(mut self, bytes: usize) -> Self {
             self.settings.longest_answer = bytes;
             self
         }
 
-        /// How many requests may run beside the loop at once.
+        /// Sets the maximum number of requests that run outside of the event loop at once.
         #[must_use]
         pub fn workers(mut self, limit: usize) -> Self {
             self.settings.workers = limit;
             self
         }
 
-        /// How much room there is for the URIs of resources that clients watch, in bytes: see
+        /// Sets the size of the buffer for subscribed URIs, in bytes: see
         /// [`Server::subscription_buffer`](mcp_proto::Server::subscription_buffer).
         #[must_use]
         pub fn subscription_buffer(mut self, bytes: usize) -> Self {
-            self.settings.watches = bytes;
+            self.settings.subscription_buffer = bytes;
             self
         }
 
-        /// Pings a client of the handshake era when nothing was heard of it for a while.
+        /// Pings a client of the handshake era when it has sent nothing for a while.
         #[must_use]
-        pub fn keep_alive(mut self, pings: mcp_proto::KeepAlive) -> Self {
-            self.settings.pings = Some(pings);
+        pub fn keep_alive(mut self, keep_alive: mcp_proto::KeepAlive) -> Self {
+            self.settings.keep_alive = Some(keep_alive);
             self
         }
 
-        /// Shows every message to `observer`.
+        /// Passes every message to `observer`.
         #[must_use]
         pub fn observe(
             mut self,

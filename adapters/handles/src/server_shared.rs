@@ -1,4 +1,4 @@
-//! What those who deal with requests send to whoever owns the server's machine, and what they hear of it.
+//! State shared between a server's handles and its event loop.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -12,35 +12,35 @@ use mcp_proto::server::{Change, Event};
 use mcp_proto::{ClientCapabilities, Level, Millis, Revision, Server, Ticket};
 
 use crate::Wake;
-use crate::defer::{Defer, Token};
+use crate::cancellation::Task;
+use crate::defer::{Defer, DeferRequest};
 use crate::options::millis;
-use crate::outbound_request::{
-    ClientResponse, OutboundRequest, PendingResponse, RequestError, Told, withdraw,
-};
+use crate::outbound_request::{ClientResponse, OutboundRequest, PendingResponse, RequestError, ResponseCell};
 use crate::responder::Responder;
-use crate::server_command::{Delivered, ServerCommand};
+use crate::server_command::{Delivery, ServerCommand};
 use crate::signal::Signal;
-use crate::task::Task;
-use crate::tickets::Tickets;
+use crate::ticket_map::TicketMap;
 
 const INTERNAL_ERROR: i32 = -32603;
 
-/// So many notices may wait to be sent; then whoever sends one waits. Answers are not counted: each request has one.
-const MAIL_LIMIT: usize = 64;
+/// Limit of queued commands; senders of notifications wait beyond it. Responses are exempt: each request has one.
+const MAX_QUEUED_COMMANDS: usize = 64;
 
-/// What the handles of a server share with whoever owns its machine, whose loop is this:
+/// State shared between a server's handles and its event loop.
+///
+/// The owner of the [`Server`] runs this loop:
 ///
 /// ```ignore
-/// let _end = desk.end_on_drop();
+/// let _guard = shared.close_guard();
 /// loop {
-///     let until = desk.deliver(&mut server, now());
+///     let until = shared.process_commands(&mut server, now());
 ///     match /* move bytes, until then at the latest */ {
-///         Step::Closed => break,
-///         Step::Woken if desk.is_overdue(now()) => break,
-///         Step::Woken => {}
-///         Step::Event => {
+///         PumpStatus::Closed => break,
+///         PumpStatus::Woken if shared.is_overdue(now()) => break,
+///         PumpStatus::Woken => {}
+///         PumpStatus::Event => {
 ///             if let Some(event) = server.event() {
-///                 desk.hear(&event);
+///                 shared.observe_event(&event);
 ///                 handler(event);
 ///             }
 ///         }
@@ -51,43 +51,42 @@ pub struct ServerShared {
     state: Signal<State>,
     wake: Wake,
     limit: usize,
-    /// A thread that owns the machine, if it is always the same one. It must not wait for itself.
+    /// The thread that owns the server, if it is always the same one. It must not wait for its own event loop.
     owner: Option<ThreadId>,
 }
 
 #[derive(Default)]
 struct State {
-    mail: VecDeque<ServerCommand>,
-    changes: Changes,
-    tasks: Tickets<Arc<Task>>,
-    /// What the client was asked and has not answered.
-    asked: Tickets<PendingResponse>,
-    /// What the client of the handshake speaks and can do.
+    commands: VecDeque<ServerCommand>,
+    changes: PendingChanges,
+    tasks: TicketMap<Arc<Task>>,
+    /// Requests to the client that have no response yet.
+    outbound: TicketMap<PendingResponse>,
+    /// Revision and client capabilities of the handshake.
     session: Option<(Revision, ClientCapabilities)>,
-    /// Requests that run, some of them maybe cancelled.
+    /// Number of running requests, including cancelled ones.
     running: usize,
-    /// The connection is to end, within this time if one was given.
-    ending: Option<Option<Duration>>,
-    /// When it is to end.
-    ends: Option<Millis>,
-    over: bool,
+    /// A shutdown to start, with its time limit if it has one.
+    shutdown: Option<Option<Duration>>,
+    shutdown_deadline: Option<Millis>,
+    is_closed: bool,
 }
 
-/// What has changed and was not told yet. Once is enough.
+/// Change notifications that are not sent yet, without duplicates.
 #[derive(Default)]
-struct Changes {
+struct PendingChanges {
     lists: Vec<Change<'static>>,
     resources: Vec<String>,
 }
 
-impl Changes {
+impl PendingChanges {
     fn add(&mut self, change: Change<'_>) {
         let list = match change {
             Change::Resource(uri) if self.resources.iter().any(|known| known == uri) => return,
             Change::Resource(uri) => return self.resources.push(uri.to_owned()),
             Change::Tools => Change::Tools,
             Change::Prompts => Change::Prompts,
-            // There are no others.
+            // The only list that is left.
             _ => Change::Resources,
         };
         if !self.lists.contains(&list) {
@@ -95,15 +94,17 @@ impl Changes {
         }
     }
 
-    fn tell(self, server: &mut Server<'_>) {
+    fn notify(self, server: &mut Server<'_>) {
         self.lists.into_iter().for_each(|list| server.changed(list));
         self.resources.iter().for_each(|uri| server.changed(Change::Resource(uri)));
     }
 }
 
 impl ServerShared {
-    /// For so many requests that run at once. `wake` gets the owner of the machine to call [`deliver`](ServerShared::deliver); if
-    /// that is a thread, nothing ever waits on it.
+    /// Creates the shared state for at most `limit` running requests.
+    ///
+    /// `wake` makes the event loop call [`process_commands`](ServerShared::process_commands). If `owner` is the thread of
+    /// the event loop, no method blocks on that thread.
     #[must_use]
     pub fn new(wake: Wake, limit: usize, owner: Option<ThreadId>) -> Arc<ServerShared> {
         Arc::new(ServerShared { state: Signal::default(), wake, limit, owner })
@@ -113,26 +114,29 @@ impl ServerShared {
         self.owner.is_some_and(|owner| owner == thread::current().id())
     }
 
-    /// The duty to answer a request later. If as many run as there may be, or no slot is free, it is refused (-32603).
+    /// Defers a request and returns its responder.
+    ///
+    /// Returns `None` if the limit of running requests is reached or no slot is free. The request is then answered with
+    /// an error (-32603).
     #[must_use]
-    pub fn accept(self: &Arc<Self>, request: impl Defer, time: Option<Duration>) -> Option<Responder> {
+    pub fn defer(self: &Arc<Self>, request: impl Defer, time: Option<Duration>) -> Option<Responder> {
         let refuse = |request| {
-            Token::error(
+            DeferRequest::error(
                 request,
                 INTERNAL_ERROR,
                 format_args!("Too many requests at once (at most {})", self.limit),
             );
         };
-        let Some(place) = self.place() else {
+        let Some(permit) = self.acquire_permit() else {
             refuse(request);
             return None;
         };
         let client = (request.revision(), request.client());
-        match Token::defer(request, time.map(millis)) {
+        match DeferRequest::defer(request, time.map(millis)) {
             Ok(ticket) => {
                 let task = Arc::new(Task::default());
-                self.state.look(|state| state.tasks.insert(ticket, Arc::clone(&task)));
-                Some(Responder::new(Arc::clone(self), ticket, client, task, place))
+                self.state.with(|state| state.tasks.insert(ticket, Arc::clone(&task)));
+                Some(Responder::new(Arc::clone(self), ticket, client, task, permit))
             }
             Err(request) => {
                 refuse(request);
@@ -141,213 +145,225 @@ impl ServerShared {
         }
     }
 
-    /// Whether anybody has a part in this besides those who hold so many of it: who could send something at any time. If not,
-    /// whatever was sent before is there.
+    /// Whether references exist beyond the `own_count` that the event loop holds.
+    ///
+    /// If it returns `false`, no other thread can send a command, and all commands sent before are visible.
     #[must_use]
-    pub fn is_known_to_others(self: &Arc<Self>, ours: usize) -> bool {
-        let known = Arc::strong_count(self) > ours;
-        // Whoever has just let go may have sent something before.
+    pub fn has_other_owners(self: &Arc<Self>, own_count: usize) -> bool {
+        let has_others = Arc::strong_count(self) > own_count;
+        // Pairs with the release of the last other owner, which may have queued a command before.
         fence(Ordering::Acquire);
-        known
+        has_others
     }
 
-    /// The right to run one more request.
-    fn place(self: &Arc<Self>) -> Option<Place> {
-        self.state.look(|state| {
-            let free = state.running < self.limit;
-            state.running += usize::from(free);
-            free.then(|| Place(Arc::clone(self)))
+    fn acquire_permit(self: &Arc<Self>) -> Option<RequestPermit> {
+        self.state.with(|state| {
+            let is_free = state.running < self.limit;
+            state.running += usize::from(is_free);
+            is_free.then(|| RequestPermit(Arc::clone(self)))
         })
     }
 
-    /// Sends mail, however much there is.
-    pub(crate) fn push(&self, mail: ServerCommand) {
-        let late = self.state.look(|state| {
-            if state.over {
-                return Some(mail);
+    /// Queues a command, whatever the length of the queue.
+    pub(crate) fn push(&self, command: ServerCommand) {
+        let rejected = self.state.with(|state| {
+            if state.is_closed {
+                return Some(command);
             }
-            if mail.is_urgent {
-                state.mail.push_front(mail);
+            if command.is_urgent {
+                state.commands.push_front(command);
             } else {
-                state.mail.push_back(mail);
+                state.commands.push_back(command);
             }
             None
         });
-        if late.is_none() {
+        if rejected.is_none() {
             (self.wake)();
         }
     }
 
-    /// Sends a notice when there is room for it, unless `task` is cancelled before.
-    pub(crate) async fn send(&self, mail: ServerCommand, task: Option<&Task>) {
-        let may_go = |state: &mut State| {
-            let room = state.mail.len() < MAIL_LIMIT || self.is_owner();
-            (room || state.over || task.is_some_and(Task::is_cancelled)).then_some(())
+    /// Queues a command when the queue has space, or at once if `task` is cancelled.
+    pub(crate) async fn send(&self, command: ServerCommand, task: Option<&Task>) {
+        let may_send = |state: &mut State| {
+            let has_space = state.commands.len() < MAX_QUEUED_COMMANDS || self.is_owner();
+            (has_space || state.is_closed || task.is_some_and(Task::is_cancelled)).then_some(())
         };
-        self.state.until(may_go).await;
-        self.push(mail);
+        self.state.wait_until(may_send).await;
+        self.push(command);
     }
 
-    /// Says that a list or a resource has changed. Nobody waits for that.
+    /// Notifies the client that a list or a resource has changed. Never waits.
     pub fn changed(&self, change: Change<'_>) {
-        self.state.look(|state| {
-            if !state.over {
+        self.state.with(|state| {
+            if !state.is_closed {
                 state.changes.add(change)
             }
         });
         (self.wake)();
     }
 
-    /// Sends a log message that belongs to no request, when there is room for it.
+    /// Sends a log message that belongs to no request, when the queue has space.
     pub async fn log(&self, level: Level, text: String) {
         self.send(ServerCommand::log(level, text), None).await;
     }
 
-    /// Asks a client of the handshake era for something that belongs to no request.
+    /// Sends the client a request of the handshake era that belongs to no other request.
     ///
     /// # Errors
-    /// There is no answer.
+    /// See [`RequestError`].
     pub fn request<'d>(
         &'d self,
         input: &dyn Input,
     ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'d> {
-        let session = self.state.look(|state| state.session).ok_or(RequestError::Closed);
-        self.put(session.and_then(|session| OutboundRequest::new(input, session, None, None)), None)
+        let session = self.state.with(|state| state.session).ok_or(RequestError::Closed);
+        let request = session.and_then(|session| OutboundRequest::new(input, session, None, None));
+        self.send_request(request, None)
     }
 
-    /// Asks the client, and waits for its answer. If nobody waits any more, the question is withdrawn.
-    pub(crate) async fn put(
+    /// Sends the client a request and waits for the response. Dropping the future cancels the request.
+    pub(crate) async fn send_request(
         &self,
-        question: Result<(OutboundRequest, Arc<Told>), RequestError>,
+        request: Result<(OutboundRequest, Arc<ResponseCell>), RequestError>,
         task: Option<&Task>,
     ) -> Result<ClientResponse, RequestError> {
         if self.is_owner() {
             return Err(RequestError::Invalid(
-                "the handler cannot wait for an answer: ask on another thread",
+                "the handler cannot wait for a response: send the request from another thread",
             ));
         }
-        let (question, told) = question?;
-        let _unheard = Unheard { desk: self, told: Arc::clone(&told) };
-        self.send(ServerCommand::request(question), task).await;
-        told.answer().await
+        let (request, response) = request?;
+        let _guard = CancelOnDrop { shared: self, response: Arc::clone(&response) };
+        self.send(ServerCommand::request(request), task).await;
+        response.wait().await
     }
 
-    /// Ends the connection: new requests are refused, what runs is finished. What is not finished `within` this time, or
-    /// when the machine's own grace is over if none is given, is answered with an error.
+    /// Closes the connection: new requests are refused, running ones may finish.
+    ///
+    /// Requests that do not finish `within` this time are answered with an error. `None` means the server's own grace
+    /// period.
     pub fn shutdown(&self, within: Option<Duration>) {
-        self.state.look(|state| state.ending = Some(within));
+        self.state.with(|state| state.shutdown = Some(within));
         (self.wake)();
     }
 
-    /// Whether the time is long over that [`shutdown`](ServerShared::shutdown) was given: the client does not read.
+    /// Whether the time limit of a [`shutdown`](ServerShared::shutdown) and the time for the last responses have expired.
+    ///
+    /// This happens if the client does not read.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
-        self.state.look(|state| state.ends).is_some_and(|ends| ends.plus(LAST_WORDS) <= now)
+        self.state.with(|state| state.shutdown_deadline).is_some_and(|at| at.plus(LAST_RESPONSES) <= now)
     }
 
-    /// However the connection ends, everybody hears of it when this is dropped.
+    /// Returns a guard that marks the connection as closed when it is dropped.
     #[must_use]
-    pub fn end_on_drop(self: &Arc<Self>) -> EndOnDrop {
-        EndOnDrop(Arc::clone(self))
+    pub fn close_guard(self: &Arc<Self>) -> ServerCloseGuard {
+        ServerCloseGuard(Arc::clone(self))
     }
 
-    /// Tells those whom it concerns about an event of the machine.
-    pub fn hear(&self, event: &Event<'_>) {
+    /// Updates the shared state for an event of the server: cancellations, responses, the handshake.
+    pub fn observe_event(&self, event: &Event<'_>) {
         match event {
-            Event::Cancelled { ticket, .. } | Event::Expired(ticket) => self.give_up(*ticket),
-            Event::Response(answered) => {
-                if let Some(asked) = self.state.look(|state| state.asked.take(answered.ticket())) {
-                    asked.end(answered);
+            Event::Cancelled { ticket, .. } | Event::Expired(ticket) => self.cancel_request(*ticket),
+            Event::Response(response) => {
+                if let Some(pending) = self.state.with(|state| state.outbound.take(response.ticket())) {
+                    pending.complete(response);
                 }
             }
             Event::Connected(connected) => {
-                self.state.look(|state| state.session = Some((connected.revision(), connected.client())));
+                self.state.with(|state| state.session = Some((connected.revision(), connected.client())));
             }
             Event::Restarted => {
-                let tasks = self.state.change(|state| mem::take(&mut state.tasks));
+                let tasks = self.state.update(|state| mem::take(&mut state.tasks));
                 tasks.into_iter().for_each(|(_, task)| task.cancel());
-                self.look_again();
+                self.wake_waiters();
             }
             _ => {}
         }
     }
 
-    /// Nobody waits for the answer to this request any more.
-    fn give_up(&self, ticket: Ticket) {
-        let (task, withdrawn) = self.state.look(|state| {
-            (state.tasks.take(ticket), withdraw(&mut state.asked, |asked| asked.during == Some(ticket)))
+    /// Cancels the task of a request, and the requests to the client that belong to it.
+    fn cancel_request(&self, ticket: Ticket) {
+        let (task, outbound) = self.state.with(|state| {
+            (state.tasks.take(ticket), state.outbound.take_all(|pending| pending.during == Some(ticket)))
         });
         if let Some(task) = task {
             task.cancel();
         }
-        for (ticket, asked) in withdrawn {
-            asked.cancel();
-            self.push(ServerCommand::withdraw(ticket));
+        for (ticket, pending) in outbound {
+            pending.cancel();
+            self.push(ServerCommand::cancel(ticket));
         }
-        self.look_again();
+        self.wake_waiters();
     }
 
-    /// The client was asked. Whoever wanted to know may have gone meanwhile.
-    pub(crate) fn asked(&self, ticket: Ticket, asked: PendingResponse) {
-        self.state.look(|state| state.asked.insert(ticket, asked));
-        let unheard = self.state.look(|state| withdraw(&mut state.asked, PendingResponse::is_unheard));
-        unheard.into_iter().for_each(|(ticket, _)| self.push(ServerCommand::withdraw(ticket)));
+    /// Records a request that was sent to the client. Its caller may have stopped waiting meanwhile.
+    pub(crate) fn request_sent(&self, ticket: Ticket, pending: PendingResponse) {
+        self.state.with(|state| state.outbound.insert(ticket, pending));
+        self.cancel_abandoned();
     }
 
-    /// Wakes those who wait for room: there is some, or nobody waits for them any more.
-    fn look_again(&self) {
-        self.state.change(|_| {});
+    /// Cancels requests to the client whose callers no longer wait.
+    fn cancel_abandoned(&self) {
+        let abandoned = self.state.with(|state| state.outbound.take_all(PendingResponse::is_abandoned));
+        abandoned.into_iter().for_each(|(ticket, _)| self.push(ServerCommand::cancel(ticket)));
     }
 
-    /// Hands to the machine what has come, as far as it has room. It wants to be called again after every event, when it
-    /// was woken, and at the time that comes back.
-    pub fn deliver(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
-        let (is_idle, ends) = self.state.look(|state| (state.is_idle(), state.ends));
-        // After nearly every event.
+    /// Wakes callers that wait for space in the queue: some was freed, or their request was cancelled.
+    fn wake_waiters(&self) {
+        self.state.update(|_| {});
+    }
+
+    /// Applies queued commands to the server, as far as its transmit buffer has space.
+    ///
+    /// Call it after every event, after a wake-up, and at the returned time.
+    pub fn process_commands(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
+        let (is_idle, shutdown_deadline) =
+            self.state.with(|state| (state.is_idle(), state.shutdown_deadline));
+        // Fast path: there is no command after most events.
         if is_idle {
-            return ends.map(|ends| ends.plus(LAST_WORDS));
+            return shutdown_deadline.map(|at| at.plus(LAST_RESPONSES));
         }
-        self.state.look(|state| mem::take(&mut state.changes)).tell(server);
-        if let Some(within) = self.state.look(|state| state.ending.take()) {
-            self.end(server, within, now);
+        self.state.with(|state| mem::take(&mut state.changes)).notify(server);
+        if let Some(within) = self.state.with(|state| state.shutdown.take()) {
+            self.start_shutdown(server, within, now);
         }
-        // What comes meanwhile has woken us for the next time: however much comes, there is time for everything else.
-        for _ in 0..self.state.look(|state| state.mail.len()) {
-            let Some(mut mail) = self.state.look(State::next) else { break };
-            if mail.deliver(server, self) == Delivered::NotYet {
-                self.state.look(|state| state.mail.push_front(mail));
+        // Commands queued during this loop wake the event loop again, so a fast sender cannot starve it.
+        for _ in 0..self.state.with(|state| state.commands.len()) {
+            let Some(mut command) = self.state.with(State::next_command) else { break };
+            if command.apply(server, self) == Delivery::Blocked {
+                self.state.with(|state| state.commands.push_front(command));
                 break;
             }
-            drop(mail);
-            self.look_again();
+            drop(command);
+            self.wake_waiters();
         }
-        self.state.look(|state| state.ends).map(|ends| ends.plus(LAST_WORDS))
+        self.state.with(|state| state.shutdown_deadline).map(|at| at.plus(LAST_RESPONSES))
     }
 
-    fn end(&self, server: &mut Server<'_>, within: Option<Duration>, now: Millis) {
+    fn start_shutdown(&self, server: &mut Server<'_>, within: Option<Duration>, now: Millis) {
         let Some(within) = within else { return server.shutdown(now) };
-        let ends = now.plus(millis(within));
-        server.shutdown_by(now, ends);
-        self.state.look(|state| state.ends = Some(ends));
+        let deadline = now.plus(millis(within));
+        server.shutdown_by(now, deadline);
+        self.state.with(|state| state.shutdown_deadline = Some(deadline));
     }
 }
 
-/// How long the last answers may take to be read, when the time is over that a shutdown was given.
-const LAST_WORDS: Millis = Millis::seconds(2);
+/// Time for the client to read the last responses after the deadline of a shutdown.
+const LAST_RESPONSES: Millis = Millis::seconds(2);
 
 impl State {
-    /// Whether the machine has nothing to hear.
+    /// Whether nothing waits to be applied to the server.
     fn is_idle(&self) -> bool {
-        let Changes { lists, resources } = &self.changes;
-        self.mail.is_empty() && self.ending.is_none() && lists.is_empty() && resources.is_empty()
+        let PendingChanges { lists, resources } = &self.changes;
+        self.commands.is_empty() && self.shutdown.is_none() && lists.is_empty() && resources.is_empty()
     }
 
-    fn next(&mut self) -> Option<ServerCommand> {
-        let mail = self.mail.pop_front();
-        if let Some(ticket) = mail.as_ref().and_then(|mail| mail.answers) {
+    fn next_command(&mut self) -> Option<ServerCommand> {
+        let command = self.commands.pop_front();
+        if let Some(ticket) = command.as_ref().and_then(|command| command.responds_to) {
             self.tasks.take(ticket);
         }
-        mail
+        command
     }
 }
 
@@ -357,46 +373,47 @@ impl std::fmt::Debug for ServerShared {
     }
 }
 
-/// Withdraws a question when it is dropped, if it is not answered by then.
-struct Unheard<'d> {
-    desk: &'d ServerShared,
-    told: Arc<Told>,
+/// Cancels a request to the client when it is dropped before the response.
+struct CancelOnDrop<'d> {
+    shared: &'d ServerShared,
+    response: Arc<ResponseCell>,
 }
 
-impl Drop for Unheard<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        if self.told.is_over() {
+        if self.response.is_finished() {
             return;
         }
-        self.told.give_up();
-        let unheard = self.desk.state.look(|state| withdraw(&mut state.asked, PendingResponse::is_unheard));
-        unheard.into_iter().for_each(|(ticket, _)| self.desk.push(ServerCommand::withdraw(ticket)));
+        self.response.abandon();
+        self.shared.cancel_abandoned();
     }
 }
 
-/// A request that runs. Dropped just before its answer leaves, so that a client that has it finds the place free.
-pub(crate) struct Place(Arc<ServerShared>);
+/// Counts one running request.
+///
+/// It is dropped just before the response is queued, so a client that has the response can send the next request.
+pub(crate) struct RequestPermit(Arc<ServerShared>);
 
-impl Drop for Place {
+impl Drop for RequestPermit {
     fn drop(&mut self) {
-        self.0.state.look(|state| state.running -= 1);
+        self.0.state.with(|state| state.running -= 1);
     }
 }
 
-/// Tells everybody that the connection is over.
+/// Marks the server's connection as closed when it is dropped: cancels every task, ends every wait.
 #[derive(Debug)]
-pub struct EndOnDrop(Arc<ServerShared>);
+pub struct ServerCloseGuard(Arc<ServerShared>);
 
-impl Drop for EndOnDrop {
+impl Drop for ServerCloseGuard {
     fn drop(&mut self) {
-        let desk = &self.0;
-        let (mail, asked, tasks) = desk.state.change(|state| {
-            state.over = true;
-            (mem::take(&mut state.mail), mem::take(&mut state.asked), mem::take(&mut state.tasks))
+        let shared = &self.0;
+        let (commands, outbound, tasks) = shared.state.update(|state| {
+            state.is_closed = true;
+            (mem::take(&mut state.commands), mem::take(&mut state.outbound), mem::take(&mut state.tasks))
         });
-        // Their own ends look at the desk.
-        drop((mail, asked));
+        // Dropped outside of the lock, because their destructors use the shared state.
+        drop((commands, outbound));
         tasks.into_iter().for_each(|(_, task)| task.cancel());
-        desk.look_again();
+        shared.wake_waiters();
     }
 }

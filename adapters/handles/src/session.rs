@@ -1,4 +1,4 @@
-//! A client's connection at work: what the handles ask for, and what comes of it.
+//! The event loop's side of a client: sends requests and dispatches events.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
@@ -11,236 +11,256 @@ use mcp_proto::{Client, Millis, SendError, Ticket};
 use crate::Wake;
 use crate::client_shared::{ClientShared, Command};
 use crate::error::{CallError, ConnectError, PeerError};
-use crate::input_response::Needed;
+use crate::input_response::RequiredInput;
 use crate::options::millis;
 use crate::owned::{Notification, Progress, ServerDetails};
-use crate::pending::{Answer, Pending};
+use crate::pending::{RequestState, ResponseBody};
 use crate::request::Request;
-use crate::server_request::{Ask, Asking, InputResponse};
+use crate::server_request::{HandlerCall, InputResponse, ServerRequestHandler};
 
-/// So many requests of the server's may wait for the host at once; and so many things may be needed for one of its own.
-pub(crate) const ASKED: usize = 32;
+/// Limit of server requests handled at once, and of inputs that one response may require.
+pub(crate) const MAX_SERVER_REQUESTS: usize = 32;
 
-/// A client's connection at work. It belongs to whoever owns the machine, whose loop is this:
+/// The event loop's side of a client.
+///
+/// The owner of the [`Client`] runs this loop:
 ///
 /// ```ignore
 /// loop {
-///     let until = session.advance(&mut client, now());
+///     let until = session.process_commands(&mut client, now());
 ///     match /* move bytes, until then at the latest */ {
-///         Step::Closed => break,
-///         Step::Woken if session.is_overdue(now()) => break,
-///         Step::Woken => {}
-///         Step::Event => match session.event(&mut client) {
-///             Some(connected_or_failed) => /* say so */,
+///         PumpStatus::Closed => break,
+///         PumpStatus::Woken if session.is_overdue(now()) => break,
+///         PumpStatus::Woken => {}
+///         PumpStatus::Event => match session.handle_event(&mut client) {
+///             Some(connected_or_failed) => /* report it */,
 ///             None => {}
 ///         }
 ///     }
 /// }
 /// ```
 ///
-/// When it is dropped, everybody who waits hears that the connection is over.
-pub struct Session {
-    pub(crate) hub: Arc<ClientShared>,
-    /// How to ask the host what the server asks for.
-    pub(crate) ask: Option<Ask>,
-    /// Requests that could not be sent yet, and when they are not worth it any more.
-    queue: VecDeque<(Arc<Pending>, Millis)>,
-    /// There is no room to send.
-    pub(crate) blocked: bool,
-    /// There is no connection yet, or the one before was lost.
-    pub(crate) connecting: bool,
-    pub(crate) lost: bool,
-    /// When it is lost, another one is tried.
-    pub(crate) lasting: bool,
-    /// The host wants it to end.
-    pub(crate) closing: bool,
-    /// Requests that were sent.
-    pub(crate) waiting: HashMap<Ticket, Waiting>,
-    /// Requests that the server wants to be sent again, when its questions are answered.
-    pub(crate) again: Vec<Ticket>,
-    /// What the server has asked and the host has not answered.
-    pub(crate) asked: HashMap<Ticket, Asking>,
-    /// Answers of the host for which there was no room yet.
-    pub(crate) answers: VecDeque<(Ticket, InputResponse)>,
-    /// When the connection ends, whatever is unsent.
-    ends: Option<Millis>,
+/// Dropping it completes every request with [`CallError::Closed`].
+pub struct ClientSession {
+    pub(crate) shared: Arc<ClientShared>,
+    /// Passes requests of the server to the application.
+    pub(crate) handler: Option<ServerRequestHandler>,
+    /// Requests that were not sent yet, each with the time at which it expires.
+    unsent: VecDeque<(Arc<RequestState>, Millis)>,
+    /// Whether the transmit buffer is full.
+    pub(crate) is_blocked: bool,
+    /// Whether no connection is established: the first one, or the next one after a loss.
+    pub(crate) is_connecting: bool,
+    pub(crate) was_lost: bool,
+    /// Whether the owner reconnects after a lost connection.
+    pub(crate) can_reconnect: bool,
+    /// Whether the application has closed the client.
+    pub(crate) is_closing: bool,
+    pub(crate) sent: HashMap<Ticket, SentRequest>,
+    /// Requests to send again, because all the input that the server requires is complete.
+    pub(crate) resumable: Vec<Ticket>,
+    /// Requests of the server that the application has not answered.
+    pub(crate) server_requests: HashMap<Ticket, HandlerCall>,
+    /// Responses of the application that were not sent yet.
+    pub(crate) responses: VecDeque<(Ticket, InputResponse)>,
+    /// The time at which the connection ends even if messages are unsent.
+    close_deadline: Option<Millis>,
 }
 
-/// A request that was sent.
-pub(crate) struct Waiting {
-    pub(crate) pending: Arc<Pending>,
-    /// The part of a list that has come.
+/// A request that was sent and has no result yet.
+pub(crate) struct SentRequest {
+    pub(crate) state: Arc<RequestState>,
+    /// The entries of the list pages received so far.
     entries: Vec<String>,
-    /// What the server needs to know first.
-    pub(crate) round: Vec<Needed>,
+    /// The input that the server requires before it responds.
+    pub(crate) inputs: Vec<RequiredInput>,
 }
 
-impl Session {
-    /// A connection begins. `wake` gets its owner to call [`advance`](Session::advance).
+impl ClientSession {
+    /// Creates the session of a new connection.
+    ///
+    /// `wake` makes the owner call [`process_commands`](ClientSession::process_commands).
     #[must_use]
-    pub fn new(hub: &Arc<ClientShared>, wake: Wake, ask: Option<Ask>) -> Session {
-        hub.begin(wake);
-        Session {
-            hub: Arc::clone(hub),
-            ask,
-            queue: VecDeque::new(),
-            blocked: false,
-            connecting: true,
-            lost: false,
-            lasting: false,
-            closing: false,
-            waiting: HashMap::new(),
-            again: Vec::new(),
-            asked: HashMap::new(),
-            answers: VecDeque::new(),
-            ends: None,
+    pub fn new(
+        shared: &Arc<ClientShared>,
+        wake: Wake,
+        handler: Option<ServerRequestHandler>,
+    ) -> ClientSession {
+        shared.open_connection(wake);
+        ClientSession {
+            shared: Arc::clone(shared),
+            handler,
+            unsent: VecDeque::new(),
+            is_blocked: false,
+            is_connecting: true,
+            was_lost: false,
+            can_reconnect: false,
+            is_closing: false,
+            sent: HashMap::new(),
+            resumable: Vec::new(),
+            server_requests: HashMap::new(),
+            responses: VecDeque::new(),
+            close_deadline: None,
         }
     }
 
-    /// Does what the handles ask for, as far as there is room. It wants to be called again after every event, when it was
-    /// woken, and at the time that comes back.
-    pub fn advance(&mut self, client: &mut Client<'_>, now: Millis) -> Option<Millis> {
-        for command in self.hub.commands() {
-            self.obey(client, command, now);
+    /// Executes the commands of the handles, as far as the transmit buffer has space.
+    ///
+    /// Call it after every event, after a wake-up, and at the returned time.
+    pub fn process_commands(&mut self, client: &mut Client<'_>, now: Millis) -> Option<Millis> {
+        for command in self.shared.take_commands() {
+            self.execute(client, command, now);
         }
-        self.sort_out(now);
-        if !self.blocked && !self.connecting {
-            self.blocked = self.send_queued(client);
+        self.remove_expired(now);
+        if !self.is_blocked && !self.is_connecting {
+            self.is_blocked = self.send_unsent(client);
         }
-        self.queue.iter().map(|(_, until)| *until).chain(self.ends).min()
+        self.unsent.iter().map(|(_, until)| *until).chain(self.close_deadline).min()
     }
 
-    /// Whether the time is over that closing was given.
+    /// Whether the time limit for closing has expired.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
-        self.ends.is_some_and(|ends| ends <= now)
+        self.close_deadline.is_some_and(|at| at <= now)
     }
 
-    /// Deals with the machine's event. Whether it has connected comes back, once.
-    pub fn event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
+    /// Handles the client's event. Returns the result of connecting, once.
+    pub fn handle_event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
         match client.event()? {
             Event::Connected(connected) => {
                 let details = ServerDetails::new(connected);
-                self.connected();
+                self.mark_connected();
                 return Some(Ok(details));
             }
-            Event::ConnectFailed(why) => return Some(Err(ConnectError::from_failure(why))),
-            Event::Writable => self.blocked = false,
-            event => self.hear(event),
+            Event::ConnectFailed(failure) => return Some(Err(ConnectError::from_failure(failure))),
+            Event::Writable => self.is_blocked = false,
+            event => self.dispatch(event),
         }
         None
     }
 
-    fn obey(&mut self, client: &mut Client<'_>, command: Command, now: Millis) {
+    fn execute(&mut self, client: &mut Client<'_>, command: Command, now: Millis) {
         match command {
-            Command::Start(pending) => {
-                let until = now.plus(millis(pending.options.timeout));
-                self.queue.push_back((pending, until));
+            Command::Start(state) => {
+                let until = now.plus(millis(state.options.timeout));
+                self.unsent.push_back((state, until));
             }
             Command::Cancel(ticket, reason) => {
-                // If it has ended meanwhile, that is fine, too.
+                // Fails if the request has ended meanwhile, which needs no action.
                 let _ = client.cancel(ticket, &reason);
-                if let Some(waiting) = self.waiting.remove(&ticket) {
-                    self.hub.closed_one(&waiting.pending);
+                if let Some(sent) = self.sent.remove(&ticket) {
+                    self.shared.release_slot(&sent.state);
                 }
             }
-            Command::Answer(place, answer) => self.answered(client, place, answer),
-            // A server that cannot be told asks when it wants to know.
+            Command::Respond(target, response) => self.accept_response(client, target, response),
+            // Fails if the server takes no such notification. It lists the roots when it needs them.
             Command::RootsChanged => _ = client.roots_changed(),
             Command::Close(within) => {
                 client.shutdown(now);
-                self.closing = true;
-                self.ends = within.map(|time| now.plus(millis(time))).or(self.ends);
+                self.is_closing = true;
+                self.close_deadline = within.map(|time| now.plus(millis(time))).or(self.close_deadline);
             }
         }
     }
 
-    /// Takes out of the queue what nobody waits for, and what could not even be sent in time: once sent, the machine
-    /// keeps the time.
-    fn sort_out(&mut self, now: Millis) {
-        let hub = &self.hub;
-        self.queue.retain(|(pending, until)| {
+    /// Removes unsent requests that were cancelled or have expired. The client keeps the time of sent ones.
+    fn remove_expired(&mut self, now: Millis) {
+        let shared = &self.shared;
+        self.unsent.retain(|(state, until)| {
             if *until <= now {
-                pending.end(Err(CallError::TimedOut));
+                state.complete(Err(CallError::TimedOut));
             }
-            let wanted = pending.is_wanted();
-            if !wanted {
-                hub.closed_one(pending);
+            let is_awaited = state.is_awaited();
+            if !is_awaited {
+                shared.release_slot(state);
             }
-            wanted
+            is_awaited
         });
     }
 
-    /// Sends what waits to be sent. `true`: there is no room for the rest.
-    fn send_queued(&mut self, client: &mut Client<'_>) -> bool {
-        if self.send_answers(client) || self.send_again(client) {
+    /// Sends responses and requests. Returns `true` if the transmit buffer is full and some are left.
+    fn send_unsent(&mut self, client: &mut Client<'_>) -> bool {
+        if self.send_responses(client) || self.resume_requests(client) {
             return true;
         }
-        while let Some((pending, until)) = self.queue.pop_front() {
-            let options = pending.options.machine();
-            match pending.request.send(client, options) {
-                Ok(ticket) if pending.sent(ticket) => {
-                    let waiting = Waiting { pending, entries: Vec::new(), round: Vec::new() };
-                    self.waiting.insert(ticket, waiting);
+        while let Some((state, until)) = self.unsent.pop_front() {
+            let options = state.options.client_options();
+            match state.request.send(client, options) {
+                Ok(ticket) if state.mark_sent(ticket) => {
+                    let sent = SentRequest { state, entries: Vec::new(), inputs: Vec::new() };
+                    self.sent.insert(ticket, sent);
                 }
                 Ok(ticket) => {
                     let _ = client.cancel(ticket, "");
                 }
-                Err(why) if why == SendError::Busy || why == SendError::NotConnected && self.waits() => {
-                    self.queue.push_front((pending, until));
+                Err(error)
+                    if error == SendError::Busy
+                        || error == SendError::NotConnected && self.keeps_unsent() =>
+                {
+                    self.unsent.push_front((state, until));
                     return true;
                 }
-                Err(why) => {
-                    pending.end(Err(refusal(why)));
-                    self.hub.closed_one(&pending);
+                Err(error) => {
+                    state.complete(Err(call_error(error)));
+                    self.shared.release_slot(&state);
                 }
             }
         }
         false
     }
 
-    fn hear(&mut self, event: Event<'_>) {
-        let notice = match event {
-            Event::Response(finished) => {
-                let answer = match finished.outcome() {
-                    Outcome::Result(result) => Ok(Answer::Json(result.to_string())),
+    /// Passes an event to the request, subscription or notification queue that it belongs to.
+    fn dispatch(&mut self, event: Event<'_>) {
+        let notification = match event {
+            Event::Response(response) => {
+                let result = match response.outcome() {
+                    Outcome::Result(result) => Ok(ResponseBody::Json(result.to_string())),
                     Outcome::Error(error) => Err(CallError::Server(PeerError::from_rpc(error))),
                     Outcome::Failed(RequestFailure::TimedOut) => Err(CallError::TimedOut),
                     Outcome::Failed(RequestFailure::Closed) => Err(CallError::Closed),
-                    Outcome::Failed(lost) => Err(CallError::Invalid(lost.to_string())),
-                    _ => Err(CallError::Invalid("an unknown kind of answer".into())),
+                    Outcome::Failed(failure) => Err(CallError::Invalid(failure.to_string())),
+                    _ => Err(CallError::Invalid("unknown kind of response".into())),
                 };
-                return self.finish(finished.ticket(), answer);
+                return self.complete(response.ticket(), result);
             }
             Event::Tools(page) => {
-                return self.page(page.ticket(), page.is_last(), page.tools().map(|tool| tool.raw()));
+                return self.add_page(page.ticket(), page.is_last(), page.tools().map(|tool| tool.raw()));
             }
             Event::Resources(page) => {
-                return self.page(page.ticket(), page.is_last(), page.resources().map(|entry| entry.raw()));
+                return self.add_page(
+                    page.ticket(),
+                    page.is_last(),
+                    page.resources().map(|entry| entry.raw()),
+                );
             }
             Event::Templates(page) => {
-                return self.page(page.ticket(), page.is_last(), page.templates().map(|entry| entry.raw()));
+                return self.add_page(
+                    page.ticket(),
+                    page.is_last(),
+                    page.templates().map(|entry| entry.raw()),
+                );
             }
             Event::Prompts(page) => {
-                return self.page(page.ticket(), page.is_last(), page.prompts().map(|entry| entry.raw()));
+                return self.add_page(page.ticket(), page.is_last(), page.prompts().map(|entry| entry.raw()));
             }
             Event::Progress(progress) => {
-                if let Some(waiting) = self.waiting.get(&progress.ticket()) {
-                    waiting.pending.progress(Progress::new(progress));
+                if let Some(sent) = self.sent.get(&progress.ticket()) {
+                    sent.state.progress(Progress::new(progress));
                 }
                 return;
             }
-            Event::Acknowledged(taken_up) => {
-                if let Some(waiting) = self.waiting.get(&taken_up.ticket()) {
-                    let answer = Answer::Listening(taken_up.ticket(), taken_up.raw().to_string());
-                    waiting.pending.end(Ok(answer));
+            Event::Acknowledged(acknowledged) => {
+                if let Some(sent) = self.sent.get(&acknowledged.ticket()) {
+                    let ticket = acknowledged.ticket();
+                    let body = ResponseBody::Listening(ticket, acknowledged.raw().to_string());
+                    sent.state.complete(Ok(body));
                 }
                 return;
             }
-            Event::InputRequired(needs) => return self.needs(&needs),
-            Event::ServerRequest(asked) => return self.asks(asked),
+            Event::InputRequired(required) => return self.request_inputs(&required),
+            Event::ServerRequest(request) => return self.handle_server_request(request),
             Event::Cancelled { ticket, .. } | Event::Expired(ticket) => {
-                self.asked.remove(&ticket);
+                self.server_requests.remove(&ticket);
                 return;
             }
             Event::Log(log) => Notification::Log {
@@ -248,96 +268,99 @@ impl Session {
                 logger: log.logger().map(|logger| logger.to_string()),
                 data: log.data().to_string(),
             },
-            Event::Changed { listed, subscription } => self.told(subscription, Notification::Changed(listed)),
+            Event::Changed { listed, subscription } => {
+                self.notify_subscription(subscription, Notification::Changed(listed))
+            }
             Event::Updated { resource, subscription } => {
                 let uri = resource.uri().map(|uri| uri.to_string()).unwrap_or_default();
-                self.told(subscription, Notification::Updated(uri))
+                self.notify_subscription(subscription, Notification::Updated(uri))
             }
             Event::Notification { method, params } => Notification::Other {
                 method: method.to_string(),
                 params: params.map(|params| params.to_string()),
             },
             Event::PeerUnresponsive => Notification::PeerUnresponsive,
-            Event::ProtocolError(fault) => Notification::ProtocolError(fault),
+            Event::ProtocolError(error) => Notification::ProtocolError(error),
             _ => return,
         };
-        self.hub.notice(&notice);
+        self.shared.broadcast(&notification);
     }
 
-    /// A page of a list has come.
-    fn page<'a>(&mut self, ticket: Ticket, last: bool, entries: impl Iterator<Item = Json<'a>>) {
-        let Some(waiting) = self.waiting.get_mut(&ticket) else { return };
-        let wanted = |entry: &Json<'a>| match &waiting.pending.request {
+    /// Adds a page to a list request, and completes the request after the last page.
+    fn add_page<'a>(&mut self, ticket: Ticket, is_last: bool, entries: impl Iterator<Item = Json<'a>>) {
+        let Some(sent) = self.sent.get_mut(&ticket) else { return };
+        let matches = |entry: &Json<'a>| match &sent.state.request {
             Request::Find(name) => {
                 entry.get("name").and_then(|known| known.string()).is_some_and(|known| known == **name)
             }
             _ => true,
         };
-        waiting.entries.extend(entries.filter(wanted).map(|entry| entry.to_string()));
-        let found = matches!(waiting.pending.request, Request::Find(_)) && !waiting.entries.is_empty();
-        if found && !last {
-            // The next page is not needed any more.
-            self.hub.send(Command::Cancel(ticket, String::new()));
+        sent.entries.extend(entries.filter(matches).map(|entry| entry.to_string()));
+        let is_found = matches!(sent.state.request, Request::Find(_)) && !sent.entries.is_empty();
+        if is_found && !is_last {
+            // Further pages are not needed.
+            self.shared.send(Command::Cancel(ticket, String::new()));
         }
-        if last || found {
-            let entries = mem::take(&mut waiting.entries);
-            self.finish(ticket, Ok(Answer::List(entries)));
+        if is_last || is_found {
+            let entries = mem::take(&mut sent.entries);
+            self.complete(ticket, Ok(ResponseBody::List(entries)));
         }
     }
 
-    /// Tells the subscription that a change belongs to.
-    fn told(&self, subscription: Option<Ticket>, notice: Notification) -> Notification {
-        let waiting = subscription.and_then(|ticket| self.waiting.get(&ticket));
-        if let Some(feed) = waiting.and_then(|waiting| waiting.pending.feed.as_ref()) {
-            feed.push(notice.clone());
+    /// Pushes a change to the queue of its subscription, and returns it.
+    fn notify_subscription(&self, subscription: Option<Ticket>, notification: Notification) -> Notification {
+        let sent = subscription.and_then(|ticket| self.sent.get(&ticket));
+        if let Some(queue) = sent.and_then(|sent| sent.state.queue.as_ref()) {
+            queue.push(notification.clone());
         }
-        notice
+        notification
     }
 
-    pub(crate) fn finish(&mut self, ticket: Ticket, answer: Result<Answer, CallError>) {
-        if let Some(waiting) = self.waiting.remove(&ticket) {
-            self.hub.closed_one(&waiting.pending);
-            waiting.end(answer);
+    /// Completes a request and releases its slot.
+    pub(crate) fn complete(&mut self, ticket: Ticket, result: Result<ResponseBody, CallError>) {
+        if let Some(sent) = self.sent.remove(&ticket) {
+            self.shared.release_slot(&sent.state);
+            sent.complete(result);
         }
-    }
-}
-
-impl Waiting {
-    fn end(self, answer: Result<Answer, CallError>) {
-        if let Some(feed) = &self.pending.feed {
-            feed.end();
-        }
-        self.pending.end(answer);
     }
 }
 
-impl std::fmt::Debug for Session {
+impl SentRequest {
+    fn complete(self, result: Result<ResponseBody, CallError>) {
+        if let Some(queue) = &self.state.queue {
+            queue.close();
+        }
+        self.state.complete(result);
+    }
+}
+
+impl std::fmt::Debug for ClientSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").finish_non_exhaustive()
+        f.debug_struct("ClientSession").finish_non_exhaustive()
     }
 }
 
-/// Whatever ends it, nobody waits in vain.
-impl Drop for Session {
+/// Completes every request, so that no caller waits forever.
+impl Drop for ClientSession {
     fn drop(&mut self) {
-        let unsent = self.hub.end().into_iter().filter_map(|command| match command {
-            Command::Start(pending) => Some(pending),
+        let not_started = self.shared.close_connection().into_iter().filter_map(|command| match command {
+            Command::Start(state) => Some(state),
             _ => None,
         });
-        for pending in self.queue.drain(..).map(|(pending, _)| pending).chain(unsent) {
-            pending.end(Err(CallError::Closed));
+        for state in self.unsent.drain(..).map(|(state, _)| state).chain(not_started) {
+            state.complete(Err(CallError::Closed));
         }
-        for (_, waiting) in self.waiting.drain() {
-            waiting.end(Err(CallError::Closed));
+        for (_, sent) in self.sent.drain() {
+            sent.complete(Err(CallError::Closed));
         }
     }
 }
 
-pub(crate) fn refusal(why: SendError) -> CallError {
-    match why {
+pub(crate) fn call_error(error: SendError) -> CallError {
+    match error {
         SendError::NotConnected => CallError::Closed,
         SendError::Full => CallError::Busy,
         SendError::Unsupported => CallError::Unsupported,
-        why => CallError::Invalid(why.to_string()),
+        error => CallError::Invalid(error.to_string()),
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of a child process: of what it says on stderr, and of itself in the end.
+//! Stderr and exit of child processes: destinations and timeouts.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::signal::lock;
 
-/// What becomes of a child's stderr.
+/// The destination of a child process's stderr.
 #[derive(Clone)]
 pub struct Stderr(Policy);
 
@@ -16,25 +16,27 @@ pub struct Stderr(Policy);
 enum Policy {
     Inherit,
     Null,
-    Lines(Lines),
+    Lines(LineCallback),
 }
 
-/// Who gets a child's stderr, line by line.
+/// The callback that receives a child's stderr line by line.
 #[derive(Clone)]
-pub struct Lines(Arc<Mutex<OnLine>>);
+pub struct LineCallback(Arc<Mutex<OnLine>>);
 
 type OnLine = dyn FnMut(&str) + Send;
 
-impl Lines {
-    /// A longer line comes in pieces.
-    pub const LONGEST: u64 = 64 * 1024;
+impl LineCallback {
+    /// Maximum line length in bytes; a longer line is split.
+    pub const MAX_LINE_LEN: u64 = 64 * 1024;
 
-    /// How long to wait for the last lines of a child that has ended: another process may hold its stderr open.
-    pub const LAST: Duration = Duration::from_secs(1);
+    /// Time to wait for the last lines of a child that has exited, because another process may keep its
+    /// stderr open.
+    pub const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-    /// Hands over a line, with its end or without. Who gets it may panic: somebody has to read on, or the child dies of
-    /// the next line.
-    pub fn tell(&self, line: &[u8]) {
+    /// Calls the callback with a line, with or without its line ending.
+    ///
+    /// A panic of the callback is caught: if reading stopped, the child would block or fail at its next line.
+    pub fn call(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         let text = text.trim_end_matches(['\n', '\r']);
         let _ = catch_unwind(AssertUnwindSafe(|| (lock(&self.0))(text)));
@@ -42,26 +44,27 @@ impl Lines {
 }
 
 impl Stderr {
-    /// It goes where the stderr of this process goes.
+    /// The child writes to the stderr of this process.
     #[must_use]
     pub fn inherit() -> Stderr {
         Stderr(Policy::Inherit)
     }
 
-    /// Nobody sees it.
+    /// The output is discarded.
     #[must_use]
     pub fn null() -> Stderr {
         Stderr(Policy::Null)
     }
 
-    /// `on_line` gets it line by line, beside everything else. A line of more than 64 KiB comes in pieces. If it panics,
-    /// it gets the next line nevertheless.
+    /// `on_line` receives the output line by line, on a thread or task of its own.
+    ///
+    /// A line of more than 64 KiB is split. If the callback panics, it still receives the next line.
     #[must_use]
     pub fn lines(on_line: impl FnMut(&str) + Send + 'static) -> Stderr {
-        Stderr(Policy::Lines(Lines(Arc::new(Mutex::new(on_line)))))
+        Stderr(Policy::Lines(LineCallback(Arc::new(Mutex::new(on_line)))))
     }
 
-    /// The last `limit` lines are kept, to be shown when something goes wrong.
+    /// Keeps the last `limit` lines, for error messages.
     ///
     /// ```
     /// let (stderr, tail) = mcp_proto_handles::Stderr::tail(20);
@@ -84,7 +87,7 @@ impl Stderr {
 }
 
 impl Stderr {
-    /// What the child is given.
+    /// The configuration of the child's stderr.
     #[doc(hidden)]
     #[must_use]
     pub fn stdio(&self) -> Stdio {
@@ -95,10 +98,10 @@ impl Stderr {
         }
     }
 
-    /// Who gets the lines.
+    /// The callback, or `None` if the destination has none.
     #[doc(hidden)]
     #[must_use]
-    pub fn listener(&self) -> Option<Lines> {
+    pub fn line_callback(&self) -> Option<LineCallback> {
         match &self.0 {
             Policy::Lines(lines) => Some(lines.clone()),
             Policy::Inherit | Policy::Null => None,
@@ -116,31 +119,33 @@ impl std::fmt::Debug for Stderr {
     }
 }
 
-/// The last lines of a child's stderr.
+/// The last lines of a child's stderr: see [`Stderr::tail`].
 #[derive(Debug, Clone)]
 pub struct StderrTail {
     lines: Arc<Mutex<VecDeque<String>>>,
 }
 
 impl StderrTail {
-    /// What has been kept so far.
+    /// The lines that are kept now, oldest first.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         lock(&self.lines).iter().cloned().collect()
     }
 }
 
-/// How long a child process may take to end. First its stdin is closed, which a server should take as its end.
+/// Timeouts for the exit of a child process.
+///
+/// First the child's stdin is closed, which a server should treat as a request to exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
-    /// After its stdin was closed; then it is told to terminate (on Unix: SIGTERM).
+    /// Time to exit after stdin is closed. Then the child is terminated (on Unix: SIGTERM).
     pub after_close: Duration,
-    /// After it was told to terminate; then it is killed.
+    /// Time to exit after the termination. Then the child is killed.
     pub after_terminate: Duration,
 }
 
 impl Ending {
-    /// Two seconds for each.
+    /// Two seconds each.
     pub const DEFAULT: Ending =
         Ending { after_close: Duration::from_secs(2), after_terminate: Duration::from_secs(2) };
 }

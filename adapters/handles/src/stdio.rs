@@ -1,45 +1,47 @@
-//! Stdin and stdout for the protocol alone.
+//! Reserves stdin and stdout for the protocol.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The process's stdin and stdout, taken over: whatever else reads stdin meets its end, and whatever else writes to
-/// stdout, be it a `println!` in some library or a child process, goes to stderr. Given back when it is dropped.
+/// The process's stdin and stdout, reserved until this guard is dropped.
+///
+/// Other code that reads stdin finds its end. Other output to stdout goes to stderr, be it a `println!` in a
+/// library or a child process. Dropping the guard restores both.
 #[derive(Debug)]
-pub struct Taken {
+pub struct StdioGuard {
     stdin: OwnedFd,
     stdout: OwnedFd,
 }
 
-impl Taken {
-    /// Takes both over.
+impl StdioGuard {
+    /// Duplicates both descriptors, then redirects stdin to `/dev/null` and stdout to stderr.
     ///
     /// # Errors
-    /// They are not open, or there is no stderr or `/dev/null`.
-    pub fn take() -> io::Result<Taken> {
+    /// Stdin or stdout is not open, or stderr or `/dev/null` is missing.
+    pub fn acquire() -> io::Result<StdioGuard> {
         let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
         let stdout = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
-        let nothing = File::open("/dev/null")?;
-        // From here on both are given back, whatever happens.
-        let taken = Taken { stdin, stdout };
-        rustix::stdio::dup2_stdin(nothing)?;
+        let null = File::open("/dev/null")?;
+        // Created before the redirection, so an error below restores both.
+        let guard = StdioGuard { stdin, stdout };
+        rustix::stdio::dup2_stdin(null)?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-        Ok(taken)
+        Ok(guard)
     }
 
-    /// Files to read and write, unbuffered.
+    /// Duplicates of both as unbuffered files: stdin, then stdout.
     ///
     /// # Errors
-    /// The process has as many files open as it may.
+    /// The process has reached its limit of open files.
     pub fn streams(&self) -> io::Result<(File, File)> {
         Ok((self.stdin.try_clone()?.into(), self.stdout.try_clone()?.into()))
     }
 }
 
-impl Drop for Taken {
+impl Drop for StdioGuard {
     fn drop(&mut self) {
-        // What was printed meanwhile and is still buffered belongs on stderr, too.
+        // Output that was printed meanwhile and is still buffered belongs on stderr.
         let _ = io::Write::flush(&mut io::stdout());
         let _ = rustix::stdio::dup2_stdin(&self.stdin);
         let _ = rustix::stdio::dup2_stdout(&self.stdout);

@@ -1,11 +1,11 @@
-//! Copies of what a server offers and answers: JSON, with the machine's own views of it.
+//! Owned copies of list entries and results, as JSON with typed views.
 
 use mcp_proto::client;
 use mcp_proto::json::Json;
 
 use crate::owned::view;
 
-macro_rules! copy {
+macro_rules! owned_json {
     ($(#[$docs:meta])* $name:ident as $view:ident) => {
         $(#[$docs])*
         #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,23 +14,23 @@ macro_rules! copy {
         }
 
         impl $name {
-            pub(crate) fn trusted(json: String) -> $name {
+            pub(crate) fn from_valid_json(json: String) -> $name {
                 $name { json }
             }
 
-            /// It as the machine's own view: all there is to ask of it.
+            /// The value as a typed view with access to all members.
             #[must_use]
             pub fn view(&self) -> client::$view<'_> {
                 client::$view::from_json(self.json())
             }
 
-            /// It as it is.
+            /// The value as JSON.
             #[must_use]
             pub fn json(&self) -> Json<'_> {
                 view(&self.json)
             }
 
-            /// It as JSON text.
+            /// Converts the value into JSON text.
             #[must_use]
             pub fn into_json(self) -> String {
                 self.json
@@ -39,62 +39,62 @@ macro_rules! copy {
     };
 }
 
-copy! {
-    /// A resource, as the server describes it.
+owned_json! {
+    /// The server's description of a resource.
     ResourceDescription as Resource
 }
 
-copy! {
-    /// A family of resources, as the server describes it.
+owned_json! {
+    /// The server's description of a resource template.
     TemplateDescription as ResourceTemplate
 }
 
-copy! {
-    /// A prompt, as the server describes it.
+owned_json! {
+    /// The server's description of a prompt.
     PromptDescription as Prompt
 }
 
-copy! {
-    /// What is in a resource.
+owned_json! {
+    /// The contents of a resource.
     ReadResult as ReadResult
 }
 
-copy! {
-    /// What a prompt says.
+owned_json! {
+    /// The messages of a prompt.
     PromptResult as PromptResult
 }
 
-copy! {
-    /// What the value of an argument may be.
+owned_json! {
+    /// Completions for the value of an argument.
     CompleteResult as Completion
 }
 
 impl ResourceDescription {
-    /// Where it is; empty if the server does not say so.
+    /// The URI, or an empty string if the server sends none.
     #[must_use]
     pub fn uri(&self) -> String {
-        owned(self.view().uri())
+        to_owned(self.view().uri())
     }
 }
 
 impl TemplateDescription {
-    /// The URIs of the family: a template of RFC 6570; empty if the server does not say so.
+    /// The URI template (RFC 6570), or an empty string if the server sends none.
     #[must_use]
     pub fn uri_template(&self) -> String {
-        owned(self.view().uri_template())
+        to_owned(self.view().uri_template())
     }
 }
 
 impl PromptDescription {
-    /// Its name; empty if the server does not say so.
+    /// The name, or an empty string if the server sends none.
     #[must_use]
     pub fn name(&self) -> String {
-        owned(self.view().name())
+        to_owned(self.view().name())
     }
 }
 
 impl ReadResult {
-    /// The first part that is text.
+    /// The text of the first text content.
     #[must_use]
     pub fn text(&self) -> Option<String> {
         self.view().text().map(|text| text.to_string())
@@ -102,13 +102,13 @@ impl ReadResult {
 }
 
 impl CompleteResult {
-    /// The values, the best one first.
+    /// The values, best match first.
     #[must_use]
     pub fn values(&self) -> Vec<String> {
         self.view().values().map(|value| value.to_string()).collect()
     }
 }
 
-fn owned(text: Option<mcp_proto::json::Str<'_>>) -> String {
+fn to_owned(text: Option<mcp_proto::json::Str<'_>>) -> String {
     text.map(|text| text.to_string()).unwrap_or_default()
 }

@@ -1,4 +1,6 @@
-//! A server whose tool prints to stdout, and starts a process that does, too. Neither reaches the client.
+//! A server whose tool prints to stdout and starts a process that does the same.
+//!
+//! Neither output reaches the client.
 
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use std::process::Command;
@@ -10,7 +12,7 @@ fn main() -> Result<(), mcp_proto_std::ServeError> {
     mcp_proto_std::serve(&INFO, |event, _| {
         if let Event::Call(call) = event {
             println!("printed");
-            // It would eat the client's next request, if it could.
+            // `cat` would consume the client's next request if it inherited the real stdin.
             let _ = Command::new("sh").args(["-c", "echo echoed; cat"]).status();
             call.text("quiet");
         }

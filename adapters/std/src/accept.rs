@@ -1,4 +1,4 @@
-//! Waiting for connections, for a place for one more of them, and for the end, all at once.
+//! Accepts connections up to a limit, until a server is stopped.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,9 +9,9 @@ use mcp_proto_handles::lock;
 use crate::listen::Listener;
 use crate::sync::{wait, wait_for};
 
-/// How many connections there are, and whether more may come. Clones are the same one.
+/// Limit of open connections, and the switch that stops accepting. Clones share both.
 #[derive(Clone)]
-pub(crate) struct Gate {
+pub(crate) struct ConnectionLimit {
     shared: Arc<Shared>,
 }
 
@@ -23,104 +23,104 @@ struct Shared {
 
 struct State {
     open: usize,
-    closed: bool,
-    /// The door sees its other end, and that this one is gone.
+    is_closed: bool,
+    /// Write end of a pipe that the acceptor polls. Dropping it wakes the acceptor.
     #[cfg(unix)]
-    bell: Option<io::PipeWriter>,
+    close_pipe: Option<io::PipeWriter>,
 }
 
-impl Gate {
-    /// For so many connections at once; for one at least.
-    pub(crate) fn new(limit: usize) -> Gate {
+impl ConnectionLimit {
+    /// Creates a limit of `limit` connections, at least one.
+    pub(crate) fn new(limit: usize) -> ConnectionLimit {
         let state = State {
             open: 0,
-            closed: false,
+            is_closed: false,
             #[cfg(unix)]
-            bell: None,
+            close_pipe: None,
         };
         let shared = Shared { state: Mutex::new(state), changed: Condvar::new(), limit: limit.max(1) };
-        Gate { shared: Arc::new(shared) }
+        ConnectionLimit { shared: Arc::new(shared) }
     }
 
-    /// No more connections.
+    /// Stops accepting connections.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.shared.state);
-        state.closed = true;
+        state.is_closed = true;
         #[cfg(unix)]
-        drop(state.bell.take());
+        drop(state.close_pipe.take());
         self.shared.changed.notify_all();
     }
 
     fn is_closed(&self) -> bool {
-        lock(&self.shared.state).closed
+        lock(&self.shared.state).is_closed
     }
 
-    /// Waits for a place for one more, or until it is closed.
-    pub(crate) fn place(&self) -> Place {
+    /// Waits until the limit permits one more connection, or until the limit is closed.
+    pub(crate) fn acquire(&self) -> Permit {
         let mut state = lock(&self.shared.state);
-        while state.open >= self.shared.limit && !state.closed {
+        while state.open >= self.shared.limit && !state.is_closed {
             state = wait(&self.shared.changed, state);
         }
         state.open += 1;
-        Place(Arc::clone(&self.shared))
+        Permit(Arc::clone(&self.shared))
     }
 
-    /// Waits a while, or until it is closed.
-    pub(crate) fn wait(&self, time: Duration) {
+    /// Waits for `time`, or until the limit changes or is closed.
+    pub(crate) fn pause(&self, time: Duration) {
         let state = lock(&self.shared.state);
-        if !state.closed {
+        if !state.is_closed {
             drop(wait_for(&self.shared.changed, state, time));
         }
     }
 }
 
-/// The right to be a connection.
-pub(crate) struct Place(Arc<Shared>);
+/// Counts one open connection.
+pub(crate) struct Permit(Arc<Shared>);
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         lock(&self.0.state).open -= 1;
         self.0.changed.notify_all();
     }
 }
 
-/// A listener behind a gate.
-pub(crate) struct InputSink<L> {
+/// A listener that accepts until its connection limit is closed.
+pub(crate) struct Acceptor<L> {
     listener: L,
-    gate: Gate,
+    connections: ConnectionLimit,
     #[cfg(unix)]
-    bell: io::PipeReader,
+    close_pipe: io::PipeReader,
 }
 
-/// What comes next.
-pub(crate) enum Next<S> {
+/// Result of waiting for a connection.
+pub(crate) enum Accepted<S> {
     Stream(S),
     Closed,
 }
 
-impl<L: Listener> InputSink<L> {
-    pub(crate) fn new(listener: L, gate: &Gate) -> io::Result<InputSink<L>> {
-        listener.do_not_wait()?;
-        let gate = gate.clone();
+impl<L: Listener> Acceptor<L> {
+    pub(crate) fn new(listener: L, connections: &ConnectionLimit) -> io::Result<Acceptor<L>> {
+        listener.make_nonblocking()?;
+        let connections = connections.clone();
         #[cfg(unix)]
         {
-            let (bell, ours) = io::pipe()?;
-            lock(&gate.shared.state).bell = Some(ours);
-            Ok(InputSink { listener, gate, bell })
+            let (close_pipe, writer) = io::pipe()?;
+            lock(&connections.shared.state).close_pipe = Some(writer);
+            Ok(Acceptor { listener, connections, close_pipe })
         }
         #[cfg(not(unix))]
-        Ok(InputSink { listener, gate })
+        Ok(Acceptor { listener, connections })
     }
 
-    /// Waits for a connection, or until the gate is closed.
-    pub(crate) fn next(&self) -> io::Result<Next<L::Stream>> {
+    /// Waits for a connection, or until the limit is closed.
+    pub(crate) fn accept(&self) -> io::Result<Accepted<L::Stream>> {
         loop {
-            if self.gate.is_closed() {
-                return Ok(Next::Closed);
+            if self.connections.is_closed() {
+                return Ok(Accepted::Closed);
             }
-            match self.listener.take() {
+            match self.listener.accept_stream() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
-                stream => return stream.map(Next::Stream),
+                stream => return stream.map(Accepted::Stream),
             }
         }
     }
@@ -128,15 +128,16 @@ impl<L: Listener> InputSink<L> {
     #[cfg(unix)]
     fn wait(&self) -> io::Result<()> {
         use rustix::event::{PollFd, PollFlags, poll};
-        let mut fds = [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN)];
+        let mut fds =
+            [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.close_pipe, PollFlags::IN)];
         poll(&mut fds, None)?;
         Ok(())
     }
 
-    /// The standard library cannot wait for two things at once.
+    /// Polls at an interval, because the standard library cannot wait for two sources at once.
     #[cfg(not(unix))]
     fn wait(&self) -> io::Result<()> {
-        self.gate.wait(Duration::from_millis(20));
+        self.connections.pause(Duration::from_millis(20));
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! A pump over streams that can only block.
+//! A pump for streams that can only block, with one thread for each direction.
 //!
-//! The thread that calls [`run`](Mover::run) owns the machine. A thread for each direction does nothing but block: one reads
-//! ahead by two chunks at most, one writes what it was handed. So neither direction waits for the other, deadlines
-//! come while both are blocked, and a peer that stops reading stops being read in the end.
+//! The thread that calls [`run`](PumpImpl::run) owns the state machine. The reader thread reads ahead by at
+//! most two buffers; the writer thread writes what it was given. So neither direction waits for the other,
+//! and deadlines expire while both block. A peer that stops reading is eventually no longer read.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -14,21 +14,21 @@ use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
 
 use mcp_proto_handles::{Wake, lock};
 
-use crate::pump::{LAST_INPUT, Mover, PumpStatus, Turn};
-use crate::read_buffer::{CHUNK, Chunk};
+use crate::pump::{DRAIN_TIME, PumpImpl, PumpStatus, RunOptions};
+use crate::read_buffer::{READ_SIZE, ReadBuffer};
 use crate::sync::{wait, wait_for};
 
-/// A buffer of the writer that grew beyond this is not kept.
-const KEPT: usize = 256 * 1024;
+/// Capacity up to which the writer's buffer is kept for reuse.
+const MAX_KEPT_CAPACITY: usize = 256 * 1024;
 
-/// Moves bytes between a machine and two streams that can only block.
-pub(crate) struct Threads {
+/// Moves bytes between a state machine and two streams that can only block.
+pub(crate) struct BlockingPump {
     shared: Arc<Shared>,
-    /// The chunk that the machine is being fed with.
-    chunk: Chunk,
-    told_end: bool,
-    /// Since when nothing can be written.
-    broken: Option<Millis>,
+    /// The bytes that the state machine receives now.
+    buffer: ReadBuffer,
+    reported_end: bool,
+    /// The time at which writing failed.
+    broken_since: Option<Millis>,
 }
 
 struct Shared {
@@ -39,16 +39,16 @@ struct Shared {
 }
 
 struct State {
-    /// A chunk that was read and not fetched yet, if `filled` is not zero.
-    chunk: Vec<u8>,
+    /// The bytes of the last read, until the owner fetches them. Empty if `filled` is zero.
+    buffer: Vec<u8>,
     filled: usize,
     ended: bool,
-    /// What the writer was handed. It takes it out to write it.
+    /// The bytes to write. The writer takes the vector while it writes.
     outgoing: Vec<u8>,
     writing: Writing,
     woken: bool,
-    /// The pump is gone.
-    over: bool,
+    /// The pump was dropped.
+    is_closed: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,19 +59,19 @@ enum Writing {
     Broken,
 }
 
-impl Threads {
+impl BlockingPump {
     pub(crate) fn new(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-    ) -> io::Result<Threads> {
+    ) -> io::Result<BlockingPump> {
         let state = State {
-            chunk: vec![0; CHUNK],
+            buffer: vec![0; READ_SIZE],
             filled: 0,
             ended: false,
             outgoing: Vec::new(),
             writing: Writing::Idle,
             woken: false,
-            over: false,
+            is_closed: false,
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -79,23 +79,27 @@ impl Threads {
             reader: Condvar::new(),
             writer: Condvar::new(),
         });
-        let threads =
-            Threads { shared: Arc::clone(&shared), chunk: Chunk::new(), told_end: false, broken: None };
-        let reader = InputEnd(Arc::clone(&shared));
-        thread::Builder::new().name("mcp-read".into()).spawn(move || read(&reader.0, input))?;
-        let writer = OutputEnd(shared);
-        thread::Builder::new().name("mcp-write".into()).spawn(move || write(&writer.0, output))?;
-        Ok(threads)
+        let pump = BlockingPump {
+            shared: Arc::clone(&shared),
+            buffer: ReadBuffer::new(),
+            reported_end: false,
+            broken_since: None,
+        };
+        let reader = ReaderGuard(Arc::clone(&shared));
+        thread::Builder::new().name("mcp-read".into()).spawn(move || run_reader(&reader.0, input))?;
+        let writer = WriterGuard(shared);
+        thread::Builder::new().name("mcp-write".into()).spawn(move || run_writer(&writer.0, output))?;
+        Ok(pump)
     }
 }
 
-impl Mover for Threads {
-    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> PumpStatus {
-        let Turn { now, until, .. } = turn;
-        let mut begun = Some(now);
-        let Threads { shared, chunk, told_end, broken } = self;
+impl PumpImpl for BlockingPump {
+    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, options: RunOptions) -> PumpStatus {
+        let RunOptions { now, until, .. } = options;
+        let mut first_now = Some(now);
+        let BlockingPump { shared, buffer, reported_end, broken_since } = self;
         loop {
-            let now = begun.take().unwrap_or_else(|| clock.now());
+            let now = first_now.take().unwrap_or_else(|| clock.now());
             let io = match machine.poll(now) {
                 Action::Event => return PumpStatus::Event,
                 Action::Closed => return PumpStatus::Closed,
@@ -103,33 +107,34 @@ impl Mover for Threads {
             };
             let deadline = io.deadline().into_iter().chain(until).min();
             let (transmit, receive) = io.split();
-            // All of the chunk comes before any output: then the answers to all of it leave in one write.
-            if !chunk.is_empty() && receive.is_ready() {
-                chunk.feed(receive);
+            // Feeds the whole buffer before any output, so that all responses leave in one write.
+            if !buffer.is_empty() && receive.is_ready() {
+                buffer.feed(receive);
                 continue;
             }
             let mut state = lock(&shared.state);
-            // A peer that has answered and gone may be noticed by a write first. Its answers count.
-            let last_input = state.is_broken().then(|| broken.get_or_insert(now).plus(LAST_INPUT));
-            let nothing_comes = *told_end || last_input.is_some_and(|until| until <= now);
-            let mut moved = shared.hand_over(&mut state, transmit, nothing_comes);
-            if chunk.is_empty() {
+            // A peer may have responded before it closed its input, so its last messages are read before a
+            // failed write is reported.
+            let drain_until = state.is_broken().then(|| broken_since.get_or_insert(now).plus(DRAIN_TIME));
+            let is_drained = *reported_end || drain_until.is_some_and(|until| until <= now);
+            let mut has_progress = shared.hand_over(&mut state, transmit, is_drained);
+            if buffer.is_empty() {
                 if state.filled > 0 {
-                    mem::swap(chunk.space(), &mut state.chunk);
-                    chunk.filled(mem::take(&mut state.filled));
+                    mem::swap(buffer.space(), &mut state.buffer);
+                    buffer.filled(mem::take(&mut state.filled));
                     shared.reader.notify_one();
-                    moved = true;
-                } else if state.ended && !mem::replace(told_end, true) {
+                    has_progress = true;
+                } else if state.ended && !mem::replace(reported_end, true) {
                     receive.eof();
-                    moved = true;
+                    has_progress = true;
                 }
             }
-            // Not earlier: however often it is woken, it moves bytes.
+            // Checked after the transfer, so that frequent wake-ups cannot prevent it.
             if mem::take(&mut state.woken) || until.is_some_and(|until| until <= now) {
                 return PumpStatus::Woken;
             }
-            if !moved {
-                match deadline.into_iter().chain(last_input).min() {
+            if !has_progress {
+                match deadline.into_iter().chain(drain_until).min() {
                     Some(at) => drop(wait_for(&shared.owner, state, Duration::from_millis(at.since(now).0))),
                     None => drop(wait(&shared.owner, state)),
                 }
@@ -145,8 +150,8 @@ impl Mover for Threads {
         })
     }
 
-    /// It does not matter: a condition is waited on anyway.
-    fn can_be_woken(&self) -> bool {
+    /// Always `true`: the owner waits on a condition variable in any case.
+    fn has_wakers(&self) -> bool {
         true
     }
 }
@@ -158,17 +163,19 @@ impl State {
 }
 
 impl Shared {
-    /// Reports what was written, or hands over all that is ready. That nothing can be written is reported when nothing
-    /// more comes. `true`: the machine has to be polled again.
-    fn hand_over(&self, state: &mut State, transmit: Transmit<'_>, nothing_comes: bool) -> bool {
+    /// Reports written bytes to the state machine, or hands new ones to the writer.
+    ///
+    /// Reports a failed write only when no more input follows. Returns `true` if the state machine has to be
+    /// polled again.
+    fn hand_over(&self, state: &mut State, transmit: Transmit<'_>, is_drained: bool) -> bool {
         match state.writing {
             Writing::Written(n) => {
                 state.writing = Writing::Idle;
                 transmit.sent(n);
                 true
             }
-            Writing::Broken if nothing_comes => {
-                // From now on the writer is as good as busy: nothing is handed to it.
+            Writing::Broken if is_drained => {
+                // `Busy` prevents further transfers to the writer, which has ended.
                 state.writing = Writing::Busy;
                 transmit.broken();
                 true
@@ -184,29 +191,29 @@ impl Shared {
     }
 }
 
-impl Drop for Threads {
+impl Drop for BlockingPump {
     fn drop(&mut self) {
-        lock(&self.shared.state).over = true;
+        lock(&self.shared.state).is_closed = true;
         self.shared.reader.notify_all();
         self.shared.writer.notify_all();
     }
 }
 
-/// Tells the pump that nothing more comes, even if the stream has panicked.
-struct InputEnd(Arc<Shared>);
+/// Reports the end of the input when it is dropped, also by a panic of the stream.
+struct ReaderGuard(Arc<Shared>);
 
-impl Drop for InputEnd {
+impl Drop for ReaderGuard {
     fn drop(&mut self) {
         lock(&self.0.state).ended = true;
         self.0.owner.notify_one();
     }
 }
 
-fn read(shared: &Shared, mut input: impl Read) {
-    let mut chunk = vec![0; CHUNK];
+fn run_reader(shared: &Shared, mut input: impl Read) {
+    let mut buffer = vec![0; READ_SIZE];
     loop {
-        let n = match input.read(&mut chunk) {
-            Ok(n) => n.min(CHUNK),
+        let n = match input.read(&mut buffer) {
+            Ok(n) => n.min(READ_SIZE),
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(_) => 0,
         };
@@ -214,45 +221,45 @@ fn read(shared: &Shared, mut input: impl Read) {
             return;
         }
         let mut state = lock(&shared.state);
-        while state.filled > 0 && !state.over {
+        while state.filled > 0 && !state.is_closed {
             state = wait(&shared.reader, state);
         }
-        if state.over {
+        if state.is_closed {
             return;
         }
-        mem::swap(&mut state.chunk, &mut chunk);
+        mem::swap(&mut state.buffer, &mut buffer);
         state.filled = n;
         shared.owner.notify_one();
     }
 }
 
-/// Tells the pump that nothing more can be written, even if the stream has panicked.
-struct OutputEnd(Arc<Shared>);
+/// Reports the end of the output when it is dropped, also by a panic of the stream.
+struct WriterGuard(Arc<Shared>);
 
-impl Drop for OutputEnd {
+impl Drop for WriterGuard {
     fn drop(&mut self) {
         lock(&self.0.state).writing = Writing::Broken;
         self.0.owner.notify_one();
     }
 }
 
-fn write(shared: &Shared, mut output: impl Write) {
+fn run_writer(shared: &Shared, mut output: impl Write) {
     loop {
         let mut state = lock(&shared.state);
-        while state.outgoing.is_empty() && !state.over {
+        while state.outgoing.is_empty() && !state.is_closed {
             state = wait(&shared.writer, state);
         }
-        if state.over {
+        if state.is_closed {
             return;
         }
         let mut bytes = mem::take(&mut state.outgoing);
         drop(state);
-        if write_whole(&mut output, &bytes).is_err() {
+        if write_and_flush(&mut output, &bytes).is_err() {
             return;
         }
         let mut state = lock(&shared.state);
         state.writing = Writing::Written(bytes.len());
-        if bytes.capacity() <= KEPT {
+        if bytes.capacity() <= MAX_KEPT_CAPACITY {
             bytes.clear();
             state.outgoing = bytes;
         }
@@ -260,7 +267,7 @@ fn write(shared: &Shared, mut output: impl Write) {
     }
 }
 
-fn write_whole(output: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+fn write_and_flush(output: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     output.write_all(bytes)?;
     output.flush()
 }

@@ -1,4 +1,4 @@
-//! A server that is a child process: its streams, and its end.
+//! A server in a child process: start, stderr, termination.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -6,41 +6,42 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mcp_proto_handles::{Ending, Lines, Stderr, lock};
+use mcp_proto_handles::{Ending, LineCallback, Stderr, lock};
 
-/// How long the end of a connection may take, if its host has said so. It may say so while it ends.
+/// The time limit for closing a connection, if the application has set one. It may be set while the
+/// connection closes.
 ///
-/// What is unsent may take half of it, then the child may end by itself until three quarters of it are over, and take the
-/// rest to be terminated.
+/// The first half is for unsent messages. Until three quarters have passed, the child may exit by itself. The
+/// last quarter is for its termination.
 #[derive(Default)]
 pub(crate) struct Deadline(Mutex<Option<(Instant, Duration)>>);
 
 impl Deadline {
-    /// From now on. What comes back is for what is unsent.
+    /// Starts the time limit. Returns the part of it for unsent messages.
     pub(crate) fn set(&self, time: Duration) -> Duration {
         *lock(&self.0) = Some((Instant::now(), time));
         time / 2
     }
 
-    /// What is left of so many quarters.
-    fn left(&self, quarters: u32) -> Duration {
+    /// The time until `quarters` quarters of the limit have passed, or `Duration::MAX` if there is no limit.
+    fn remaining(&self, quarters: u32) -> Duration {
         let Some((since, time)) = *lock(&self.0) else { return Duration::MAX };
         (time / 4).saturating_mul(quarters).saturating_sub(since.elapsed())
     }
 }
 
-/// How a child process is ended.
+/// The timeouts for the exit of a child process.
 #[derive(Clone)]
-pub(crate) struct Way {
+pub(crate) struct ExitPolicy {
     pub(crate) ending: Ending,
     pub(crate) deadline: Arc<Deadline>,
 }
 
-/// A running child. It is ended when it is dropped: close its stdin before.
+/// A running child process. Dropping it stops it; close its stdin first.
 pub(crate) struct ServerProcess {
     child: Child,
-    way: Way,
-    /// The thread that reads its stderr.
+    exit: ExitPolicy,
+    /// The thread that reads stderr.
     stderr: Option<JoinHandle<()>>,
 }
 
@@ -48,12 +49,12 @@ impl ServerProcess {
     pub(crate) fn start(
         command: &mut Command,
         stderr: &Stderr,
-        way: &Way,
+        exit: &ExitPolicy,
     ) -> io::Result<(ServerProcess, ChildStdout, ChildStdin)> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(stderr.stdio());
-        let mut process = ServerProcess { child: command.spawn()?, way: way.clone(), stderr: None };
-        if let (Some(on_line), Some(stream)) = (stderr.listener(), process.child.stderr.take()) {
+        let mut process = ServerProcess { child: command.spawn()?, exit: exit.clone(), stderr: None };
+        if let (Some(on_line), Some(stream)) = (stderr.line_callback(), process.child.stderr.take()) {
             let thread = thread::Builder::new().name("mcp-stderr".into());
             process.stderr = Some(thread.spawn(move || read_lines(stream, &on_line))?);
         }
@@ -63,23 +64,24 @@ impl ServerProcess {
         }
     }
 
-    /// Waits, terminates, kills, in that order, until it has ended, and has said its last on stderr.
-    pub(crate) fn end(&mut self) -> Option<ExitStatus> {
-        let status = self.end_child();
+    /// Waits for the child, then terminates it, then kills it. Waits for its last lines on stderr, too.
+    /// Returns its exit status.
+    pub(crate) fn stop(&mut self) -> Option<ExitStatus> {
+        let status = self.stop_child();
         if let Some(stderr) = self.stderr.take() {
-            self.wait(4, Lines::LAST, |_| stderr.is_finished().then_some(()));
+            self.wait(4, LineCallback::DRAIN_TIME, |_| stderr.is_finished().then_some(()));
         }
         status
     }
 
-    fn end_child(&mut self) -> Option<ExitStatus> {
-        if let Some(status) = self.ended_within(3, self.way.ending.after_close) {
+    fn stop_child(&mut self) -> Option<ExitStatus> {
+        if let Some(status) = self.exited_within(3, self.exit.ending.after_close) {
             return Some(status);
         }
         #[cfg(unix)]
         {
             self.terminate();
-            if let Some(status) = self.ended_within(4, self.way.ending.after_terminate) {
+            if let Some(status) = self.exited_within(4, self.exit.ending.after_terminate) {
                 return Some(status);
             }
         }
@@ -87,7 +89,7 @@ impl ServerProcess {
         self.child.wait().ok()
     }
 
-    /// It has not been waited for, so that the number is still its own.
+    /// Sends SIGTERM. The process id is still valid, because the child was not reaped yet.
     #[cfg(unix)]
     fn terminate(&self) {
         use rustix::process::{Pid, Signal, kill_process};
@@ -97,12 +99,12 @@ impl ServerProcess {
         }
     }
 
-    fn ended_within(&mut self, quarters: u32, time: Duration) -> Option<ExitStatus> {
+    fn exited_within(&mut self, quarters: u32, time: Duration) -> Option<ExitStatus> {
         self.wait(quarters, time, |child| child.try_wait().transpose())?.ok()
     }
 
-    /// The standard library can wait neither for a child nor for a thread with a limit, so they are asked again and again,
-    /// ever less often.
+    /// Polls `done` with growing pauses, because the standard library cannot wait for a child or a thread
+    /// with a time limit.
     fn wait<T>(
         &mut self,
         quarters: u32,
@@ -115,7 +117,7 @@ impl ServerProcess {
             if let Some(done) = done(&mut self.child) {
                 return Some(done);
             }
-            let left = time.saturating_sub(start.elapsed()).min(self.way.deadline.left(quarters));
+            let left = time.saturating_sub(start.elapsed()).min(self.exit.deadline.remaining(quarters));
             if left.is_zero() {
                 return None;
             }
@@ -127,15 +129,15 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        self.end();
+        self.stop();
     }
 }
 
-fn read_lines(stream: ChildStderr, on_line: &Lines) {
+fn read_lines(stream: ChildStderr, on_line: &LineCallback) {
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
-    while let Ok(1..) = (&mut reader).take(Lines::LONGEST).read_until(b'\n', &mut line) {
-        on_line.tell(&line);
+    while let Ok(1..) = (&mut reader).take(LineCallback::MAX_LINE_LEN).read_until(b'\n', &mut line) {
+        on_line.call(&line);
         line.clear();
     }
 }

@@ -1,4 +1,4 @@
-//! The handle of a client: what any number of threads may do with one connection.
+//! The blocking handle of a connected client.
 
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -13,8 +13,10 @@ use serde_core::Serialize;
 use crate::child::Deadline;
 use crate::pending::PendingCall;
 
-/// A client that is connected. Clones share the connection, and any number of threads may use it at once; it is
-/// closed when it is told to, or when the last clone is dropped.
+/// The handle of a connected client.
+///
+/// Clones share the connection, and any number of threads may use it at once. The connection closes on
+/// [`close`](ClientHandle::close), or when the last clone is dropped.
 ///
 /// ```no_run
 /// use mcp_proto_std::Connector;
@@ -31,49 +33,49 @@ use crate::pending::PendingCall;
 #[derive(Clone)]
 pub struct ClientHandle {
     pub(crate) inner: handles::ClientHandle,
-    /// Waits for the end when the last clone is dropped.
-    last: Arc<Last>,
+    /// Closes the connection and waits for its end when the last clone is dropped.
+    close_on_drop: Arc<CloseOnDrop>,
 }
 
-/// Whoever watches the connection's thread may be slow.
+/// Additional time for the connection's thread to react.
 const MARGIN: Duration = Duration::from_millis(500);
 
-struct Last {
-    hub: Arc<ClientShared>,
+struct CloseOnDrop {
+    shared: Arc<ClientShared>,
     deadline: Arc<Deadline>,
 }
 
-impl Drop for Last {
+impl Drop for CloseOnDrop {
     fn drop(&mut self) {
-        self.hub.close(None);
-        block_on(self.hub.ended());
+        self.shared.close(None);
+        block_on(self.shared.wait_closed());
     }
 }
 
 impl ClientHandle {
     pub(crate) fn new(
-        hub: Arc<ClientShared>,
+        shared: Arc<ClientShared>,
         details: ServerDetails,
         deadline: Arc<Deadline>,
     ) -> ClientHandle {
-        let inner = hub.handle(details);
-        ClientHandle { inner, last: Arc::new(Last { hub, deadline }) }
+        let inner = shared.handle(details);
+        ClientHandle { inner, close_on_drop: Arc::new(CloseOnDrop { shared, deadline }) }
     }
 
     /// Calls a tool and waits for its result.
     ///
-    /// A tool that ran and failed has a result, too: see [`CallResult::is_error`].
+    /// A tool that ran and failed returns a result, too: see [`CallResult::is_error`].
     ///
     /// # Errors
-    /// There is no result.
+    /// See [`CallError`].
     pub fn call(&self, tool: &str, arguments: &(impl Serialize + ?Sized)) -> Result<CallResult, CallError> {
         block_on(self.inner.call_tool(tool, arguments))
     }
 
-    /// The same with options; progress comes on this thread.
+    /// Like [`call`](ClientHandle::call) with options. `on_progress` runs on this thread.
     ///
     /// # Errors
-    /// There is no result.
+    /// See [`CallError`].
     pub fn call_with(
         &self,
         tool: &str,
@@ -87,15 +89,15 @@ impl ClientHandle {
     /// Calls a tool with arguments that are JSON text: an object.
     ///
     /// # Errors
-    /// There is no result.
+    /// See [`CallError`].
     pub fn call_json(&self, tool: &str, arguments: &str) -> Result<CallResult, CallError> {
         block_on(self.inner.call_json(tool, arguments))
     }
 
-    /// Sends a call, to be waited for or cancelled later.
+    /// Sends a tool call without waiting for its result. The [`PendingCall`] waits and cancels.
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
     pub fn begin(
         &self,
         tool: &str,
@@ -105,10 +107,10 @@ impl ClientHandle {
         Ok(PendingCall { inner: self.inner.begin(tool, arguments, options)? })
     }
 
-    /// The same with arguments that are JSON text: an object.
+    /// Like [`begin`](ClientHandle::begin) with arguments as JSON text: an object.
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
     pub fn begin_json(
         &self,
         tool: &str,
@@ -118,34 +120,41 @@ impl ClientHandle {
         Ok(PendingCall { inner: self.inner.begin_json(tool, arguments, options)? })
     }
 
-    /// The same client, with these options for every request that is not given others.
+    /// Returns a handle that uses these options for every request without options of its own.
     #[must_use]
     pub fn with_options(&self, options: CallOptions) -> ClientHandle {
-        ClientHandle { inner: self.inner.with_options(options), last: Arc::clone(&self.last) }
+        ClientHandle {
+            inner: self.inner.with_options(options),
+            close_on_drop: Arc::clone(&self.close_on_drop),
+        }
     }
 
-    /// The server: its name, what it can do, and the revision that both speak.
+    /// The server's name, capabilities, and the negotiated revision.
     #[must_use]
     pub fn server(&self) -> &ServerDetails {
         self.inner.server()
     }
 
-    /// Whether the connection is over.
+    /// Whether the connection is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.inner.is_closed()
     }
 
-    /// Ends the connection and waits for that: every request ends as [`CallError::Closed`]. A child process gets its
-    /// stdin closed and some time to end; then it is told to end, then killed. How it ended comes back.
+    /// Closes the connection, waits for its end, and returns the exit status of a child process.
+    ///
+    /// Every request ends with [`CallError::Closed`]. The stdin of a child process is closed. If the process
+    /// does not exit in time, it is terminated, and finally killed.
     pub fn close(&self) -> Option<ExitStatus> {
         block_on(self.inner.close())
     }
 
-    /// The same within this time, whatever the server does, also while [`close`](ClientHandle::close) waits. Half of it is
-    /// for what is unsent. Then a child process gets its stdin closed; when three quarters are over, it is told to end (on
-    /// Unix: SIGTERM), and in the end it is killed. What the connector's [ending](crate::Connector::ending) says is not
-    /// exceeded either.
+    /// Like [`close`](ClientHandle::close) within this time, whatever the server does.
+    ///
+    /// It also limits a [`close`](ClientHandle::close) that another thread waits in. The first half is for
+    /// unsent messages. Then the stdin of a child process is closed. After three quarters the process is
+    /// terminated (on Unix: SIGTERM), and at the end it is killed. The limits of the connector's
+    /// [ending](crate::Connector::ending) apply, too.
     ///
     /// ```no_run
     /// # fn example(client: &mcp_proto_std::ClientHandle) {
@@ -153,7 +162,7 @@ impl ClientHandle {
     /// # }
     /// ```
     pub fn close_within(&self, time: Duration) -> Option<ExitStatus> {
-        let unsent = self.last.deadline.set(time);
+        let unsent = self.close_on_drop.deadline.set(time);
         let until = Instant::now().checked_add(time.saturating_add(MARGIN));
         block_on_until(until, self.inner.close_within(unsent)).flatten()
     }

@@ -1,4 +1,4 @@
-//! Connecting to a server: a child process, a socket, or any two streams.
+//! Connects a client to a child process, a socket, or any two streams.
 
 use std::io::{Read, Write};
 use std::mem;
@@ -9,18 +9,19 @@ use std::thread;
 
 use mcp_proto::{Client, ClientCapabilities, Clock, Observer};
 use mcp_proto_handles::{
-    Ask, ClientSettings, ClientShared, ConnectError, Ended, Ending, Feed, InputResponse, Notification, Owed,
-    ServerDetails, ServerRequest, Session, Stderr, block_on,
+    ClientCloseGuard, ClientSession, ClientSettings, ClientShared, ConnectError, Ending, InputResponse,
+    Notification, NotificationQueue, ServerDetails, ServerRequest, ServerRequestHandler,
+    ServerRequestResponder, Stderr, block_on,
 };
 
-use crate::child::{Deadline, Way};
+use crate::child::{Deadline, ExitPolicy};
 use crate::client::ClientHandle;
-use crate::pump::{Open, Pump, PumpStatus, Turn};
+use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
 use crate::reconnect::{Attempts, Reconnect};
-use crate::source::{End, Link, Source};
+use crate::source::{Link, Source, Teardown};
 use crate::stream::Stream;
 
-/// Who a client is, how it connects, and its limits.
+/// A client's identity, limits and callbacks, and its connection to a server.
 ///
 /// ```no_run
 /// use mcp_proto_std::{Connector, Stderr};
@@ -36,16 +37,17 @@ pub struct Connector {
     settings: ClientSettings,
     observer: Option<Box<dyn Observer + Send>>,
     on_notification: Option<Box<dyn FnMut(Notification) + Send>>,
-    on_server_request: Option<OnAsked>,
+    on_server_request: Option<OnServerRequest>,
     stderr: Stderr,
     ending: Ending,
     reconnect: Option<Reconnect>,
 }
 
-type OnAsked = Box<dyn FnMut(&ServerRequest) -> InputResponse + Send>;
+type OnServerRequest = Box<dyn FnMut(&ServerRequest) -> InputResponse + Send>;
 
 impl Connector {
-    /// A client with this name and version, and the usual limits: lines and requests of 16 MiB, 256 requests at once.
+    /// Creates a client with this name and version, and the default limits: messages and requests of 16 MiB,
+    /// 256 requests in flight.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
@@ -61,16 +63,19 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Gets what the server says by itself, and what goes wrong, on a thread of its own: it may use the client.
+    /// Sets a callback for notifications of the server and protocol errors. It runs on a thread of its own,
+    /// so it may use the client.
     #[must_use]
     pub fn on_notification(mut self, on_notification: impl FnMut(Notification) + Send + 'static) -> Self {
         self.on_notification = Some(Box::new(on_notification));
         self
     }
 
-    /// Declares what the client does for the server, and answers what the server asks for, on a thread of its own: one
-    /// question after the other, in either era, for as long as a user takes. The connection goes on meanwhile, and
-    /// [`ServerRequest::is_cancelled`] says when nobody waits any more.
+    /// Declares capabilities of the client, and sets the callback for the requests that they permit.
+    ///
+    /// The callback runs on a thread of its own, for one request at a time, in either era. It may wait for a
+    /// user, because the connection continues meanwhile. [`ServerRequest::is_cancelled`] tells whether the
+    /// server no longer waits.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
@@ -78,7 +83,7 @@ impl Connector {
     /// use mcp_proto_std::{Connector, InputResponse};
     ///
     /// const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
-    /// let connector = Connector::new("my-host", "1.0.0").on_server_request(DECLARED, |question| match question.input() {
+    /// let connector = Connector::new("my-host", "1.0.0").on_server_request(DECLARED, |request| match request.input() {
     ///     InputRequest::Roots => InputResponse::roots([("file:///home/user/project", "Project")]),
     ///     InputRequest::Elicit(form) if form.message() == "Who are you?" => {
     ///         InputResponse::accept_json(r#"{"name":"octocat"}"#)
@@ -97,29 +102,32 @@ impl Connector {
         self
     }
 
-    /// Connects again when a connection ends that has stood, and that the host has not closed: to a child process that is
-    /// started again, or a socket that can be [opened](Connector::open) again. Without this, the client is over then.
+    /// Reconnects when an established connection ends that the application has not closed.
     ///
-    /// Requests that were on their way end as [`CallError::Closed`](crate::CallError::Closed), because only the host knows
-    /// whether they may be made twice. What is begun meanwhile waits, for as long as its options say.
-    /// [Subscriptions](ClientHandle::listen) go on. What has changed meanwhile nobody has said: [`Notification::Reconnected`] tells
-    /// when to look. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level) belong to
-    /// one connection. [`ClientHandle::server`] is what the first server has said.
+    /// This works for a child process, which is started again, and for a socket that can be
+    /// [opened](Connector::open) again. Without this setting, the client closes.
+    ///
+    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the
+    /// application knows whether they may be repeated. New requests wait for the next connection until their
+    /// timeout expires. [Subscriptions](ClientHandle::listen) continue; [`Notification::Reconnected`] tells
+    /// that changes may have been missed. [`subscribe`](ClientHandle::subscribe) and
+    /// [`set_log_level`](ClientHandle::set_log_level) apply to one connection only. [`ClientHandle::server`]
+    /// describes the first connection's server.
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);
         self
     }
 
-    /// Starts a server as a child process, and connects to it.
+    /// Starts a server as a child process and connects to it.
     ///
     /// # Errors
-    /// It cannot be started, or does not connect. Then it has ended.
+    /// See [`ConnectError`]. If the handshake fails, the process has exited when this returns.
     pub fn spawn(self, command: Command) -> Result<ClientHandle, ConnectError> {
         self.start(Source::Command(command))
     }
 
-    /// Connects to a server on a socket, which is hung up in the end.
+    /// Connects to a server on a socket. The socket is shut down when the connection closes.
     ///
     /// ```no_run
     /// use mcp_proto_std::Connector;
@@ -130,7 +138,7 @@ impl Connector {
     /// ```
     ///
     /// # Errors
-    /// It does not connect.
+    /// See [`ConnectError`].
     pub fn stream(self, stream: impl Stream) -> Result<ClientHandle, ConnectError> {
         self.start(Source::Once(Some(Link::socket(stream)?)))
     }
@@ -147,7 +155,7 @@ impl Connector {
     /// ```
     ///
     /// # Errors
-    /// It does not connect.
+    /// See [`ConnectError`].
     pub fn open<S: Stream>(
         self,
         mut open: impl FnMut() -> std::io::Result<S> + Send + 'static,
@@ -158,79 +166,88 @@ impl Connector {
     /// Connects to a server on two streams.
     ///
     /// # Errors
-    /// It does not connect.
+    /// See [`ConnectError`].
     pub fn streams(
         self,
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
     ) -> Result<ClientHandle, ConnectError> {
-        let link = Link { open: Pump::over(input, output), end: End::Nothing(None) };
+        let link = Link { open: Pump::opener(input, output), teardown: Teardown::Nothing(None) };
         self.start(Source::Once(Some(link)))
     }
 
     fn start(self, source: Source) -> Result<ClientHandle, ConnectError> {
-        let hub = ClientShared::new(self.settings.requests);
+        let shared = ClientShared::new(self.settings.requests);
         let (report, connected) = channel();
-        let theirs = Arc::clone(&hub);
-        let promise = hub.promise();
+        let thread_shared = Arc::clone(&shared);
+        let guard = shared.close_guard();
         let deadline = Arc::<Deadline>::default();
-        let way = Way { ending: self.ending, deadline: Arc::clone(&deadline) };
+        let exit = ExitPolicy { ending: self.ending, deadline: Arc::clone(&deadline) };
         thread::Builder::new()
             .name("mcp-client".into())
-            .spawn(move || self.run(source, &way, &theirs, &report, promise))?;
+            .spawn(move || self.run(source, &exit, &thread_shared, &report, guard))?;
         match connected.recv() {
-            Ok(Ok(details)) => Ok(ClientHandle::new(hub, details, deadline)),
+            Ok(Ok(details)) => Ok(ClientHandle::new(shared, details, deadline)),
             Ok(Err(error)) => {
-                block_on(hub.ended());
+                block_on(shared.wait_closed());
                 Err(error)
             }
-            // It has panicked, in an observer maybe.
+            // The connection's thread has panicked, for example in an observer.
             Err(_) => Err(ConnectError::Closed(None)),
         }
     }
 
-    /// The whole life of a connection.
-    fn run(mut self, source: Source, way: &Way, hub: &Arc<ClientShared>, report: &Report, promise: Ended) {
-        match self.threads(hub) {
-            Ok(ask) => promise.with(self.connections(source, way, hub, ask.as_ref(), report)),
+    /// Runs the client until it is closed, and reports the result of the first connection.
+    fn run(
+        mut self,
+        source: Source,
+        exit: &ExitPolicy,
+        shared: &Arc<ClientShared>,
+        report: &Report,
+        guard: ClientCloseGuard,
+    ) {
+        match self.start_callbacks(shared) {
+            Ok(handler) => guard.close_with(self.run_source(source, exit, shared, handler.as_ref(), report)),
             Err(error) => drop(report.send(Err(error.into()))),
         }
     }
 
-    /// The threads of the callbacks.
-    fn threads(&mut self, hub: &ClientShared) -> std::io::Result<Option<Ask>> {
+    /// Starts the threads of the callbacks.
+    fn start_callbacks(&mut self, shared: &ClientShared) -> std::io::Result<Option<ServerRequestHandler>> {
         if let Some(on_notification) = self.on_notification.take() {
-            let feed = Arc::<Feed>::default();
-            hub.feed(&feed);
-            let notices = std::iter::from_fn(move || block_on(feed.next()));
+            let queue = Arc::<NotificationQueue>::default();
+            shared.add_queue(&queue);
+            let notifications = std::iter::from_fn(move || block_on(queue.next()));
             thread::Builder::new()
-                .name("mcp-notice".into())
-                .spawn(move || notices.for_each(on_notification))?;
+                .name("mcp-notify".into())
+                .spawn(move || notifications.for_each(on_notification))?;
         }
-        self.on_server_request.take().map(asker).transpose()
+        self.on_server_request.take().map(spawn_handler).transpose()
     }
 
-    /// Connects, once more with a handshake if that is worth it. How the child process ended comes back.
-    fn connections(
+    /// Opens the source and runs the client, once more with a handshake only if that can help. Returns the
+    /// exit status of a child process.
+    fn run_source(
         &mut self,
         mut source: Source,
-        way: &Way,
-        hub: &Arc<ClientShared>,
-        ask: Option<&Ask>,
+        exit: &ExitPolicy,
+        shared: &Arc<ClientShared>,
+        handler: Option<&ServerRequestHandler>,
         report: &Report,
     ) -> Option<ExitStatus> {
         loop {
-            let Link { open, mut end } = match source.open(&self.stderr, way) {
+            let Link { open, mut teardown } = match source.open(&self.stderr, exit) {
                 Ok(link) => link,
                 Err(error) => {
                     let _ = report.send(Err(error.into()));
                     return None;
                 }
             };
-            let outcome = self.work(open, (&mut end, &mut source, way), hub, ask, report);
-            let status = end.end();
+            let outcome =
+                self.run_connections(open, (&mut teardown, &mut source, exit), shared, handler, report);
+            let status = teardown.run();
             let Err(error) = outcome else { return status };
-            if source.is_lasting() && self.settings.falls_back(&error) {
+            if source.is_reusable() && self.settings.fall_back_to_handshake(&error) {
                 continue;
             }
             let error = match error {
@@ -242,35 +259,35 @@ impl Connector {
         }
     }
 
-    /// Connects, and works until the connection is over, and those that follow it.
-    fn work(
+    /// Runs the first connection and all that replace it.
+    fn run_connections(
         &mut self,
-        open: Open,
-        (end, source, way): (&mut End, &mut Source, &Way),
-        hub: &Arc<ClientShared>,
-        ask: Option<&Ask>,
+        open: OpenPump,
+        (teardown, source, exit): (&mut Teardown, &mut Source, &ExitPolicy),
+        shared: &Arc<ClientShared>,
+        handler: Option<&ServerRequestHandler>,
         report: &Report,
     ) -> Result<(), ConnectError> {
-        let info = self.settings.info();
-        let mut client = self.settings.client(&info, self.observer.as_mut())?;
+        let config = self.settings.config();
+        let mut client = self.settings.client(&config, self.observer.as_mut())?;
         let clock = Clock::start();
         let mut pump = open(clock)?;
-        let mut session = Session::new(hub, pump.wake(), ask.cloned());
-        let reconnect = self.reconnect.filter(|_| source.is_lasting());
-        session.lasting(reconnect.is_some());
-        talk(&mut pump, &mut client, &mut session, report)?;
+        let mut session = ClientSession::new(shared, pump.wake(), handler.cloned());
+        let reconnect = self.reconnect.filter(|_| source.is_reusable());
+        session.set_reconnect(reconnect.is_some());
+        run_connection(&mut pump, &mut client, &mut session, report)?;
         let Some(reconnect) = reconnect else { return Ok(()) };
         let mut attempts = Attempts::new(reconnect);
-        // Its streams are closed before the old process has to end.
+        // Closes the streams first, so that the old process can exit.
         drop(pump);
         while attempts.wait(&mut session, &mut client, clock) {
-            mem::replace(end, End::Nothing(None)).end();
-            let Ok(link) = source.open(&self.stderr, way) else { continue };
-            *end = link.end;
+            mem::replace(teardown, Teardown::Nothing(None)).run();
+            let Ok(link) = source.open(&self.stderr, exit) else { continue };
+            *teardown = link.teardown;
             let Ok(mut pump) = (link.open)(clock) else { continue };
             client.reconnect();
-            session.begin(pump.wake());
-            if talk(&mut pump, &mut client, &mut session, report).is_ok() {
+            session.connection_opened(pump.wake());
+            if run_connection(&mut pump, &mut client, &mut session, report).is_ok() {
                 attempts = Attempts::new(reconnect);
             }
         }
@@ -278,23 +295,23 @@ impl Connector {
     }
 }
 
-/// Works until the connection is over. It is an error if it was none.
-fn talk(
+/// Runs the event loop until the connection closes. Returns an error if it was never established.
+fn run_connection(
     pump: &mut Pump,
     client: &mut Client<'_>,
-    session: &mut Session,
+    session: &mut ClientSession,
     report: &Report,
 ) -> Result<(), ConnectError> {
     let mut outcome = Err(ConnectError::Closed(None));
     loop {
         let now = pump.now();
-        let until = session.advance(client, now);
-        // Clients are used by others.
-        match pump.turn(client, Turn { now, until, nobody_wakes: false }) {
+        let until = session.process_commands(client, now);
+        // Other threads hold handles of the client, so a waker always exists.
+        match pump.run_with(client, RunOptions { now, until, no_wakers: false }) {
             PumpStatus::Closed => return outcome,
             PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
             PumpStatus::Woken => {}
-            PumpStatus::Event => match session.event(client) {
+            PumpStatus::Event => match session.handle_event(client) {
                 Some(Ok(details)) => {
                     let _ = report.send(Ok(details));
                     outcome = Ok(());
@@ -306,18 +323,20 @@ fn talk(
     }
 }
 
-/// The thread that asks the host, one question after the other. If it has panicked, the duty to answer comes back, and is
-/// done by being dropped.
-fn asker(mut host: OnAsked) -> std::io::Result<Ask> {
-    let (questions, asked) = channel::<(ServerRequest, Owed)>();
-    thread::Builder::new().name("mcp-asked".into()).spawn(move || {
-        for (question, owed) in asked {
-            if !question.is_cancelled() {
-                owed.answer(host(&question));
+/// Starts the thread that passes requests of the server to the application, one at a time.
+///
+/// After a panic of the callback, the responders of further requests are dropped, which answers them with an
+/// error.
+fn spawn_handler(mut callback: OnServerRequest) -> std::io::Result<ServerRequestHandler> {
+    let (sender, receiver) = channel::<(ServerRequest, ServerRequestResponder)>();
+    thread::Builder::new().name("mcp-requests".into()).spawn(move || {
+        for (request, responder) in receiver {
+            if !request.is_cancelled() {
+                responder.respond(callback(&request));
             }
         }
     })?;
-    Ok(Arc::new(move |question, owed| drop(questions.send((question, owed)))))
+    Ok(Arc::new(move |request, responder| drop(sender.send((request, responder)))))
 }
 
 type Report = Sender<Result<ServerDetails, ConnectError>>;

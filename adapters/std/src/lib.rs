@@ -1,14 +1,16 @@
-//! [`mcp_proto`] over threads, pipes and sockets of the standard library: no async runtime.
+//! [`mcp_proto`] with threads, pipes and sockets of the standard library, without an async runtime.
 //!
-//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, on any two streams, or for all who
-//!   [connect](Serve::listen) to a TCP or Unix socket. What takes long runs on [worker threads](ServerHandle::run), which
-//!   report progress, hear that they are cancelled, and may [ask](Responder::request) the client. [`Stop`] ends servers.
-//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams, which any number of
-//!   threads may use at once.
-//! - [`Pump`]: what both are made of. It moves bytes for any machine, if you would rather write the loop yourself.
+//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, on any two streams, or for every
+//!   [connection](Serve::listen) to a TCP or Unix socket. Long work runs on [worker
+//!   threads](ServerHandle::run), which report progress, observe cancellation, and may send
+//!   [requests](Responder::request) to the client. [`Stop`] stops servers.
+//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any
+//!   number of threads may use it at once.
+//! - [`Pump`]: the part that both use. It moves bytes for any state machine, for applications with an event
+//!   loop of their own.
 //!
-//! On Unix a server or client on stdin, stdout, pipes, sockets or files needs no thread but the one that it runs on; other
-//! threads exist only for workers and callbacks, from when they are needed. Streams of other kinds, and all on Windows, get one
+//! On Unix a server or client on stdin, stdout, pipes, sockets or files runs on one thread; workers and
+//! callbacks start further threads on demand. Streams of other types, and all streams on Windows, need one
 //! thread for each direction.
 //!
 //! ```no_run
@@ -24,7 +26,7 @@
 //!     })
 //! }
 //! ```
-// A task that panics takes its connection with it.
+// A panic in library code would end the connection.
 #![cfg_attr(
     not(test),
     deny(
@@ -39,14 +41,14 @@
 )]
 
 mod accept;
-mod begin;
+mod begin_requests;
 mod blocking_pump;
 mod child;
 mod client;
+mod client_requests;
 mod connector;
 mod listen;
 mod notifications;
-mod offers;
 #[cfg(unix)]
 mod output;
 mod pending;

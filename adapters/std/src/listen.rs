@@ -1,4 +1,4 @@
-//! A server for every connection that comes in: one after the other, and several at once.
+//! Serves every connection of a listener, several at once.
 
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
@@ -13,20 +13,20 @@ use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto::{Direction, KeepAlive, Observer, ProtocolError};
 use mcp_proto_handles::{ServeError, ServerSettings, lock};
 
-use crate::accept::{Gate, InputSink, Next};
+use crate::accept::{Accepted, Acceptor, ConnectionLimit};
 use crate::serve::Serve;
 use crate::stop::Stop;
 use crate::stream::Stream;
 use crate::worker::ServerHandle;
 
-/// Where connections come in: a [`TcpListener`] or, on Unix, a [`UnixListener`].
+/// A source of connections: a [`TcpListener`] or, on Unix, a [`UnixListener`].
 pub trait Listener: sealed::Sealed {
     #[doc(hidden)]
     type Stream: Stream;
     #[doc(hidden)]
-    fn take(&self) -> io::Result<Self::Stream>;
+    fn accept_stream(&self) -> io::Result<Self::Stream>;
     #[doc(hidden)]
-    fn do_not_wait(&self) -> io::Result<()>;
+    fn make_nonblocking(&self) -> io::Result<()>;
 }
 
 pub(crate) mod sealed {
@@ -44,14 +44,14 @@ macro_rules! listener {
         impl Listener for $listener {
             type Stream = $stream;
 
-            fn take(&self) -> io::Result<$stream> {
+            fn accept_stream(&self) -> io::Result<$stream> {
                 let (stream, _) = self.accept()?;
-                // On some systems it is as its listener.
+                // On some systems the socket inherits the mode of the listener.
                 stream.set_nonblocking(false)?;
                 Ok(stream)
             }
 
-            fn do_not_wait(&self) -> io::Result<()> {
+            fn make_nonblocking(&self) -> io::Result<()> {
                 self.set_nonblocking(true)
             }
         }
@@ -62,29 +62,31 @@ listener!(TcpListener, TcpStream);
 #[cfg(unix)]
 listener!(UnixListener, UnixStream);
 
-/// How long nothing is accepted after it went wrong: there may be too many open files.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Pause after a failed `accept`, for example because the limit of open files is reached.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// So often it may go wrong in a row.
-const FAILURES: u32 = 100;
+/// Maximum number of consecutive failures of `accept`.
+const MAX_FAILURES: u32 = 100;
 
-/// How long connections may take to end when no more can be accepted.
-const LAST_CALLS: Duration = Duration::from_secs(2);
+/// Time for open connections to finish after `accept` has failed finally.
+const FINISH_TIME: Duration = Duration::from_secs(2);
 
 impl Serve<'_> {
-    /// How many connections there may be at once. More are not accepted until one ends.
+    /// Sets the maximum number of connections at once. Further ones are accepted when one ends.
     #[must_use]
     pub fn connections(mut self, limit: usize) -> Self {
         self.connections = limit;
         self
     }
 
-    /// Serves every connection that comes in, until it is [stopped](Serve::stopped_by): each with a machine and workers of
-    /// its own, on a thread of its own.
+    /// Serves every connection until the server is [stopped](Serve::stopped_by).
     ///
-    /// They share the handler, which is called for one event at a time of each connection. If it panics, that connection
-    /// is over; so is one whose socket fails. An observer sees the messages of all connections. A server that needs to
-    /// keep something for each accepts them itself, and gives each to [`stream`](Serve::stream).
+    /// ConnectionSettings connection has a thread, a state machine and workers of its own.
+    ///
+    /// The connections share the handler, which is called for one event at a time of each connection. A panic
+    /// of the handler, or a failed socket, ends only that connection. The observer receives the messages of
+    /// all connections. To keep state for each connection, accept them yourself and pass each to
+    /// [`stream`](Serve::stream).
     ///
     /// ```no_run
     /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -102,7 +104,7 @@ impl Serve<'_> {
     /// ```
     ///
     /// # Errors
-    /// The server is not set up well, or nothing can be accepted for ten seconds.
+    /// The configuration is invalid, or `accept` has failed for ten seconds.
     pub fn listen(
         mut self,
         listener: impl Listener,
@@ -110,92 +112,96 @@ impl Serve<'_> {
     ) -> Result<(), ServeError> {
         let observer = self.settings.observer.take().map(Mutex::new);
         let (observer, handler) = (observer.as_ref(), &handler);
-        // This one is for the connections alone: the host's may be for other servers, too.
-        let ours = Stop::new();
-        let each = Each {
-            info: self.settings.info,
+        // A separate switch for these connections, because the application's may serve other servers, too.
+        let stop = Stop::new();
+        let settings = ConnectionSettings {
+            config: self.settings.config,
             longest_line: self.settings.longest_line,
             longest_answer: self.settings.longest_answer,
             workers: self.settings.workers,
-            watches: self.settings.watches,
-            pings: self.settings.pings,
+            subscription_buffer: self.settings.subscription_buffer,
+            keep_alive: self.settings.keep_alive,
             waiting: self.waiting,
-            stop: &ours,
+            stop: &stop,
         };
-        // What is not set up well will never be.
-        each.settings(None).server()?;
-        let gate = Gate::new(self.connections);
-        let door = InputSink::new(listener, &gate)?;
-        let _hearer = self.stop.map(|stop| {
-            let (gate, ours) = (gate.clone(), ours.clone());
-            stop.hear(move |time| {
-                ours.within(time);
-                gate.close();
+        // Reports an invalid configuration before the first connection.
+        settings.server_settings(None).server()?;
+        let limit = ConnectionLimit::new(self.connections);
+        let acceptor = Acceptor::new(listener, &limit)?;
+        let _listener = self.stop.map(|outer| {
+            let (limit, stop) = (limit.clone(), stop.clone());
+            outer.on_stop(move |time| {
+                stop.within(time);
+                limit.close();
             })
         });
         thread::scope(|scope| {
             let (mut failures, mut outcome) = (0, Ok(()));
             while outcome.is_ok() {
-                let place = gate.place();
-                match door.next() {
-                    Ok(Next::Closed) => break,
-                    Ok(Next::Stream(stream)) => {
+                let permit = limit.acquire();
+                match acceptor.accept() {
+                    Ok(Accepted::Closed) => break,
+                    Ok(Accepted::Stream(stream)) => {
                         failures = 0;
                         let serve = move || {
-                            let _place = place;
-                            // A handler that panics has said so on stderr.
-                            let _ = catch_unwind(AssertUnwindSafe(|| each.serve(stream, observer, handler)));
+                            let _permit = permit;
+                            // The panic hook has already reported a panic of the handler.
+                            let _ =
+                                catch_unwind(AssertUnwindSafe(|| settings.serve(stream, observer, handler)));
                         };
-                        // If no thread can be started, the stream is closed with its closure.
+                        // If no thread can be started, dropping the closure closes the stream.
                         let _ = thread::Builder::new().name("mcp-serve".into()).spawn_scoped(scope, serve);
                     }
-                    // That one is gone.
-                    Err(error) if is_passing(&error) => {}
-                    Err(error) if failures >= FAILURES => outcome = Err(error.into()),
+                    // The connection was closed before it was accepted.
+                    Err(error) if is_transient(&error) => {}
+                    Err(error) if failures >= MAX_FAILURES => outcome = Err(error.into()),
                     Err(_) => {
                         failures += 1;
-                        gate.wait(PAUSE);
+                        limit.pause(RETRY_PAUSE);
                     }
                 }
             }
-            drop(door);
+            drop(acceptor);
             if outcome.is_err() {
-                ours.within(LAST_CALLS);
+                stop.within(FINISH_TIME);
             }
             outcome
         })
     }
 }
 
-fn is_passing(error: &io::Error) -> bool {
+fn is_transient(error: &io::Error) -> bool {
     use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
 }
 
-type Watcher<'i> = Mutex<&'i mut (dyn Observer + Send + 'i)>;
+type SharedObserver<'i> = Mutex<&'i mut (dyn Observer + Send + 'i)>;
 
-/// What every connection is served with.
+/// The settings that all connections share.
 #[derive(Clone, Copy)]
-struct Each<'i> {
-    info: &'i ServerConfig<'i>,
+struct ConnectionSettings<'i> {
+    config: &'i ServerConfig<'i>,
     longest_line: usize,
     longest_answer: usize,
     workers: usize,
-    watches: usize,
-    pings: Option<KeepAlive>,
+    subscription_buffer: usize,
+    keep_alive: Option<KeepAlive>,
     waiting: usize,
     stop: &'i Stop,
 }
 
-impl Each<'_> {
-    fn settings<'s>(&'s self, observer: Option<&'s mut (dyn Observer + Send + 's)>) -> ServerSettings<'s> {
+impl ConnectionSettings<'_> {
+    fn server_settings<'s>(
+        &'s self,
+        observer: Option<&'s mut (dyn Observer + Send + 's)>,
+    ) -> ServerSettings<'s> {
         ServerSettings {
-            info: self.info,
+            config: self.config,
             longest_line: self.longest_line,
             longest_answer: self.longest_answer,
             workers: self.workers,
-            watches: self.watches,
-            pings: self.pings,
+            subscription_buffer: self.subscription_buffer,
+            keep_alive: self.keep_alive,
             observer,
         }
     }
@@ -203,20 +209,20 @@ impl Each<'_> {
     fn serve(
         &self,
         stream: impl Stream,
-        observer: Option<&Watcher<'_>>,
+        observer: Option<&SharedObserver<'_>>,
         handler: impl Fn(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let mut observer = observer.map(Shared);
-        let settings = self.settings(observer.as_mut().map(|shared| shared as _));
+        let mut observer = observer.map(ObserverHandle);
+        let settings = self.server_settings(observer.as_mut().map(|shared| shared as _));
         let stop = Some(self.stop.clone());
         Serve { settings, waiting: self.waiting, stop, connections: 1 }.stream(stream, handler)
     }
 }
 
-/// One observer of several connections.
-struct Shared<'o, 'i>(&'o Watcher<'i>);
+/// One connection's access to the shared observer.
+struct ObserverHandle<'o, 'i>(&'o SharedObserver<'i>);
 
-impl Observer for Shared<'_, '_> {
+impl Observer for ObserverHandle<'_, '_> {
     fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
         lock(self.0).line(direction, line, outcome);
     }

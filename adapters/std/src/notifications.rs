@@ -1,20 +1,22 @@
-//! Notices that a thread waits for, instead of a callback that gets them; and subscriptions, which tell by notices.
+//! Blocking iterators over server notifications and subscriptions.
 
 use std::time::{Duration, Instant};
 
 use mcp_proto::json::Json;
 use mcp_proto_handles::{self as handles, Notification, block_on, block_on_until};
 
-/// What a server says by itself, for a thread that waits for it: see [`ClientHandle::notifications`](crate::ClientHandle::notifications).
-/// As an iterator it ends with the connection.
+/// An iterator over the server's notifications: see
+/// [`ClientHandle::notifications`](crate::ClientHandle::notifications).
+///
+/// It ends when the connection closes.
 ///
 /// ```no_run
 /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
 /// use mcp_proto::client::Listed;
 /// use mcp_proto_std::Notification;
 ///
-/// for notice in client.notifications() {
-///     if notice == Notification::Changed(Listed::Tools) {
+/// for notification in client.notifications() {
+///     if notification == Notification::Changed(Listed::Tools) {
 ///         println!("{} tools now", client.list_tools()?.len());
 ///     }
 /// }
@@ -26,7 +28,7 @@ pub struct Notifications {
 }
 
 impl Notifications {
-    /// The next one, if it comes within this time. `None`: it does not, or the connection is over.
+    /// Returns the next notification, or `None` if the time expires or the connection is closed.
     pub fn next_within(&mut self, time: Duration) -> Option<Notification> {
         block_on_until(Instant::now().checked_add(time), self.inner.next()).flatten()
     }
@@ -40,23 +42,25 @@ impl Iterator for Notifications {
     }
 }
 
-/// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen). What it tells is
-/// [`Notification::Changed`] and [`Notification::Updated`]. As an iterator it ends when the server ends it, or with the connection;
-/// dropping it ends it, too.
+/// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen).
+///
+/// It is an iterator over [`Notification::Changed`] and [`Notification::Updated`], which ends with the
+/// subscription or the connection. Dropping it ends the subscription.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) inner: handles::Subscription,
 }
 
 impl Subscription {
-    /// What the server will tell, as it wrote it: an object like
-    /// `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. It may be less than what was asked for.
+    /// The filter that the server acknowledged, as JSON: an object like
+    /// `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. It may be smaller than the
+    /// requested filter.
     #[must_use]
     pub fn acknowledged(&self) -> Json<'_> {
         self.inner.acknowledged()
     }
 
-    /// The next change, if it comes within this time. `None`: it does not, or the subscription is over.
+    /// Returns the next change, or `None` if the time expires or the subscription has ended.
     pub fn next_within(&mut self, time: Duration) -> Option<Notification> {
         block_on_until(Instant::now().checked_add(time), self.inner.next()).flatten()
     }

@@ -1,4 +1,4 @@
-//! Writing without ever waiting for the reader.
+//! Writes to files, pipes and sockets without blocking.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -7,51 +7,57 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-/// So much fits into a pipe or a socket that says it can be written to: `PIPE_BUF`.
-const SURE: usize = if cfg!(any(target_os = "linux", target_os = "android")) { 4096 } else { 512 };
+/// Number of bytes that fit into a pipe or socket that `poll` reports as writable: `PIPE_BUF`.
+const GUARANTEED_SPACE: usize =
+    if cfg!(any(target_os = "linux", target_os = "android")) { 4096 } else { 512 };
 
-/// A file, a pipe or a socket that is written to. It is not made non-blocking itself, because others may use it, too: on
-/// Unix, that belongs to the open file and not to who opened it.
+/// A file, pipe or socket that is written to without blocking.
+///
+/// `O_NONBLOCK` is not set, because on Unix it belongs to the open file, which other processes may share.
 pub(crate) struct Output {
     file: File,
-    way: Way,
+    mode: WriteMode,
 }
 
-/// How something is written without waiting. Not every stream knows every way: the first one that it knows is kept.
+/// A method of writing without blocking. The first one that the stream supports is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Way {
-    /// Sockets, everywhere.
+enum WriteMode {
+    /// `send` with `MSG_DONTWAIT`, for sockets.
     Send,
-    /// Pipes, on newer versions of Linux.
+    /// `pwritev2` with `RWF_NOWAIT`, for pipes on newer Linux versions.
     #[cfg(target_os = "linux")]
-    Now,
-    /// Everything else: so much as surely fits, and only when the system has said that something does.
-    Sure,
+    NoWait,
+    /// A plain write of at most `GUARANTEED_SPACE` bytes after `poll` has reported space, for everything
+    /// else.
+    WhenReady,
 }
 
 impl Output {
     pub(crate) fn new(stream: OwnedFd) -> Output {
-        Output { file: stream.into(), way: Way::Send }
+        Output { file: stream.into(), mode: WriteMode::Send }
     }
 
-    /// Writes what fits. `is_ready`: the system has just said that something does.
+    /// Writes what fits, and returns the number of bytes. `is_ready` tells that `poll` has just reported
+    /// space.
     ///
     /// # Errors
-    /// [`WouldBlock`](ErrorKind::WouldBlock): nothing fits, or that has to be asked first.
+    /// [`WouldBlock`](ErrorKind::WouldBlock): nothing fits, or the caller has to poll first.
     pub(crate) fn write(&mut self, bytes: &[u8], is_ready: bool) -> io::Result<usize> {
         loop {
-            let written = match self.way {
-                Way::Send => send(&self.file, bytes, no_signal()),
+            let written = match self.mode {
+                WriteMode::Send => send(&self.file, bytes, no_signal()),
                 #[cfg(target_os = "linux")]
-                Way::Now => now(&self.file, bytes),
-                Way::Sure => Err(Errno::AGAIN),
+                WriteMode::NoWait => write_no_wait(&self.file, bytes),
+                WriteMode::WhenReady => Err(Errno::AGAIN),
             };
             match written {
-                // Some files always say that they are ready, and never that nobody would have to wait.
+                // Some files are always ready for `poll` and never support a write without blocking.
                 Err(Errno::AGAIN) if is_ready => {
-                    return (&self.file).write(bytes.get(..SURE).unwrap_or(bytes));
+                    return (&self.file).write(bytes.get(..GUARANTEED_SPACE).unwrap_or(bytes));
                 }
-                Err(error) if is_unknown(error) && self.way != Way::Sure => self.way = self.way.next(),
+                Err(error) if is_unsupported(error) && self.mode != WriteMode::WhenReady => {
+                    self.mode = self.mode.next()
+                }
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 written => return Ok(written?),
             }
@@ -65,35 +71,35 @@ impl AsFd for Output {
     }
 }
 
-impl Way {
-    fn next(self) -> Way {
+impl WriteMode {
+    fn next(self) -> WriteMode {
         match self {
             #[cfg(target_os = "linux")]
-            Way::Send => Way::Now,
-            _ => Way::Sure,
+            WriteMode::Send => WriteMode::NoWait,
+            _ => WriteMode::WhenReady,
         }
     }
 }
 
-/// A peer that is gone is an error, and no signal that ends the process.
+/// Flags that turn a closed peer into an error instead of a signal.
 fn no_signal() -> SendFlags {
     #[cfg(not(target_vendor = "apple"))]
     return SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-    // The standard library says so when it makes the socket.
+    // The standard library sets `SO_NOSIGPIPE` when it creates the socket.
     #[cfg(target_vendor = "apple")]
     SendFlags::DONTWAIT
 }
 
 #[cfg(target_os = "linux")]
-fn now(file: &File, bytes: &[u8]) -> rustix::io::Result<usize> {
+fn write_no_wait(file: &File, bytes: &[u8]) -> rustix::io::Result<usize> {
     use rustix::io::{ReadWriteFlags, pwritev2};
-    /// Where the file stands, if it stands anywhere.
+    /// The current file position, as an argument of `pwritev2`.
     const HERE: u64 = u64::MAX;
     pwritev2(file, &[io::IoSlice::new(bytes)], HERE, ReadWriteFlags::NOWAIT)
 }
 
-/// Whether the system does not know this way, does not know it for this stream, or does not allow it.
-fn is_unknown(error: Errno) -> bool {
+/// Whether the system does not support or does not allow this mode for this stream.
+fn is_unsupported(error: Errno) -> bool {
     matches!(error, Errno::NOTSOCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::PERM)
 }
 
@@ -109,8 +115,13 @@ mod tests {
 
     use super::*;
 
-    /// Writes until nothing fits, never waiting; then what is read is what was written, and there is room again.
-    fn fills(mut output: Output, mut reader: impl Read + Send + 'static, way: Way) {
+    /// Fills the stream without blocking, reads everything back, and repeats. Finally writes to a closed
+    /// peer.
+    fn assert_fills_without_blocking(
+        mut output: Output,
+        mut reader: impl Read + Send + 'static,
+        mode: WriteMode,
+    ) {
         let (done, wait) = channel();
         thread::spawn(move || {
             let bytes: Vec<u8> =
@@ -124,21 +135,21 @@ mod tests {
                         Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                         Err(error) => panic!("{error}"),
                     }
-                    assert!(written.len() < 100 << 20, "it never fills");
+                    assert!(written.len() < 100 << 20, "the stream never fills");
                 }
-                assert!(written.len() >= SURE && !is_ready(&output));
+                assert!(written.len() >= GUARANTEED_SPACE && !is_ready(&output));
                 let mut read = vec![0; written.len()];
                 reader.read_exact(&mut read).unwrap();
                 assert!(read == written);
                 assert!(is_ready(&output));
             }
-            assert_eq!(output.way, way);
+            assert_eq!(output.mode, mode);
             drop(reader);
             let error = output.write(&bytes, true).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::BrokenPipe);
             done.send(()).unwrap();
         });
-        wait.recv_timeout(Duration::from_secs(20)).expect("it waits, or fails");
+        wait.recv_timeout(Duration::from_secs(20)).expect("a write blocked or failed");
     }
 
     fn is_ready(output: &Output) -> bool {
@@ -147,41 +158,41 @@ mod tests {
         poll(&mut files, Some(&now)).unwrap() > 0 && files[0].revents().contains(PollFlags::OUT)
     }
 
-    fn piped() -> (Output, PipeReader) {
+    fn output_pipe() -> (Output, PipeReader) {
         let (reader, writer) = pipe().unwrap();
         (Output::new(writer.into()), reader)
     }
 
     #[test]
-    fn a_socket_takes_what_fits() {
+    fn socket_is_filled_without_blocking() {
         let (here, there) = UnixStream::pair().unwrap();
-        fills(Output::new(here.into()), there, Way::Send);
+        assert_fills_without_blocking(Output::new(here.into()), there, WriteMode::Send);
     }
 
     #[test]
-    fn a_pipe_takes_what_fits_in_every_way_that_the_system_may_know() {
-        let (mut output, reader) = piped();
-        let way = match output.write(b"x", false) {
-            Ok(_) => output.way,
-            Err(_) => Way::Sure,
+    fn pipe_is_filled_without_blocking_in_every_mode() {
+        let (mut output, reader) = output_pipe();
+        let mode = match output.write(b"x", false) {
+            Ok(_) => output.mode,
+            Err(_) => WriteMode::WhenReady,
         };
-        assert_ne!(way, Way::Send);
+        assert_ne!(mode, WriteMode::Send);
         drop(reader);
-        let (output, reader) = piped();
-        fills(output, reader, way);
-        let (mut output, reader) = piped();
-        output.way = Way::Sure;
-        fills(output, reader, Way::Sure);
+        let (output, reader) = output_pipe();
+        assert_fills_without_blocking(output, reader, mode);
+        let (mut output, reader) = output_pipe();
+        output.mode = WriteMode::WhenReady;
+        assert_fills_without_blocking(output, reader, WriteMode::WhenReady);
     }
 
     #[test]
-    fn what_cannot_be_asked_whether_it_fits_takes_a_little_when_it_is_ready() {
-        let (mut output, mut reader) = piped();
-        output.way = Way::Sure;
-        let bytes = [7; SURE + 1];
+    fn when_ready_mode_writes_guaranteed_space_only() {
+        let (mut output, mut reader) = output_pipe();
+        output.mode = WriteMode::WhenReady;
+        let bytes = [7; GUARANTEED_SPACE + 1];
         assert_eq!(output.write(&bytes, false).unwrap_err().kind(), ErrorKind::WouldBlock);
-        assert_eq!(output.write(&bytes, true).unwrap(), SURE);
-        assert_eq!(output.write(&bytes[SURE..], true).unwrap(), 1);
+        assert_eq!(output.write(&bytes, true).unwrap(), GUARANTEED_SPACE);
+        assert_eq!(output.write(&bytes[GUARANTEED_SPACE..], true).unwrap(), 1);
         drop(output);
         let mut read = Vec::new();
         reader.read_to_end(&mut read).unwrap();

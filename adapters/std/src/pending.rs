@@ -1,4 +1,4 @@
-//! A request that waits for its result.
+//! A blocking client request in flight.
 
 use std::time::{Duration, Instant};
 
@@ -6,8 +6,8 @@ use mcp_proto_handles::{
     self as handles, CallError, CallResult, Canceller, Progress, block_on, block_on_until,
 };
 
-/// A request that was sent: a call, a read, a prompt, anything. Wait for its result, or cancel it, from this or another
-/// thread. Dropping it cancels it.
+/// A request in flight: a tool call, a read, a prompt or any other. Wait for its result, or cancel it from
+/// any thread. Dropping it cancels the request.
 ///
 /// ```no_run
 /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
@@ -29,19 +29,19 @@ pub struct PendingRequest<T> {
     pub(crate) inner: handles::PendingRequest<T>,
 }
 
-/// A call that was sent: see [`PendingRequest`].
+/// A tool call in flight: see [`PendingRequest`].
 pub type PendingCall = PendingRequest<CallResult>;
 
 impl<T> PendingRequest<T> {
     /// Waits for the result.
     ///
     /// # Errors
-    /// There is none.
+    /// See [`CallError`].
     pub fn wait(self) -> Result<T, CallError> {
         block_on(self.inner)
     }
 
-    /// Waits for the result for this time at most. `Err`: it has not come, and can be waited for again.
+    /// Waits for the result for at most `time`.
     ///
     /// ```no_run
     /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
@@ -59,7 +59,7 @@ impl<T> PendingRequest<T> {
     /// ```
     ///
     /// # Errors
-    /// The request itself, which goes on.
+    /// The request itself if the time expires. It stays in flight and can be waited for again.
     pub fn wait_within(mut self, time: Duration) -> Result<Result<T, CallError>, PendingRequest<T>> {
         match block_on_until(Instant::now().checked_add(time), &mut self.inner) {
             Some(result) => Ok(result),
@@ -67,10 +67,11 @@ impl<T> PendingRequest<T> {
         }
     }
 
-    /// Waits for the result, and hears of progress on this thread meanwhile, if the options asked for it.
+    /// Waits for the result, and calls `on_progress` on this thread for each progress notification. Progress
+    /// needs [`CallOptions::with_progress`](crate::CallOptions::with_progress).
     ///
     /// # Errors
-    /// There is no result.
+    /// See [`CallError`].
     pub fn wait_with(mut self, mut on_progress: impl FnMut(Progress)) -> Result<T, CallError> {
         while let Some(progress) = block_on(self.inner.progress()) {
             on_progress(progress);
@@ -78,12 +79,12 @@ impl<T> PendingRequest<T> {
         self.wait()
     }
 
-    /// Cancels the request. Waiting for it then says so.
+    /// Cancels the request. Waiting for it then returns [`CallError::Cancelled`].
     pub fn cancel(&self, reason: &str) {
         self.inner.cancel(reason);
     }
 
-    /// The right to cancel it, for other threads.
+    /// Returns a handle that other threads can cancel the request with.
     #[must_use]
     pub fn canceller(&self) -> Canceller {
         self.inner.canceller()

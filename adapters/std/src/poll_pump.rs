@@ -1,8 +1,8 @@
-//! A pump over files, pipes and sockets: what the system can wait for.
+//! A pump for files, pipes and sockets, based on `poll(2)`.
 //!
-//! The thread that owns the machine reads and writes by itself. It never waits for its peer to read: it writes what fits, and
-//! waits for everything at once, with `poll`: for input, for room for output, for whoever wakes it, and for the deadline. If
-//! only input can come, it does not ask before it reads.
+//! The thread that owns the state machine reads and writes. It never blocks on a write: it writes what fits,
+//! then waits for everything at once with `poll`: input, output space, wake-ups and the deadline. If only
+//! input can arrive, it reads without polling first.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -17,82 +17,83 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::output::Output;
-use crate::pump::{LAST_INPUT, Mover, PumpStatus, Turn};
-use crate::read_buffer::{CHUNK, Chunk};
-use crate::waker::Bell;
+use crate::pump::{DRAIN_TIME, PumpImpl, PumpStatus, RunOptions};
+use crate::read_buffer::{READ_SIZE, ReadBuffer};
+use crate::waker::WakePipe;
 
-/// Moves bytes between a machine and two streams, without other threads.
-pub(crate) struct Polled {
+/// Moves bytes between a state machine and two streams on the calling thread.
+pub(crate) struct PollPump {
     input: File,
     output: Output,
-    bell: Arc<Bell>,
-    chunk: Chunk,
+    wake_pipe: Arc<WakePipe>,
+    buffer: ReadBuffer,
     ended: bool,
-    /// Whether a read may come back with nothing, so that it has to be asked before.
-    asks: bool,
-    out: Out,
+    /// Whether a read can fail with `WouldBlock`, so that each one needs a `poll` before.
+    must_poll: bool,
+    output_state: OutputState,
 }
 
-/// What is known of the output.
+/// The last known state of the output.
 #[derive(Clone, Copy)]
-enum Out {
-    /// Something may fit.
-    Free,
-    /// It was said that something fits.
+enum OutputState {
+    /// A write may succeed.
+    Unknown,
+    /// `poll` reported space.
     Ready,
-    /// The peer has to read first.
+    /// The output is full until the peer reads.
     Full,
-    /// Nothing can be written any more since then, and the machine does not know it yet. A peer that has answered and gone
-    /// may be noticed by a write first. Its answers count.
+    /// Writing failed at this time, and the state machine does not know it yet. A peer may have responded
+    /// before it closed its input, so its last messages are read first.
     Broken(Millis),
-    Over,
+    Closed,
 }
 
-/// What can be waited for, and what of it has come.
+/// Directions to wait for, or the directions that are ready.
 #[derive(Clone, Copy)]
-struct Ready {
+struct Readiness {
     input: bool,
     output: bool,
 }
 
-impl Polled {
-    pub(crate) fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Polled> {
-        Ok(Polled {
+impl PollPump {
+    pub(crate) fn new(input: OwnedFd, output: OwnedFd) -> io::Result<PollPump> {
+        Ok(PollPump {
             input: input.into(),
             output: Output::new(output),
-            bell: Arc::new(Bell::new()?),
-            chunk: Chunk::new(),
+            wake_pipe: Arc::new(WakePipe::new()?),
+            buffer: ReadBuffer::new(),
             ended: false,
-            asks: false,
-            out: Out::Free,
+            must_poll: false,
+            output_state: OutputState::Unknown,
         })
     }
 
-    /// Writes what fits. So much was written.
+    /// Writes what fits, and returns the number of bytes written.
     fn write(&mut self, bytes: &[u8], now: Millis) -> usize {
-        let written = self.output.write(bytes, matches!(self.out, Out::Ready));
-        self.out = match &written {
-            Ok(n) if *n == bytes.len() => Out::Free,
-            Ok(_) => Out::Full,
+        let written = self.output.write(bytes, matches!(self.output_state, OutputState::Ready));
+        self.output_state = match &written {
+            Ok(n) if *n == bytes.len() => OutputState::Unknown,
+            Ok(_) => OutputState::Full,
             Err(error) => match error.kind() {
-                ErrorKind::WouldBlock => Out::Full,
-                ErrorKind::Interrupted => self.out,
-                _ => Out::Broken(now),
+                ErrorKind::WouldBlock => OutputState::Full,
+                ErrorKind::Interrupted => self.output_state,
+                _ => OutputState::Broken(now),
             },
         };
         written.unwrap_or(0)
     }
 
-    /// Reads once, right into the machine if it has as much room as a chunk: large messages are not copied then.
+    /// Reads once. Reads straight into the state machine if it has at least `READ_SIZE` bytes of space, which
+    /// avoids a copy of large messages.
     fn read(&mut self, mut receive: Receive<'_>) {
         let space = receive.space();
-        let is_large = space.len() >= CHUNK;
-        match self.input.read(if is_large { space } else { self.chunk.space() }) {
+        let is_large = space.len() >= READ_SIZE;
+        match self.input.read(if is_large { space } else { self.buffer.space() }) {
             Ok(n @ 1..) if is_large => receive.filled(n),
-            Ok(n @ 1..) => self.chunk.filled(n),
+            Ok(n @ 1..) => self.buffer.filled(n),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // Somebody has made it non-blocking.
-            Err(error) if error.kind() == ErrorKind::WouldBlock => self.asks = true,
+            // Another owner of the file has made it non-blocking.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => self.must_poll = true,
             Ok(_) | Err(_) => {
                 self.ended = true;
                 receive.eof();
@@ -100,15 +101,15 @@ impl Polled {
         }
     }
 
-    /// Waits until one of these is ready, it is woken, or the time is over: what is ready then.
-    fn wait(&self, wanted: Ready, time: Option<Millis>) -> Ready {
+    /// Waits for readiness, a wake-up, or the end of `time`. Returns the directions that are ready.
+    fn wait(&self, wanted: Readiness, time: Option<Millis>) -> Readiness {
         let (input, output) = (self.input.as_fd(), self.output.as_fd());
-        let came = self.bell.wait(|bell, may_sleep| {
-            let time = if may_sleep { time } else { Some(Millis(0)) };
-            // Only what is wanted: a peer that has hung up would be there all the time.
+        let events = self.wake_pipe.wait(|wake_pipe, may_block| {
+            let time = if may_block { time } else { Some(Millis(0)) };
+            // Polls only the wanted directions, because a closed peer would always be ready.
             let first = if wanted.input { (input, PollFlags::IN) } else { (output, PollFlags::OUT) };
             let mut files = [
-                PollFd::from_borrowed_fd(bell, PollFlags::IN),
+                PollFd::from_borrowed_fd(wake_pipe, PollFlags::IN),
                 PollFd::from_borrowed_fd(first.0, first.1),
                 PollFd::from_borrowed_fd(output, PollFlags::OUT),
             ];
@@ -116,24 +117,24 @@ impl Polled {
             poll(&mut files[..count], time.map(timespec).as_ref())
                 .map(|_| files.map(|file| !file.revents().is_empty()))
         });
-        match came {
-            Ok([_, first, last]) => Ready {
+        match events {
+            Ok([_, first, last]) => Readiness {
                 input: wanted.input && first,
                 output: wanted.output && if wanted.input { last } else { first },
             },
-            Err(Errno::INTR) => Ready { input: false, output: false },
-            // It cannot wait for both, so it waits for one.
+            Err(Errno::INTR) => Readiness { input: false, output: false },
+            // `poll` does not support these files, so the caller blocks in the read or write itself.
             Err(_) => wanted,
         }
     }
 }
 
-impl Mover for Polled {
-    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> PumpStatus {
-        let Turn { now, until, nobody_wakes } = turn;
-        let mut begun = Some(now);
+impl PumpImpl for PollPump {
+    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, options: RunOptions) -> PumpStatus {
+        let RunOptions { now, until, no_wakers } = options;
+        let mut first_now = Some(now);
         loop {
-            let now = begun.take().unwrap_or_else(|| clock.now());
+            let now = first_now.take().unwrap_or_else(|| clock.now());
             let io = match machine.poll(now) {
                 Action::Event => return PumpStatus::Event,
                 Action::Closed => return PumpStatus::Closed,
@@ -141,37 +142,39 @@ impl Mover for Polled {
             };
             let deadline = io.deadline().into_iter().chain(until).min();
             let (transmit, receive) = io.split();
-            // All of the chunk comes before any output: then the answers to all of it leave in one write.
-            if !self.chunk.is_empty() && receive.is_ready() {
-                self.chunk.feed(receive);
+            // Feeds the whole buffer before any output, so that all responses leave in one write.
+            if !self.buffer.is_empty() && receive.is_ready() {
+                self.buffer.feed(receive);
                 continue;
             }
-            let last_input = self.out.last_input();
-            if last_input.is_some_and(|until| self.ended || until <= now) {
-                self.out = Out::Over;
+            let drain_until = self.output_state.drain_until();
+            if drain_until.is_some_and(|until| self.ended || until <= now) {
+                self.output_state = OutputState::Closed;
                 transmit.broken();
                 continue;
             }
-            let woken = self.bell.was_rung() || until.is_some_and(|until| until <= now);
+            let woken = self.wake_pipe.take_wake() || until.is_some_and(|until| until <= now);
             let unsent = transmit.bytes();
-            if !unsent.is_empty() && self.out.may_fit() {
+            if !unsent.is_empty() && self.output_state.may_fit() {
                 let n = self.write(unsent, now);
                 transmit.sent(n);
-                // However often it is woken, it reads, too.
+                // Falls through when woken, so that frequent wake-ups cannot prevent reading.
                 if !woken {
                     continue;
                 }
             }
-            let wanted = Ready {
+            let wanted = Readiness {
                 input: receive.is_ready() && !self.ended,
-                output: matches!(self.out, Out::Full) && !unsent.is_empty(),
+                output: matches!(self.output_state, OutputState::Full) && !unsent.is_empty(),
             };
-            let at = if woken { Some(now) } else { deadline.into_iter().chain(last_input).min() };
-            // Nothing else can happen, so that nothing has to be asked: it may take as long as it likes.
-            let only_input = wanted.input && !wanted.output && at.is_none() && nobody_wakes && !self.asks;
-            let ready = if only_input { wanted } else { self.wait(wanted, at.map(|at| at.since(now))) };
+            let at = if woken { Some(now) } else { deadline.into_iter().chain(drain_until).min() };
+            // Only input can arrive, so a blocking read replaces `poll`.
+            let can_block_on_read =
+                wanted.input && !wanted.output && at.is_none() && no_wakers && !self.must_poll;
+            let ready =
+                if can_block_on_read { wanted } else { self.wait(wanted, at.map(|at| at.since(now))) };
             if ready.output {
-                self.out = Out::Ready;
+                self.output_state = OutputState::Ready;
             }
             if ready.input {
                 self.read(receive);
@@ -183,33 +186,33 @@ impl Mover for Polled {
     }
 
     fn wake(&self) -> Wake {
-        let bell = Arc::clone(&self.bell);
-        Arc::new(move || bell.ring())
+        let wake_pipe = Arc::clone(&self.wake_pipe);
+        Arc::new(move || wake_pipe.wake())
     }
 
-    fn can_be_woken(&self) -> bool {
-        let shared = Arc::strong_count(&self.bell) > 1;
-        // Whoever has just given up the last one may have used it before.
+    fn has_wakers(&self) -> bool {
+        let has_wakers = Arc::strong_count(&self.wake_pipe) > 1;
+        // Pairs with the release of the last waker, which may have been used before.
         fence(Ordering::Acquire);
-        shared
+        has_wakers
     }
 }
 
-impl Out {
+impl OutputState {
     fn may_fit(self) -> bool {
-        matches!(self, Out::Free | Out::Ready)
+        matches!(self, OutputState::Unknown | OutputState::Ready)
     }
 
-    /// How long the peer is still heard.
-    fn last_input(self) -> Option<Millis> {
+    /// The time until which input is read after a failed write.
+    fn drain_until(self) -> Option<Millis> {
         match self {
-            Out::Broken(since) => Some(since.plus(LAST_INPUT)),
+            OutputState::Broken(since) => Some(since.plus(DRAIN_TIME)),
             _ => None,
         }
     }
 }
 
-/// A day at most: not all systems can wait for much longer.
+/// Converts a time of at most one day, because some systems reject longer timeouts.
 fn timespec(Millis(time): Millis) -> Timespec {
     let time = Duration::from_millis(time.min(86_400_000));
     Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }

@@ -1,4 +1,4 @@
-//! The worker threads of one server: started when there is work, used again, and ended.
+//! Worker threads of one server, started on demand and reused.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -12,24 +12,24 @@ use mcp_proto_handles::lock;
 use crate::responder::Responder;
 use crate::sync::wait_for;
 
-/// An idle worker ends after this time. A server runs for days, and is busy for seconds.
-const IDLE: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 10_000 });
+/// An idle worker exits after this time.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 10_000 });
 
-/// How long workers may take to end when their connection is over. They have heard that they are cancelled.
-const LAST_STEPS: Duration = Duration::from_secs(1);
+/// Time for workers to exit after the connection has closed and their requests are cancelled.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Threads that work, and what waits for one of them. How much may wait is not its business: a place was given to each
-/// piece of work before.
+/// Worker threads and the queue of jobs. The queue has no limit of its own, because each job holds a request
+/// permit.
 pub(crate) struct Pool {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     state: Mutex<State>,
-    /// There is work, or an end.
-    work: Condvar,
-    /// A thread has ended.
-    left: Condvar,
+    /// Signals a new job, or the end.
+    job_ready: Condvar,
+    /// Signals the exit of a thread.
+    thread_exited: Condvar,
     limit: usize,
 }
 
@@ -37,109 +37,109 @@ struct Shared {
 struct State {
     queue: VecDeque<Job>,
     threads: usize,
-    /// Threads that wait for work, or were just woken.
+    /// Threads that wait for a job or were just woken.
     idle: usize,
-    over: bool,
+    is_closed: bool,
 }
 
-/// A request, and how it is dealt with.
+/// A deferred request and the work that responds to it.
 pub(crate) struct Job {
     pub(crate) responder: Responder,
     pub(crate) work: Box<dyn FnOnce(Responder) + Send>,
 }
 
 impl Pool {
-    /// So many threads at most; one at least.
+    /// Creates a pool of at most `limit` threads, at least one.
     pub(crate) fn new(limit: usize) -> Arc<Pool> {
         let shared = Shared {
             state: Mutex::default(),
-            work: Condvar::new(),
-            left: Condvar::new(),
+            job_ready: Condvar::new(),
+            thread_exited: Condvar::new(),
             limit: limit.max(1),
         };
         Arc::new(Pool { shared: Arc::new(shared) })
     }
 
-    /// Lets a worker do it: one that is idle, a new one, or the first that has time.
+    /// Queues a job for an idle worker, a new one, or the first that becomes idle.
     pub(crate) fn run(&self, job: Job) {
         let shared = &self.shared;
         let mut state = lock(&shared.state);
-        if state.over {
+        if state.is_closed {
             drop(state);
             return drop(job);
         }
         state.queue.push_back(job);
         if state.idle >= state.queue.len() || state.threads >= shared.limit {
-            shared.work.notify_one();
+            shared.job_ready.notify_one();
             return;
         }
         state.threads += 1;
         drop(state);
-        let mut seat = Seat { shared: Arc::clone(shared), taken: true };
-        // If no thread can be started, its seat is dropped with the closure.
-        let _ = thread::Builder::new().name("mcp-work".into()).spawn(move || seat.work());
+        let mut worker = WorkerThread { shared: Arc::clone(shared), is_counted: true };
+        // If no thread can be started, dropping the closure drops the worker, which corrects the count.
+        let _ = thread::Builder::new().name("mcp-work".into()).spawn(move || worker.run());
     }
 
-    /// Forgets what waits for a worker and nobody waits for any more.
-    pub(crate) fn sweep(&self) {
+    /// Removes queued jobs whose requests are cancelled.
+    pub(crate) fn remove_cancelled(&self) {
         let mut state = lock(&self.shared.state);
         let queue = mem::take(&mut state.queue);
-        let (gone, wanted) =
+        let (cancelled, active) =
             queue.into_iter().partition::<VecDeque<_>, _>(|job| job.responder.is_cancelled());
-        state.queue = wanted;
+        state.queue = active;
         drop(state);
-        // Its own end looks at the desk, and runs what the host has written.
-        drop(gone);
+        // Dropped outside of the lock, because the destructors run application code and use the shared state.
+        drop(cancelled);
     }
 
-    /// Ends the workers when it is dropped, and waits for them a while.
-    pub(crate) fn end_on_drop(self: &Arc<Pool>) -> EndOnDrop {
-        EndOnDrop(Arc::clone(self))
+    /// Returns a guard that ends the workers when it is dropped.
+    pub(crate) fn join_guard(self: &Arc<Pool>) -> JoinGuard {
+        JoinGuard(Arc::clone(self))
     }
 }
 
-/// Ends the workers of a connection.
-pub(crate) struct EndOnDrop(Arc<Pool>);
+/// ExitReport the workers of a connection when it is dropped, and waits for them for a limited time.
+pub(crate) struct JoinGuard(Arc<Pool>);
 
-impl Drop for EndOnDrop {
+impl Drop for JoinGuard {
     fn drop(&mut self) {
         let shared = &self.0.shared;
         let mut state = lock(&shared.state);
-        state.over = true;
+        state.is_closed = true;
         let queue = mem::take(&mut state.queue);
         drop(state);
         drop(queue);
-        shared.work.notify_all();
+        shared.job_ready.notify_all();
         let start = Instant::now();
         let mut state = lock(&shared.state);
         while state.threads > 0 {
-            let left = LAST_STEPS.saturating_sub(start.elapsed());
+            let left = JOIN_TIMEOUT.saturating_sub(start.elapsed());
             if left.is_zero() {
-                // Nobody can end a thread from outside. It ends when its work does.
+                // A thread cannot be stopped from outside. It exits when its work returns.
                 return;
             }
-            state = wait_for(&shared.left, state, left);
+            state = wait_for(&shared.thread_exited, state, left);
         }
     }
 }
 
-/// The right to be one of the threads. If the last one is lost, nobody is there for what waits.
-struct Seat {
+/// One worker thread, counted in the pool. If the last one fails, the queued jobs are dropped.
+struct WorkerThread {
     shared: Arc<Shared>,
-    taken: bool,
+    is_counted: bool,
 }
 
-impl Seat {
-    fn work(&mut self) {
+impl WorkerThread {
+    fn run(&mut self) {
         while let Some(Job { responder, work }) = self.next() {
             if !responder.is_cancelled() {
-                // Whatever happens to the work, its request is answered, and its thread goes on.
+                // A panic of the work answers its request, and the thread continues.
                 let _ = catch_unwind(AssertUnwindSafe(move || work(responder)));
             }
         }
     }
 
-    /// Waits for work. `None`: this thread is not needed any more, and does not count.
+    /// Waits for a job. Returns `None` if the thread has to exit, and stops counting it.
     fn next(&mut self) -> Option<Job> {
         let mut state = lock(&self.shared.state);
         let start = Instant::now();
@@ -147,29 +147,29 @@ impl Seat {
             if let Some(job) = state.queue.pop_front() {
                 return Some(job);
             }
-            let left = IDLE.saturating_sub(start.elapsed());
-            if state.over || left.is_zero() {
-                // Not later: work that comes now has to find the place of this thread free.
-                self.taken = false;
+            let left = IDLE_TIMEOUT.saturating_sub(start.elapsed());
+            if state.is_closed || left.is_zero() {
+                // Updated under the same lock, so that a new job does not count on this thread.
+                self.is_counted = false;
                 state.threads -= 1;
                 return None;
             }
             state.idle += 1;
-            state = wait_for(&self.shared.work, state, left);
+            state = wait_for(&self.shared.job_ready, state, left);
             state.idle -= 1;
         }
     }
 }
 
-impl Drop for Seat {
+impl Drop for WorkerThread {
     fn drop(&mut self) {
         let mut state = lock(&self.shared.state);
-        state.threads -= usize::from(self.taken);
-        let is_lost = self.taken && state.threads == 0;
-        let left = if is_lost { mem::take(&mut state.queue) } else { VecDeque::new() };
+        state.threads -= usize::from(self.is_counted);
+        let was_last = self.is_counted && state.threads == 0;
+        let left = if was_last { mem::take(&mut state.queue) } else { VecDeque::new() };
         drop(state);
-        self.shared.left.notify_all();
-        // What is dropped is answered with an error.
+        self.shared.thread_exited.notify_all();
+        // Dropped jobs are answered with an error.
         drop(left);
     }
 }
@@ -190,15 +190,15 @@ mod tests {
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"name":"who"}}"#;
 
     #[test]
-    fn an_idle_worker_ends_and_another_one_is_started_when_there_is_work() {
-        struct Ends(std::sync::mpsc::Sender<()>);
-        impl Drop for Ends {
+    fn idle_worker_exits_and_new_job_starts_another() {
+        struct ExitReport(std::sync::mpsc::Sender<()>);
+        impl Drop for ExitReport {
             fn drop(&mut self) {
                 let _ = self.0.send(());
             }
         }
         thread_local! {
-            static END: std::cell::RefCell<Option<Ends>> = const { std::cell::RefCell::new(None) };
+            static END: std::cell::RefCell<Option<ExitReport>> = const { std::cell::RefCell::new(None) };
         }
         let (here, there) = UnixStream::pair().unwrap();
         let (ended, end) = channel();
@@ -207,7 +207,7 @@ mod tests {
                 let Event::Call(call) = event else { return };
                 let ended = ended.clone();
                 server.run(call, move |answer| {
-                    END.with(|end| *end.borrow_mut() = Some(Ends(ended)));
+                    END.with(|end| *end.borrow_mut() = Some(ExitReport(ended)));
                     answer.text("me");
                 });
             })
@@ -216,7 +216,8 @@ mod tests {
         for _ in 0..3 {
             writeln!(&here, "{CALL}").unwrap();
             assert!(lines.next().unwrap().unwrap().contains("me"));
-            end.recv_timeout(Duration::from_secs(20)).expect("it ends, though its connection does not");
+            end.recv_timeout(Duration::from_secs(20))
+                .expect("the idle worker exits while the connection is open");
         }
         drop((here, lines));
         server.join().unwrap().unwrap();

@@ -1,26 +1,29 @@
-//! The pump: moves bytes between a machine and two streams.
+//! The pump: moves bytes between a state machine and two streams.
 //!
-//! There are two kinds, and which one it is, is known where the streams come from. Files, pipes and sockets on Unix are
-//! [polled](crate::poll_pump) by the thread that owns the machine, which needs no other thread. Anything else that reads and
-//! writes can only block, so it gets [threads](crate::blocking_pump) that do.
+//! There are two implementations, chosen by the types of the streams. Files, pipes and sockets on Unix are
+//! [polled](crate::poll_pump) by the thread that owns the state machine, without other threads. All other
+//! streams can only block, so [two threads](crate::blocking_pump) serve them.
 
 use std::io::{self, Read, Write};
 
 use mcp_proto::{Clock, Machine, Millis};
 use mcp_proto_handles::Wake;
 
-use crate::blocking_pump::Threads;
+use crate::blocking_pump::BlockingPump;
 #[cfg(unix)]
-use crate::poll_pump::Polled;
+use crate::poll_pump::PollPump;
 
-/// When nothing can be written any more, what the peer has said before is read for so long, or to its end.
-pub(crate) const LAST_INPUT: Millis = Millis(250);
+/// Time to read the peer's last messages after a write has failed.
+pub(crate) const DRAIN_TIME: Millis = Millis(250);
 
-/// Moves bytes for one machine, in lines. Made for one connection.
+/// Moves bytes between one state machine and two streams, in lines, for one connection.
 ///
-/// Whatever the peer does, [`run`](Pump::run) neither misses a deadline nor keeps from reading because of what it writes.
-/// On Unix nothing else is needed for that if both streams are files, pipes or sockets of the standard library: no thread is
-/// started, and a request that is answered at once costs one read and one write. Other streams get a thread for each direction.
+/// Whatever the peer does, [`run`](Pump::run) never misses a deadline, and never stops reading because of a
+/// write.
+///
+/// On Unix this needs no threads if both streams are files, pipes or sockets of the standard library. A
+/// request that is answered at once then costs one read and one write. Other streams get one thread for each
+/// direction.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig};
@@ -45,107 +48,114 @@ pub(crate) const LAST_INPUT: Millis = Millis(250);
 /// ```
 pub struct Pump {
     clock: Clock,
-    mover: Box<dyn Mover + Send + Sync>,
+    pump: Box<dyn PumpImpl + Send + Sync>,
 }
 
-/// What moves the bytes.
-pub(crate) trait Mover {
-    /// Moves bytes until there is something to do for the host, or the time is over.
-    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, turn: Turn) -> PumpStatus;
+/// An implementation of the pump.
+pub(crate) trait PumpImpl {
+    /// Moves bytes until the state machine has an event, the pump is woken, or the time expires.
+    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, options: RunOptions) -> PumpStatus;
 
     fn wake(&self) -> Wake;
 
-    /// Whether something that could wake it is in anybody's hands.
-    fn can_be_woken(&self) -> bool;
+    /// Whether a waker of this pump exists.
+    fn has_wakers(&self) -> bool;
 }
 
-/// How bytes are moved once.
+/// Options of one call to [`PumpImpl::run`].
 #[derive(Clone, Copy)]
-pub(crate) struct Turn {
-    /// When it begins. Looking at the clock takes longer than an event that is not dealt with.
+pub(crate) struct RunOptions {
+    /// The current time, passed in because reading the clock costs more than many events.
     pub(crate) now: Millis,
-    /// It ends then at the latest: that is [`PumpStatus::Woken`], too.
+    /// The time at which the call returns [`PumpStatus::Woken`] at the latest.
     pub(crate) until: Option<Millis>,
-    /// Nobody has anything that could wake it, and nobody gets any before it is over. This is known to whoever has given away
-    /// what does.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "threads wait on a condition anyway"))]
-    pub(crate) nobody_wakes: bool,
+    /// Whether no waker exists and none can be created during the call. The caller knows whether it has
+    /// handed out wakers.
+    #[cfg_attr(
+        not(unix),
+        expect(dead_code, reason = "the blocking pump waits on a condition variable in any case")
+    )]
+    pub(crate) no_wakers: bool,
 }
 
-/// Streams that a pump is still to be made over.
-pub(crate) type Open = Box<dyn FnOnce(Clock) -> io::Result<Pump> + Send>;
+/// A function that creates a pump for streams that were captured before.
+pub(crate) type OpenPump = Box<dyn FnOnce(Clock) -> io::Result<Pump> + Send>;
 
-/// Why [`Pump::run`] came back.
+/// The reason why [`Pump::run`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PumpStatus {
-    /// The machine has an event.
+    /// The state machine has an event.
     Event,
     /// A [`Waker`] was used.
     Woken,
-    /// The connection is over.
+    /// The connection is closed.
     Closed,
 }
 
 impl Pump {
-    /// A pump between these streams. They are closed soon after it is dropped; a read or a write that blocks a thread then
-    /// keeps its stream open for as long as it does.
+    /// Creates a pump between these streams.
+    ///
+    /// The streams close soon after the pump is dropped. A read or write that blocks a thread keeps its
+    /// stream open until it returns.
     ///
     /// # Errors
-    /// A thread cannot be started, or the process has as many files open as it may.
+    /// A thread cannot be started, or the process has reached its limit of open files.
     pub fn new(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Pump> {
-        Pump::over(input, output)(Clock::start())
+        Pump::opener(input, output)(Clock::start())
     }
 
-    /// Which kind it will be is found out when it is opened: a client may open others before.
-    pub(crate) fn over(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Open {
+    /// Defers the choice of the implementation until the pump is opened, so that a client can keep the
+    /// streams until then.
+    pub(crate) fn opener(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> OpenPump {
         Box::new(move |clock| {
             #[cfg(unix)]
             if let (Some(input), Some(output)) = (descriptor(&input), descriptor(&output)) {
-                return Pump::polled(input.try_clone_to_owned()?, output.try_clone_to_owned()?)(clock);
+                return Pump::poll_opener(input.try_clone_to_owned()?, output.try_clone_to_owned()?)(clock);
             }
-            Ok(Pump { clock, mover: Box::new(Threads::new(input, output)?) })
+            Ok(Pump { clock, pump: Box::new(BlockingPump::new(input, output)?) })
         })
     }
 
-    /// Over files, pipes or sockets: nothing that has to do with threads is linked for it.
+    /// For files, pipes or sockets only, so that no code for threads is linked.
     #[cfg(unix)]
-    pub(crate) fn polled(
+    pub(crate) fn poll_opener(
         input: impl Into<std::os::fd::OwnedFd>,
         output: impl Into<std::os::fd::OwnedFd>,
-    ) -> Open {
+    ) -> OpenPump {
         let (input, output) = (input.into(), output.into());
-        Box::new(move |clock| Ok(Pump { clock, mover: Box::new(Polled::new(input, output)?) }))
+        Box::new(move |clock| Ok(Pump { clock, pump: Box::new(PollPump::new(input, output)?) }))
     }
 
-    /// Moves bytes until there is something to do for the host.
+    /// Moves bytes until the state machine has an event, a waker is used, or the connection closes.
     pub fn run(&mut self, machine: &mut dyn Machine) -> PumpStatus {
-        let nobody_wakes = !self.mover.can_be_woken();
-        self.turn(machine, Turn { now: self.now(), until: None, nobody_wakes })
+        let no_wakers = !self.pump.has_wakers();
+        self.run_with(machine, RunOptions { now: self.now(), until: None, no_wakers })
     }
 
-    pub(crate) fn turn(&mut self, machine: &mut dyn Machine, turn: Turn) -> PumpStatus {
-        self.mover.run(machine, self.clock, turn)
+    pub(crate) fn run_with(&mut self, machine: &mut dyn Machine, options: RunOptions) -> PumpStatus {
+        self.pump.run(machine, self.clock, options)
     }
 
-    /// The time on the pump's clock, which is the machine's.
+    /// The current time on the pump's clock, which the state machine uses, too.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.clock.now()
     }
 
     pub(crate) fn wake(&self) -> Wake {
-        self.mover.wake()
+        self.pump.wake()
     }
 
-    /// Something that makes [`run`](Pump::run) come back, from any thread.
+    /// Returns a waker that makes [`run`](Pump::run) return, from any thread.
     #[must_use]
     pub fn waker(&self) -> Waker {
-        Waker { wake: self.mover.wake() }
+        Waker { wake: self.pump.wake() }
     }
 }
 
-/// What the system can wait for, if it is a file, a pipe or a socket of the standard library. `Stdin` and `Stdout` are none:
-/// they have buffers of their own.
+/// The file descriptor of a file, pipe or socket of the standard library.
+///
+/// Returns `None` for other types, such as `Stdin` and `Stdout`, which have buffers of their own.
 #[cfg(unix)]
 fn descriptor(stream: &dyn std::any::Any) -> Option<std::os::fd::BorrowedFd<'_>> {
     use std::os::fd::AsFd;
@@ -173,7 +183,7 @@ impl std::fmt::Debug for Pump {
     }
 }
 
-/// Makes [`Pump::run`] come back with [`PumpStatus::Woken`]: now, or when it is called next.
+/// Makes [`Pump::run`] return [`PumpStatus::Woken`]: now, or at its next call. Clones wake the same pump.
 #[derive(Clone)]
 pub struct Waker {
     wake: Wake,

@@ -1,43 +1,43 @@
-//! What was read at once, until the machine has taken it.
+//! Bytes that were read but not yet received by the state machine.
 
 use mcp_proto::Receive;
 
-/// How much is read at once.
-pub(crate) const CHUNK: usize = 64 * 1024;
+/// Maximum number of bytes per read.
+pub(crate) const READ_SIZE: usize = 64 * 1024;
 
-/// Bytes on their way from the input to the machine.
-pub(crate) struct Chunk {
+/// A buffer between the input stream and the state machine.
+pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
-    fed: usize,
+    received: usize,
     filled: usize,
 }
 
-impl Chunk {
-    pub(crate) fn new() -> Chunk {
-        Chunk { bytes: vec![0; CHUNK], fed: 0, filled: 0 }
+impl ReadBuffer {
+    pub(crate) fn new() -> ReadBuffer {
+        ReadBuffer { bytes: vec![0; READ_SIZE], received: 0, filled: 0 }
     }
 
-    /// Whether the machine has taken all of it.
+    /// Whether the state machine has received all bytes.
     pub(crate) fn is_empty(&self) -> bool {
-        self.fed == self.filled
+        self.received == self.filled
     }
 
-    /// Where to put what is read next. Nothing may be left.
+    /// The space for the next read. The buffer must be empty.
     pub(crate) fn space(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// So much was read.
+    /// Records that `n` bytes were read into the space.
     pub(crate) fn filled(&mut self, n: usize) {
-        (self.fed, self.filled) = (0, n.min(self.bytes.len()));
+        (self.received, self.filled) = (0, n.min(self.bytes.len()));
     }
 
-    /// Gives the machine what it has room for.
+    /// Moves as many bytes to the state machine as it has space for.
     pub(crate) fn feed(&mut self, mut receive: Receive<'_>) {
-        let (bytes, space) = (&self.bytes[self.fed..self.filled], receive.space());
+        let (bytes, space) = (&self.bytes[self.received..self.filled], receive.space());
         let n = bytes.len().min(space.len());
         space[..n].copy_from_slice(&bytes[..n]);
         receive.filled(n);
-        self.fed += n;
+        self.received += n;
     }
 }

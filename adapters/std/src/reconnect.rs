@@ -1,26 +1,26 @@
-//! When to try to connect again.
+//! Timing of reconnection attempts.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use mcp_proto::{Client, Clock, Millis};
-use mcp_proto_handles::Session;
+use mcp_proto_handles::ClientSession;
 
-/// The longest pause between two attempts, if the first one is not longer.
-const LONGEST: Duration = Duration::from_secs(30);
+/// Longest pause between two attempts, unless the first pause is longer.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// How often a client tries to connect again, and how soon: see [`Connector::reconnect`](crate::Connector::reconnect).
+/// Number and timing of reconnection attempts: see [`Connector::reconnect`](crate::Connector::reconnect).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reconnect {
-    /// So many attempts in a row may fail.
+    /// Maximum number of consecutive failed attempts.
     pub attempts: u32,
-    /// The pause before the first one. It doubles with each that fails, up to half a minute.
+    /// The pause before the first attempt. It doubles with each failed attempt, up to 30 seconds.
     pub pause: Duration,
 }
 
 impl Reconnect {
-    /// Eight attempts, the first after half a second: a minute and a half in all.
+    /// Eight attempts, the first after 500 milliseconds: about 90 seconds in total.
     pub const DEFAULT: Reconnect = Reconnect { attempts: 8, pause: Duration::from_millis(500) };
 }
 
@@ -30,7 +30,7 @@ impl Default for Reconnect {
     }
 }
 
-/// The attempts since the last connection.
+/// The attempts since the last established connection.
 pub(crate) struct Attempts {
     left: u32,
     pause: Duration,
@@ -41,20 +41,26 @@ impl Attempts {
         Attempts { left: reconnect.attempts, pause: reconnect.pause }
     }
 
-    /// Waits for the time of the next attempt. The handles are heard meanwhile. `false`: there is none any more.
-    pub(crate) fn wait(&mut self, session: &mut Session, client: &mut Client<'_>, clock: Clock) -> bool {
+    /// Waits for the time of the next attempt while it executes commands of the handles. Returns `false` if
+    /// no attempt is left or the client is closing.
+    pub(crate) fn wait(
+        &mut self,
+        session: &mut ClientSession,
+        client: &mut Client<'_>,
+        clock: Clock,
+    ) -> bool {
         if session.is_closing() || self.left == 0 {
             return false;
         }
         let thread = thread::current();
-        session.lost(Arc::new(move || thread.unpark()));
+        session.connection_lost(Arc::new(move || thread.unpark()));
         let pause = Millis(u64::try_from(self.pause.as_millis()).unwrap_or(u64::MAX));
         let until = clock.now().plus(pause);
         self.left -= 1;
-        self.pause = self.pause.saturating_mul(2).min(LONGEST.max(self.pause));
+        self.pause = self.pause.saturating_mul(2).min(MAX_PAUSE.max(self.pause));
         loop {
             let now = clock.now();
-            let due = session.advance(client, now);
+            let due = session.process_commands(client, now);
             if session.is_closing() || until <= now {
                 return !session.is_closing();
             }

@@ -1,4 +1,4 @@
-//! What a worker holds: the duty to answer one request, and the news that nobody waits for it any more.
+//! A deferred request on a worker thread: respond to it, or observe its cancellation.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use mcp_proto::server::{Change, Reply};
 use mcp_proto::{ClientCapabilities, Decimal, Level, Revision};
 use mcp_proto_handles::{self as handles, Cancellation, Cancelled, ClientResponse, RequestError, block_on};
 
-/// A request that a worker deals with: the duty to answer it.
+/// A deferred request on a worker thread: respond to it, or observe its cancellation.
 ///
-/// If it is dropped without an answer, be it by a panic, the request is answered with an error (-32603).
+/// Dropping it without a response, also by a panic, answers the request with an error (-32603).
 #[must_use = "the request has to be answered"]
 pub struct Responder {
     inner: handles::Responder,
@@ -21,55 +21,59 @@ impl Responder {
         Responder { inner }
     }
 
-    /// The revision in which the request was made.
+    /// The revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.inner.revision()
     }
 
-    /// What the client said it can do.
+    /// The capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.inner.client()
     }
 
-    /// Answers a call with one piece of text.
+    /// Responds to a call with one text block.
     pub fn text(self, text: impl Display) {
         self.inner.text(text);
     }
 
-    /// Answers a call with the text of what went wrong: the tool ran and failed. For the model to read.
-    pub fn fail(self, why: impl Display) {
-        self.inner.fail(why);
+    /// Responds to a call with a tool failure, explained for the model (`isError`).
+    pub fn fail(self, reason: impl Display) {
+        self.inner.fail(reason);
     }
 
-    /// Answers a call with structured content, mirrored as text.
+    /// Responds to a call with structured content, repeated as text.
     pub fn structured<T: serde_core::Serialize + Send + 'static>(self, value: T) {
         self.inner.structured(value);
     }
 
-    /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
+    /// Responds with a JSON-RPC error. Application codes should lie outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl Display) {
         self.inner.error(code, message);
     }
 
-    /// Answers with whatever a [`Reply`] can: with [messages](Reply::messages) to a request for a prompt, with
-    /// [contents](Reply::contents) to a read, with [values](Reply::values) to a completion. `answer` runs on the thread of the server, as soon as there is room.
+    /// Responds with any method of [`Reply`]: [messages](Reply::messages) for a prompt,
+    /// [contents](Reply::contents) for a read, [values](Reply::values) for a completion. `answer` runs on the
+    /// server's thread, as soon as the transmit buffer has space.
     pub fn answer(self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.inner.answer(answer);
     }
 
-    /// Reports progress, if the client asked for it. It must grow each time; `message` may be empty. Waits while the
-    /// client does not read.
+    /// Sends a progress notification, if the client requested progress.
+    ///
+    /// `progress` must increase with each call; `message` may be empty. Waits while the client does not read.
     pub fn progress(&self, progress: impl Into<Decimal>, total: Option<Decimal>, message: impl Display) {
         block_on(self.inner.progress(progress, total, message));
     }
 
-    /// Asks a client of the handshake era for something that the answer depends on, and waits for what it says. The
-    /// server's own limit says how long it may take ([`Limits::request_timeout`]); but not longer than anybody waits for the answer
-    /// to the request, so people need one that [`run_within`] has more time for.
+    /// Sends the client a request of the handshake era, and waits for the response.
     ///
-    /// In `2026-07-28` servers do not ask: there the request is answered with what it [needs], and made again.
+    /// The timeout is the server's own ([`Limits::request_timeout`]), but ends with the deferred request
+    /// itself. If a user has to respond, give the deferred request more time with [`run_within`].
+    ///
+    /// In `2026-07-28` servers send no requests: they respond with the [input that they require], and the
+    /// client sends its request again.
     ///
     /// ```no_run
     /// # fn example(call: mcp_proto::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
@@ -77,59 +81,61 @@ impl Responder {
     ///
     /// server.run(call, |answer| {
     ///     match answer.request(&Form::new("Who are you?", &[Field::text("name").required()])) {
-    ///         Ok(said) => match said.elicited().and_then(|form| form.field("name")?.string()) {
+    ///         Ok(response) => match response.elicited().and_then(|form| form.field("name")?.string()) {
     ///             Some(name) => answer.text(format_args!("Hello, {name}!")),
-    ///             None => answer.text("Hello, whoever you are!"),
+    ///             None => answer.text("Hello!"),
     ///         },
-    ///         Err(why) => answer.fail(why),
+    ///         Err(error) => answer.fail(error),
     ///     }
     /// });
     /// # }
     /// ```
     ///
     /// # Errors
-    /// There is no answer.
+    /// See [`RequestError`].
     ///
     /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
     /// [`run_within`]: crate::ServerHandle::run_within
-    /// [needs]: mcp_proto::server::Call::require_input
+    /// [input that they require]: mcp_proto::server::Call::require_input
     pub fn request(&self, input: &dyn Input) -> Result<ClientResponse, RequestError> {
         block_on(self.inner.request(input))
     }
 
-    /// The same for a question that may take `time`.
+    /// Like [`request`](Responder::request) with a timeout of `time`.
     ///
     /// # Errors
-    /// There is no answer.
+    /// See [`RequestError`].
     pub fn request_within(&self, time: Duration, input: &dyn Input) -> Result<ClientResponse, RequestError> {
         block_on(self.inner.request_within(time, input))
     }
 
-    /// Says that a list or a resource has changed.
+    /// Notifies the client that a list or a resource has changed.
     pub fn changed(&self, change: Change<'_>) {
         self.inner.changed(change);
     }
 
-    /// Sends a log message that belongs to this request, if the client wants it. Waits while the client does not read.
+    /// Sends a log message that belongs to this request, if the client requested its level. Waits while the
+    /// client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
         block_on(self.inner.log(level, text));
     }
 
-    /// Whether nobody waits for the answer any more: it is cancelled, took too long, or the connection is over.
+    /// Whether the client no longer waits for the response: the request was cancelled, its timeout expired,
+    /// or the connection is closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.inner.is_cancelled()
     }
 
-    /// Sleeps, but not longer than anybody waits for the answer.
+    /// Sleeps for `time`, or until the request is cancelled.
     ///
     /// # Errors
-    /// It is cancelled.
+    /// [`Cancelled`]: the request was cancelled first.
     pub fn sleep_unless_cancelled(&self, time: Duration) -> Result<(), Cancelled> {
         self.cancellation().sleep(time)
     }
 
-    /// The same question for other code and other threads.
+    /// Returns an observer of the cancellation for other code and other threads.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.inner.cancellation()

@@ -1,4 +1,4 @@
-//! A server on stdin and stdout, on a socket, or on any two streams.
+//! Runs a server on stdin and stdout, a socket, or any two streams.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto_handles::{ServeError, ServerSettings, ServerShared};
 
 use crate::pool::Pool;
-use crate::pump::{Open, Pump, PumpStatus, Turn};
+use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
 use crate::stop::Stop;
-use crate::stream::{HangUp, Stream};
+use crate::stream::{ShutdownOnDrop, Stream};
 use crate::worker::ServerHandle;
 
-/// Serves on stdin and stdout until the client is gone: [`Serve::stdio`] with the usual limits.
+/// Serves on stdin and stdout until the client disconnects: [`Serve::stdio`] with the default limits.
 ///
-/// The handler gets every event on the calling thread. What takes long belongs on a worker:
+/// The handler receives every event on the calling thread. Long work belongs on a worker:
 /// [`ServerHandle::run`].
 ///
 /// ```no_run
@@ -31,18 +31,18 @@ use crate::worker::ServerHandle;
 /// ```
 ///
 /// # Errors
-/// The server is not set up well, or a thread cannot be started. A client that goes away is no error.
+/// The configuration is invalid, or a thread cannot be started. A client that disconnects is not an error.
 pub fn serve(
-    info: &ServerConfig<'_>,
+    config: &ServerConfig<'_>,
     handler: impl FnMut(Event<'_>, &ServerHandle),
 ) -> Result<(), ServeError> {
-    Serve::new(info).stdio(handler)
+    Serve::new(config).stdio(handler)
 }
 
-/// How many requests may wait for a worker, if nothing else is said.
-const WAITING: usize = 256;
+/// Default limit of requests that wait for a worker.
+const MAX_WAITING: usize = 256;
 
-/// A server, with its limits: for one connection, or for all that [come in](Serve::listen).
+/// A server with its limits, for one connection or for [all of a listener](Serve::listen).
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -63,116 +63,125 @@ pub struct Serve<'i> {
 }
 
 impl<'i> Serve<'i> {
-    /// A server with the usual limits: lines and answers of 8 MiB, 32 workers, for which 256 requests may wait, 64 KiB for
-    /// watched URIs, 64 connections.
+    /// Creates a server with the default limits: messages and responses of 8 MiB, 32 workers, 256 requests
+    /// that wait for a worker, 64 KiB for subscribed URIs, 64 connections.
     ///
-    /// It takes [batches](mcp_proto::Server::batch_buffer) where the revision has them.
+    /// It accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
     #[must_use]
-    pub fn new(info: &'i ServerConfig<'i>) -> Serve<'i> {
-        Serve { settings: ServerSettings::new(info), waiting: WAITING, stop: None, connections: 64 }
+    pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
+        Serve { settings: ServerSettings::new(config), waiting: MAX_WAITING, stop: None, connections: 64 }
     }
 
     mcp_proto_handles::server_settings!('i);
 
-    /// How many requests may wait for a worker when all of them work. More are refused (-32603), in either era. What waits
-    /// has no more time than what runs, and can be cancelled.
+    /// Sets the maximum number of requests that wait while all workers are busy.
+    ///
+    /// Further requests are refused (-32603), in either era. The timeout of a request includes the time of
+    /// waiting, and waiting requests can be cancelled.
     #[must_use]
     pub fn waiting(mut self, limit: usize) -> Self {
         self.waiting = limit;
         self
     }
 
-    /// Ends it from outside, even before a client has said anything: see [`Stop`].
+    /// Lets `stop` stop the server from outside, even before the client's first message: see [`Stop`].
     #[must_use]
     pub fn stopped_by(mut self, stop: &Stop) -> Self {
         self.stop = Some(stop.clone());
         self
     }
 
-    /// Serves on stdin and stdout until the client is gone.
+    /// Serves on stdin and stdout until the client disconnects.
     ///
-    /// On Unix both are taken over meanwhile, so that nothing but the protocol ever gets onto stdout: what prints
-    /// there, prints to stderr instead, and so do child processes.
+    /// On Unix both are reserved for the protocol meanwhile. Other output to stdout goes to stderr, also from
+    /// child processes.
     ///
     /// # Errors
-    /// As [`streams`](Serve::streams).
+    /// See [`streams`](Serve::streams).
     pub fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]
         {
-            let taken = mcp_proto_handles::Taken::take()?;
-            let (input, output) = taken.streams()?;
-            self.over(Pump::polled(input, output), handler)
+            let guard = mcp_proto_handles::StdioGuard::acquire()?;
+            let (input, output) = guard.streams()?;
+            self.run(Pump::poll_opener(input, output), handler)
         }
         #[cfg(not(unix))]
         self.streams(std::io::stdin(), std::io::stdout(), handler)
     }
 
-    /// Serves on a socket until the client is gone, and hangs up.
+    /// Serves on a socket until the client disconnects, then shuts the socket down.
     ///
     /// # Errors
-    /// As [`streams`](Serve::streams).
+    /// See [`streams`](Serve::streams).
     pub fn stream(
         self,
         stream: impl Stream,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let _hang_up = HangUp::new(&stream)?;
-        self.streams(stream.twin()?, stream, handler)
+        let _shutdown = ShutdownOnDrop::new(&stream)?;
+        self.streams(stream.duplicate()?, stream, handler)
     }
 
-    /// Serves on two streams until the client is gone.
+    /// Serves on two streams until the client disconnects.
     ///
-    /// After the end of the input, calls that are on their way may take as long as the grace lasts
-    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). It returns when their answers are written, and the workers
-    /// have ended; those that do not care that they are cancelled are left behind after one second.
+    /// After the end of the input, running requests may finish within the grace period
+    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are
+    /// written and the workers have exited. Workers that ignore their cancellation are left behind after one
+    /// second.
     ///
-    /// If the handler panics, the connection is over and the panic goes on here. A worker may panic: its request is
-    /// answered with an error (-32603).
+    /// A panic of the handler closes the connection and propagates to the caller. A panic of a worker answers
+    /// its request with an error (-32603).
     ///
     /// # Errors
-    /// The server is not set up well, or a thread cannot be started. A client that goes away is no error.
+    /// The configuration is invalid, or a thread cannot be started. A client that disconnects is not an
+    /// error.
     pub fn streams(
         self,
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        self.over(Pump::over(input, output), handler)
+        self.run(Pump::opener(input, output), handler)
     }
 
-    fn over(self, open: Open, mut handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
+    fn run(
+        self,
+        open: OpenPump,
+        mut handler: impl FnMut(Event<'_>, &ServerHandle),
+    ) -> Result<(), ServeError> {
         let pool = Pool::new(self.settings.workers);
-        // They are waited for when all else is over, and the client has seen the end of the output.
-        let _workers = pool.end_on_drop();
+        // Dropped last: waits for the workers after the client has seen the end of the output.
+        let _workers = pool.join_guard();
         let mut settings = self.settings;
         settings.workers = settings.workers.saturating_add(self.waiting);
-        let places = settings.workers;
+        let limit = settings.workers;
         let mut server = settings.server()?;
         let mut pump = open(Clock::start())?;
-        let desk = ServerShared::new(pump.wake(), places, Some(thread::current().id()));
-        // However this ends, the workers hear of it.
-        let _end = desk.end_on_drop();
-        let is_stopped_by_others = self.stop.is_some();
-        let _hearer = self.stop.map(|stop| {
-            let desk = Arc::clone(&desk);
-            stop.hear(move |time| desk.shutdown(Some(time)))
+        let shared = ServerShared::new(pump.wake(), limit, Some(thread::current().id()));
+        // Cancels all workers, also if the handler panics.
+        let _guard = shared.close_guard();
+        let has_stop = self.stop.is_some();
+        let _listener = self.stop.map(|stop| {
+            let shared = Arc::clone(&shared);
+            stop.on_stop(move |time| shared.shutdown(Some(time)))
         });
-        let handle = ServerHandle::new(Arc::clone(&desk), Arc::clone(&pool));
-        let ours = Arc::strong_count(&desk);
+        let handle = ServerHandle::new(Arc::clone(&shared), Arc::clone(&pool));
+        let own_count = Arc::strong_count(&shared);
         loop {
             let now = pump.now();
-            let until = desk.deliver(&mut server, now);
-            // Only the handler gives handles away, which runs here and not meanwhile; whoever has none cannot make one.
-            let nobody_wakes = !is_stopped_by_others && !desk.is_known_to_others(ours);
-            match pump.turn(&mut server, Turn { now, until, nobody_wakes }) {
+            let until = shared.process_commands(&mut server, now);
+            // Only the handler can clone handles, and it does not run during the call. So if no clone exists
+            // now, none appears.
+            let no_wakers = !has_stop && !shared.has_other_owners(own_count);
+            match pump.run_with(&mut server, RunOptions { now, until, no_wakers }) {
                 PumpStatus::Closed => return Ok(()),
-                PumpStatus::Woken if desk.is_overdue(pump.now()) => return Ok(()),
+                PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}
                 PumpStatus::Event => {
                     if let Some(event) = server.event() {
-                        desk.hear(&event);
+                        shared.observe_event(&event);
                         if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
-                            pool.sweep();
+                            pool.remove_cancelled();
                         }
                         handler(event, &handle);
                     }

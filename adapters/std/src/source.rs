@@ -1,66 +1,66 @@
-//! Where a client's streams come from, and what to do when they are closed.
+//! Opens a client's streams, and cleans up after they close.
 
 use std::io;
 use std::process::{Command, ExitStatus};
 
 use mcp_proto_handles::Stderr;
 
-use crate::child::{ServerProcess, Way};
-use crate::pump::{Open, Pump};
-use crate::stream::{HangUp, Stream};
+use crate::child::{ExitPolicy, ServerProcess};
+use crate::pump::{OpenPump, Pump};
+use crate::stream::{ShutdownOnDrop, Stream};
 
-/// What to connect to.
+/// The server to connect to.
 pub(crate) enum Source {
     Command(Command),
     Opener(Opener),
-    /// Streams that are there. They are gone when they were used.
+    /// Open streams, which can be used once.
     Once(Option<Link>),
 }
 
 type Opener = Box<dyn FnMut() -> io::Result<Link> + Send>;
 
-/// A connection that is open.
+/// An open connection.
 pub(crate) struct Link {
-    pub(crate) open: Open,
-    pub(crate) end: End,
+    pub(crate) open: OpenPump,
+    pub(crate) teardown: Teardown,
 }
 
-/// What to do when the streams are closed.
-pub(crate) enum End {
+/// The cleanup after the streams have closed.
+pub(crate) enum Teardown {
     Process(ServerProcess),
-    Nothing(#[expect(dead_code, reason = "it hangs up when it is dropped")] Option<HangUp>),
+    Nothing(#[expect(dead_code, reason = "its destructor shuts the socket down")] Option<ShutdownOnDrop>),
 }
 
 impl Source {
-    pub(crate) fn open(&mut self, stderr: &Stderr, way: &Way) -> io::Result<Link> {
+    pub(crate) fn open(&mut self, stderr: &Stderr, exit: &ExitPolicy) -> io::Result<Link> {
         match self {
             Source::Command(command) => {
-                let (process, stdout, stdin) = ServerProcess::start(command, stderr, way)?;
-                Ok(Link { open: Pump::over(stdout, stdin), end: End::Process(process) })
+                let (process, stdout, stdin) = ServerProcess::start(command, stderr, exit)?;
+                Ok(Link { open: Pump::opener(stdout, stdin), teardown: Teardown::Process(process) })
             }
             Source::Opener(open) => open(),
             Source::Once(link) => link.take().ok_or_else(|| io::ErrorKind::NotConnected.into()),
         }
     }
 
-    /// Whether it can be opened once more.
-    pub(crate) fn is_lasting(&self) -> bool {
+    /// Whether the source can be opened again.
+    pub(crate) fn is_reusable(&self) -> bool {
         !matches!(self, Source::Once(_))
     }
 }
 
 impl Link {
     pub(crate) fn socket(stream: impl Stream) -> io::Result<Link> {
-        let end = End::Nothing(Some(HangUp::new(&stream)?));
-        Ok(Link { open: Pump::over(stream.twin()?, stream), end })
+        let teardown = Teardown::Nothing(Some(ShutdownOnDrop::new(&stream)?));
+        Ok(Link { open: Pump::opener(stream.duplicate()?, stream), teardown })
     }
 }
 
-impl End {
-    pub(crate) fn end(mut self) -> Option<ExitStatus> {
+impl Teardown {
+    pub(crate) fn run(mut self) -> Option<ExitStatus> {
         match &mut self {
-            End::Process(process) => process.end(),
-            End::Nothing(_) => None,
+            Teardown::Process(process) => process.stop(),
+            Teardown::Nothing(_) => None,
         }
     }
 }

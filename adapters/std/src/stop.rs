@@ -1,4 +1,4 @@
-//! Ending servers from outside, within a time.
+//! Stops servers from other threads, within a time limit.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use mcp_proto_handles::lock;
 
-/// Longer times may be too long for the clock.
-const LONGEST: Duration = Duration::from_secs(365 * 86_400);
+/// Longest time limit, because the clock cannot represent very long ones.
+const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 
-/// Ends servers from outside: from another thread, or when a signal comes. Clones are the same one. It may be given to
-/// any number of servers ([`Serve::stopped_by`](crate::Serve::stopped_by)), before or after it was used.
+/// Stops servers from another thread, or on a signal.
+///
+/// Clones share one switch. It may serve any number of servers
+/// ([`Serve::stopped_by`](crate::Serve::stopped_by)), before or after its use.
 ///
 /// ```
 /// use std::net::TcpListener;
@@ -23,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 /// let listener = TcpListener::bind("127.0.0.1:0")?;
 /// let server = Serve::new(&INFO).stopped_by(&stop);
 /// let server = std::thread::spawn(move || server.listen(listener, |_, _| {}));
-/// // What runs may take five more seconds.
+/// // Running requests have five more seconds.
 /// stop.within(Duration::from_secs(5));
 /// server.join().unwrap()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -36,46 +38,49 @@ pub struct Stop {
 #[derive(Default)]
 struct State {
     until: Option<Instant>,
-    last: u64,
-    hearers: Vec<(u64, Hear)>,
+    last_number: u64,
+    listeners: Vec<(u64, OnStop)>,
 }
 
-type Hear = Box<dyn Fn(Duration) + Send>;
+type OnStop = Box<dyn Fn(Duration) + Send>;
 
 impl Stop {
-    /// One that was not used yet.
+    /// Creates a switch that was not used yet.
     #[must_use]
     pub fn new() -> Stop {
         Stop::default()
     }
 
-    /// Ends the servers: nothing new is accepted or begun. What runs may be finished within this time; then it is answered
-    /// with an error. This comes back at once; the servers return when all is done, three seconds after that time at the
-    /// most: clients have two of them to read the last answers, and workers one to notice that they are cancelled. Used
-    /// once more, the last time counts.
+    /// Stops the servers and returns at once.
+    ///
+    /// Servers accept no new connections and requests. Running requests may finish within `time`; then they
+    /// are answered with an error. The servers return at most three seconds after that: clients have two
+    /// seconds to read the last responses, workers one to notice their cancellation. A repeated call replaces
+    /// the time.
     pub fn within(&self, time: Duration) {
         let mut state = lock(&self.state);
         let now = Instant::now();
-        state.until = Some(now.checked_add(time).unwrap_or(now + LONGEST));
-        state.hearers.iter().for_each(|(_, hear)| hear(time));
+        state.until = Some(now.checked_add(time).unwrap_or(now + MAX_TIME));
+        state.listeners.iter().for_each(|(_, on_stop)| on_stop(time));
     }
 
-    /// Whether it was used.
+    /// Whether [`within`](Stop::within) was called.
     #[must_use]
     pub fn is_used(&self) -> bool {
         lock(&self.state).until.is_some()
     }
 
-    /// Calls this with the time that is left: when it is used, or now if it was used before. It must not wait.
-    pub(crate) fn hear(&self, hear: impl Fn(Duration) + Send + 'static) -> Hearer {
+    /// Calls `on_stop` with the remaining time: when the switch is used, or now if it was used before.
+    /// `on_stop` must not block.
+    pub(crate) fn on_stop(&self, on_stop: impl Fn(Duration) + Send + 'static) -> StopListener {
         let mut state = lock(&self.state);
         if let Some(until) = state.until {
-            hear(until.saturating_duration_since(Instant::now()));
+            on_stop(until.saturating_duration_since(Instant::now()));
         }
-        state.last += 1;
-        let number = state.last;
-        state.hearers.push((number, Box::new(hear)));
-        Hearer { stop: self.clone(), number }
+        state.last_number += 1;
+        let number = state.last_number;
+        state.listeners.push((number, Box::new(on_stop)));
+        StopListener { stop: self.clone(), number }
     }
 }
 
@@ -85,20 +90,20 @@ impl fmt::Debug for Stop {
     }
 }
 
-/// Hears of the end, until it is dropped.
-pub(crate) struct Hearer {
+/// The registration of a callback, removed when it is dropped.
+pub(crate) struct StopListener {
     stop: Stop,
     number: u64,
 }
 
-impl Drop for Hearer {
+impl Drop for StopListener {
     fn drop(&mut self) {
         let number = self.number;
-        let gone = {
+        let removed = {
             let mut state = lock(&self.stop.state);
-            let at = state.hearers.iter().position(|(known, _)| *known == number);
-            at.map(|at| state.hearers.swap_remove(at))
+            let at = state.listeners.iter().position(|(known, _)| *known == number);
+            at.map(|at| state.listeners.swap_remove(at))
         };
-        drop(gone);
+        drop(removed);
     }
 }

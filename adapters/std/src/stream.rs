@@ -1,4 +1,4 @@
-//! Sockets: streams whose two directions can be used at once, and closed from outside.
+//! Sockets: streams that can be duplicated and shut down.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -8,9 +8,9 @@ use std::os::unix::net::UnixStream;
 /// A socket: a [`TcpStream`] or, on Unix, a [`UnixStream`].
 pub trait Stream: Read + Write + Send + Sized + 'static + sealed::Sealed {
     #[doc(hidden)]
-    fn twin(&self) -> io::Result<Self>;
+    fn duplicate(&self) -> io::Result<Self>;
     #[doc(hidden)]
-    fn hang_up(&self);
+    fn shutdown_both(&self);
 }
 
 mod sealed {
@@ -21,39 +21,40 @@ mod sealed {
 }
 
 impl Stream for TcpStream {
-    fn twin(&self) -> io::Result<TcpStream> {
-        // Answers are small and wanted at once.
+    fn duplicate(&self) -> io::Result<TcpStream> {
+        // Responses are small and urgent, so Nagle's algorithm is disabled.
         self.set_nodelay(true)?;
         self.try_clone()
     }
 
-    fn hang_up(&self) {
+    fn shutdown_both(&self) {
         let _ = self.shutdown(Shutdown::Both);
     }
 }
 
 #[cfg(unix)]
 impl Stream for UnixStream {
-    fn twin(&self) -> io::Result<UnixStream> {
+    fn duplicate(&self) -> io::Result<UnixStream> {
         self.try_clone()
     }
 
-    fn hang_up(&self) {
+    fn shutdown_both(&self) {
         let _ = self.shutdown(Shutdown::Both);
     }
 }
 
-/// Hangs up when it is dropped: a thread that is blocked on the socket comes back then, and the peer sees the end.
-pub(crate) struct HangUp(Box<dyn Fn() + Send>);
+/// Shuts a socket down when it is dropped. A thread that blocks on the socket returns, and the peer sees the
+/// end.
+pub(crate) struct ShutdownOnDrop(Box<dyn Fn() + Send>);
 
-impl HangUp {
-    pub(crate) fn new(stream: &impl Stream) -> io::Result<HangUp> {
-        let stream = stream.twin()?;
-        Ok(HangUp(Box::new(move || stream.hang_up())))
+impl ShutdownOnDrop {
+    pub(crate) fn new(stream: &impl Stream) -> io::Result<ShutdownOnDrop> {
+        let stream = stream.duplicate()?;
+        Ok(ShutdownOnDrop(Box::new(move || stream.shutdown_both())))
     }
 }
 
-impl Drop for HangUp {
+impl Drop for ShutdownOnDrop {
     fn drop(&mut self) {
         (self.0)();
     }

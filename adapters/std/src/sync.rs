@@ -1,4 +1,4 @@
-//! Waiting on a condition, whether or not a thread has panicked with the lock.
+//! Waits on condition variables without poisoning.
 
 use std::sync::{Condvar, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,7 +7,7 @@ pub(crate) fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> Mute
     condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for `time` at most. Some systems refuse very long times, so that it may also end after a day.
+/// Waits for at most `time`, and for at most one day, because some systems reject longer timeouts.
 pub(crate) fn wait_for<'a, T>(
     condition: &Condvar,
     guard: MutexGuard<'a, T>,

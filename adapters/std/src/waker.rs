@@ -1,56 +1,61 @@
-//! Getting a thread that waits for files to look up.
+//! Wakes a thread blocked in `poll(2)` (self-pipe).
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Rung from any thread, and heard by one, which may wait for it together with files: then it is a byte in a pipe, and
-/// otherwise only a note.
-pub(crate) struct Bell {
+/// Wakes one thread from any thread.
+///
+/// The thread can wait for a wake-up together with files, because it is then a byte in a pipe. While the thread does not
+/// wait, a wake-up is only a flag.
+pub(crate) struct WakePipe {
     state: AtomicU8,
-    here: PipeReader,
-    there: PipeWriter,
+    reader: PipeReader,
+    writer: PipeWriter,
 }
 
-/// Nothing was rung, and nobody waits.
-const QUIET: u8 = 0;
-/// Whoever rings first has to write.
-const WAITED_FOR: u8 = 1;
-const RUNG: u8 = 2;
+/// No wake-up is pending and the thread does not wait.
+const IDLE: u8 = 0;
+/// The thread waits. The next wake-up writes to the pipe.
+const WAITING: u8 = 1;
+/// A wake-up is pending.
+const WOKEN: u8 = 2;
 
-impl Bell {
-    pub(crate) fn new() -> io::Result<Bell> {
-        let (here, there) = io::pipe()?;
-        Ok(Bell { state: AtomicU8::new(QUIET), here, there })
+impl WakePipe {
+    pub(crate) fn new() -> io::Result<WakePipe> {
+        let (reader, writer) = io::pipe()?;
+        Ok(WakePipe { state: AtomicU8::new(IDLE), reader, writer })
     }
 
-    /// What was done before is seen by whoever hears it.
-    pub(crate) fn ring(&self) {
-        if self.state.swap(RUNG, Ordering::AcqRel) == WAITED_FOR {
-            // One byte in an empty pipe: it cannot fail, and does not block.
-            let _ = (&self.there).write_all(&[0]);
+    /// Wakes the thread. Earlier writes of the caller are visible to the thread that takes the wake-up.
+    pub(crate) fn wake(&self) {
+        if self.state.swap(WOKEN, Ordering::AcqRel) == WAITING {
+            // One byte into an empty pipe neither fails nor blocks.
+            let _ = (&self.writer).write_all(&[0]);
         }
     }
 
-    /// Whether it was rung since it was asked last.
-    pub(crate) fn was_rung(&self) -> bool {
-        // Asked often, and seldom true.
-        self.state.load(Ordering::Acquire) == RUNG && self.state.swap(QUIET, Ordering::AcqRel) == RUNG
+    /// Takes a pending wake-up. Returns whether there was one.
+    pub(crate) fn take_wake(&self) -> bool {
+        // The load avoids a swap in the common case that no wake-up is pending.
+        self.state.load(Ordering::Acquire) == WOKEN && self.state.swap(IDLE, Ordering::AcqRel) == WOKEN
     }
 
-    /// Waits, in the way of the caller, who gets what becomes readable when it is rung, and whether it may take time: not
-    /// if it was rung before.
+    /// Calls `wait` with the read end of the pipe and whether the call may block.
+    ///
+    /// It must not block if a wake-up is pending. The read end becomes readable on a wake-up.
     pub(crate) fn wait<T>(&self, wait: impl FnOnce(BorrowedFd<'_>, bool) -> T) -> T {
-        let may_sleep = self.is_changed(QUIET, WAITED_FOR);
-        let result = wait(self.here.as_fd(), may_sleep);
-        if may_sleep && !self.is_changed(WAITED_FOR, QUIET) {
-            // Whoever rang has written, or is about to.
-            let _ = (&self.here).read_exact(&mut [0]);
+        let may_block = self.transition(IDLE, WAITING);
+        let result = wait(self.reader.as_fd(), may_block);
+        if may_block && !self.transition(WAITING, IDLE) {
+            // A waker has changed the state, so its byte is in the pipe or follows at once.
+            let _ = (&self.reader).read_exact(&mut [0]);
         }
         result
     }
 
-    fn is_changed(&self, old: u8, new: u8) -> bool {
+    /// Changes the state from `old` to `new`. Returns `false` if it was not `old`.
+    fn transition(&self, old: u8, new: u8) -> bool {
         self.state.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 }
@@ -64,46 +69,47 @@ mod tests {
 
     use super::*;
 
-    fn is_heard(bell: &Bell, time: &Timespec) -> Option<usize> {
-        bell.wait(|bell, may_sleep| {
-            may_sleep.then(|| poll(&mut [PollFd::new(&bell, PollFlags::IN)], Some(time)).unwrap())
+    /// Polls the pipe if the call may block. Returns the number of ready files.
+    fn poll_pipe(pipe: &WakePipe, time: &Timespec) -> Option<usize> {
+        pipe.wait(|reader, may_block| {
+            may_block.then(|| poll(&mut [PollFd::new(&reader, PollFlags::IN)], Some(time)).unwrap())
         })
     }
 
     #[test]
-    fn it_is_heard_once_however_often_and_whenever_it_is_rung() {
+    fn repeated_wakes_are_taken_once() {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let bell = Bell::new().unwrap();
-        assert_eq!(is_heard(&bell, &now), Some(0));
-        assert!(!bell.was_rung());
-        bell.ring();
-        bell.ring();
-        assert_eq!(is_heard(&bell, &now), None, "nobody waits when it was rung before");
-        assert!(bell.was_rung());
-        assert!(!bell.was_rung());
-        assert_eq!(is_heard(&bell, &now), Some(0), "nothing of it is left in the pipe");
+        let pipe = WakePipe::new().unwrap();
+        assert_eq!(poll_pipe(&pipe, &now), Some(0));
+        assert!(!pipe.take_wake());
+        pipe.wake();
+        pipe.wake();
+        assert_eq!(poll_pipe(&pipe, &now), None, "a pending wake-up must prevent blocking");
+        assert!(pipe.take_wake());
+        assert!(!pipe.take_wake());
+        assert_eq!(poll_pipe(&pipe, &now), Some(0), "the pipe must be empty");
     }
 
     #[test]
-    fn nobody_who_rings_is_missed() {
-        let bell = Arc::new(Bell::new().unwrap());
+    fn wake_at_any_time_is_not_lost() {
+        let pipe = Arc::new(WakePipe::new().unwrap());
         let long = Timespec { tv_sec: 20, tv_nsec: 0 };
         let (done, next) = std::sync::mpsc::channel();
-        let theirs = Arc::clone(&bell);
-        let ringer = thread::spawn(move || {
+        let shared = Arc::clone(&pipe);
+        let waking_thread = thread::spawn(move || {
             for round in 0..2000 {
-                // With and without a pause: before somebody waits, meanwhile, and after.
+                // Different delays wake before, during and after the wait.
                 (0..round % 7 * 50).for_each(|_| std::hint::spin_loop());
-                theirs.ring();
+                shared.wake();
                 next.recv().unwrap();
             }
         });
         for _ in 0..2000 {
-            while !bell.was_rung() {
-                assert_ne!(is_heard(&bell, &long), Some(0), "it is never heard");
+            while !pipe.take_wake() {
+                assert_ne!(poll_pipe(&pipe, &long), Some(0), "a wake-up was lost");
             }
             done.send(()).unwrap();
         }
-        ringer.join().unwrap();
+        waking_thread.join().unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! What the handler of a server, and any other thread, may do with it: above all, let workers deal with requests.
+//! The handle of a running server: worker threads, notifications, shutdown.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use mcp_proto_handles::{ClientResponse, Defer, RequestError, ServerShared, block
 use crate::pool::{Job, Pool};
 use crate::responder::Responder;
 
-/// A running server, as its handler and any other thread see it.
+/// The handle of a running server, for its handler and any other thread.
 ///
 /// ```no_run
 /// # use mcp_proto::server::{Event, ServerConfig};
@@ -34,30 +34,32 @@ use crate::responder::Responder;
 /// ```
 #[derive(Clone)]
 pub struct ServerHandle {
-    desk: Arc<ServerShared>,
+    shared: Arc<ServerShared>,
     pool: Arc<Pool>,
 }
 
 impl ServerHandle {
-    pub(crate) fn new(desk: Arc<ServerShared>, pool: Arc<Pool>) -> ServerHandle {
-        ServerHandle { desk, pool }
+    pub(crate) fn new(shared: Arc<ServerShared>, pool: Arc<Pool>) -> ServerHandle {
+        ServerHandle { shared, pool }
     }
 
-    /// Lets a worker answer a request: a call, a read, a prompt, a completion. Take out of it what the work needs first,
-    /// and move that in: `call.arguments()`, for example.
+    /// Defers a request and responds to it on a worker thread.
     ///
-    /// Workers are threads, at most so many as [`workers`](crate::Serve::workers) says. They are started when they are
-    /// needed, used again, and end when they had nothing to do for ten seconds. If all of them work, the request waits
-    /// for one; if too many [wait](crate::Serve::waiting), it is refused (-32603). Either way pings and cancellations are
-    /// dealt with. A worker that panics answers -32603, and goes on to the next request.
+    /// The request is a call, a read, a prompt or a completion. Copy what the work needs from it first, for
+    /// example `call.arguments()`, and move the copy into the closure.
     ///
-    /// It may take as long as the server's limit for deferred requests says, with the time that it has waited: then the
-    /// machine answers, and the work hears that it is cancelled.
+    /// [`workers`](crate::Serve::workers) is the maximum number of threads. They start on demand, are reused,
+    /// and exit after ten idle seconds. If all are busy, the request waits; if too many
+    /// [wait](crate::Serve::waiting), it is refused (-32603). Pings and cancellations are handled meanwhile.
+    /// If the work panics, the request is answered with an error (-32603), and the worker continues.
+    ///
+    /// The timeout of deferred requests includes the time of waiting. When it expires, the server answers the
+    /// request, and the work observes a cancellation.
     pub fn run(&self, request: impl Defer, work: impl FnOnce(Responder) + Send + 'static) {
         self.start(request, None, work);
     }
 
-    /// The same for work that may take `time`.
+    /// Like [`run`](ServerHandle::run) with a timeout of `time`.
     pub fn run_within(
         &self,
         time: Duration,
@@ -73,18 +75,21 @@ impl ServerHandle {
         time: Option<Duration>,
         work: impl FnOnce(Responder) + Send + 'static,
     ) {
-        let Some(responder) = self.desk.accept(request, time) else { return };
+        let Some(responder) = self.shared.defer(request, time) else { return };
         self.pool.run(Job { responder: Responder::new(responder), work: Box::new(work) });
     }
 
-    /// Says that a list or a resource has changed, from any thread.
+    /// Notifies the client that a list or a resource has changed, from any thread.
     pub fn changed(&self, change: Change<'_>) {
-        self.desk.changed(change);
+        self.shared.changed(change);
     }
 
-    /// Asks a client of the handshake era for something that belongs to no request, and waits for the answer: for its
-    /// roots, when it has connected or they have changed. This is for any thread but the handler's, which has to hear
-    /// the answer. The server's own limit says how long the client may take ([`Limits::request_timeout`]).
+    /// Sends the client a request of the handshake era that belongs to no other request, and waits for the
+    /// response.
+    ///
+    /// An example are the client's roots, after the handshake or a change. The handler's own thread must not
+    /// call it, because the handler's event loop receives the response. The timeout is the server's own
+    /// ([`Limits::request_timeout`]).
     ///
     /// ```no_run
     /// # use mcp_proto::server::{Event, ServerConfig};
@@ -94,8 +99,8 @@ impl ServerHandle {
     ///     Event::Ready | Event::RootsChanged => {
     ///         let server = server.clone();
     ///         std::thread::spawn(move || match server.request(&ListRoots) {
-    ///             Ok(answer) => answer.roots().into_iter().flatten().for_each(|root| eprintln!("{}", root.uri())),
-    ///             Err(why) => eprintln!("no roots: {why}"),
+    ///             Ok(response) => response.roots().into_iter().flatten().for_each(|root| eprintln!("{}", root.uri())),
+    ///             Err(error) => eprintln!("no roots: {error}"),
     ///         });
     ///     }
     ///     _ => {}
@@ -104,52 +109,61 @@ impl ServerHandle {
     /// ```
     ///
     /// # Errors
-    /// There is no answer.
+    /// See [`RequestError`].
     ///
     /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
     pub fn request(&self, input: &dyn Input) -> Result<ClientResponse, RequestError> {
-        block_on(self.desk.request(input))
+        block_on(self.shared.request(input))
     }
 
-    /// Sends a log message that belongs to no request, to a client of the handshake era that wants it. Waits while
-    /// the client does not read.
+    /// Sends a log message that belongs to no request, if the client is of the handshake era and requested
+    /// its level. Waits while the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
-        block_on(self.desk.log(level, text.to_string()));
+        block_on(self.shared.log(level, text.to_string()));
     }
 
-    /// Ends the connection: what is on its way is finished, for as long as the grace lasts.
+    /// Closes the connection. Running requests may finish within the server's grace period.
     pub fn shutdown(&self) {
-        self.desk.shutdown(None);
+        self.shared.shutdown(None);
     }
 
-    /// The same with this time: new requests are refused, and what runs is finished. What is not finished by then is
-    /// answered with an error. The server returns three seconds later at the most, whatever workers and client do: the
-    /// client has two of them to read the last answers, and the workers one to notice that they are cancelled.
+    /// Closes the connection within `time`: new requests are refused, running ones may finish.
     ///
-    /// To end a server from outside, even before it has an event, there is [`Stop`](crate::Stop).
+    /// Requests that do not finish in time are answered with an error. The server returns at most three
+    /// seconds later, whatever workers and client do: the client has two seconds to read the last responses,
+    /// the workers one to notice their cancellation.
+    ///
+    /// [`Stop`](crate::Stop) stops a server from outside, even before its first event.
     pub fn shutdown_within(&self, time: Duration) {
-        self.desk.shutdown(Some(time));
+        self.shared.shutdown(Some(time));
     }
 
-    /// Whether anybody watches the resource with this URI: a worker that looks after a file asks when it hears that one
-    /// client does not any more. This is for any thread but the handler's, which has to let the server look.
+    /// Whether a client has subscribed to the resource with this URI.
+    ///
+    /// Useful for a worker that watches a file, to learn whether a subscription is left. The handler's own
+    /// thread must not call it, because the handler's event loop computes the result.
     ///
     /// # Errors
-    /// [`RequestError::Closed`]: the connection is over. [`RequestError::Invalid`]: this is the handler's thread.
+    /// [`RequestError::Closed`]: the connection is closed. [`RequestError::Invalid`]: this is the handler's
+    /// thread.
     pub fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
-        block_on(self.desk.is_watched(uri))
+        block_on(self.shared.is_watched(uri))
     }
 
-    /// Ends a subscription of `2026-07-28`, of which [`Event::Listening`](mcp_proto::server::Event::Listening) gave the
-    /// ticket. The client is told what it was not told yet, and that this is the end. If it has ended, nothing happens.
+    /// Ends a subscription of `2026-07-28`, identified by the ticket of
+    /// [`Event::Listening`](mcp_proto::server::Event::Listening).
+    ///
+    /// The client first receives pending notifications, then the end of the subscription. Does nothing if the
+    /// subscription has ended.
     pub fn end_subscription(&self, ticket: Ticket) {
-        self.desk.end_subscription(ticket);
+        self.shared.end_subscription(ticket);
     }
 
-    /// Tells a client of `2025-11-25` that what it was sent to a web page for is done: see
-    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Others are told nothing. Waits while the client does not read.
+    /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Waits while the
+    /// client does not read.
     pub fn elicitation_complete(&self, id: &str) {
-        block_on(self.desk.elicitation_complete(id));
+        block_on(self.shared.elicitation_complete(id));
     }
 }
 

@@ -37,7 +37,7 @@ fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
             let time = call.raw_arguments().get("ms").and_then(Json::unsigned).unwrap_or(0);
             let cancelled = Arc::clone(cancelled);
             server.run(call, move |answer| {
-                answer.progress(1u32, Some(2.into()), "begun");
+                answer.progress(1u32, Some(2.into()), "started");
                 match answer.sleep_unless_cancelled(Duration::from_millis(time)) {
                     Ok(()) => answer.text("waited"),
                     Err(_) => _ = cancelled.fetch_add(1, Ordering::SeqCst),
@@ -48,7 +48,7 @@ fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
     }
 }
 
-/// A server on the other end of a socket, and the count of its calls that were cancelled.
+/// Starts a server. Returns the other end of its socket and the count of cancelled calls.
 fn server() -> (UnixStream, Arc<AtomicUsize>) {
     let (here, there) = UnixStream::pair().unwrap();
     let cancelled = Arc::new(AtomicUsize::new(0));
@@ -69,7 +69,7 @@ fn connect(connect: Connect) -> (ClientHandle, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn connects_lists_calls_and_pings_in_both_eras() {
+fn client_connects_lists_calls_and_pings_in_both_eras() {
     for (mode, revision) in
         [(Connect::Automatic, Revision::V2026_07_28), (Connect::Handshake, Revision::V2025_11_25)]
     {
@@ -113,7 +113,7 @@ fn many_threads_share_one_client() {
 }
 
 #[test]
-fn megabytes_in_both_directions_at_once_do_not_deadlock() {
+fn megabytes_in_both_directions_do_not_deadlock() {
     let (client, _) = connect(Connect::Handshake);
     let payload = "x".repeat(1 << 20);
     thread::scope(|scope| {
@@ -130,7 +130,7 @@ fn megabytes_in_both_directions_at_once_do_not_deadlock() {
 }
 
 #[test]
-fn progress_cancel_timeout_and_drop() {
+fn progress_cancellation_timeout_and_drop_work() {
     let (client, cancelled) = connect(Connect::Automatic);
     let options = CallOptions::new().with_progress();
     let mut seen = Vec::new();
@@ -139,25 +139,26 @@ fn progress_cancel_timeout_and_drop() {
     assert_eq!(result.text().as_deref(), Some("waited"));
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].progress, seen[0].total), (1u32.into(), Some(2u32.into())));
-    assert_eq!(seen[0].message.as_deref(), Some("begun"));
+    assert_eq!(seen[0].message.as_deref(), Some("started"));
 
     let long = r#"{"ms":60000}"#;
     let pending = client.begin_json("wait", long, options).unwrap();
     let canceller = pending.canceller();
-    // From another thread, when it is sure to run.
+    // Cancels from another thread when the call has started.
     let outcome = pending.wait_with(move |_| {
         let canceller = canceller.clone();
         thread::spawn(move || canceller.cancel("enough"));
     });
     assert_eq!(outcome, Err(CallError::Cancelled));
 
-    let hasty = CallOptions::new().timeout(Duration::from_millis(50));
-    assert_eq!(client.begin_json("wait", long, hasty).unwrap().wait(), Err(CallError::TimedOut));
+    let short = CallOptions::new().timeout(Duration::from_millis(50));
+    assert_eq!(client.begin_json("wait", long, short).unwrap().wait(), Err(CallError::TimedOut));
     let capped = options.maximum(Duration::from_millis(50));
     assert_eq!(client.begin_json("wait", long, capped).unwrap().wait(), Err(CallError::TimedOut));
     drop(client.begin_json("wait", long, options).unwrap());
 
-    // The server has heard of each: of all but the last, which may have been dropped before it was sent.
+    // The server receives every cancellation but the last: that call may have been dropped before it was
+    // sent.
     let start = Instant::now();
     while cancelled.load(Ordering::SeqCst) < 3 {
         client.ping().unwrap();
@@ -166,7 +167,7 @@ fn progress_cancel_timeout_and_drop() {
 }
 
 #[test]
-fn more_requests_than_allowed_are_refused_and_closing_ends_the_rest() {
+fn requests_beyond_limit_fail_and_close_ends_the_rest() {
     let (stream, _) = server();
     let client = Connector::new("test", "1").requests(2).stream(stream).unwrap();
     let wait = |client: &ClientHandle| client.begin_json("wait", r#"{"ms":60000}"#, CallOptions::new());
@@ -178,8 +179,8 @@ fn more_requests_than_allowed_are_refused_and_closing_ends_the_rest() {
 }
 
 #[test]
-fn a_server_that_does_not_read_lets_calls_time_out() {
-    // It shakes hands, and then reads nothing any more.
+fn calls_time_out_when_server_does_not_read() {
+    // The server answers the handshake and then stops reading.
     let (here, there) = UnixStream::pair().unwrap();
     let (done, wait) = channel::<()>();
     let server = thread::spawn(move || {
@@ -202,13 +203,13 @@ fn a_server_that_does_not_read_lets_calls_time_out() {
     }
     let start = Instant::now();
     client.close();
-    assert!(start.elapsed() < Duration::from_secs(10), "the grace ends");
+    assert!(start.elapsed() < Duration::from_secs(10), "the grace period ends");
     drop(done);
     server.join().unwrap();
 }
 
-/// A server that a test speaks for: what it is sent, and a way to answer.
-fn by_hand() -> (UnixStream, UnixStream, Receiver<String>) {
+/// Creates a server that the test scripts: the client's end, the server's end, and the received lines.
+fn scripted_server() -> (UnixStream, UnixStream, Receiver<String>) {
     let (here, there) = UnixStream::pair().unwrap();
     let (sender, receiver) = channel();
     let reader = BufReader::new(there.try_clone().unwrap());
@@ -221,9 +222,9 @@ fn by_hand() -> (UnixStream, UnixStream, Receiver<String>) {
 }
 
 #[test]
-fn refusals_and_ends_while_connecting_are_told_apart() {
-    let (here, there, lines) = by_hand();
-    let speaker = thread::spawn(move || {
+fn connect_errors_are_distinct() {
+    let (here, there, lines) = scripted_server();
+    let script = thread::spawn(move || {
         lines.recv().unwrap();
         writeln!(&there, r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-5,"message":"go away"}}}}"#).unwrap();
         drop(lines.recv());
@@ -231,18 +232,18 @@ fn refusals_and_ends_while_connecting_are_told_apart() {
     let error = Connector::new("test", "1").connect(Connect::Handshake).stream(here).unwrap_err();
     let ConnectError::Refused(error) = error else { panic!("{error:?}") };
     assert_eq!((error.code, &*error.message), (-5, "go away"));
-    speaker.join().unwrap();
+    script.join().unwrap();
 
     let (here, there) = UnixStream::pair().unwrap();
     drop(there);
     assert!(matches!(Connector::new("test", "1").stream(here), Err(ConnectError::Closed(None))));
 }
 
-/// A server of the stateless era that wants a call to come again with a state.
+/// A server of the stateless era requires the call again with a state.
 #[test]
-fn a_call_that_the_server_wants_again_is_sent_again() {
-    let (here, there, lines) = by_hand();
-    let speaker = thread::spawn(move || {
+fn input_required_call_is_sent_again_with_state() {
+    let (here, there, lines) = scripted_server();
+    let script = thread::spawn(move || {
         let answer = |line: &str, result: &str| {
             let id = Json::parse(line.as_bytes()).unwrap().get("id").unwrap();
             writeln!(&there, r#"{{"jsonrpc":"2.0","id":{id},"result":{{{result}}}}}"#).unwrap();
@@ -250,17 +251,17 @@ fn a_call_that_the_server_wants_again_is_sent_again() {
         let capabilities = r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#;
         answer(&lines.recv().unwrap(), &format!(r#""resultType":"complete",{capabilities}"#));
         answer(&lines.recv().unwrap(), r#""resultType":"input_required","requestState":"later""#);
-        let again = lines.recv().unwrap();
-        assert!(again.contains(r#""arguments":{"a":1},"requestState":"later""#), "{again}");
-        answer(&again, r#""content":[{"type":"text","text":"done"}]"#);
+        let resent = lines.recv().unwrap();
+        assert!(resent.contains(r#""arguments":{"a":1},"requestState":"later""#), "{resent}");
+        answer(&resent, r#""content":[{"type":"text","text":"done"}]"#);
     });
     let client = Connector::new("test", "1").stream(here).unwrap();
     assert_eq!(client.call_json("echo", r#"{"a":1}"#).unwrap().text().as_deref(), Some("done"));
-    speaker.join().unwrap();
+    script.join().unwrap();
 }
 
 #[test]
-fn notices_come_on_a_thread_that_may_use_the_client_and_everything_can_be_traced() {
+fn notification_callback_may_use_the_client() {
     struct Trace(Arc<Mutex<Vec<String>>>);
     impl Observer for Trace {
         fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
@@ -281,32 +282,37 @@ fn notices_come_on_a_thread_that_may_use_the_client_and_everything_can_be_traced
             _ => {}
         })
     });
-    let (sender, notices) = channel();
+    let (sender, notifications) = channel();
     let shared: Arc<Mutex<Option<ClientHandle>>> = Arc::default();
     let later = Arc::clone(&shared);
     let trace = Arc::default();
     let client = Connector::new("test", "1")
         .connect(Connect::Handshake)
         .observe(Trace(Arc::clone(&trace)))
-        .on_notification(move |notice| {
-            if notice == Notification::Changed(Listed::Tools) {
+        .on_notification(move |notification| {
+            if notification == Notification::Changed(Listed::Tools) {
                 let client = later.lock().unwrap().take().unwrap();
                 assert_eq!(client.list_tools().unwrap().len(), 3);
             }
-            sender.send(notice).unwrap();
+            sender.send(notification).unwrap();
         })
         .stream(here)
         .unwrap();
     *shared.lock().unwrap() = Some(client.clone());
     client.call_json("echo", "{}").unwrap();
-    let notices: Vec<Notification> =
-        (0..3).map(|_| notices.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
+    let notifications: Vec<Notification> =
+        (0..3).map(|_| notifications.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
     assert!(
-        notices.iter().any(|notice| matches!(notice, Notification::Log { data, .. } if data == "\"ready\""))
+        notifications.iter().any(
+            |notification| matches!(notification, Notification::Log { data, .. } if data == "\"ready\"")
+        )
     );
-    assert!(notices.contains(&Notification::Changed(Listed::Tools)));
+    assert!(notifications.contains(&Notification::Changed(Listed::Tools)));
     assert!(
-        notices.iter().any(|notice| matches!(notice, Notification::ProtocolError(ProtocolError::NotJson(_))))
+        notifications.iter().any(|notification| matches!(
+            notification,
+            Notification::ProtocolError(ProtocolError::NotJson(_))
+        ))
     );
     client.close();
     let trace = trace.lock().unwrap();

@@ -1,8 +1,8 @@
-//! Both roles end within the time that they are given, whatever the other side does.
+//! Servers and clients close within their deadlines, whatever the peer does.
 #![cfg(unix)]
 
-mod hard;
 mod peer;
+mod time_limit;
 
 use std::io::{BufRead, BufReader, Write, pipe};
 use std::os::unix::net::UnixStream;
@@ -12,11 +12,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hard::{HARD, within};
 use mcp_proto::client::Connect;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServerHandle, Stderr, Stop};
 use peer::{Peer, call};
+use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("wait", "{}"),
@@ -27,11 +27,11 @@ static TOOLS: Tools = Tools::new(&[
 ]);
 static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
-/// A busy machine may take so much longer.
+/// Slack for a busy test machine.
 const SLACK: Duration = Duration::from_secs(8);
 
-/// For the last answers, and for the workers.
-const LAST: Duration = Duration::from_secs(3);
+/// Time for the last responses and for the workers.
+const CLOSE_TIME: Duration = Duration::from_secs(3);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
@@ -39,25 +39,25 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
         "wait" => {
             server.run(call, |answer| match answer.sleep_unless_cancelled(Duration::from_millis(300)) {
                 Ok(()) => answer.text("waited"),
-                Err(why) => answer.fail(why),
+                Err(error) => answer.fail(error),
             })
         }
-        "stubborn" => server.run(call, |_answer| thread::sleep(HARD)),
+        "stubborn" => server.run(call, |_answer| thread::sleep(TEST_TIMEOUT)),
         "large" => call.text("x".repeat(1 << 20)),
         "end" => {
             server.shutdown_within(Duration::from_millis(200));
             call.text("ending");
         }
         _ => {
-            server.shutdown_within(HARD);
+            server.shutdown_within(TEST_TIMEOUT);
             call.text("ending");
         }
     }
 }
 
 #[test]
-fn a_server_that_shuts_down_finishes_what_runs_and_refuses_what_is_new() {
-    within(HARD, || {
+fn shutdown_finishes_running_and_refuses_new() {
+    within(TEST_TIMEOUT, || {
         let (mut peer, server) = Peer::connect(&INFO, 4, ("2025-11-25", "{}"), handler);
         let start = Instant::now();
         peer.send(&(call(1, "wait", "{}") + &call(2, "end slowly", "{}")));
@@ -67,60 +67,60 @@ fn a_server_that_shuts_down_finishes_what_runs_and_refuses_what_is_new() {
         assert!(line.contains(r#""id":3,"error":{"code":-32"#), "{line}");
         assert!(peer.line().contains("waited"));
         server.join().unwrap();
-        assert!(start.elapsed() < HARD / 2, "it does not wait for nothing");
+        assert!(start.elapsed() < TEST_TIMEOUT / 2, "the server returns when nothing runs");
     });
 }
 
 #[test]
-fn a_server_past_its_deadline_answers_what_hangs_and_returns() {
-    within(HARD, || {
+fn shutdown_deadline_answers_hanging_requests() {
+    within(TEST_TIMEOUT, || {
         let (mut peer, server) = Peer::connect(&INFO, 4, ("2025-11-25", "{}"), handler);
         peer.send(&(call(1, "stubborn", "{}") + &call(2, "end", "{}")));
         let start = Instant::now();
         assert!(peer.line().contains(r#""id":2,"result""#));
         let line = peer.line();
         assert!(line.contains(r#""id":1,"error":{"code":-32603"#), "{line}");
-        assert_eq!(peer.line(), "", "it hangs up");
+        assert_eq!(peer.line(), "", "the connection is closed");
         server.join().unwrap();
-        assert!(start.elapsed() < LAST + SLACK, "{:?}", start.elapsed());
+        assert!(start.elapsed() < CLOSE_TIME + SLACK, "{:?}", start.elapsed());
     });
 }
 
 #[test]
-fn a_server_whose_client_does_not_read_returns_all_the_same() {
-    within(HARD, || {
+fn stop_returns_when_client_does_not_read() {
+    within(TEST_TIMEOUT, || {
         let stop = Stop::new();
         let (mut peer, server) =
-            Peer::from_config(Serve::new(&INFO).stopped_by(&stop), ("2025-11-25", "{}"), handler);
+            Peer::with_server(Serve::new(&INFO).stopped_by(&stop), ("2025-11-25", "{}"), handler);
         (1..=20).for_each(|id| peer.send(&call(id, "large", "{}")));
         thread::sleep(Duration::from_millis(200));
         let start = Instant::now();
         stop.within(Duration::from_millis(200));
         server.join().unwrap();
-        assert!(start.elapsed() < LAST + SLACK, "{:?}", start.elapsed());
+        assert!(start.elapsed() < CLOSE_TIME + SLACK, "{:?}", start.elapsed());
     });
 }
 
 #[test]
-fn a_server_is_stopped_before_anybody_has_said_anything() {
-    within(HARD, || {
+fn stop_works_before_the_first_message() {
+    within(TEST_TIMEOUT, || {
         let (input, _requests) = pipe().unwrap();
         let (_answers, output) = pipe().unwrap();
         let stop = Stop::new();
         let serve = Serve::new(&INFO).stopped_by(&stop);
         let server = thread::spawn(move || serve.streams(input, output, handler));
         thread::sleep(Duration::from_millis(50));
-        stop.clone().within(HARD);
+        stop.clone().within(TEST_TIMEOUT);
         server.join().unwrap().unwrap();
     });
 }
 
-/// Answers the handshake, in the shell.
-const ANSWER: &str = r#"read line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}}'; "#;
+/// A shell script that answers the handshake.
+const HANDSHAKE: &str = r#"read line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}}'; "#;
 
 fn child(script: &str) -> ClientHandle {
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("{ANSWER}{script}")]);
+    command.args(["-c", &format!("{HANDSHAKE}{script}")]);
     Connector::new("test", "1")
         .connect(Connect::Handshake)
         .longest_request(4 << 20)
@@ -129,8 +129,8 @@ fn child(script: &str) -> ClientHandle {
         .unwrap()
 }
 
-/// A megabyte that waits to be read.
-fn unsent(client: &ClientHandle) {
+/// Queues megabytes of requests that the server does not read.
+fn queue_unsent(client: &ClientHandle) {
     let arguments = format!(r#"{{"x":"{}"}}"#, "x".repeat(1 << 20));
     for _ in 0..3 {
         let pending = client.begin_json("t", &arguments, CallOptions::new()).unwrap();
@@ -139,13 +139,13 @@ fn unsent(client: &ClientHandle) {
 }
 
 #[test]
-fn a_child_gets_its_share_of_the_time_to_end_and_is_killed_in_the_end() {
-    within(HARD, || {
-        // A good one needs none of it.
+fn close_deadline_covers_exit_and_termination() {
+    within(TEST_TIMEOUT, || {
+        // A well-behaved child exits at once.
         let client = child("cat >/dev/null; exit 7");
         let start = Instant::now();
-        assert_eq!(client.close_within(HARD).unwrap().code(), Some(7));
-        assert!(start.elapsed() < HARD / 4);
+        assert_eq!(client.close_within(TEST_TIMEOUT).unwrap().code(), Some(7));
+        assert!(start.elapsed() < TEST_TIMEOUT / 4);
 
         let client = child("exec sleep 1000");
         assert_eq!(client.close_within(Duration::from_millis(400)).unwrap().signal(), Some(15));
@@ -154,16 +154,20 @@ fn a_child_gets_its_share_of_the_time_to_end_and_is_killed_in_the_end() {
         let start = Instant::now();
         assert_eq!(client.close_within(Duration::from_millis(400)).unwrap().signal(), Some(9));
         let took = start.elapsed();
-        assert!(took >= Duration::from_millis(390), "it was asked first: {took:?}");
-        assert_eq!(client.close_within(HARD).unwrap().signal(), Some(9), "it can be asked again");
+        assert!(took >= Duration::from_millis(390), "the child had its time to exit: {took:?}");
+        assert_eq!(
+            client.close_within(TEST_TIMEOUT).unwrap().signal(),
+            Some(9),
+            "the status stays available"
+        );
     });
 }
 
 #[test]
-fn a_child_that_does_not_read_is_ended_in_time() {
-    within(HARD, || {
+fn close_deadline_holds_when_child_does_not_read() {
+    within(TEST_TIMEOUT, || {
         let client = child("trap '' TERM; while :; do sleep 1000; done");
-        unsent(&client);
+        queue_unsent(&client);
         thread::sleep(Duration::from_millis(100));
         let start = Instant::now();
         let status = client.close_within(Duration::from_millis(800));
@@ -174,12 +178,12 @@ fn a_child_that_does_not_read_is_ended_in_time() {
 }
 
 #[test]
-fn a_close_that_waits_can_be_hurried() {
-    within(HARD, || {
+fn close_within_shortens_a_waiting_close() {
+    within(TEST_TIMEOUT, || {
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("{ANSWER}trap '' TERM; exec sleep 1000")]);
-        let patient = mcp_proto_std::Ending { after_close: HARD, after_terminate: HARD };
-        let connector = Connector::new("test", "1").connect(Connect::Handshake).ending(patient);
+        command.args(["-c", &format!("{HANDSHAKE}trap '' TERM; exec sleep 1000")]);
+        let long = mcp_proto_std::Ending { after_close: TEST_TIMEOUT, after_terminate: TEST_TIMEOUT };
+        let connector = Connector::new("test", "1").connect(Connect::Handshake).ending(long);
         let client = connector.stderr(Stderr::null()).spawn(command).unwrap();
         let same = client.clone();
         let closing = thread::spawn(move || same.close());
@@ -190,8 +194,8 @@ fn a_close_that_waits_can_be_hurried() {
 }
 
 #[test]
-fn a_socket_whose_other_end_does_not_read_is_hung_up_in_time() {
-    within(HARD, || {
+fn close_deadline_holds_when_socket_is_not_read() {
+    within(TEST_TIMEOUT, || {
         let (here, there) = UnixStream::pair().unwrap();
         let (done, wait) = channel::<()>();
         let server = thread::spawn(move || {
@@ -202,7 +206,7 @@ fn a_socket_whose_other_end_does_not_read_is_hung_up_in_time() {
         });
         let connector = Connector::new("test", "1").connect(Connect::Handshake);
         let client = connector.longest_request(4 << 20).stream(here).unwrap();
-        unsent(&client);
+        queue_unsent(&client);
         thread::sleep(Duration::from_millis(100));
         let start = Instant::now();
         assert_eq!(client.close_within(Duration::from_millis(200)), None);

@@ -1,4 +1,4 @@
-//! Every dialogue of `adapters/dialogues` over every kind of pump: with peers that are slow, stop reading, or leave.
+//! Every transcript of `adapters/dialogues` over every pump, with slow and failing peers.
 #![cfg(unix)]
 
 use std::io::{self, Read, Write, pipe};
@@ -9,7 +9,7 @@ use std::thread;
 use mcp_proto_dialogues::{Subject, partner};
 use mcp_proto_std::{Pump, PumpStatus};
 
-fn drive(subject: &mut Subject<'static>, mut pump: Pump) {
+fn run_pump(subject: &mut Subject<'static>, mut pump: Pump) {
     loop {
         match pump.run(subject.machine()) {
             PumpStatus::Event => subject.event(),
@@ -20,27 +20,27 @@ fn drive(subject: &mut Subject<'static>, mut pump: Pump) {
 }
 
 #[test]
-fn every_dialogue_is_the_same_over_a_socket() {
+fn dialogues_are_identical_over_a_socket() {
     partner::all_over(|subject, stream| {
-        drive(subject, Pump::new(stream.try_clone().unwrap(), stream).unwrap());
+        run_pump(subject, Pump::new(stream.try_clone().unwrap(), stream).unwrap());
     });
 }
 
 #[test]
-fn every_dialogue_is_the_same_over_pipes() {
+fn dialogues_are_identical_over_pipes() {
     partner::all_over(|subject, stream| {
         let (mut answers, output) = pipe().unwrap();
         let mut to_peer = stream.try_clone().unwrap();
         let forwards = thread::spawn(move || {
             let _ = io::copy(&mut answers, &mut to_peer);
         });
-        drive(subject, Pump::new(stream.try_clone().unwrap(), output).unwrap());
+        run_pump(subject, Pump::new(stream.try_clone().unwrap(), output).unwrap());
         forwards.join().unwrap();
         let _ = stream.shutdown(Shutdown::Both);
     });
 }
 
-/// What nothing is known of but that it reads and writes.
+/// A stream of a type that the pump does not know, so it uses threads.
 struct Plain(UnixStream);
 
 impl Read for Plain {
@@ -60,11 +60,11 @@ impl Write for Plain {
 }
 
 #[test]
-fn every_dialogue_is_the_same_over_threads() {
+fn dialogues_are_identical_over_blocking_streams() {
     partner::all_over(|subject, stream| {
         let (input, output) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
-        drive(subject, Pump::new(Plain(input), Plain(output)).unwrap());
-        // The thread that reads may still hold the socket.
+        run_pump(subject, Pump::new(Plain(input), Plain(output)).unwrap());
+        // The reader thread may still hold the socket.
         let _ = stream.shutdown(Shutdown::Both);
     });
 }

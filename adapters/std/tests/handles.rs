@@ -1,9 +1,8 @@
-//! What handles can do beside calls: a server's ask about its clients and tell them, a client's have many kinds of
-//! requests on their way at once.
+//! Queries of server handles, and client requests of every kind in flight.
 #![cfg(unix)]
 
-mod hard;
 mod peer;
+mod time_limit;
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -11,7 +10,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use hard::{HARD, within};
 use mcp_proto::Ticket;
 use mcp_proto::client::{Connect, Listed, Reference};
 use mcp_proto::json::Json;
@@ -21,6 +19,7 @@ use mcp_proto::server::{
 };
 use mcp_proto_std::{CallError, CallOptions, Connector, RequestError, Serve, ServerHandle};
 use peer::{Peer, call};
+use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("is watched", "{}"), Tool::new("complete", "{}")]).list_changed();
@@ -30,7 +29,7 @@ static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[Argum
 static INFO: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
 
-/// A request that nobody answers in time.
+/// The URI of a resource whose read takes long.
 const SLOW: &str = "a:slow";
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
@@ -38,18 +37,21 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     match event {
         Event::Call(call) if call.name() == "complete" => server.run(call, move |answer| {
             handle.elicitation_complete("e1");
-            answer.text("said");
+            answer.text("sent");
         }),
         Event::Call(call) => {
             let refused = server.is_watched("a:log");
-            assert!(matches!(refused, Err(RequestError::Invalid(_))), "the handler would wait for itself");
+            assert!(
+                matches!(refused, Err(RequestError::Invalid(_))),
+                "the handler would wait for its own event loop"
+            );
             server.run(call, move |answer| answer.text(handle.is_watched("a:log").unwrap()));
         }
         Event::ReadResource(read) => {
             let (uri, slow) = (read.uri().to_owned(), read.uri() == SLOW);
             server.run(read, move |answer| {
-                answer.progress(1u32, None, "begun");
-                if slow && answer.sleep_unless_cancelled(HARD).is_err() {
+                answer.progress(1u32, None, "started");
+                if slow && answer.sleep_unless_cancelled(TEST_TIMEOUT).is_err() {
                     return;
                 }
                 answer.answer(move |reply| reply.contents(|contents| contents.text(&uri, None, "read")));
@@ -66,8 +68,8 @@ fn request(id: u32, method: &str, params: &str) -> String {
 }
 
 #[test]
-fn a_worker_may_ask_whether_a_resource_is_watched() {
-    within(HARD, || {
+fn worker_queries_whether_resource_is_watched() {
+    within(TEST_TIMEOUT, || {
         let (mut peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), handler);
         let watched = |peer: &mut Peer| {
             peer.send(&call(1, "is watched", "{}"));
@@ -88,12 +90,12 @@ fn a_worker_may_ask_whether_a_resource_is_watched() {
 }
 
 #[test]
-fn when_the_connection_is_over_nobody_waits_for_what_the_server_knew() {
-    within(HARD, || {
-        let (kept, handle) = channel();
+fn is_watched_fails_after_connection_end() {
+    within(TEST_TIMEOUT, || {
+        let (sender, handle) = channel();
         let (peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), move |event, server| {
             if let Event::Ready = event {
-                kept.send(server.clone()).unwrap();
+                sender.send(server.clone()).unwrap();
             }
         });
         let handle: ServerHandle = handle.recv().unwrap();
@@ -106,9 +108,9 @@ fn when_the_connection_is_over_nobody_waits_for_what_the_server_knew() {
 }
 
 #[test]
-fn who_was_sent_to_a_web_page_hears_that_it_is_done() {
-    within(HARD, || {
-        for (client, is_told) in [
+fn elicitation_complete_is_sent_to_capable_clients() {
+    within(TEST_TIMEOUT, || {
+        for (client, is_notified) in [
             (("2025-11-25", r#"{"elicitation":{"url":{}}}"#), true),
             (("2025-11-25", "{}"), false),
             (("2025-06-18", r#"{"elicitation":{}}"#), false),
@@ -116,9 +118,9 @@ fn who_was_sent_to_a_web_page_hears_that_it_is_done() {
             let (mut peer, _server) = Peer::connect(&INFO, 1, client, handler);
             peer.send(&call(1, "complete", "{}"));
             let line = peer.line();
-            let told = r#""method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}"#;
-            assert_eq!(line.contains(told), is_told, "{line}");
-            assert!(!is_told || peer.line().contains("said"));
+            let expected = r#""method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}"#;
+            assert_eq!(line.contains(expected), is_notified, "{line}");
+            assert!(!is_notified || peer.line().contains("sent"));
         }
     });
 }
@@ -127,8 +129,8 @@ fn client(era: Connect, listening: Option<Sender<(Ticket, ServerHandle)>>) -> mc
     let (here, there) = UnixStream::pair().unwrap();
     thread::spawn(move || {
         Serve::new(&INFO).stream(there, |event, server| match (&event, &listening) {
-            (Event::Listening(begun), Some(listening)) => {
-                listening.send((begun.ticket(), server.clone())).unwrap();
+            (Event::Listening(listen), Some(listening)) => {
+                listening.send((listen.ticket(), server.clone())).unwrap();
             }
             _ => handler(event, server),
         })
@@ -137,25 +139,25 @@ fn client(era: Connect, listening: Option<Sender<(Ticket, ServerHandle)>>) -> mc
 }
 
 #[test]
-fn a_server_may_end_a_subscription() {
-    within(HARD, || {
+fn server_ends_one_of_two_subscriptions() {
+    within(TEST_TIMEOUT, || {
         let (sender, listening) = channel();
         let client = client(Connect::Automatic, Some(sender));
         let ended = client.listen(&[Listed::Tools], &[]).unwrap();
-        let goes_on = client.listen(&[Listed::Tools], &[]).unwrap();
+        let remaining = client.listen(&[Listed::Tools], &[]).unwrap();
         let (ticket, server) = listening.recv().unwrap();
         server.end_subscription(ticket);
-        assert_eq!(ended.count(), 0, "it ends");
-        // Once more is nothing.
+        assert_eq!(ended.count(), 0, "the subscription ends");
+        // A repeated call has no effect.
         server.end_subscription(ticket);
         server.changed(mcp_proto::server::Change::Tools);
-        assert!({ goes_on }.next().is_some());
+        assert!({ remaining }.next().is_some());
     });
 }
 
 #[test]
-fn requests_of_every_kind_may_be_on_their_way_at_once() {
-    within(HARD, || {
+fn requests_of_every_kind_run_concurrently() {
+    within(TEST_TIMEOUT, || {
         for era in [Connect::Handshake, Connect::Automatic] {
             let client = client(era, None);
             let options = CallOptions::new();
@@ -171,24 +173,24 @@ fn requests_of_every_kind_may_be_on_their_way_at_once() {
             assert!(format!("{:?}", prompt.wait().unwrap()).contains("prompted"));
             assert!(format!("{:?}", read.wait().unwrap()).contains("read"));
             assert!(other.wait().unwrap().contains("read"));
-            // A request that has not ended can be waited for again, and cancelled.
+            // A request that is still in flight can be waited for again, and cancelled.
             let slow = slow.wait_within(Duration::from_millis(20)).unwrap_err();
             let canceller = slow.canceller();
-            let mut steps = 0;
+            let mut reports = 0;
             let outcome = slow.wait_with(|_| {
-                steps += 1;
+                reports += 1;
                 canceller.cancel("enough");
             });
-            assert_eq!((outcome.err(), steps), (Some(CallError::Cancelled), 1));
+            assert_eq!((outcome.err(), reports), (Some(CallError::Cancelled), 1));
         }
     });
 }
 
 #[test]
-fn no_more_pages_are_asked_for_than_it_takes_to_find_a_tool() {
-    within(HARD, || {
+fn find_tool_requests_no_unneeded_pages() {
+    within(TEST_TIMEOUT, || {
         let (here, there) = UnixStream::pair().unwrap();
-        let (heard, hears) = channel();
+        let (sender, requests) = channel();
         thread::spawn(move || {
             let mut pages = 0;
             for line in BufReader::new(&there).lines().map_while(Result::ok) {
@@ -198,7 +200,7 @@ fn no_more_pages_are_asked_for_than_it_takes_to_find_a_tool() {
                     r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#.into()
                 } else if line.contains("tools/list") {
                     pages += 1;
-                    heard.send(line.clone()).unwrap();
+                    sender.send(line.clone()).unwrap();
                     let tool = |name| format!(r#"{{"name":"t{name}","inputSchema":{{"type":"object"}}}}"#);
                     let next =
                         if pages % 3 == 0 { String::new() } else { format!(r#","nextCursor":"{pages}""#) };
@@ -212,11 +214,11 @@ fn no_more_pages_are_asked_for_than_it_takes_to_find_a_tool() {
         let client = Connector::new("test", "1").connect(Connect::Handshake).stream(here).unwrap();
         assert_eq!(client.find_tool("t1").unwrap().unwrap().name, "t1");
         client.ping().unwrap();
-        assert_eq!(hears.try_iter().count(), 1, "the first page has it");
-        // The count of pages goes on: two more of three.
+        assert_eq!(requests.try_iter().count(), 1, "the tool is on the first page");
+        // The server counts on: the tool is on the second of three more pages.
         assert_eq!(client.find_tool("t6").unwrap().unwrap().name, "t6");
-        assert_eq!(hears.try_iter().count(), 2);
+        assert_eq!(requests.try_iter().count(), 2);
         assert_eq!(client.find_tool("t1").unwrap(), None);
-        assert_eq!(hears.try_iter().count(), 3);
+        assert_eq!(requests.try_iter().count(), 3);
     });
 }

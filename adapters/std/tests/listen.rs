@@ -1,8 +1,8 @@
-//! Servers of many connections: over TCP and Unix sockets, with clients of this crate and by hand.
+//! Servers with many connections over TCP and Unix sockets.
 #![cfg(unix)]
 
-mod hard;
 mod peer;
+mod time_limit;
 
 use std::collections::HashSet;
 use std::io::{ErrorKind, Read, Write};
@@ -13,12 +13,12 @@ use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use hard::{HARD, within};
 use mcp_proto::client::Connect;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto::{Direction, Observer, ProtocolError, Revision};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServeError, ServerHandle, Stop};
 use peer::stateless_call;
+use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("who", "{}"),
@@ -32,23 +32,23 @@ static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
     match call.name() {
-        // Each connection has a thread.
+        // Each connection has a thread of its own.
         "who" => call.text(format_args!("{:?}", thread::current().id())),
         "wait" => {
             server.run(call, |answer| match answer.sleep_unless_cancelled(Duration::from_millis(300)) {
                 Ok(()) => answer.text("waited"),
-                Err(why) => answer.fail(why),
+                Err(error) => answer.fail(error),
             })
         }
-        "stubborn" => server.run(call, |_answer| thread::sleep(HARD)),
+        "stubborn" => server.run(call, |_answer| thread::sleep(TEST_TIMEOUT)),
         "large" => call.text("x".repeat(1 << 20)),
-        _ => panic!("as it should"),
+        _ => panic!("expected panic"),
     }
 }
 
 type Running = JoinHandle<Result<(), ServeError>>;
 
-/// A server on a port of its own, and how to end it.
+/// Starts a server on a free port. Returns a connect function, the stop switch and the thread.
 fn tcp(serve: Serve<'static>) -> (impl Fn() -> TcpStream, Stop, Running) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -67,8 +67,8 @@ fn who(client: &ClientHandle) -> String {
 }
 
 #[test]
-fn several_connections_at_once_and_one_after_the_other_each_with_its_own_machine() {
-    within(HARD, || {
+fn connections_are_independent_and_concurrent() {
+    within(TEST_TIMEOUT, || {
         let (connect, stop, server) = tcp(Serve::new(&INFO));
         let old = client(connect(), Connect::Handshake);
         let new = client(connect(), Connect::Automatic);
@@ -80,7 +80,7 @@ fn several_connections_at_once_and_one_after_the_other_each_with_its_own_machine
                 scope.spawn(move || (0..50).for_each(|_| drop(who(client))));
             }
         });
-        // The end of one is nothing to the other.
+        // The end of one connection does not affect another.
         old.close();
         for _ in 0..5 {
             let next = client(connect(), Connect::Handshake);
@@ -95,8 +95,8 @@ fn several_connections_at_once_and_one_after_the_other_each_with_its_own_machine
 }
 
 #[test]
-fn a_unix_socket_is_served_as_well() {
-    within(HARD, || {
+fn unix_socket_connections_are_served() {
+    within(TEST_TIMEOUT, || {
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.sock", std::process::id()));
         let _ = std::fs::remove_file(&path);
         let (listener, stop) = (UnixListener::bind(&path).unwrap(), Stop::new());
@@ -110,14 +110,14 @@ fn a_unix_socket_is_served_as_well() {
         stop.within(Duration::ZERO);
         server.join().unwrap().unwrap();
         let refused = UnixStream::connect(&path).unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused, "nobody listens any more");
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused, "the listener is closed");
         std::fs::remove_file(&path).unwrap();
     });
 }
 
 #[test]
-fn more_connections_than_there_may_be_wait_until_one_ends() {
-    within(HARD, || {
+fn connection_beyond_limit_waits_for_a_free_one() {
+    within(TEST_TIMEOUT, || {
         let (connect, stop, server) = tcp(Serve::new(&INFO).connections(2));
         let clients = [client(connect(), Connect::Handshake), client(connect(), Connect::Handshake)];
         let third = connect();
@@ -136,41 +136,41 @@ fn more_connections_than_there_may_be_wait_until_one_ends() {
 }
 
 #[test]
-fn stopping_finishes_what_runs_refuses_what_is_new_and_is_done_as_soon_as_nothing_is_left() {
-    within(HARD, || {
+fn stop_finishes_running_requests_then_returns() {
+    within(TEST_TIMEOUT, || {
         let (connect, stop, server) = tcp(Serve::new(&INFO));
         let clients = [client(connect(), Connect::Handshake), client(connect(), Connect::Automatic)];
-        // One that never says anything.
+        // A client that never sends anything.
         let mut silent = connect();
         let waits =
             clients.each_ref().map(|client| client.begin_json("wait", "{}", CallOptions::new()).unwrap());
         clients.iter().for_each(|client| client.ping().unwrap());
         let start = Instant::now();
-        stop.within(HARD);
+        stop.within(TEST_TIMEOUT);
         for wait in waits {
             assert_eq!(wait.wait().unwrap().text().as_deref(), Some("waited"));
         }
         server.join().unwrap().unwrap();
-        assert!(start.elapsed() < HARD / 4, "{:?}", start.elapsed());
+        assert!(start.elapsed() < TEST_TIMEOUT / 4, "{:?}", start.elapsed());
         assert_eq!(silent.read(&mut [0]).unwrap(), 0);
         assert!(stop.is_used());
-        // A server that is given a stop which was used does not even begin.
+        // A server with a used stop switch returns at once.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         Serve::new(&INFO).stopped_by(&stop).listen(listener, handler).unwrap();
     });
 }
 
 #[test]
-fn stopping_takes_no_longer_than_it_may_whatever_workers_and_clients_do() {
-    within(HARD, || {
+fn stop_deadline_holds_with_hanging_workers() {
+    within(TEST_TIMEOUT, || {
         let (connect, stop, server) = tcp(Serve::new(&INFO));
         let hangs = client(connect(), Connect::Automatic);
         let stubborn = hangs.begin_json("stubborn", "{}", CallOptions::new()).unwrap();
         hangs.ping().unwrap();
-        // Another one asks for megabytes, and does not read them.
-        let mut deaf = connect();
+        // Another client requests megabytes and does not read them.
+        let mut not_reading = connect();
         for id in 0..32 {
-            deaf.write_all(stateless_call(id, "large", "{}").as_bytes()).unwrap();
+            not_reading.write_all(stateless_call(id, "large", "{}").as_bytes()).unwrap();
         }
         thread::sleep(Duration::from_millis(300));
         let start = Instant::now();
@@ -178,15 +178,15 @@ fn stopping_takes_no_longer_than_it_may_whatever_workers_and_clients_do() {
         assert!(matches!(stubborn.wait(), Err(CallError::Server(error)) if error.code == -32603));
         server.join().unwrap().unwrap();
         let took = start.elapsed();
-        // Two seconds for the last words, one for the workers, and the machine may be busy.
+        // Two seconds for the last responses, one for the workers, and slack for a busy test machine.
         assert!(took >= Duration::from_millis(200) && took < Duration::from_secs(12), "{took:?}");
-        drop(deaf);
+        drop(not_reading);
     });
 }
 
 #[test]
-fn a_handler_that_panics_costs_its_connection_and_no_other() {
-    within(HARD, || {
+fn handler_panic_ends_only_its_connection() {
+    within(TEST_TIMEOUT, || {
         let (connect, stop, server) = tcp(Serve::new(&INFO).connections(2));
         let good = client(connect(), Connect::Automatic);
         for _ in 0..3 {
@@ -200,7 +200,7 @@ fn a_handler_that_panics_costs_its_connection_and_no_other() {
 }
 
 #[test]
-fn an_observer_sees_the_messages_of_all_connections() {
+fn observer_receives_messages_of_all_connections() {
     struct Count(usize);
     impl Observer for Count {
         fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), ProtocolError>) {
@@ -208,7 +208,7 @@ fn an_observer_sees_the_messages_of_all_connections() {
             self.0 += usize::from(direction == Direction::In && is_call);
         }
     }
-    within(HARD, || {
+    within(TEST_TIMEOUT, || {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (mut count, stop) = (Count(0), Stop::new());
@@ -225,7 +225,7 @@ fn an_observer_sees_the_messages_of_all_connections() {
 }
 
 #[test]
-fn what_is_not_set_up_well_does_not_even_listen() {
+fn invalid_configuration_fails_before_listening() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let outcome = Serve::new(&INFO).longest_line(1).listen(listener, handler);
     assert!(matches!(outcome, Err(ServeError::Setup(_))), "{outcome:?}");

@@ -1,8 +1,8 @@
-//! The workers of a server: used again, waited for, and ended, in both eras.
+//! Worker threads of a server: reuse, waiting, end; in both eras.
 #![cfg(unix)]
 
-mod hard;
 mod peer;
+mod time_limit;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
-use hard::{HARD, within};
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Serve, ServerHandle};
 use peer::{Peer, call, stateless_call};
+use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("who", "{}"),
@@ -25,7 +25,7 @@ static TOOLS: Tools = Tools::new(&[
 ]);
 static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
-/// How a call is written in each era.
+/// The encoder of a call in each era.
 const ERAS: [fn(u32, &str, &str) -> String; 2] = [call, stateless_call];
 
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n";
@@ -34,21 +34,21 @@ fn cancel(id: u32) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#) + "\n"
 }
 
-/// What the workers have in common with the test.
+/// State shared by the workers and the test.
 #[derive(Clone)]
 struct Shared {
     threads: Arc<Mutex<HashSet<ThreadId>>>,
-    /// Each call of `gate` says that it has begun, and waits to be let through.
-    begun: Sender<()>,
+    /// Each call of `gate` reports its start, then waits for a message in `gate`.
+    started: Sender<()>,
     gate: Arc<Mutex<Receiver<()>>>,
-    tidied: Arc<AtomicBool>,
+    has_cleaned_up: Arc<AtomicBool>,
 }
 
 struct Test {
     peer: Peer,
     server: JoinHandle<()>,
     shared: Shared,
-    begun: Receiver<()>,
+    started: Receiver<()>,
     open: Sender<()>,
 }
 
@@ -60,46 +60,46 @@ fn handler(event: Event<'_>, server: &ServerHandle, shared: &Shared) {
             shared.threads.lock().unwrap().insert(thread::current().id());
             answer.text("me");
         }),
-        "panic" => server.run(call, |_| panic!("as it should")),
+        "panic" => server.run(call, |_| panic!("expected panic")),
         "gate" => server.run(call, move |answer| {
-            shared.begun.send(()).unwrap();
+            shared.started.send(()).unwrap();
             shared.gate.lock().unwrap().recv().unwrap();
             answer.text("through");
         }),
         "stubborn" => server.run(call, move |_answer| {
-            shared.begun.send(()).unwrap();
-            thread::sleep(HARD);
+            shared.started.send(()).unwrap();
+            thread::sleep(TEST_TIMEOUT);
         }),
         _ => server.run(call, move |answer| {
-            shared.begun.send(()).unwrap();
+            shared.started.send(()).unwrap();
             while !answer.is_cancelled() {
                 thread::yield_now();
             }
             thread::sleep(Duration::from_millis(300));
-            shared.tidied.store(true, Ordering::SeqCst);
+            shared.has_cleaned_up.store(true, Ordering::SeqCst);
         }),
     }
 }
 
 fn test(workers: usize, waiting: usize) -> Test {
-    let ((begun_sender, begun), (open, gate)) = (channel(), channel());
+    let ((started_sender, started), (open, gate)) = (channel(), channel());
     let shared = Shared {
         threads: Arc::default(),
-        begun: begun_sender,
+        started: started_sender,
         gate: Arc::new(Mutex::new(gate)),
-        tidied: Arc::default(),
+        has_cleaned_up: Arc::default(),
     };
-    let theirs = shared.clone();
+    let handler_shared = shared.clone();
     let serve = Serve::new(&INFO).workers(workers).waiting(waiting);
-    let (peer, server) = Peer::from_config(serve, ("2025-11-25", "{}"), move |event, server| {
-        handler(event, server, &theirs);
+    let (peer, server) = Peer::with_server(serve, ("2025-11-25", "{}"), move |event, server| {
+        handler(event, server, &handler_shared);
     });
-    Test { peer, server, shared, begun, open }
+    Test { peer, server, shared, started, open }
 }
 
 #[test]
-fn threads_are_used_again_and_a_panic_does_not_cost_one() {
-    within(HARD, || {
+fn threads_are_reused_after_panics() {
+    within(TEST_TIMEOUT, || {
         for call in ERAS {
             let mut test = test(2, 8);
             for id in 1..=20 {
@@ -118,8 +118,8 @@ fn threads_are_used_again_and_a_panic_does_not_cost_one() {
 }
 
 #[test]
-fn what_finds_no_worker_waits_and_what_finds_no_room_to_wait_is_refused() {
-    within(HARD, || {
+fn requests_beyond_waiting_limit_are_refused() {
+    within(TEST_TIMEOUT, || {
         for call in ERAS {
             let mut test = test(1, 2);
             (1..=4).for_each(|id| test.peer.send(&call(id, "gate", "{}")));
@@ -128,11 +128,11 @@ fn what_finds_no_worker_waits_and_what_finds_no_room_to_wait_is_refused() {
                 line.contains(r#""id":4,"error":{"code":-32603"#) && line.contains("at most 3"),
                 "{line}"
             );
-            test.begun.recv().unwrap();
-            // All workers are busy, and still the rest of the protocol is dealt with.
+            test.started.recv().unwrap();
+            // Pings are answered while all workers are busy.
             test.peer.send(PING);
             assert!(test.peer.line().contains(r#""id":"p","result":{}"#));
-            assert!(test.begun.try_recv().is_err(), "there is one worker");
+            assert!(test.started.try_recv().is_err(), "only one worker may run");
             for id in 1..=3 {
                 test.open.send(()).unwrap();
                 let line = test.peer.line();
@@ -145,19 +145,19 @@ fn what_finds_no_worker_waits_and_what_finds_no_room_to_wait_is_refused() {
 }
 
 #[test]
-fn a_request_that_is_cancelled_while_it_waits_is_never_begun_and_leaves_its_place() {
-    within(HARD, || {
+fn request_cancelled_while_waiting_never_starts() {
+    within(TEST_TIMEOUT, || {
         for call in ERAS {
             let mut test = test(1, 1);
             test.peer.send(&call(1, "gate", "{}"));
-            test.begun.recv().unwrap();
+            test.started.recv().unwrap();
             test.peer.send(&(call(2, "gate", "{}") + &cancel(2) + &call(3, "who", "{}") + PING));
             let line = test.peer.line();
-            assert!(line.contains(r#""id":"p""#), "the third waits where the second did: {line}");
+            assert!(line.contains(r#""id":"p""#), "the third request takes the place of the second: {line}");
             test.open.send(()).unwrap();
             assert!(test.peer.line().contains(r#""id":1,"#));
             assert!(test.peer.line().contains(r#""id":3,"#));
-            assert!(test.begun.try_recv().is_err());
+            assert!(test.started.try_recv().is_err());
             drop(test.peer);
             test.server.join().unwrap();
         }
@@ -165,17 +165,17 @@ fn a_request_that_is_cancelled_while_it_waits_is_never_begun_and_leaves_its_plac
 }
 
 #[test]
-fn what_waits_too_long_is_answered_and_never_begun() {
-    within(HARD, || {
+fn request_expired_while_waiting_never_starts() {
+    within(TEST_TIMEOUT, || {
         use mcp_proto::{Millis, server::Limits};
-        static HASTY: ServerConfig = ServerConfig::new("test", "1")
+        static SHORT_TIMEOUT: ServerConfig = ServerConfig::new("test", "1")
             .features(&[&TOOLS])
             .limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
-        let ((begun, heard), (open, gate)) = (channel(), channel());
+        let ((started, received), (open, gate)) = (channel(), channel());
         let gate = Arc::new(Mutex::new(gate));
-        let shared = Shared { threads: Arc::default(), begun, gate, tidied: Arc::default() };
-        let serve = Serve::new(&HASTY).workers(1);
-        let (mut peer, server) = Peer::from_config(serve, ("2025-11-25", "{}"), move |event, server| {
+        let shared = Shared { threads: Arc::default(), started, gate, has_cleaned_up: Arc::default() };
+        let serve = Serve::new(&SHORT_TIMEOUT).workers(1);
+        let (mut peer, server) = Peer::with_server(serve, ("2025-11-25", "{}"), move |event, server| {
             handler(event, server, &shared)
         });
         peer.send(&(call(1, "gate", "{}") + &call(2, "gate", "{}")));
@@ -184,30 +184,30 @@ fn what_waits_too_long_is_answered_and_never_begun() {
         open.send(()).unwrap();
         peer.send(&call(3, "who", "{}"));
         assert!(peer.line().contains(r#""id":3,"#));
-        assert_eq!(heard.try_iter().count(), 1);
+        assert_eq!(received.try_iter().count(), 1);
         drop(peer);
         server.join().unwrap();
     });
 }
 
 #[test]
-fn at_the_end_workers_are_waited_for_and_those_that_hang_are_left_behind() {
-    within(HARD, || {
-        let mut end = test(2, 0);
-        end.peer.send(&call(1, "tidy", "{}"));
-        end.begun.recv().unwrap();
-        drop(end.peer);
-        end.server.join().unwrap();
-        assert!(end.shared.tidied.load(Ordering::SeqCst), "it was given the time to tidy up");
+fn server_end_waits_for_workers_for_limited_time() {
+    within(TEST_TIMEOUT, || {
+        let mut case = test(2, 0);
+        case.peer.send(&call(1, "tidy", "{}"));
+        case.started.recv().unwrap();
+        drop(case.peer);
+        case.server.join().unwrap();
+        assert!(case.shared.has_cleaned_up.load(Ordering::SeqCst), "the worker had time to clean up");
 
-        let mut end = test(1, 1);
-        end.peer.send(&call(1, "stubborn", "{}"));
-        end.begun.recv().unwrap();
-        end.peer.send(&call(2, "stubborn", "{}"));
+        let mut case = test(1, 1);
+        case.peer.send(&call(1, "stubborn", "{}"));
+        case.started.recv().unwrap();
+        case.peer.send(&call(2, "stubborn", "{}"));
         let start = Instant::now();
-        drop(end.peer);
-        end.server.join().unwrap();
-        assert!(start.elapsed() < HARD / 4, "{:?}", start.elapsed());
-        assert!(end.begun.try_recv().is_err(), "what waited is not begun");
+        drop(case.peer);
+        case.server.join().unwrap();
+        assert!(start.elapsed() < TEST_TIMEOUT / 4, "{:?}", start.elapsed());
+        assert!(case.started.try_recv().is_err(), "the waiting request must not start");
     });
 }

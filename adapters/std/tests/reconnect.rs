@@ -1,7 +1,7 @@
-//! Clients that connect again when their server is gone.
+//! Reconnection of clients after the loss of a server.
 #![cfg(unix)]
 
-mod hard;
+mod time_limit;
 
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hard::{HARD, within};
 use mcp_proto::client::{Connect, Listed};
 use mcp_proto::server::{Change, Event, ServerConfig, Subscriptions, Tool, Tools};
 use mcp_proto_std::{
     CallError, CallOptions, ClientHandle, Connector, Notification, Reconnect, Serve, ServerHandle, Stderr,
     Stop,
 };
+use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("crash", "{}"), Tool::new("wait", "{}")]).list_changed();
@@ -25,10 +25,10 @@ static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &S
 
 const SOON: Reconnect = Reconnect { attempts: 5, pause: Duration::from_millis(50) };
 
-/// A server that crashes when it is told to, and a client that may connect as long as the test lets it.
+/// A server that crashes on request, and a client whose connection attempts the test permits.
 struct Test {
     client: ClientHandle,
-    /// So many times a socket may be opened.
+    /// How many times a socket may be opened.
     may_open: Arc<AtomicUsize>,
     opened: Arc<AtomicUsize>,
     subscribed: Receiver<ServerHandle>,
@@ -60,9 +60,9 @@ fn handler(event: Event<'_>, server: &ServerHandle, subscribed: &Mutex<Sender<Se
     match event {
         Event::Call(call) if call.name() == "echo" => call.text("here"),
         Event::Call(call) if call.name() == "wait" => {
-            server.run(call, |answer| _ = answer.sleep_unless_cancelled(HARD));
+            server.run(call, |answer| _ = answer.sleep_unless_cancelled(TEST_TIMEOUT));
         }
-        Event::Call(_) => panic!("as it should"),
+        Event::Call(_) => panic!("expected panic"),
         Event::Listening(_) => subscribed.lock().unwrap().send(server.clone()).unwrap(),
         _ => {}
     }
@@ -73,113 +73,118 @@ impl Test {
         assert_eq!(self.client.call_json("crash", "{}"), Err(CallError::Closed));
     }
 
-    fn works(&self) {
+    fn assert_works(&self) {
         assert_eq!(self.client.call_json("echo", "{}").unwrap().text().as_deref(), Some("here"));
     }
 }
 
 #[test]
-fn what_is_begun_while_there_is_no_server_waits_for_the_next_one_in_both_eras() {
-    within(HARD, || {
+fn new_requests_wait_for_the_next_connection() {
+    within(TEST_TIMEOUT, || {
         for era in [Connect::Handshake, Connect::Automatic] {
             let test = test(era, SOON);
-            let mut notices = test.client.notifications();
+            let mut notifications = test.client.notifications();
             for _ in 0..3 {
                 let lost = test.client.begin_json("wait", "{}", CallOptions::new()).unwrap();
                 test.crash();
                 assert_eq!(
                     lost.wait(),
                     Err(CallError::Closed),
-                    "only the host knows whether it may be repeated"
+                    "only the application knows whether the request may be repeated"
                 );
-                test.works();
-                assert_eq!(notices.next(), Some(Notification::Reconnected));
+                test.assert_works();
+                assert_eq!(notifications.next(), Some(Notification::Reconnected));
             }
             assert_eq!(test.opened.load(Ordering::SeqCst), 4);
             test.client.close();
-            assert_eq!(notices.next(), None);
+            assert_eq!(notifications.next(), None);
             test.stop.within(Duration::ZERO);
         }
     });
 }
 
 #[test]
-fn subscriptions_go_on_and_those_that_are_dropped_meanwhile_do_not() {
-    within(HARD, || {
+fn subscriptions_continue_unless_dropped_meanwhile() {
+    within(TEST_TIMEOUT, || {
         let test = test(Connect::Automatic, Reconnect { pause: Duration::from_millis(300), ..SOON });
         let mut kept = test.client.listen(&[Listed::Tools], &[]).unwrap();
         let dropped = test.client.listen(&[Listed::Tools], &[]).unwrap();
         assert_eq!(test.subscribed.iter().take(2).count(), 2);
         test.crash();
         drop(dropped);
-        test.works();
+        test.assert_works();
         test.subscribed.recv().unwrap().changed(Change::Tools);
         assert_eq!(kept.next(), Some(Notification::Reconnected));
         assert_eq!(kept.next(), Some(Notification::Changed(Listed::Tools)));
-        assert!(test.subscribed.try_recv().is_err(), "one subscription");
+        assert!(test.subscribed.try_recv().is_err(), "only one subscription may continue");
         test.client.close();
         assert_eq!(kept.next(), None);
     });
 }
 
 #[test]
-fn attempts_are_made_until_there_are_enough_and_the_client_is_over() {
-    within(HARD, || {
+fn client_closes_after_the_last_failed_attempt() {
+    within(TEST_TIMEOUT, || {
         let test = test(Connect::Automatic, Reconnect { attempts: 3, pause: Duration::from_millis(20) });
         let mut kept = test.client.listen(&[Listed::Tools], &[]).unwrap();
         test.may_open.store(0, Ordering::SeqCst);
         let start = Instant::now();
         test.crash();
         assert_eq!(test.client.call_json("echo", "{}"), Err(CallError::Closed));
-        assert!(start.elapsed() >= Duration::from_millis(20 + 40 + 80), "it paused: {:?}", start.elapsed());
+        assert!(
+            start.elapsed() >= Duration::from_millis(20 + 40 + 80),
+            "pauses between attempts: {:?}",
+            start.elapsed()
+        );
         assert_eq!(kept.next(), None);
         assert!(test.client.is_closed());
     });
 }
 
 #[test]
-fn a_client_can_be_closed_and_requests_given_up_while_there_is_no_server() {
-    within(HARD, || {
-        let test = test(Connect::Automatic, Reconnect { attempts: 5, pause: HARD });
+fn close_and_timeouts_work_while_disconnected() {
+    within(TEST_TIMEOUT, || {
+        let test = test(Connect::Automatic, Reconnect { attempts: 5, pause: TEST_TIMEOUT });
         test.crash();
-        let hasty = CallOptions::new().timeout(Duration::from_millis(50));
-        assert_eq!(test.client.begin_json("echo", "{}", hasty).unwrap().wait(), Err(CallError::TimedOut));
+        let short = CallOptions::new().timeout(Duration::from_millis(50));
+        assert_eq!(test.client.begin_json("echo", "{}", short).unwrap().wait(), Err(CallError::TimedOut));
         let pending = test.client.begin_json("echo", "{}", CallOptions::new()).unwrap();
         assert!(!test.client.is_closed());
         let start = Instant::now();
         test.client.close();
-        assert!(start.elapsed() < HARD / 4);
+        assert!(start.elapsed() < TEST_TIMEOUT / 4);
         assert_eq!(pending.wait(), Err(CallError::Closed));
     });
 }
 
 #[test]
-fn a_child_process_is_started_again() {
-    within(HARD, || {
+fn exited_child_process_is_started_again() {
+    within(TEST_TIMEOUT, || {
         let answer = r#"{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}\n"#;
         let id = r#"$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')"#;
         let script = format!("read line; printf '{answer}' \"{id}\"; read line; read line; echo gone >&2");
-        let (sender, said) = channel();
+        let (sender, lines) = channel();
         let stderr = Stderr::lines(move |line| sender.send(line.to_owned()).unwrap());
         let mut command = Command::new("sh");
         command.args(["-c", &script]);
         let connector = Connector::new("test", "1").connect(Connect::Handshake).stderr(stderr);
-        let (told, notices) = channel();
-        let connector = connector.reconnect(SOON).on_notification(move |notice| told.send(notice).unwrap());
+        let (queue, notifications) = channel();
+        let connector =
+            connector.reconnect(SOON).on_notification(move |notification| queue.send(notification).unwrap());
         let client = connector.spawn(command).unwrap();
         for _ in 0..3 {
-            // It ends at the first request.
+            // The child exits at the first request.
             assert_eq!(client.ping(), Err(CallError::Closed));
-            assert_eq!(said.recv().unwrap(), "gone");
-            assert_eq!(notices.recv().unwrap(), Notification::Reconnected);
+            assert_eq!(lines.recv().unwrap(), "gone");
+            assert_eq!(notifications.recv().unwrap(), Notification::Reconnected);
         }
         client.close();
     });
 }
 
 #[test]
-fn streams_that_cannot_be_opened_again_are_the_end() {
-    within(HARD, || {
+fn streams_without_opener_are_not_reconnected() {
+    within(TEST_TIMEOUT, || {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let sender = Mutex::new(channel().0);

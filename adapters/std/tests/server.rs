@@ -1,4 +1,4 @@
-//! The server over pipes and sockets, with the protocol written by hand.
+//! The server over pipes and sockets, with hand-written messages.
 #![cfg(unix)]
 
 mod peer;
@@ -28,7 +28,7 @@ static TOOLS: Tools = Tools::new(&[
 .list_changed();
 static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
 
-/// Answers calls by their names.
+/// Responds to calls by tool name.
 fn tool(call: Call<'_>, server: &ServerHandle) {
     match call.name() {
         "echo" => {
@@ -40,11 +40,11 @@ fn tool(call: Call<'_>, server: &ServerHandle) {
             server.run(call, move |answer| {
                 match answer.sleep_unless_cancelled(Duration::from_millis(time)) {
                     Ok(()) => answer.text("waited"),
-                    Err(why) => answer.fail(why),
+                    Err(error) => answer.fail(error),
                 }
             });
         }
-        "panic" => server.run(call, |_| panic!("as it should")),
+        "panic" => server.run(call, |_| panic!("expected panic")),
         "drop" => server.run(call, drop),
         "tidy" => server.run(call, |answer| {
             answer.text("done");
@@ -57,13 +57,13 @@ fn tool(call: Call<'_>, server: &ServerHandle) {
             answer.log(Level::Info, "all steps done");
             answer.text("done");
         }),
-        // The client wants no progress of it, so that nothing ever makes it wait.
+        // The client requests no progress, so this loop never waits.
         "chatter" => server.run(call, |answer| {
             while !answer.is_cancelled() {
                 answer.progress(1, None, "");
             }
         }),
-        "spoilt" => server.run(call, |answer| answer.answer(|_| panic!("as it should, in the answer"))),
+        "spoilt" => server.run(call, |answer| answer.answer(|_| panic!("expected panic, in the answer"))),
         _ => call.unknown_tool(),
     }
 }
@@ -74,13 +74,13 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     }
 }
 
-/// A client that can do nothing.
+/// Connects a client without capabilities.
 fn connect(info: &'static ServerConfig<'static>, workers: usize) -> (Peer, thread::JoinHandle<()>) {
     Peer::connect(info, workers, ("2025-11-25", "{}"), handler)
 }
 
 #[test]
-fn workers_answer_whatever_happens_to_them() {
+fn failing_workers_answer_with_an_error() {
     let (mut peer, server) = connect(&INFO, 8);
     peer.send(&call(1, "panic", "{}"));
     let line = peer.line();
@@ -95,7 +95,7 @@ fn workers_answer_whatever_happens_to_them() {
 }
 
 #[test]
-fn progress_comes_whole_and_in_order_before_the_answer() {
+fn progress_is_complete_and_precedes_the_response() {
     let (mut peer, _server) = connect(&INFO, 8);
     peer.send(&call(7, "steps", "{}"));
     for step in 1..=100 {
@@ -110,7 +110,7 @@ fn progress_comes_whole_and_in_order_before_the_answer() {
 }
 
 #[test]
-fn the_pool_is_bounded_and_a_cancelled_worker_hears_it() {
+fn pool_is_bounded_and_cancellation_frees_a_worker() {
     let (mut peer, server) = connect(&INFO, 2);
     let start = Instant::now();
     for id in 1..=3 {
@@ -119,7 +119,7 @@ fn the_pool_is_bounded_and_a_cancelled_worker_hears_it() {
     let line = peer.line();
     assert!(line.contains(r#""id":3,"error":{"code":-32603"#) && line.contains("at most 2"), "{line}");
     peer.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
-    // Its thread ends, and then there is room for another. A ping makes sure that it was told.
+    // The cancelled worker ends, and the next request finds it free.
     let id = (4..).find(|id| {
         peer.send(&call(*id, "wait", r#"{"ms":1}"#));
         let line = peer.line();
@@ -129,40 +129,40 @@ fn the_pool_is_bounded_and_a_cancelled_worker_hears_it() {
     assert!(id.is_some());
     drop(peer);
     server.join().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(20), "nobody slept to the end");
+    assert!(start.elapsed() < Duration::from_secs(20), "cancelled workers must not sleep to the end");
 }
 
 #[test]
-fn a_client_that_has_its_answer_may_call_again() {
+fn client_with_response_may_call_again_at_once() {
     let (mut peer, server) = connect(&INFO, 1);
     for id in 1..=3 {
         peer.send(&call(id, "tidy", "{}"));
         let line = peer.line();
-        assert!(line.contains("done"), "the thread of the call before has not ended yet: {line}");
+        assert!(line.contains("done"), "the previous call still occupies the worker: {line}");
     }
     drop(peer);
     server.join().unwrap();
 }
 
 #[test]
-fn work_that_takes_too_long_is_answered_and_cancelled() {
-    static HASTY: ServerConfig = ServerConfig::new("test", "1")
+fn expired_request_is_answered_and_cancelled() {
+    static SHORT_TIMEOUT: ServerConfig = ServerConfig::new("test", "1")
         .features(&[&TOOLS])
         .limits(Limits::DEFAULT.with_deferred_timeout(Millis(50)));
-    let (mut peer, server) = connect(&HASTY, 1);
+    let (mut peer, server) = connect(&SHORT_TIMEOUT, 1);
     peer.send(&call(1, "wait", r#"{"ms":60000}"#));
     assert!(peer.line().contains("not finished in time"));
-    let freed = (2..).find(|id| {
+    let served = (2..).find(|id| {
         peer.send(&call(*id, "wait", r#"{"ms":1}"#));
         peer.line().contains("waited")
     });
-    assert!(freed.is_some(), "its thread is free again");
+    assert!(served.is_some(), "the worker is free again");
     drop(peer);
     server.join().unwrap();
 }
 
 #[test]
-fn many_answers_leave_in_one_write() {
+fn many_responses_leave_in_one_write() {
     struct Counted(std::sync::mpsc::Sender<Vec<u8>>);
     impl Write for Counted {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -185,7 +185,7 @@ fn many_answers_leave_in_one_write() {
 }
 
 #[test]
-fn after_the_end_of_the_input_workers_still_answer() {
+fn workers_respond_after_end_of_input() {
     let (input, mut requests) = pipe().unwrap();
     let (mut answers, output) = pipe().unwrap();
     let server = thread::spawn(move || Serve::new(&INFO).streams(input, output, handler));
@@ -196,24 +196,24 @@ fn after_the_end_of_the_input_workers_still_answer() {
     let mut text = String::new();
     answers.read_to_string(&mut text).unwrap();
     assert!(text.contains("waited"), "{text}");
-    assert!(text.contains(r#""id":2,"error":{"code":-32603"#), "the grace ends: {text}");
+    assert!(text.contains(r#""id":2,"error":{"code":-32603"#), "the grace period ends: {text}");
     server.join().unwrap().unwrap();
 }
 
 #[test]
-fn a_pipe_that_breaks_is_an_end() {
+fn broken_output_pipe_ends_the_server() {
     let (input, mut requests) = pipe().unwrap();
     let (answers, output) = pipe().unwrap();
     drop(answers);
     let server = thread::spawn(move || Serve::new(&INFO).streams(input, output, handler));
     requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
-    // It ends although its input does not.
+    // The server ends while its input is open.
     server.join().unwrap().unwrap();
     drop(requests);
 }
 
 #[test]
-fn a_peer_that_stops_reading_is_not_read_any_more() {
+fn server_stops_reading_a_peer_that_does_not_read() {
     let (mut peer, server) = connect(&INFO, 2);
     peer.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     let filler = "x".repeat(1000);
@@ -233,9 +233,9 @@ fn a_peer_that_stops_reading_is_not_read_any_more() {
         if !left.is_empty() {
             break;
         }
-        assert!(written < 64 << 20, "it reads on and on");
+        assert!(written < 64 << 20, "the server never stops reading");
     }
-    // Whatever was taken is answered, as soon as somebody reads.
+    // All requests that were read are answered when the client reads.
     let mut writer = peer.stream.try_clone().unwrap();
     let rest = thread::spawn(move || {
         writer.set_write_timeout(None).unwrap();
@@ -251,7 +251,7 @@ fn a_peer_that_stops_reading_is_not_read_any_more() {
 }
 
 #[test]
-fn other_threads_can_say_that_lists_have_changed_and_shut_down() {
+fn other_threads_send_changes_and_shut_down() {
     let (here, there) = UnixStream::pair().unwrap();
     let (go, wait) = channel::<()>();
     let mut wait = Some(wait);
@@ -281,7 +281,7 @@ fn other_threads_can_say_that_lists_have_changed_and_shut_down() {
 }
 
 #[test]
-fn workers_that_never_stop_talking_keep_nobody_from_being_heard() {
+fn chatty_workers_do_not_starve_requests() {
     let (mut peer, server) = Peer::connect(&INFO, 4, ("2025-11-25", "{}"), handler);
     for id in 1..=4 {
         peer.send(&call(id, "chatter", "{}").replace(r#""_meta":{"progressToken":"#, r#""_meta":{"other":"#));
@@ -295,7 +295,7 @@ fn workers_that_never_stop_talking_keep_nobody_from_being_heard() {
 }
 
 #[test]
-fn an_answer_that_panics_costs_its_request_and_nothing_else() {
+fn panic_in_reply_fails_only_its_request() {
     let (mut peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), handler);
     for id in 1..=3 {
         peer.send(&call(id, "spoilt", "{}"));

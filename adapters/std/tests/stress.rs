@@ -1,23 +1,23 @@
-//! Many threads on one client: every answer is the right one, and nothing leaks on either side.
+//! Stress test: many threads share one client; every response matches and no slot leaks.
 #![cfg(unix)]
 
-mod hard;
+mod time_limit;
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use hard::{HARD, within};
 use mcp_proto::client::Connect;
 use mcp_proto::json::Json;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, PendingCall, Serve, ServerHandle};
+use time_limit::{TEST_TIMEOUT, within};
 
 const THREADS: u32 = 16;
 const CALLS: u32 = 500;
 
-/// As many requests as there may be on their way.
+/// Maximum number of requests in flight.
 const REQUESTS: usize = 64;
 
 static TOOLS: Tools = Tools::new(&[
@@ -37,7 +37,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
         "steps" => server.run(call, |answer| {
             let number =
                 Json::parse(arguments.as_bytes()).unwrap().get("n").and_then(Json::unsigned).unwrap();
-            // The message says whose it is.
+            // The message identifies the call.
             (1..=3u32).for_each(|step| answer.progress(step, Some(3.into()), number));
             answer.text(arguments);
         }),
@@ -48,7 +48,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     }
 }
 
-/// What became of the calls.
+/// Numbers of calls by outcome.
 #[derive(Default)]
 struct Count {
     answered: AtomicU32,
@@ -57,52 +57,52 @@ struct Count {
 }
 
 impl Count {
-    fn one(counter: &AtomicU32) {
+    fn increment(counter: &AtomicU32) {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// One call of the `n`th kind, with a number that is its own.
-fn one(client: &ClientHandle, number: u32, n: u32, count: &Count) {
+/// Makes a call of the `n`th kind with a unique number.
+fn make_call(client: &ClientHandle, number: u32, n: u32, count: &Count) {
     let arguments = format!(r#"{{"n":{number}}}"#);
     let options = CallOptions::new();
-    let right = |result: Result<mcp_proto_std::CallResult, CallError>| {
+    let check = |result: Result<mcp_proto_std::CallResult, CallError>| {
         assert_eq!(result.unwrap().text(), Some(arguments.clone()));
-        Count::one(&count.answered);
+        Count::increment(&count.answered);
     };
     match n % 10 {
-        0..4 => right(client.call_json("echo", &arguments)),
-        4..6 => right(client.call_json("work", &arguments)),
+        0..4 => check(client.call_json("echo", &arguments)),
+        4..6 => check(client.call_json("work", &arguments)),
         6 => {
-            let mut heard = 0;
+            let mut received = 0;
             let call = client.begin_json("steps", &arguments, options.with_progress()).unwrap();
-            right(call.wait_with(|step| {
-                assert_eq!(step.message, Some(number.to_string()), "that is another call's");
-                heard += 1;
-                assert_eq!(step.progress, heard.into());
+            check(call.wait_with(|step| {
+                assert_eq!(step.message, Some(number.to_string()), "the message belongs to another call");
+                received += 1;
+                assert_eq!(step.progress, received.into());
             }));
-            assert_eq!(heard, 3);
+            assert_eq!(received, 3);
         }
         7 => {
-            let hasty = options.timeout(Duration::from_millis(3));
-            let outcome = client.begin_json("wait", &arguments, hasty).and_then(PendingCall::wait);
+            let short = options.timeout(Duration::from_millis(3));
+            let outcome = client.begin_json("wait", &arguments, short).and_then(PendingCall::wait);
             assert_eq!(outcome, Err(CallError::TimedOut));
-            Count::one(&count.timed_out);
+            Count::increment(&count.timed_out);
         }
         8 => {
             let call = client.begin_json("wait", &arguments, options).unwrap();
             call.cancel("enough");
             assert_eq!(call.wait(), Err(CallError::Cancelled));
-            Count::one(&count.cancelled);
+            Count::increment(&count.cancelled);
         }
         _ => {
-            // A race: it is answered or cancelled, and nothing else.
+            // A race: the call is either answered or cancelled.
             let call = client.begin_json("echo", &arguments, options).unwrap();
             let canceller = call.canceller();
             let racing = thread::spawn(move || canceller.cancel(""));
             match call.wait() {
-                Err(CallError::Cancelled) => Count::one(&count.cancelled),
-                outcome => right(outcome),
+                Err(CallError::Cancelled) => Count::increment(&count.cancelled),
+                outcome => check(outcome),
             }
             racing.join().unwrap();
         }
@@ -119,7 +119,7 @@ fn stress(era: Connect) {
             let (client, count) = (client.clone(), &count);
             scope.spawn(move || {
                 for call in 0..CALLS {
-                    one(&client, thread * CALLS + call, thread + call, count);
+                    make_call(&client, thread * CALLS + call, thread + call, count);
                 }
             });
         }
@@ -129,14 +129,14 @@ fn stress(era: Connect) {
     assert_eq!(sum.iter().sum::<u32>(), THREADS * CALLS, "{sum:?}");
     assert!(sum[1] >= THREADS * CALLS / 10 && sum[2] == THREADS * CALLS / 10, "{sum:?}");
 
-    // Nothing has leaked: there is room for all requests that there may be, here and there, and for none more here.
+    // No slot has leaked: the client permits exactly the maximum number of requests.
     client.ping().unwrap();
     let all: Vec<_> = (0..REQUESTS)
         .map(|_| client.begin_json("wait", "{}", CallOptions::new()).expect("every slot is free"))
         .collect();
     assert!(matches!(client.begin_json("wait", "{}", CallOptions::new()), Err(CallError::Busy)));
     drop(all);
-    // On the server eight run and all the others wait: none is refused.
+    // The server runs eight requests, queues the others and refuses none.
     while matches!(client.ping(), Err(CallError::Busy)) {}
     let all: Vec<_> = (0..REQUESTS)
         .map(|n| client.begin_json("work", &format!("{{\"n\":{n}}}"), CallOptions::new()))
@@ -149,11 +149,11 @@ fn stress(era: Connect) {
 }
 
 #[test]
-fn sixteen_threads_call_cancel_and_give_up_in_the_handshake_era() {
-    within(HARD * 4, || stress(Connect::Handshake));
+fn many_threads_share_a_client_in_the_handshake_era() {
+    within(TEST_TIMEOUT * 4, || stress(Connect::Handshake));
 }
 
 #[test]
-fn sixteen_threads_call_cancel_and_give_up_in_the_stateless_era() {
-    within(HARD * 4, || stress(Connect::Automatic));
+fn many_threads_share_a_client_in_the_stateless_era() {
+    within(TEST_TIMEOUT * 4, || stress(Connect::Automatic));
 }

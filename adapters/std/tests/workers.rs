@@ -1,4 +1,4 @@
-//! What workers can do beside answering calls: ask the client, answer other requests, say what has changed.
+//! Requests of workers to the client, deferred requests of every kind, change notifications.
 #![cfg(unix)]
 
 mod peer;
@@ -27,7 +27,7 @@ static FIELDS: [Field; 1] = [Field::text("name").required()];
 const CAN_ELICIT: (&str, &str) = ("2025-06-18", r#"{"elicitation":{}}"#);
 const CAN_NOTHING: (&str, &str) = ("2025-06-18", "{}");
 
-/// Everything on workers.
+/// Responds to every request on a worker.
 fn handler(event: Event<'_>, server: &ServerHandle) {
     match event {
         Event::Call(call) if call.name() == "touch" => server.run(call, |answer| {
@@ -37,13 +37,13 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
         Event::Call(call) => {
             let time = Duration::from_millis(if call.name() == "hasty" { 50 } else { 60_000 });
             server.run(call, move |answer| {
-                let question = format!("Who are you, client of {:?}?", answer.revision());
-                match answer.request_within(time, &Form::new(&question, &FIELDS)) {
-                    Ok(said) => {
-                        let name = said.elicited().and_then(|form| form.field("name")?.string());
+                let message = format!("Who are you, client of {:?}?", answer.revision());
+                match answer.request_within(time, &Form::new(&message, &FIELDS)) {
+                    Ok(response) => {
+                        let name = response.elicited().and_then(|form| form.field("name")?.string());
                         answer.text(format_args!("Hello, {}!", name.unwrap()));
                     }
-                    Err(why) => answer.fail(why),
+                    Err(error) => answer.fail(error),
                 }
             });
         }
@@ -63,23 +63,23 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     }
 }
 
-fn answer(id: u32, result: &str) -> String {
+fn response(id: u32, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#) + "\n"
 }
 
 #[test]
-fn a_worker_asks_and_waits_for_the_answer() {
-    // As many at once as there are workers.
+fn worker_request_returns_client_response() {
+    // Both workers wait at once.
     let (mut peer, server) = Peer::connect(&INFO, 2, CAN_ELICIT, handler);
     peer.send(&(call(8, "greet", "{}") + &call(9, "greet", "{}")));
-    let asked = [peer.line(), peer.line()];
+    let requests = [peer.line(), peer.line()];
     let message =
         r#""method":"elicitation/create","params":{"message":"Who are you, client of V2025_06_18?""#;
-    assert!(asked.iter().all(|line| line.contains(message)), "{asked:?}");
-    let ids = asked
+    assert!(requests.iter().all(|line| line.contains(message)), "{requests:?}");
+    let ids = requests
         .each_ref()
         .map(|line| line["{'jsonrpc':'2.0','id':".len()..].split(',').next().unwrap().parse());
-    peer.send(&answer(ids[0].clone().unwrap(), r#"{"action":"accept","content":{"name":"Ada"}}"#));
+    peer.send(&response(ids[0].clone().unwrap(), r#"{"action":"accept","content":{"name":"Ada"}}"#));
     assert!(peer.line().contains("Hello, Ada!"));
     let id: u32 = ids[1].clone().unwrap();
     peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-1,\"message\":\"no\"}}}}\n"));
@@ -90,12 +90,12 @@ fn a_worker_asks_and_waits_for_the_answer() {
 }
 
 #[test]
-fn a_worker_hears_why_there_is_no_answer() {
+fn worker_request_reports_failure_reason() {
     let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler);
     peer.send(&call(1, "greet", "{}"));
     assert!(peer.line().contains("the client does not support this"));
 
-    // A request of the stateless era is no reason to ask, even if a session has one.
+    // A request of the stateless era permits no request to the client, even within a session.
     let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_ELICIT, handler);
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
     peer.send(
@@ -109,55 +109,59 @@ fn a_worker_hears_why_there_is_no_answer() {
     peer.send(&call(1, "hasty", "{}"));
     assert!(peer.line().contains("elicitation/create"));
     let lines = [peer.line(), peer.line()].concat();
-    assert!(lines.contains("notifications/cancelled") && lines.contains("did not answer in time"), "{lines}");
+    assert!(
+        lines.contains("notifications/cancelled") && lines.contains("did not respond in time"),
+        "{lines}"
+    );
 }
 
 #[test]
-fn what_was_asked_for_a_cancelled_request_is_cancelled_too() {
+fn cancelled_request_cancels_its_client_request() {
     let (mut peer, server) = Peer::connect(&INFO, 1, CAN_ELICIT, handler);
     peer.send(&call(1, "greet", "{}"));
     assert!(peer.line().contains("elicitation/create"));
     peer.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
     let line = peer.line();
     assert!(line.contains(r#""method":"notifications/cancelled","params":{"requestId":"#), "{line}");
-    // Its thread is free again.
-    let freed = (2..).find(|id| {
+    // The worker is free again.
+    let served = (2..).find(|id| {
         peer.send(&call(*id, "touch", "{}"));
         peer.line().contains("touched")
     });
-    assert!(freed.is_some());
+    assert!(served.is_some());
     peer.send(&call(9, "greet", "{}"));
     assert!(peer.line().contains("elicitation/create"));
-    // And at the end nobody waits for an answer that cannot come.
+    // The end of the connection ends the wait for a response.
     drop(peer);
     server.join().unwrap();
 }
 
 #[test]
-fn a_thread_asks_for_what_belongs_to_no_request_but_the_handler_cannot_wait() {
-    let (told, tells) = channel();
+fn server_request_works_on_threads_but_not_in_handler() {
+    let (sender, roots) = channel();
     let handler = move |event: Event<'_>, server: &ServerHandle| {
         if let Event::Ready = event {
             let refused = server.request(&ListRoots);
             assert!(matches!(refused, Err(RequestError::Invalid(_))), "{refused:?}");
-            let (server, told) = (server.clone(), told.clone());
+            let (server, sender) = (server.clone(), sender.clone());
             thread::spawn(move || {
-                let said = server.request(&ListRoots).unwrap();
-                told.send(said.roots().unwrap().map(|root| root.uri().to_string()).collect::<Vec<_>>())
+                let response = server.request(&ListRoots).unwrap();
+                sender
+                    .send(response.roots().unwrap().map(|root| root.uri().to_string()).collect::<Vec<_>>())
                     .unwrap();
             });
         }
     };
     let (mut peer, server) = Peer::connect(&INFO, 1, ("2024-11-05", r#"{"roots":{}}"#), handler);
     assert_eq!(peer.line(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n");
-    peer.send(&answer(1, r#"{"roots":[{"uri":"file:///a"}]}"#));
-    assert_eq!(tells.recv().unwrap(), ["file:///a"]);
+    peer.send(&response(1, r#"{"roots":[{"uri":"file:///a"}]}"#));
+    assert_eq!(roots.recv().unwrap(), ["file:///a"]);
     drop(peer);
     server.join().unwrap();
 }
 
 #[test]
-fn every_kind_of_request_may_run_on_a_worker() {
+fn worker_responds_to_every_kind_of_request() {
     let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler);
     for (method, params, expected) in [
         (
@@ -179,7 +183,7 @@ fn every_kind_of_request_may_run_on_a_worker() {
 }
 
 #[test]
-fn who_watches_a_resource_hears_from_a_worker_that_it_changed() {
+fn worker_change_is_sent_to_subscriber() {
     let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler);
     peer.send(
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"a:log\"}}\n",
@@ -192,7 +196,7 @@ fn who_watches_a_resource_hears_from_a_worker_that_it_changed() {
 }
 
 #[test]
-fn a_batch_is_answered_as_one() {
+fn batch_is_answered_with_one_batch() {
     let (mut peer, _server) = Peer::connect(&INFO, 2, ("2025-03-26", "{}"), handler);
     let member = |id| call(id, "touch", "{}").trim_end().to_owned();
     peer.send(&format!("[{},{}]\n", member(1), member(2)));

@@ -1,5 +1,6 @@
-//! A server whose tool prints to stdout, and starts a process that does, too. Neither reaches the client. Another tool ends
-//! the server by itself.
+//! A server whose tool prints to stdout and starts a process that does the same.
+//!
+//! Neither output reaches the client. A second tool shuts the server down.
 
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use tokio::process::Command;
@@ -12,7 +13,7 @@ async fn main() -> Result<(), mcp_proto_tokio::ServeError> {
     mcp_proto_tokio::serve(&INFO, |event, server| match event {
         Event::Call(call) if call.name() == "noisy" => server.run(call, |answer| async {
             println!("printed");
-            // It would eat the client's next request, if it could.
+            // `cat` would consume the client's next request if it inherited the real stdin.
             let _ = Command::new("sh").args(["-c", "echo echoed; cat"]).status().await;
             answer.text("quiet");
         }),

@@ -1,6 +1,6 @@
-//! Streams that block, such as stdin and stdout, each on a thread of its own.
+//! Async adapters for blocking streams such as stdin and stdout, one thread each.
 //!
-//! tokio's own have theirs in the runtime, which waits for them in the end: for a line that nobody types any more.
+//! They do not use tokio's own stdin, because the shutdown of a runtime waits for its blocked threads.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -12,36 +12,37 @@ use std::thread;
 use mcp_proto_handles::{Signal, block_on};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How much is read at once, and how much may wait to be written.
-const CHUNK: usize = 64 * 1024;
+/// Maximum number of bytes per read, and of bytes that wait to be written.
+const BUFFER_SIZE: usize = 64 * 1024;
 
-/// What a thread reads.
+/// An input stream that a thread reads.
 pub(crate) struct Input {
-    state: Arc<Signal<Incoming>>,
+    state: Arc<Signal<InputState>>,
 }
 
 #[derive(Default)]
-struct Incoming {
+struct InputState {
     bytes: Vec<u8>,
-    /// So many of them were taken.
+    /// Number of bytes that were taken.
     taken: usize,
     ended: bool,
-    /// Nobody wants any more.
-    over: bool,
+    /// Whether the reader was dropped.
+    is_closed: bool,
 }
 
 impl Input {
     pub(crate) fn start(mut stream: impl Read + Send + 'static) -> io::Result<Input> {
-        let state = Arc::<Signal<Incoming>>::default();
-        let end = InputEnd(Arc::clone(&state));
+        let state = Arc::<Signal<InputState>>::default();
+        let guard = InputGuard(Arc::clone(&state));
         thread::Builder::new().name("mcp-read".into()).spawn(move || {
             while let Some(bytes) = read(&mut stream) {
-                let fetched =
-                    |state: &mut Incoming| (state.bytes.is_empty() || state.over).then_some(state.over);
-                if block_on(end.0.until(fetched)) {
+                let fetched = |state: &mut InputState| {
+                    (state.bytes.is_empty() || state.is_closed).then_some(state.is_closed)
+                };
+                if block_on(guard.0.wait_until(fetched)) {
                     return;
                 }
-                end.0.change(|state| state.bytes = bytes);
+                guard.0.update(|state| state.bytes = bytes);
             }
         })?;
         Ok(Input { state })
@@ -49,7 +50,7 @@ impl Input {
 }
 
 fn read(stream: &mut impl Read) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; CHUNK];
+    let mut bytes = vec![0; BUFFER_SIZE];
     loop {
         match stream.read(&mut bytes) {
             Ok(n @ 1..) => {
@@ -83,8 +84,8 @@ impl AsyncRead for Input {
             Some(all)
         });
         if let Poll::Ready(true) = read {
-            // The thread may go on.
-            self.state.change(|_| {});
+            // Wakes the thread, which may read on.
+            self.state.update(|_| {});
         }
         read.map(|_| Ok(()))
     }
@@ -92,57 +93,58 @@ impl AsyncRead for Input {
 
 impl Drop for Input {
     fn drop(&mut self) {
-        self.state.change(|state| state.over = true);
+        self.state.update(|state| state.is_closed = true);
     }
 }
 
-/// Says that nothing more comes, even if the stream has panicked.
-struct InputEnd(Arc<Signal<Incoming>>);
+/// Reports the end of the input when it is dropped, also by a panic of the stream.
+struct InputGuard(Arc<Signal<InputState>>);
 
-impl Drop for InputEnd {
+impl Drop for InputGuard {
     fn drop(&mut self) {
-        self.0.change(|state| state.ended = true);
+        self.0.update(|state| state.ended = true);
     }
 }
 
-/// What a thread writes.
+/// An output stream that a thread writes.
 pub(crate) struct Output {
-    state: Arc<Signal<Outgoing>>,
+    state: Arc<Signal<OutputState>>,
 }
 
 #[derive(Default)]
-struct Outgoing {
+struct OutputState {
     bytes: Vec<u8>,
-    /// The thread is at it.
+    /// Whether the thread is writing.
     writing: bool,
     broken: bool,
-    /// Nothing more is written.
-    over: bool,
+    /// Whether the writer was shut down or dropped.
+    is_closed: bool,
 }
 
 impl Output {
     pub(crate) fn start(mut stream: impl Write + Send + 'static) -> io::Result<Output> {
-        let state = Arc::<Signal<Outgoing>>::default();
-        let end = OutputEnd(Arc::clone(&state));
+        let state = Arc::<Signal<OutputState>>::default();
+        let guard = OutputGuard(Arc::clone(&state));
         thread::Builder::new().name("mcp-write".into()).spawn(move || {
-            while let Some(bytes) = block_on(end.0.until(Outgoing::next)) {
+            while let Some(bytes) = block_on(guard.0.wait_until(OutputState::next)) {
                 if stream.write_all(&bytes).and_then(|()| stream.flush()).is_err() {
                     return;
                 }
-                end.0.change(|state| state.writing = false);
+                guard.0.update(|state| state.writing = false);
             }
         })?;
         Ok(Output { state })
     }
 }
 
-impl Outgoing {
-    /// What is to be written next. `Some(None)`: nothing will be.
+impl OutputState {
+    /// Takes the bytes to write next. Returns `Some(None)` if the stream is closed and all bytes are written,
+    /// or `None` to wait.
     fn next(&mut self) -> Option<Option<Vec<u8>>> {
         self.writing = !self.bytes.is_empty();
         match self.writing {
             true => Some(Some(mem::take(&mut self.bytes))),
-            false => self.over.then_some(None),
+            false => self.is_closed.then_some(None),
         }
     }
 }
@@ -150,16 +152,16 @@ impl Outgoing {
 impl AsyncWrite for Output {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = self.state.poll(context, |state| {
-            if state.broken || state.over {
+            if state.broken || state.is_closed {
                 return Some(Err(ErrorKind::BrokenPipe.into()));
             }
-            let n = bytes.len().min(CHUNK.saturating_sub(state.bytes.len()));
+            let n = bytes.len().min(BUFFER_SIZE.saturating_sub(state.bytes.len()));
             state.bytes.extend_from_slice(&bytes[..n]);
             (n > 0).then_some(Ok(n))
         });
         if written.is_ready() {
-            // The thread has something to do.
-            self.state.change(|_| {});
+            // Wakes the thread, which has bytes to write.
+            self.state.update(|_| {});
         }
         written
     }
@@ -172,22 +174,22 @@ impl AsyncWrite for Output {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.state.change(|state| state.over = true);
+        self.state.update(|state| state.is_closed = true);
         self.poll_flush(context)
     }
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        self.state.change(|state| state.over = true);
+        self.state.update(|state| state.is_closed = true);
     }
 }
 
-/// Says that nothing more can be written, even if the stream has panicked.
-struct OutputEnd(Arc<Signal<Outgoing>>);
+/// Reports the end of the output when it is dropped, also by a panic of the stream.
+struct OutputGuard(Arc<Signal<OutputState>>);
 
-impl Drop for OutputEnd {
+impl Drop for OutputGuard {
     fn drop(&mut self) {
-        self.0.change(|state| state.broken |= state.writing || !state.over);
+        self.0.update(|state| state.broken |= state.writing || !state.is_closed);
     }
 }

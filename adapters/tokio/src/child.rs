@@ -1,19 +1,19 @@
-//! A server that is a child process: its streams, and its end.
+//! A server in a child process: start, stderr, termination.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
 
-use mcp_proto_handles::{Ending, Lines, Stderr};
+use mcp_proto_handles::{Ending, LineCallback, Stderr};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// A running child. It is killed when it is dropped: end it before.
+/// A running child process. Dropping it kills it; call [`stop`](ServerProcess::stop) first.
 pub(crate) struct ServerProcess {
     child: Child,
     ending: Ending,
-    /// The task that reads its stderr.
+    /// The task that reads stderr.
     stderr: Option<JoinHandle<()>>,
 }
 
@@ -28,22 +28,22 @@ impl ServerProcess {
         let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else {
             return Err(io::Error::other("the child process has no pipes"));
         };
-        let lines = stderr.listener().zip(child.stderr.take());
+        let lines = stderr.line_callback().zip(child.stderr.take());
         let stderr = lines.map(|(on_line, stream)| tokio::spawn(read_lines(stream, on_line)));
         Ok((ServerProcess { child, ending, stderr }, stdout, stdin))
     }
 
-    /// Waits, terminates, kills, in that order, until it has ended, and has said its last on stderr. Its stdin has to be
-    /// closed before.
-    pub(crate) async fn end(&mut self) -> Option<ExitStatus> {
-        let status = self.end_child().await;
+    /// Waits for the child, then terminates it, then kills it. Waits for its last lines on stderr, too.
+    /// Returns its exit status. Close its stdin first.
+    pub(crate) async fn stop(&mut self) -> Option<ExitStatus> {
+        let status = self.stop_child().await;
         if let Some(stderr) = self.stderr.take() {
-            let _ = timeout(Lines::LAST, stderr).await;
+            let _ = timeout(LineCallback::DRAIN_TIME, stderr).await;
         }
         status
     }
 
-    async fn end_child(&mut self) -> Option<ExitStatus> {
+    async fn stop_child(&mut self) -> Option<ExitStatus> {
         if let Ok(status) = timeout(self.ending.after_close, self.child.wait()).await {
             return status.ok();
         }
@@ -58,7 +58,7 @@ impl ServerProcess {
         self.child.wait().await.ok()
     }
 
-    /// It has not been waited for, so that the number is still its own.
+    /// Sends SIGTERM. The process id is still valid, because the child was not reaped yet.
     #[cfg(unix)]
     fn terminate(&self) {
         use rustix::process::{Pid, Signal, kill_process};
@@ -69,11 +69,11 @@ impl ServerProcess {
     }
 }
 
-async fn read_lines(stream: ChildStderr, on_line: Lines) {
+async fn read_lines(stream: ChildStderr, on_line: LineCallback) {
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
-    while let Ok(1..) = (&mut reader).take(Lines::LONGEST).read_until(b'\n', &mut line).await {
-        on_line.tell(&line);
+    while let Ok(1..) = (&mut reader).take(LineCallback::MAX_LINE_LEN).read_until(b'\n', &mut line).await {
+        on_line.call(&line);
         line.clear();
     }
 }

@@ -1,4 +1,4 @@
-//! Connecting to a server: a child process, a socket, or any two streams.
+//! Connects a client to a child process, a socket, or any two streams.
 
 use std::pin::Pin;
 use std::process::ExitStatus;
@@ -6,17 +6,18 @@ use std::sync::Arc;
 
 use mcp_proto::{ClientCapabilities, Observer};
 use mcp_proto_handles::{
-    Ask, ClientHandle, ClientSettings, ClientShared, ConnectError, Ended, Ending, Feed, InputResponse,
-    Notification, ServerDetails, ServerRequest, Session, Stderr,
+    ClientCloseGuard, ClientHandle, ClientSession, ClientSettings, ClientShared, ConnectError, Ending,
+    InputResponse, Notification, NotificationQueue, ServerDetails, ServerRequest, ServerRequestHandler,
+    Stderr,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
 use crate::pump::{Pump, PumpStatus};
-use crate::source::{Input, Link, Output, Source, end};
+use crate::source::{Input, Link, Output, Source, stop};
 
-/// Who a client is, how it connects, and its limits.
+/// A client's identity, limits and callbacks, and its connection to a server.
 ///
 /// ```no_run
 /// use mcp_proto_tokio::{Connector, Stderr};
@@ -33,24 +34,26 @@ use crate::source::{Input, Link, Output, Source, end};
 pub struct Connector {
     settings: ClientSettings,
     observer: Option<Box<dyn Observer + Send>>,
-    on_notification: Option<OnNotice>,
-    ask: Option<Ask>,
+    on_notification: Option<OnNotification>,
+    handler: Option<ServerRequestHandler>,
     stderr: Stderr,
     ending: Ending,
 }
 
-/// The task of the callback for notices.
-type OnNotice = Box<dyn FnOnce(Arc<Feed>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+/// Creates the task that passes notifications to the callback.
+type OnNotification =
+    Box<dyn FnOnce(Arc<NotificationQueue>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
 impl Connector {
-    /// A client with this name and version, and the usual limits: lines and requests of 16 MiB, 256 requests at once.
+    /// Creates a client with this name and version, and the default limits: messages and requests of 16 MiB,
+    /// 256 requests in flight.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
             settings: ClientSettings::new(name.into(), version.into()),
             observer: None,
             on_notification: None,
-            ask: None,
+            handler: None,
             stderr: Stderr::inherit(),
             ending: Ending::DEFAULT,
         }
@@ -58,8 +61,9 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Gets what the server says by itself, and what goes wrong, one after the other in a task of its own: it may use the
-    /// client. [`ClientHandle::notifications`] is the same as a stream, from when it is called.
+    /// Sets a callback for notifications of the server and protocol errors. It runs in a task of its own, for
+    /// one notification at a time, and may use the client. [`ClientHandle::notifications`] returns a stream
+    /// of later notifications instead.
     #[must_use]
     pub fn on_notification<F>(
         mut self,
@@ -68,19 +72,20 @@ impl Connector {
     where
         F: Future<Output = ()> + Send,
     {
-        self.on_notification = Some(Box::new(move |feed| {
+        self.on_notification = Some(Box::new(move |queue| {
             Box::pin(async move {
-                while let Some(notice) = feed.next().await {
-                    on_notification(notice).await;
+                while let Some(notification) = queue.next().await {
+                    on_notification(notification).await;
                 }
             })
         }));
         self
     }
 
-    /// Declares what the client does for the server, and answers what the server asks for, each question in a task of its
-    /// own, in either era, for as long as a user takes. The connection goes on meanwhile, and
-    /// [`ServerRequest::cancellation`] says when nobody waits any more.
+    /// Declares capabilities of the client, and sets the callback for the requests that they permit.
+    ///
+    /// Each request runs in a task of its own, in either era, for as long as a user needs. Meanwhile the
+    /// connection continues. [`ServerRequest::cancellation`] tells whether the server no longer waits.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
@@ -88,8 +93,8 @@ impl Connector {
     /// use mcp_proto_tokio::{Connector, InputResponse};
     ///
     /// const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
-    /// let connector = Connector::new("my-host", "1.0.0").on_server_request(DECLARED, |question| async move {
-    ///     match question.input() {
+    /// let connector = Connector::new("my-host", "1.0.0").on_server_request(DECLARED, |request| async move {
+    ///     match request.input() {
     ///         InputRequest::Roots => InputResponse::roots([("file:///home/user/project", "Project")]),
     ///         InputRequest::Elicit(form) if form.message() == "Who are you?" => {
     ///             InputResponse::accept_json(r#"{"name":"octocat"}"#)
@@ -109,27 +114,27 @@ impl Connector {
     {
         self.settings.capabilities = declared;
         let answer = Arc::new(answer);
-        self.ask = Some(Arc::new(move |question, owed| {
+        self.handler = Some(Arc::new(move |request, responder| {
             let answer = Arc::clone(&answer);
-            // A panic drops the duty to answer, and that is an answer.
-            tokio::spawn(async move { owed.answer(answer(question).await) });
+            // A panic drops the responder, which answers the request with an error.
+            tokio::spawn(async move { responder.respond(answer(request).await) });
         }));
         self
     }
 
-    /// Starts a server as a child process, and connects to it. If the runtime ends, or the client's task is dropped in
-    /// another way, it is killed.
+    /// Starts a server as a child process and connects to it. The process is killed if the client's task is
+    /// dropped, for example at the end of the runtime.
     ///
     /// # Errors
-    /// It cannot be started, or does not connect. Then it has ended.
+    /// See [`ConnectError`]. If the handshake fails, the process has exited when this returns.
     pub async fn spawn(self, command: impl Into<Command>) -> Result<ClientHandle, ConnectError> {
         self.start(Source::Command(command.into())).await
     }
 
-    /// Connects to a server on a socket, or anything else that is read and written.
+    /// Connects to a server on a socket or any other stream in both directions.
     ///
     /// # Errors
-    /// It does not connect.
+    /// See [`ConnectError`].
     pub async fn stream(
         self,
         stream: impl AsyncRead + AsyncWrite + Send + 'static,
@@ -141,7 +146,7 @@ impl Connector {
     /// Connects to a server on two streams.
     ///
     /// # Errors
-    /// It does not connect.
+    /// See [`ConnectError`].
     pub async fn streams(
         self,
         input: impl AsyncRead + Send + Unpin + 'static,
@@ -150,74 +155,82 @@ impl Connector {
         self.start(Source::Streams(Box::new(input), Box::new(output))).await
     }
 
-    /// The connection lives in a task. If nobody waits for it to connect any more, it is closed.
+    /// Runs the connection in a task. Dropping this future closes the connection.
     async fn start(mut self, source: Source) -> Result<ClientHandle, ConnectError> {
-        let hub = ClientShared::new(self.settings.requests);
+        let shared = ClientShared::new(self.settings.requests);
         let (report, connected) = oneshot::channel();
         if let Some(on_notification) = self.on_notification.take() {
-            let feed = Arc::<Feed>::default();
-            hub.feed(&feed);
-            tokio::spawn(on_notification(feed));
+            let queue = Arc::<NotificationQueue>::default();
+            shared.add_queue(&queue);
+            tokio::spawn(on_notification(queue));
         }
-        let promise = hub.promise();
-        tokio::spawn(self.run(source, Arc::clone(&hub), report, promise));
-        let unwanted = CloseOnDrop(&hub);
-        // Without a report it has panicked, in an observer maybe.
+        let guard = shared.close_guard();
+        tokio::spawn(self.run(source, Arc::clone(&shared), report, guard));
+        let close_on_drop = CloseOnDrop(&shared);
+        // Without a report the task has panicked, for example in an observer.
         let details = connected.await.unwrap_or(Err(ConnectError::Closed(None)))?;
-        // From here on it is the handle that closes.
-        std::mem::forget(unwanted);
-        Ok(hub.handle(details))
+        // From here on, dropping the handle closes the connection.
+        std::mem::forget(close_on_drop);
+        Ok(shared.handle(details))
     }
 
-    /// The whole life of a connection; once more with a handshake if that is worth it.
-    async fn run(mut self, mut source: Source, hub: Arc<ClientShared>, report: Report, promise: Ended) {
+    /// Runs the client until it is closed; once more with a handshake only if that can help.
+    async fn run(
+        mut self,
+        mut source: Source,
+        shared: Arc<ClientShared>,
+        report: Report,
+        guard: ClientCloseGuard,
+    ) {
         let mut report = Some(report);
         let (error, status) = loop {
-            let (link, again) = match source.open(&self.stderr, self.ending) {
+            let (link, reusable) = match source.open(&self.stderr, self.ending) {
                 Ok(opened) => opened,
                 Err(error) => break (error.into(), None),
             };
             let Link { input, output, process } = link;
-            let outcome = self.work(input, output, &hub, &mut report).await;
-            let status = end(process).await;
-            let Err(error) = outcome else { return promise.with(status) };
-            match again {
-                // Nobody may want it any more: then it was closed, and has not ended by itself.
-                Some(again) if is_wanted(&report) && self.settings.falls_back(&error) => source = again,
+            let outcome = self.run_connection(input, output, &shared, &mut report).await;
+            let status = stop(process).await;
+            let Err(error) = outcome else { return guard.close_with(status) };
+            match reusable {
+                // If the caller no longer waits, the client was closed, and a second attempt is pointless.
+                Some(reusable) if is_awaited(&report) && self.settings.fall_back_to_handshake(&error) => {
+                    source = reusable
+                }
                 _ => break (closed_with(error, status), status),
             }
         };
         if let Some(report) = report {
             let _ = report.send(Err(error));
         }
-        promise.with(status);
+        guard.close_with(status);
     }
 
-    /// Connects, and works until the connection is over.
-    async fn work(
+    /// Runs the event loop until the connection closes. Returns an error if it was never established.
+    async fn run_connection(
         &mut self,
         input: Input,
         output: Output,
-        hub: &Arc<ClientShared>,
+        shared: &Arc<ClientShared>,
         report: &mut Option<Report>,
     ) -> Result<(), ConnectError> {
-        let info = self.settings.info();
-        let mut client = self.settings.client(&info, self.observer.as_mut())?;
+        let config = self.settings.config();
+        let mut client = self.settings.client(&config, self.observer.as_mut())?;
         let mut pump = Pump::new(input, output);
         let waker = pump.waker();
-        let mut session = Session::new(hub, Arc::new(move || waker.wake()), self.ask.clone());
+        let mut session = ClientSession::new(shared, Arc::new(move || waker.wake()), self.handler.clone());
         let mut outcome = Err(ConnectError::Closed(None));
         loop {
-            let until = session.advance(&mut client, pump.now());
+            let until = session.process_commands(&mut client, pump.now());
             match pump.run_until(&mut client, until).await {
                 PumpStatus::Closed => return outcome,
                 PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
                 PumpStatus::Woken => {}
-                PumpStatus::Event => match session.event(&mut client) {
+                PumpStatus::Event => match session.handle_event(&mut client) {
                     Some(Ok(details)) => {
                         if report.take().is_some_and(|report| report.send(Ok(details)).is_err()) {
-                            // There is no handle that would close it.
-                            hub.close(None);
+                            // No handle exists that could close the connection.
+                            shared.close(None);
                         }
                         outcome = Ok(());
                     }
@@ -231,11 +244,11 @@ impl Connector {
 
 type Report = oneshot::Sender<Result<ServerDetails, ConnectError>>;
 
-fn is_wanted(report: &Option<Report>) -> bool {
+fn is_awaited(report: &Option<Report>) -> bool {
     report.as_ref().is_some_and(|report| !report.is_closed())
 }
 
-/// How the process has ended says more than that the connection has.
+/// Adds the exit status to a `Closed` error.
 fn closed_with(error: ConnectError, status: Option<ExitStatus>) -> ConnectError {
     match error {
         ConnectError::Closed(_) => ConnectError::Closed(status),
@@ -243,7 +256,7 @@ fn closed_with(error: ConnectError, status: Option<ExitStatus>) -> ConnectError 
     }
 }
 
-/// Closes a connection that nobody waits for any more.
+/// Closes a connection when it is dropped.
 struct CloseOnDrop<'h>(&'h ClientShared);
 
 impl Drop for CloseOnDrop<'_> {

@@ -1,10 +1,12 @@
-//! [`mcp_proto`] over tokio: servers and clients on any two streams.
+//! [`mcp_proto`] on tokio: servers and clients on any two streams.
 //!
-//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. What takes long runs in
-//!   [tasks](ServerHandle::run), which report progress, hear that they are cancelled, and may [ask](Responder::request) the client.
-//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams, which any number of
-//!   tasks may use at once. A future that is dropped is a request that is cancelled.
-//! - [`Pump`]: what both are made of. It moves bytes for any machine, if you would rather write the loop yourself.
+//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. Long work runs in
+//!   [tasks](ServerHandle::run), which report progress, observe cancellation, and may send
+//!   [requests](Responder::request) to the client.
+//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any
+//!   number of tasks may use it at once. Dropping the future of a request cancels the request.
+//! - [`Pump`]: the part that both use. It moves bytes for any state machine, for applications with an event
+//!   loop of their own.
 //!
 //! ```no_run
 //! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -21,8 +23,8 @@
 //! # }
 //! ```
 //!
-//! The runtime needs its timer, and its I/O driver for sockets and child processes.
-// A task that panics takes its connection with it.
+//! The runtime must have its timer enabled, and its I/O driver for sockets and child processes.
+// A panic in library code would end the connection.
 #![cfg_attr(
     not(test),
     deny(

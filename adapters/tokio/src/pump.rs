@@ -1,7 +1,7 @@
-//! The pump: moves bytes between a machine and two streams.
+//! The pump: moves bytes between a state machine and two async streams.
 //!
-//! Everything happens in one poll function: what was read is in the machine, and what was written is reported to it, before
-//! anything can be dropped. So nothing is lost whenever a future is.
+//! All transfers happen in one poll function: bytes that were read are in the state machine, and bytes that
+//! were written are reported to it, before a future can be dropped. So dropping a future loses nothing.
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -16,17 +16,16 @@ use mcp_proto_handles::Signal;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// So often something is read before what is to be said about it is written: then many answers leave in one write, and none
-/// waits for long.
-const READS: u8 = 8;
+/// Maximum number of reads before a write: many responses leave in one write, and none waits for long.
+const MAX_READS: u8 = 8;
 
-/// So often in a row there may be something to do for the host before others get their turn.
-const STEPS: u8 = 32;
+/// Maximum number of consecutive events before the task yields to other tasks.
+const MAX_EVENTS: u8 = 32;
 
-/// How long the end of a stream may take to be written.
-const GOODBYE: Millis = Millis::seconds(2);
+/// Time limit for the shutdown of the output.
+const SHUTDOWN_TIME: Millis = Millis::seconds(2);
 
-/// Moves bytes for one machine, in lines. Made for one connection.
+/// Moves bytes between one state machine and two streams, in lines, for one connection.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig};
@@ -55,31 +54,31 @@ pub struct Pump<R, W> {
     output: W,
     start: Instant,
     woken: Arc<Signal<bool>>,
-    /// It is there while there is a deadline.
+    /// Exists while there is a deadline.
     timer: Option<Pin<Box<Sleep>>>,
-    /// How often was read since the last write.
+    /// Number of reads since the last write.
     reads: u8,
-    /// How often there was something to do for the host since others had their turn.
-    steps: u8,
-    unflushed: bool,
-    /// The connection is over: so long the stream may take to end.
-    ends: Option<Millis>,
+    /// Number of events since the task last yielded.
+    events: u8,
+    needs_flush: bool,
+    /// The deadline for the shutdown of the output, once the connection is closed.
+    shutdown_deadline: Option<Millis>,
 }
 
-/// Why [`Pump::run`] came back.
+/// The reason why [`Pump::run`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PumpStatus {
-    /// The machine has an event.
+    /// The state machine has an event.
     Event,
     /// A [`Waker`] was used.
     Woken,
-    /// The connection is over.
+    /// The connection is closed.
     Closed,
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
-    /// A pump between these streams. At the end of the connection the output is shut down; both are closed when the pump
-    /// is dropped.
+    /// Creates a pump between these streams. At the end of the connection the output is shut down. Dropping
+    /// the pump closes both streams.
     pub fn new(input: R, output: W) -> Pump<R, W> {
         Pump {
             input,
@@ -88,45 +87,46 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             woken: Arc::default(),
             timer: None,
             reads: 0,
-            steps: 0,
-            unflushed: false,
-            ends: None,
+            events: 0,
+            needs_flush: false,
+            shutdown_deadline: None,
         }
     }
 
-    /// Moves bytes until there is something to do for the host. The runtime needs its timer.
+    /// Moves bytes until the state machine has an event, a waker is used, or the connection closes. The
+    /// runtime must have its timer enabled.
     ///
-    /// This is cancel-safe: if the future is dropped at any time, nothing is lost, and `run` can be called again.
+    /// This is cancel-safe: dropping the future at any time loses nothing, and `run` can be called again.
     pub async fn run(&mut self, machine: &mut (dyn Machine + Send)) -> PumpStatus {
         self.run_until(machine, None).await
     }
 
-    /// The same, until then at the latest: that is [`PumpStatus::Woken`], too.
+    /// Like [`run`](Pump::run), but returns [`PumpStatus::Woken`] at `until` at the latest.
     pub(crate) async fn run_until(
         &mut self,
         machine: &mut (dyn Machine + Send),
         until: Option<Millis>,
     ) -> PumpStatus {
         poll_fn(|context| {
-            if self.steps >= STEPS {
-                self.steps = 0;
+            if self.events >= MAX_EVENTS {
+                self.events = 0;
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            let step = self.poll(context, machine, until);
-            self.steps = if step.is_ready() { self.steps + 1 } else { 0 };
-            step
+            let status = self.poll(context, machine, until);
+            self.events = if status.is_ready() { self.events + 1 } else { 0 };
+            status
         })
         .await
     }
 
-    /// The time on the pump's clock, which is the machine's.
+    /// The current time on the pump's clock, which the state machine uses, too.
     #[must_use]
     pub fn now(&self) -> Millis {
         Millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Something that makes [`run`](Pump::run) come back, from anywhere.
+    /// Returns a waker that makes [`run`](Pump::run) return, from any thread or task.
     #[must_use]
     pub fn waker(&self) -> Waker {
         Waker { woken: Arc::clone(&self.woken) }
@@ -142,35 +142,36 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             let now = self.now();
             let io = match machine.poll(now) {
                 Action::Event => return Poll::Ready(PumpStatus::Event),
-                Action::Closed => return self.poll_end(context, now),
+                Action::Closed => return self.poll_shutdown(context, now),
                 Action::Io(io) => io,
             };
             let deadline = io.deadline().into_iter().chain(until).min();
             let (transmit, receive) = io.split();
-            if self.reads < READS && self.has_read(context, receive) {
+            if self.reads < MAX_READS && self.try_read(context, receive) {
                 self.reads += 1;
                 continue;
             }
-            let paused = mem::take(&mut self.reads) >= READS;
-            let moved = self.has_written(context, transmit);
+            let must_yield = mem::take(&mut self.reads) >= MAX_READS;
+            let has_progress = self.try_write(context, transmit);
             let is_due = until.is_some_and(|until| until <= now);
             if is_due || self.woken.poll(context, |woken| mem::take(woken).then_some(())).is_ready() {
                 return Poll::Ready(PumpStatus::Woken);
             }
-            let again = moved || self.is_time(context, deadline);
-            if paused {
-                // There may be more to read, but others want to run, too.
+            let poll_again = has_progress || self.poll_deadline(context, deadline);
+            if must_yield {
+                // Yields to other tasks, though more input may be ready.
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            if !again {
+            if !poll_again {
                 return Poll::Pending;
             }
         }
     }
 
-    /// Reads straight into the machine, if it takes anything. `true`: it has to be polled again.
-    fn has_read(&mut self, context: &mut Context<'_>, mut receive: Receive<'_>) -> bool {
+    /// Reads straight into the state machine, if it has space. Returns `true` if the state machine has to be
+    /// polled again.
+    fn try_read(&mut self, context: &mut Context<'_>, mut receive: Receive<'_>) -> bool {
         if !receive.is_ready() {
             return false;
         }
@@ -186,16 +187,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         true
     }
 
-    /// Writes what is ready, all of it if the stream takes it, or flushes what was written. `true`: the machine has to be
-    /// polled again.
-    fn has_written(&mut self, context: &mut Context<'_>, transmit: Transmit<'_>) -> bool {
+    /// Writes pending bytes, or flushes written ones. Returns `true` if the state machine has to be polled
+    /// again.
+    fn try_write(&mut self, context: &mut Context<'_>, transmit: Transmit<'_>) -> bool {
         let output = Pin::new(&mut self.output);
         if transmit.bytes().is_empty() {
-            if !self.unflushed {
+            if !self.needs_flush {
                 return false;
             }
             let flushed = output.poll_flush(context);
-            self.unflushed = flushed.is_pending();
+            self.needs_flush = flushed.is_pending();
             return match flushed {
                 Poll::Ready(Err(_)) => {
                     transmit.broken();
@@ -207,7 +208,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         match output.poll_write(context, transmit.bytes()) {
             Poll::Pending => return false,
             Poll::Ready(Ok(n)) if n > 0 => {
-                self.unflushed = true;
+                self.needs_flush = true;
                 transmit.sent(n);
             }
             Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
@@ -216,8 +217,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         true
     }
 
-    /// Whether the deadline has come, if there is one. Nobody is woken where there is none.
-    fn is_time(&mut self, context: &mut Context<'_>, deadline: Option<Millis>) -> bool {
+    /// Whether the deadline has passed. Registers the task for the deadline, if there is one.
+    fn poll_deadline(&mut self, context: &mut Context<'_>, deadline: Option<Millis>) -> bool {
         let at = deadline.and_then(|at| self.start.checked_add(Duration::from_millis(at.0)));
         let Some(at) = at else {
             self.timer = None;
@@ -230,11 +231,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         timer.as_mut().poll(context).is_ready()
     }
 
-    /// HeaplessLink the output, so that the peer has all of it.
-    fn poll_end(&mut self, context: &mut Context<'_>, now: Millis) -> Poll<PumpStatus> {
-        let ends = *self.ends.get_or_insert(now.plus(GOODBYE));
+    /// Shuts the output down, so that the peer receives all bytes.
+    fn poll_shutdown(&mut self, context: &mut Context<'_>, now: Millis) -> Poll<PumpStatus> {
+        let deadline = *self.shutdown_deadline.get_or_insert(now.plus(SHUTDOWN_TIME));
         let is_over = Pin::new(&mut self.output).poll_shutdown(context).is_ready();
-        if is_over || self.is_time(context, Some(ends)) {
+        if is_over || self.poll_deadline(context, Some(deadline)) {
             self.timer = None;
             return Poll::Ready(PumpStatus::Closed);
         }
@@ -248,7 +249,7 @@ impl<R, W> std::fmt::Debug for Pump<R, W> {
     }
 }
 
-/// Makes [`Pump::run`] come back with [`PumpStatus::Woken`]: now, or when it is called next.
+/// Makes [`Pump::run`] return [`PumpStatus::Woken`]: now, or at its next call. Clones wake the same pump.
 #[derive(Debug, Clone)]
 pub struct Waker {
     woken: Arc<Signal<bool>>,
@@ -257,6 +258,6 @@ pub struct Waker {
 impl Waker {
     /// Wakes the pump.
     pub fn wake(&self) {
-        self.woken.change(|woken| *woken = true);
+        self.woken.update(|woken| *woken = true);
     }
 }

@@ -1,4 +1,4 @@
-//! A server on stdin and stdout, or on any two streams.
+//! Runs a server on stdin and stdout, a socket, or any two streams.
 
 use std::sync::Arc;
 
@@ -10,10 +10,9 @@ use crate::blocking::{Input, Output};
 use crate::pump::{Pump, PumpStatus};
 use crate::tasks::ServerHandle;
 
-/// Serves on stdin and stdout until the client is gone: [`Serve::stdio`] with the usual limits.
+/// Serves on stdin and stdout until the client disconnects: [`Serve::stdio`] with the default limits.
 ///
-/// The handler gets every event, and answers what it can at once. What takes long belongs into a task:
-/// [`ServerHandle::run`].
+/// The handler receives every event. Long work belongs into a task: [`ServerHandle::run`].
 ///
 /// ```no_run
 /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -29,12 +28,12 @@ use crate::tasks::ServerHandle;
 /// ```
 ///
 /// # Errors
-/// As [`Serve::stdio`].
+/// See [`Serve::stdio`].
 pub async fn serve(
-    info: &ServerConfig<'_>,
+    config: &ServerConfig<'_>,
     handler: impl FnMut(Event<'_>, &ServerHandle),
 ) -> Result<(), ServeError> {
-    Serve::new(info).stdio(handler).await
+    Serve::new(config).stdio(handler).await
 }
 
 /// A server for one connection, with its limits.
@@ -52,46 +51,49 @@ pub async fn serve(
 /// # }
 /// ```
 ///
-/// Its future may be dropped at any time: then the connection is closed, and what runs hears that it is cancelled.
+/// Its future may be dropped at any time. This closes the connection and cancels all running requests.
 pub struct Serve<'i> {
     settings: ServerSettings<'i>,
 }
 
 impl<'i> Serve<'i> {
-    /// A server with the usual limits: lines and answers of 8 MiB, 32 workers, 64 KiB for watched URIs.
+    /// Creates a server with the default limits: messages and responses of 8 MiB, 32 workers, 64 KiB for
+    /// subscribed URIs.
     ///
-    /// It takes [batches](mcp_proto::Server::batch_buffer) where the revision has them.
+    /// It accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
     #[must_use]
-    pub fn new(info: &'i ServerConfig<'i>) -> Serve<'i> {
-        Serve { settings: ServerSettings::new(info) }
+    pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
+        Serve { settings: ServerSettings::new(config) }
     }
 
     mcp_proto_handles::server_settings!('i);
 
-    /// Serves on stdin and stdout until the client is gone.
+    /// Serves on stdin and stdout until the client disconnects.
     ///
-    /// Both may block, so each has a thread of its own. That of stdin may still be at it when this comes back, until
-    /// something comes in or the process ends; unlike with tokio's own stdin, a runtime that shuts down does not wait for it.
+    /// Both may block, so each has a thread. The thread of stdin may outlive this function, until input
+    /// arrives or the process exits. Unlike with tokio's own stdin, the shutdown of a runtime does not wait
+    /// for it.
     ///
-    /// On Unix both are taken over meanwhile, so that nothing but the protocol ever gets onto stdout: what prints
-    /// there, prints to stderr instead, and so do child processes.
+    /// On Unix both are reserved for the protocol meanwhile. Other output to stdout goes to stderr, also from
+    /// child processes.
     ///
     /// # Errors
-    /// The server is not set up well, or a thread cannot be started. A client that goes away is no error.
+    /// The configuration is invalid, or a thread cannot be started. A client that disconnects is not an
+    /// error.
     pub async fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]
-        let taken = mcp_proto_handles::Taken::take()?;
+        let guard = mcp_proto_handles::StdioGuard::acquire()?;
         #[cfg(unix)]
-        let (input, output) = taken.streams()?;
+        let (input, output) = guard.streams()?;
         #[cfg(not(unix))]
         let (input, output) = (std::io::stdin(), std::io::stdout());
         self.streams(Input::start(input)?, Output::start(output)?, handler).await
     }
 
-    /// Serves on a socket, or anything else that is read and written, until the client is gone.
+    /// Serves on a socket or any other stream in both directions until the client disconnects.
     ///
     /// # Errors
-    /// As [`streams`](Serve::streams).
+    /// See [`streams`](Serve::streams).
     pub async fn stream(
         self,
         stream: impl AsyncRead + AsyncWrite,
@@ -101,16 +103,17 @@ impl<'i> Serve<'i> {
         self.streams(input, output, handler).await
     }
 
-    /// Serves on two streams until the client is gone.
+    /// Serves on two streams until the client disconnects.
     ///
-    /// After the end of the input, calls that are on their way may take as long as the grace lasts
-    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). It returns when their answers are written.
+    /// After the end of the input, running requests may finish within the grace period
+    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are
+    /// written.
     ///
-    /// If the handler panics, the connection is over and the panic goes on here. A task may panic: its request is answered
-    /// with an error (-32603).
+    /// A panic of the handler closes the connection and propagates to the caller. A panic of a task answers
+    /// its request with an error (-32603).
     ///
     /// # Errors
-    /// The server is not set up well. A client that goes away is no error.
+    /// The configuration is invalid. A client that disconnects is not an error.
     pub async fn streams(
         self,
         input: impl AsyncRead + Unpin,
@@ -121,19 +124,19 @@ impl<'i> Serve<'i> {
         let mut server = self.settings.server()?;
         let mut pump = Pump::new(input, output);
         let waker = pump.waker();
-        let desk = ServerShared::new(Arc::new(move || waker.wake()), workers, None);
-        // However this ends, the tasks hear of it.
-        let _end = desk.end_on_drop();
-        let handle = ServerHandle::new(Arc::clone(&desk));
+        let shared = ServerShared::new(Arc::new(move || waker.wake()), workers, None);
+        // Cancels all tasks, also if the handler panics or the future is dropped.
+        let _guard = shared.close_guard();
+        let handle = ServerHandle::new(Arc::clone(&shared));
         loop {
-            let until = desk.deliver(&mut server, pump.now());
+            let until = shared.process_commands(&mut server, pump.now());
             match pump.run_until(&mut server, until).await {
                 PumpStatus::Closed => return Ok(()),
-                PumpStatus::Woken if desk.is_overdue(pump.now()) => return Ok(()),
+                PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}
                 PumpStatus::Event => {
                     if let Some(event) = server.event() {
-                        desk.hear(&event);
+                        shared.observe_event(&event);
                         handler(event, &handle);
                     }
                 }

@@ -1,4 +1,4 @@
-//! Where a client's streams come from, and what to do when they are closed.
+//! Opens a client's streams, and cleans up after they close.
 
 use std::io;
 use std::process::ExitStatus;
@@ -12,22 +12,22 @@ use crate::child::ServerProcess;
 pub(crate) type Input = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// What to connect to.
+/// The server to connect to.
 pub(crate) enum Source {
     Command(Command),
     Streams(Input, Output),
 }
 
-/// A connection that is open.
+/// An open connection.
 pub(crate) struct Link {
     pub(crate) input: Input,
     pub(crate) output: Output,
-    /// What has to end when the streams are closed.
+    /// The process to stop after the streams have closed.
     pub(crate) process: Option<ServerProcess>,
 }
 
 impl Source {
-    /// Opens it. What can be opened again comes back, too.
+    /// Opens the connection. Also returns the source again, if it can be reused.
     pub(crate) fn open(self, stderr: &Stderr, ending: Ending) -> io::Result<(Link, Option<Source>)> {
         match self {
             Source::Command(mut command) => {
@@ -40,10 +40,10 @@ impl Source {
     }
 }
 
-/// HeaplessLink what has to end, and says how.
-pub(crate) async fn end(process: Option<ServerProcess>) -> Option<ExitStatus> {
+/// Stops the process, if there is one, and returns its exit status.
+pub(crate) async fn stop(process: Option<ServerProcess>) -> Option<ExitStatus> {
     match process {
-        Some(mut process) => process.end().await,
+        Some(mut process) => process.stop().await,
         None => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Requests that are dealt with in tasks of their own.
+//! The handle of a running server: tasks, notifications, shutdown.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use mcp_proto::server::Change;
 use mcp_proto::{Level, Ticket};
 use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, ServerShared};
 
-/// A running server, as its handler and any task see it.
+/// The handle of a running server, for its handler and any task.
 ///
 /// ```no_run
 /// # use mcp_proto::server::{Event, ServerConfig};
@@ -31,23 +31,25 @@ use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, ServerSh
 /// ```
 #[derive(Debug, Clone)]
 pub struct ServerHandle {
-    desk: Arc<ServerShared>,
+    shared: Arc<ServerShared>,
 }
 
 impl ServerHandle {
-    pub(crate) fn new(desk: Arc<ServerShared>) -> ServerHandle {
-        ServerHandle { desk }
+    pub(crate) fn new(shared: Arc<ServerShared>) -> ServerHandle {
+        ServerHandle { shared }
     }
 
-    /// Lets `work` answer a request in a task of its own: a call, a read, a prompt, a completion. Take out of it what the
-    /// work needs first, and move that in: `call.arguments()`, for example.
+    /// Defers a request and responds to it in a task.
     ///
-    /// If as many run as there may be, the request is refused (-32603): it is the client who knows what can wait. It may take
-    /// as long as the server's limit for deferred requests says: then the machine answers. The work hears that nobody waits
-    /// any more from [`Responder::cancelled`], and goes on if it does not listen; what it answers then is dropped. If it
-    /// panics, the request is answered with an error (-32603).
+    /// The request is a call, a read, a prompt or a completion. Copy what the work needs from it first, for
+    /// example `call.arguments()`, and move the copy into the closure.
     ///
-    /// What blocks a thread belongs into [`spawn_blocking`](tokio::task::spawn_blocking), in the work.
+    /// If the limit of running requests is reached, the request is refused (-32603). The timeout of deferred
+    /// requests applies: when it expires, the server answers the request. [`Responder::cancelled`] then tells
+    /// the work that its response is no longer needed; a response that it sends nevertheless is dropped. If
+    /// the work panics, the request is answered with an error (-32603).
+    ///
+    /// Blocking code belongs into [`spawn_blocking`](tokio::task::spawn_blocking) within the work.
     pub fn run<F>(&self, request: impl Defer, work: impl FnOnce(Responder) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -55,7 +57,7 @@ impl ServerHandle {
         self.start(request, None, work);
     }
 
-    /// The same for work that may take `time`.
+    /// Like [`run`](ServerHandle::run) with a timeout of `time`.
     pub fn run_within<F>(
         &self,
         time: Duration,
@@ -75,20 +77,22 @@ impl ServerHandle {
     ) where
         F: Future<Output = ()> + Send + 'static,
     {
-        if let Some(responder) = self.desk.accept(request, time) {
-            // All of the work is in the task, so that a panic costs nobody else anything.
+        if let Some(responder) = self.shared.defer(request, time) {
+            // The closure runs inside of the task, so that its panic affects only this request.
             tokio::spawn(async move { work(responder).await });
         }
     }
 
-    /// Says that a list or a resource has changed.
+    /// Notifies the client that a list or a resource has changed.
     pub fn changed(&self, change: Change<'_>) {
-        self.desk.changed(change);
+        self.shared.changed(change);
     }
 
-    /// Asks a client of the handshake era for something that belongs to no request, and waits for the answer: for its
-    /// roots, when it has connected or they have changed. The server's own limit says how long the client may take
-    /// ([`Limits::request_timeout`]). If the future is dropped, the client is told that the question is cancelled.
+    /// Sends the client a request of the handshake era that belongs to no other request, and waits for the
+    /// response.
+    ///
+    /// An example are the client's roots, after the handshake or a change. The timeout is the server's own
+    /// ([`Limits::request_timeout`]). Dropping the future cancels the request.
     ///
     /// ```no_run
     /// # use mcp_proto::server::{Event, ServerConfig};
@@ -100,8 +104,8 @@ impl ServerHandle {
     ///         let server = server.clone();
     ///         tokio::spawn(async move {
     ///             match server.request(&ListRoots).await {
-    ///                 Ok(answer) => answer.roots().into_iter().flatten().for_each(|root| eprintln!("{}", root.uri())),
-    ///                 Err(why) => eprintln!("no roots: {why}"),
+    ///                 Ok(response) => response.roots().into_iter().flatten().for_each(|root| eprintln!("{}", root.uri())),
+    ///                 Err(error) => eprintln!("no roots: {error}"),
     ///             }
     ///         });
     ///     }
@@ -112,52 +116,58 @@ impl ServerHandle {
     /// ```
     ///
     /// # Errors
-    /// There is no answer.
+    /// See [`RequestError`].
     ///
     /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
     pub fn request<'s>(
         &'s self,
         input: &dyn Input,
     ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'s> {
-        self.desk.request(input)
+        self.shared.request(input)
     }
 
-    /// Sends a log message that belongs to no request, to a client of the handshake era that wants it. Waits while
-    /// the client does not read.
+    /// Sends a log message that belongs to no request, if the client is of the handshake era and requested
+    /// its level. Waits while the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
-        self.desk.log(level, text.to_string())
+        self.shared.log(level, text.to_string())
     }
 
-    /// Whether anybody watches the resource with this URI: a task that looks after a file asks when it hears that one
-    /// client does not any more.
+    /// Whether a client has subscribed to the resource with this URI. Useful for a task that watches a file,
+    /// to learn whether a subscription is left.
     ///
     /// # Errors
-    /// [`RequestError::Closed`]: the connection is over.
+    /// [`RequestError::Closed`]: the connection is closed.
     pub async fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
-        self.desk.is_watched(uri).await
+        self.shared.is_watched(uri).await
     }
 
-    /// HeaplessLink a subscription of `2026-07-28`, of which [`Event::Listening`](mcp_proto::server::Event::Listening) gave the
-    /// ticket. The client is told what it was not told yet, and that this is the end. If it has ended, nothing happens.
+    /// Ends a subscription of `2026-07-28`, identified by the ticket of
+    /// [`Event::Listening`](mcp_proto::server::Event::Listening).
+    ///
+    /// The client first receives pending notifications, then the end of the subscription. Does nothing if the
+    /// subscription has ended.
     pub fn end_subscription(&self, ticket: Ticket) {
-        self.desk.end_subscription(ticket);
+        self.shared.end_subscription(ticket);
     }
 
-    /// Tells a client of `2025-11-25` that what it was sent to a web page for is done: see
-    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Others are told nothing. Waits while the client does not read.
+    /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Waits while the
+    /// client does not read.
     pub async fn elicitation_complete(&self, id: &str) {
-        self.desk.elicitation_complete(id).await;
+        self.shared.elicitation_complete(id).await;
     }
 
-    /// HeaplessLink the connection: new requests are refused, and what runs is finished, for as long as the grace lasts
-    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). [`Serve`](crate::Serve) comes back then.
+    /// Closes the connection: new requests are refused, running ones may finish within the grace period
+    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). [`Serve`](crate::Serve) then returns.
     pub fn shutdown(&self) {
-        self.desk.shutdown(None);
+        self.shared.shutdown(None);
     }
 
-    /// The same with this time in place of the grace. What is not finished by then is answered with an error, and what runs
-    /// hears that it is cancelled. A client that does not even read that has two seconds more.
+    /// Like [`shutdown`](ServerHandle::shutdown) with this time instead of the grace period.
+    ///
+    /// Requests that do not finish in time are answered with an error, and their tasks observe a
+    /// cancellation. A client that does not read has two more seconds.
     pub fn shutdown_within(&self, time: Duration) {
-        self.desk.shutdown(Some(time));
+        self.shared.shutdown(Some(time));
     }
 }

@@ -1,4 +1,4 @@
-//! Servers that are child processes, well behaved and not.
+//! Clients of child processes: exit, stderr, stdio.
 #![cfg(unix)]
 
 use std::os::unix::process::ExitStatusExt;
@@ -11,10 +11,10 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Answers the handshake, in the shell.
-const ANSWER: &str = r#"read line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}'; "#;
+/// A shell script that answers the handshake.
+const HANDSHAKE: &str = r#"read line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}'; "#;
 
-const HASTY: Ending =
+const SHORT_ENDING: Ending =
     Ending { after_close: Duration::from_millis(100), after_terminate: Duration::from_millis(100) };
 const SOON: Duration = Duration::from_secs(20);
 
@@ -29,97 +29,97 @@ fn connector() -> Connector {
 }
 
 #[tokio::test]
-async fn a_good_child_ends_when_its_stdin_does() {
-    let client = connector().spawn(shell(&format!("{ANSWER} cat >/dev/null; exit 7"))).await.unwrap();
+async fn child_exits_when_stdin_closes() {
+    let client = connector().spawn(shell(&format!("{HANDSHAKE} cat >/dev/null; exit 7"))).await.unwrap();
     assert_eq!(client.server().name, "sh");
     assert_eq!(client.close().await.unwrap().code(), Some(7));
-    assert_eq!(client.close().await.unwrap().code(), Some(7), "it can be asked again");
+    assert_eq!(client.close().await.unwrap().code(), Some(7), "the status stays available");
 }
 
 #[tokio::test]
-async fn a_child_that_ignores_the_end_of_its_stdin_is_terminated() {
-    let script = format!("{ANSWER} exec sleep 1000");
-    let client = connector().ending(HASTY).spawn(shell(&script)).await.unwrap();
+async fn child_ignoring_stdin_end_is_terminated() {
+    let script = format!("{HANDSHAKE} exec sleep 1000");
+    let client = connector().ending(SHORT_ENDING).spawn(shell(&script)).await.unwrap();
     assert_eq!(client.close().await.unwrap().signal(), Some(15));
 }
 
 #[tokio::test]
-async fn a_child_that_ignores_that_too_is_killed() {
-    let script = format!("trap '' TERM; {ANSWER} exec sleep 1000");
-    let client = connector().ending(HASTY).spawn(shell(&script)).await.unwrap();
+async fn child_ignoring_sigterm_is_killed() {
+    let script = format!("trap '' TERM; {HANDSHAKE} exec sleep 1000");
+    let client = connector().ending(SHORT_ENDING).spawn(shell(&script)).await.unwrap();
     let start = Instant::now();
     assert_eq!(client.close().await.unwrap().signal(), Some(9));
-    assert!(start.elapsed() >= Duration::from_millis(200), "it was asked first");
+    assert!(start.elapsed() >= Duration::from_millis(200), "the child had its time to exit");
 }
 
 #[tokio::test]
-async fn dropping_the_last_handle_ends_the_child() {
+async fn dropping_last_handle_ends_child() {
     let (sender, mut ended) = mpsc::unbounded_channel();
     let stderr = Stderr::lines(move |line| sender.send(line.to_string()).unwrap());
-    let script = format!("{ANSWER} cat >/dev/null; echo bye >&2");
+    let script = format!("{HANDSHAKE} cat >/dev/null; echo bye >&2");
     drop(connector().stderr(stderr).spawn(shell(&script)).await.unwrap());
     assert_eq!(timeout(SOON, ended.recv()).await.unwrap().unwrap(), "bye");
 }
 
 #[test]
-fn a_runtime_that_ends_kills_the_child() {
+fn runtime_shutdown_kills_the_child() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let marker = std::env::temp_dir().join(format!("mcp-proto-tokio-child-{}", std::process::id()));
-    let script = format!("echo $$ > {}; {ANSWER} exec sleep 1000", marker.display());
+    let script = format!("echo $$ > {}; {HANDSHAKE} exec sleep 1000", marker.display());
     let client = runtime.block_on(connector().spawn(shell(&script))).unwrap();
     let pid = std::fs::read_to_string(&marker).unwrap();
     std::fs::remove_file(&marker).unwrap();
     drop(runtime);
     let start = Instant::now();
-    // A zombie has no memory map; one that was waited for has no folder.
+    // A zombie has no memory map; a reaped process has no directory.
     while std::fs::read_to_string(format!("/proc/{}/maps", pid.trim())).is_ok_and(|maps| !maps.is_empty()) {
-        assert!(start.elapsed() < SOON, "it still runs");
+        assert!(start.elapsed() < SOON, "the child still runs");
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(client.is_closed());
 }
 
 #[tokio::test]
-async fn stderr_can_be_kept() {
+async fn stderr_tail_keeps_last_lines() {
     let (stderr, tail) = Stderr::tail(2);
     let script = shell("printf 'a\\nb\\r\\nc\\n' >&2; exit 5");
     let error = connector().stderr(stderr).spawn(script).await.unwrap_err();
     let ConnectError::Closed(Some(status)) = error else { panic!("{error:?}") };
     assert_eq!(status.code(), Some(5));
-    assert_eq!(error.to_string(), "the server ended before it answered (exit status: 5)");
-    assert_eq!(tail.lines(), ["b", "c"], "when it has ended, all that it said was heard");
+    assert_eq!(error.to_string(), "the server exited before it responded (exit status: 5)");
+    assert_eq!(tail.lines(), ["b", "c"], "all lines have arrived when the exit is reported");
 }
 
 #[tokio::test]
-async fn a_child_that_cannot_be_started_is_told_apart() {
+async fn spawn_failure_is_an_io_error() {
     let error = connector().spawn(std::process::Command::new("/does/not/exist")).await.unwrap_err();
     assert!(matches!(error, ConnectError::Io(_)));
 }
 
 #[tokio::test]
-async fn an_old_server_that_ends_at_the_probe_is_started_once_more() {
+async fn server_exiting_at_probe_is_started_again() {
     let script = format!(
-        r#"case "$(dd bs=64 count=1 2>/dev/null)" in *discover*) exit 3;; esac; {ANSWER} cat >/dev/null"#
+        r#"case "$(dd bs=64 count=1 2>/dev/null)" in *discover*) exit 3;; esac; {HANDSHAKE} cat >/dev/null"#
     );
-    // The first line is taken by `case`; what follows it in the handshake is not awaited.
+    // `case` reads the first line, and the script does not wait for the rest of the handshake.
     let script = script.replace("read line; ", "");
     let client = connector().connect(Connect::Automatic).spawn(shell(&script)).await.unwrap();
     assert_eq!(client.server().revision.as_str(), "2025-11-25");
-    let mut notices = client.notifications();
+    let mut notifications = client.notifications();
     client.close().await;
-    assert_eq!(notices.next().await, None);
-    // One that ends then, too, is given up.
+    assert_eq!(notifications.next().await, None);
+    // A server that exits again is an error.
     let error = connector().connect(Connect::Automatic).spawn(shell("exit 4")).await.unwrap_err();
     assert!(matches!(error, ConnectError::Closed(Some(status)) if status.code() == Some(4)), "{error:?}");
 }
 
 #[tokio::test]
-async fn a_client_that_nobody_waits_for_any_more_is_not_started_once_more() {
+async fn dropped_connect_future_starts_no_second_child() {
     let (sender, mut lines) = mpsc::unbounded_channel();
     let stderr = Stderr::lines(move |line| sender.send(line.to_string()).unwrap());
-    // It does not answer the probe. Would it be asked for a handshake, it stayed for ever.
+    // The server ignores the probe. It would stay forever if it received a handshake.
     let script = format!(
-        r#"echo begins >&2; case "$(dd bs=64 count=1 2>/dev/null)" in *discover*) cat >/dev/null; exit 3;; esac; {ANSWER} cat >/dev/null"#
+        r#"echo begins >&2; case "$(dd bs=64 count=1 2>/dev/null)" in *discover*) cat >/dev/null; exit 3;; esac; {HANDSHAKE} cat >/dev/null"#
     );
     let script = script.replace("read line; ", "");
     let connects = connector().connect(Connect::Automatic).stderr(stderr).spawn(shell(&script));
@@ -130,18 +130,18 @@ async fn a_client_that_nobody_waits_for_any_more_is_not_started_once_more() {
     };
     assert_eq!(begins.as_deref(), Some("begins"));
     drop(connects);
-    // Nobody reads its stderr any more when all is over.
-    assert_eq!(timeout(SOON, lines.recv()).await.expect("it ends"), None);
+    // The stderr channel closes at the end.
+    assert_eq!(timeout(SOON, lines.recv()).await.expect("the client ends"), None);
 }
 
 #[tokio::test]
-async fn stderr_is_read_on_though_whoever_gets_it_has_panicked() {
+async fn stderr_callback_panic_does_not_stop_reading() {
     let (sender, mut lines) = mpsc::unbounded_channel();
     let stderr = Stderr::lines(move |line| {
-        assert_ne!(line, "ouch", "as it should");
+        assert_ne!(line, "ouch", "expected panic");
         sender.send(line.to_string()).unwrap();
     });
-    let script = format!("echo ouch >&2; echo one >&2; {ANSWER} echo two >&2; cat >/dev/null; exit 7");
+    let script = format!("echo ouch >&2; echo one >&2; {HANDSHAKE} echo two >&2; cat >/dev/null; exit 7");
     let client = connector().stderr(stderr).spawn(shell(&script)).await.unwrap();
     for line in ["one", "two"] {
         assert_eq!(timeout(SOON, lines.recv()).await.unwrap().as_deref(), Some(line));
@@ -150,13 +150,13 @@ async fn stderr_is_read_on_though_whoever_gets_it_has_panicked() {
 }
 
 #[tokio::test]
-async fn a_child_that_is_killed_closes_the_client() {
-    let client = connector().spawn(shell(&format!("{ANSWER} kill -9 $$"))).await.unwrap();
+async fn killed_child_closes_the_client() {
+    let client = connector().spawn(shell(&format!("{HANDSHAKE} kill -9 $$"))).await.unwrap();
     assert_eq!(client.ping().await, Err(CallError::Closed));
     assert_eq!(client.close().await.unwrap().signal(), Some(9));
 }
 
-/// An example that was built with this test.
+/// The path of an example that was built with this test.
 fn example(name: &str) -> Command {
     let test: PathBuf = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
@@ -167,30 +167,30 @@ fn example(name: &str) -> Command {
 }
 
 #[tokio::test]
-async fn nothing_but_the_protocol_gets_onto_stdout() {
+async fn stdout_carries_only_the_protocol() {
     let (sender, mut lines) = mpsc::unbounded_channel();
     let stderr = Stderr::lines(move |line| sender.send(line.to_string()).unwrap());
     let client = connector().stderr(stderr).spawn(example("noisy_task")).await.unwrap();
-    let mut notices = client.notifications();
+    let mut notifications = client.notifications();
     for _ in 0..3 {
         assert_eq!(client.call_json("noisy", "{}").await.unwrap().text().as_deref(), Some("quiet"));
     }
     assert!(client.close().await.unwrap().success());
-    assert_eq!(notices.next().await, None, "what is no message would be a fault");
-    let mut heard = Vec::new();
-    while heard.len() < 6 {
-        heard.push(timeout(SOON, lines.recv()).await.unwrap().unwrap());
+    assert_eq!(notifications.next().await, None, "other output on stdout would be a protocol error");
+    let mut received = Vec::new();
+    while received.len() < 6 {
+        received.push(timeout(SOON, lines.recv()).await.unwrap().unwrap());
     }
-    assert_eq!(heard.iter().filter(|line| *line == "echoed").count(), 3);
-    assert_eq!(heard.iter().filter(|line| *line == "printed").count(), 3);
+    assert_eq!(received.iter().filter(|line| *line == "echoed").count(), 3);
+    assert_eq!(received.iter().filter(|line| *line == "printed").count(), 3);
 }
 
 #[tokio::test]
-async fn a_server_on_stdio_that_shuts_down_ends_though_its_stdin_does_not() {
+async fn stdio_server_shutdown_ends_with_open_stdin() {
     let client = connector().spawn(example("noisy_task")).await.unwrap();
     let ended = timeout(SOON, client.call_json("leave", "{}")).await.unwrap();
-    assert_eq!(ended.unwrap().text().as_deref(), Some("bye"), "its last answer is written");
-    // Nobody closes its stdin: the process ends because nothing waits for the thread that reads it.
+    assert_eq!(ended.unwrap().text().as_deref(), Some("bye"), "the last response is written");
+    // Stdin stays open: the process exits because nothing waits for the thread that reads it.
     let start = Instant::now();
     while client.ping().await != Err(CallError::Closed) {
         assert!(start.elapsed() < SOON);

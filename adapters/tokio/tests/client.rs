@@ -1,4 +1,4 @@
-//! The client against a server of this crate, and against one that a test speaks for.
+//! The client with a server of this crate and with scripted servers.
 
 mod peer;
 
@@ -15,7 +15,7 @@ use mcp_proto_tokio::{
     CallError, CallOptions, ClientHandle, ConnectError, Connector, InputResponse, Notification, Serve,
     ServerHandle,
 };
-use peer::{Drops, SOON};
+use peer::{SOON, Trickle};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split,
 };
@@ -41,7 +41,7 @@ fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
             let time = call.raw_arguments().get("ms").and_then(Json::unsigned).unwrap_or(0);
             let cancelled = Arc::clone(cancelled);
             server.run(call, move |answer| async move {
-                answer.progress(1u32, Some(2.into()), "begun").await;
+                answer.progress(1u32, Some(2.into()), "started").await;
                 tokio::select! {
                     () = sleep(Duration::from_millis(time)) => answer.text("waited"),
                     () = answer.cancelled() => { cancelled.fetch_add(1, Ordering::SeqCst); }
@@ -52,7 +52,7 @@ fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
     }
 }
 
-/// A server on the other end of a stream, and the count of its calls that were cancelled.
+/// Starts a server. Returns the other end of its stream and the count of cancelled calls.
 fn server(width: usize) -> (DuplexStream, Arc<AtomicUsize>) {
     let (here, there) = duplex(width);
     let cancelled = Arc::new(AtomicUsize::new(0));
@@ -71,7 +71,7 @@ async fn connect(connect: Connect) -> (ClientHandle, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn connects_lists_calls_and_pings_in_both_eras() {
+async fn client_connects_lists_calls_and_pings_in_both_eras() {
     for (mode, revision) in
         [(Connect::Automatic, Revision::V2026_07_28), (Connect::Handshake, Revision::V2025_11_25)]
     {
@@ -98,7 +98,7 @@ async fn connects_lists_calls_and_pings_in_both_eras() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_tasks_share_one_client_and_megabytes_go_both_ways_at_once() {
+async fn many_tasks_share_one_client_with_large_messages() {
     let (client, _) = connect(Connect::Handshake).await;
     let mut tasks = tokio::task::JoinSet::new();
     for task in 0..16 {
@@ -117,28 +117,28 @@ async fn many_tasks_share_one_client_and_megabytes_go_both_ways_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_future_that_is_dropped_is_a_request_that_is_cancelled() {
+async fn dropped_future_cancels_its_request() {
     for mode in [Connect::Automatic, Connect::Handshake] {
         let (stream, cancelled) = server(4096);
-        // There is room for one request only.
+        // The limit is one request in flight.
         let client = Connector::new("test", "1").connect(mode).requests(1).stream(stream).await.unwrap();
         let long = r#"{"ms":60000}"#;
         for n in 1..=3 {
             let call = client.call_json("wait", long);
             assert!(timeout(Duration::from_millis(50), call).await.is_err());
-            // Its slot is free at once.
+            // The slot is free at once.
             client.ping().await.unwrap();
-            assert_eq!(cancelled.load(Ordering::SeqCst), n, "the server has heard of it");
+            assert_eq!(cancelled.load(Ordering::SeqCst), n, "the server received the cancellation");
         }
-        // One that was never polled was never sent; one that was begun was.
+        // A future that was never polled sends nothing; a call that was begun is sent.
         drop(client.call_json("wait", long));
-        let begun = client.begin_json("wait", long, CallOptions::new()).unwrap();
+        let call = client.begin_json("wait", long, CallOptions::new()).unwrap();
         assert_eq!(client.ping().await, Err(CallError::Busy));
         sleep(Duration::from_millis(1)).await;
-        drop(begun);
+        drop(call);
         client.ping().await.unwrap();
         assert_eq!(cancelled.load(Ordering::SeqCst), 4);
-        // Before it could be sent, it is not sent at all.
+        // A call that is dropped before it could be sent is never sent.
         drop(client.begin_json("wait", long, CallOptions::new()).unwrap());
         client.ping().await.unwrap();
         assert_eq!(cancelled.load(Ordering::SeqCst), 4);
@@ -146,7 +146,7 @@ async fn a_future_that_is_dropped_is_a_request_that_is_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_is_a_stream_and_time_ends_a_request() {
+async fn progress_cancellation_and_timeouts_work() {
     let (client, cancelled) = connect(Connect::Automatic).await;
     let options = CallOptions::new().with_progress();
     let mut call = client.begin("wait", &BTreeMap::from([("ms", 20)]), options).unwrap();
@@ -157,8 +157,8 @@ async fn progress_is_a_stream_and_time_ends_a_request() {
     assert_eq!(call.await.unwrap().text().as_deref(), Some("waited"));
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].progress, seen[0].total), (1u32.into(), Some(2u32.into())));
-    assert_eq!(seen[0].message.as_deref(), Some("begun"));
-    // Both ends at once, and the future of the progress dropped each time.
+    assert_eq!(seen[0].message.as_deref(), Some("started"));
+    // Polls result and progress in turn, and drops the future of the progress each time.
     let mut call = client.begin("wait", &BTreeMap::from([("ms", 20)]), options).unwrap();
     let mut steps = 0;
     let result = loop {
@@ -181,8 +181,8 @@ async fn progress_is_a_stream_and_time_ends_a_request() {
     });
     assert_eq!(pending.await, Err(CallError::Cancelled));
     let start = Instant::now();
-    let hasty = CallOptions::new().timeout(Duration::from_millis(50));
-    assert_eq!(client.begin_json("wait", long, hasty).unwrap().await, Err(CallError::TimedOut));
+    let short = CallOptions::new().timeout(Duration::from_millis(50));
+    assert_eq!(client.begin_json("wait", long, short).unwrap().await, Err(CallError::TimedOut));
     let capped = options.maximum(Duration::from_millis(50));
     assert_eq!(client.begin_json("wait", long, capped).unwrap().await, Err(CallError::TimedOut));
     assert_eq!(start.elapsed(), Duration::from_millis(100));
@@ -191,7 +191,7 @@ async fn progress_is_a_stream_and_time_ends_a_request() {
 }
 
 #[tokio::test]
-async fn more_requests_than_allowed_are_refused_and_closing_ends_the_rest() {
+async fn requests_beyond_limit_fail_and_close_ends_the_rest() {
     let (stream, _) = server(4096);
     let client = Connector::new("test", "1").requests(2).stream(stream).await.unwrap();
     let wait = |client: &ClientHandle| client.begin_json("wait", r#"{"ms":60000}"#, CallOptions::new());
@@ -203,10 +203,10 @@ async fn more_requests_than_allowed_are_refused_and_closing_ends_the_rest() {
 }
 
 #[tokio::test]
-async fn the_last_handle_that_is_dropped_closes_the_connection() {
-    let (here, mut server) = by_hand();
+async fn dropping_last_handle_closes_the_connection() {
+    let (here, mut server) = scripted_server();
     let client = tokio::spawn(Connector::new("test", "1").connect(Connect::Handshake).stream(here));
-    server.greet().await;
+    server.handshake().await;
     let client = client.await.unwrap().unwrap();
     drop(client.clone());
     client.roots_changed();
@@ -214,48 +214,48 @@ async fn the_last_handle_that_is_dropped_closes_the_connection() {
     assert_eq!(timeout(SOON, server.lines.next_line()).await.unwrap().unwrap(), None);
 }
 
-/// A server that a test speaks for.
-struct ByHand {
+/// A server that the test scripts.
+struct ScriptedServer {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     output: WriteHalf<DuplexStream>,
 }
 
-fn by_hand() -> (DuplexStream, ByHand) {
+fn scripted_server() -> (DuplexStream, ScriptedServer) {
     let (here, there) = duplex(4096);
     let (input, output) = split(there);
-    (here, ByHand { lines: BufReader::new(input).lines(), output })
+    (here, ScriptedServer { lines: BufReader::new(input).lines(), output })
 }
 
-impl ByHand {
+impl ScriptedServer {
     async fn line(&mut self) -> String {
         timeout(SOON, self.lines.next_line()).await.unwrap().unwrap().unwrap()
     }
 
-    async fn say(&mut self, line: &str) {
+    async fn send(&mut self, line: &str) {
         timeout(SOON, self.output.write_all(format!("{line}\n").as_bytes())).await.unwrap().unwrap();
     }
 
-    async fn answer(&mut self, line: &str, result: &str) {
+    async fn respond(&mut self, line: &str, result: &str) {
         let id = Json::parse(line.as_bytes()).unwrap().get("id").unwrap().to_string();
-        self.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{result}}}}}"#)).await;
+        self.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{result}}}}}"#)).await;
     }
 
-    /// Shakes hands.
-    async fn greet(&mut self) {
+    /// Answers the handshake.
+    async fn handshake(&mut self) {
         let hello = r#""protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}"#;
         let line = self.line().await;
-        self.answer(&line, hello).await;
+        self.respond(&line, hello).await;
         assert!(self.line().await.contains("notifications/initialized"));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_read_lets_calls_time_out_and_cannot_stop_a_close() {
+async fn timeouts_and_close_work_when_server_does_not_read() {
     for how in ["close", "close within", "drop"] {
-        let (here, mut server) = by_hand();
+        let (here, mut server) = scripted_server();
         let connector =
             Connector::new("test", "1").connect(Connect::Handshake).longest_request(1 << 20).stream(here);
-        let (client, ()) = tokio::join!(connector, server.greet());
+        let (client, ()) = tokio::join!(connector, server.handshake());
         let client = client.unwrap();
         let payload = BTreeMap::from([("x", "x".repeat(900_000))]);
         let options = CallOptions::new().timeout(Duration::from_millis(200));
@@ -268,7 +268,7 @@ async fn a_server_that_does_not_read_lets_calls_time_out_and_cannot_stop_a_close
         let time = match how {
             "close" => {
                 client.close().await;
-                // The grace, and as much for the end of the stream.
+                // The grace period, and the same time for the shutdown of the stream.
                 Duration::from_secs(4)
             }
             "close within" => {
@@ -286,11 +286,11 @@ async fn a_server_that_does_not_read_lets_calls_time_out_and_cannot_stop_a_close
 }
 
 #[tokio::test]
-async fn refusals_and_ends_while_connecting_are_told_apart() {
-    let (here, mut server) = by_hand();
+async fn connect_errors_are_distinct() {
+    let (here, mut server) = scripted_server();
     let refuse = async {
         server.line().await;
-        server.say(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"go away"}}"#).await;
+        server.send(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"go away"}}"#).await;
     };
     let connector = Connector::new("test", "1").connect(Connect::Handshake).stream(here);
     let (outcome, ()) = tokio::join!(connector, refuse);
@@ -302,20 +302,20 @@ async fn refusals_and_ends_while_connecting_are_told_apart() {
     let outcome = Connector::new("test", "1").stream(here).await;
     assert!(matches!(outcome, Err(ConnectError::Closed(None))));
 
-    // Nobody waits for it to connect any more.
-    let (here, mut server) = by_hand();
+    // Dropping the connect future closes the connection.
+    let (here, mut server) = scripted_server();
     let connector = Connector::new("test", "1").connect(Connect::Handshake).stream(here);
     assert!(timeout(Duration::from_millis(20), connector).await.is_err());
     assert!(server.line().await.contains("initialize"));
     let end = timeout(Duration::from_secs(10), server.lines.next_line()).await;
-    assert_eq!(end.expect("sooner than a server may take to answer").unwrap(), None);
+    assert_eq!(end.expect("the end comes before the handshake timeout").unwrap(), None);
 }
 
 #[tokio::test]
-async fn a_server_that_closes_in_the_middle_ends_what_waits() {
-    let (here, mut server) = by_hand();
+async fn server_closing_mid_message_ends_requests() {
+    let (here, mut server) = scripted_server();
     let connector = Connector::new("test", "1").connect(Connect::Handshake).stream(here);
-    let (client, ()) = tokio::join!(connector, server.greet());
+    let (client, ()) = tokio::join!(connector, server.handshake());
     let client = client.unwrap();
     let call = client.begin_json("echo", "{}", CallOptions::new()).unwrap();
     server.line().await;
@@ -326,7 +326,7 @@ async fn a_server_that_closes_in_the_middle_ends_what_waits() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_slow_is_understood_byte_by_byte() {
+async fn byte_wise_server_is_understood() {
     for mode in [Connect::Automatic, Connect::Handshake] {
         let (here, there) = duplex(1);
         tokio::spawn(Serve::new(&INFO).stream(there, |event, _| {
@@ -335,7 +335,7 @@ async fn a_server_that_is_slow_is_understood_byte_by_byte() {
                 call.text(arguments);
             }
         }));
-        let (input, output) = split(Drops::new(here));
+        let (input, output) = split(Trickle::new(here));
         let client = Connector::new("test", "1").connect(mode).streams(input, output).await.unwrap();
         let calls = (0..20).map(|n| {
             let client = client.clone();
@@ -352,62 +352,61 @@ async fn a_server_that_is_slow_is_understood_byte_by_byte() {
     }
 }
 
-/// A server of the stateless era that wants a call to come again with a state.
+/// A server of the stateless era requires the call again with a state.
 #[tokio::test]
-async fn a_call_that_the_server_wants_again_is_sent_again() {
-    let (here, mut server) = by_hand();
-    let speaker = tokio::spawn(async move {
+async fn input_required_call_is_sent_again_with_state() {
+    let (here, mut server) = scripted_server();
+    let script = tokio::spawn(async move {
         let capabilities = r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#;
         let line = server.line().await;
-        server.answer(&line, &format!(r#""resultType":"complete",{capabilities}"#)).await;
+        server.respond(&line, &format!(r#""resultType":"complete",{capabilities}"#)).await;
         let line = server.line().await;
-        server.answer(&line, r#""resultType":"input_required","requestState":"later""#).await;
-        let again = server.line().await;
-        assert!(again.contains(r#""arguments":{"a":1},"requestState":"later""#), "{again}");
-        server.answer(&again, r#""content":[{"type":"text","text":"done"}]"#).await;
+        server.respond(&line, r#""resultType":"input_required","requestState":"later""#).await;
+        let resent = server.line().await;
+        assert!(resent.contains(r#""arguments":{"a":1},"requestState":"later""#), "{resent}");
+        server.respond(&resent, r#""content":[{"type":"text","text":"done"}]"#).await;
     });
     let client = Connector::new("test", "1").stream(here).await.unwrap();
     assert_eq!(client.call_json("echo", r#"{"a":1}"#).await.unwrap().text().as_deref(), Some("done"));
-    speaker.await.unwrap();
+    script.await.unwrap();
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_too_much_at_once_costs_its_own_request() {
-    let (here, mut server) = by_hand();
-    let speaker = tokio::spawn(async move {
+async fn too_many_required_inputs_fail_the_request() {
+    let (here, mut server) = scripted_server();
+    let script = tokio::spawn(async move {
         let capabilities = r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#;
         let line = server.line().await;
-        server.answer(&line, &format!(r#""resultType":"complete",{capabilities}"#)).await;
+        server.respond(&line, &format!(r#""resultType":"complete",{capabilities}"#)).await;
         for count in [33, 32] {
             let line = server.line().await;
-            let questions: Vec<_> =
-                (0..count).map(|n| format!(r#""q{n}":{{"method":"roots/list"}}"#)).collect();
-            let needs =
-                format!(r#""resultType":"input_required","inputRequests":{{{}}}"#, questions.join(","));
-            server.answer(&line, &needs).await;
+            let inputs: Vec<_> = (0..count).map(|n| format!(r#""q{n}":{{"method":"roots/list"}}"#)).collect();
+            let required =
+                format!(r#""resultType":"input_required","inputRequests":{{{}}}"#, inputs.join(","));
+            server.respond(&line, &required).await;
         }
-        let again = server.line().await;
-        assert_eq!(again.matches("file:///a").count(), 32, "{again}");
-        server.answer(&again, r#""content":[{"type":"text","text":"done"}]"#).await;
+        let resent = server.line().await;
+        assert_eq!(resent.matches("file:///a").count(), 32, "{resent}");
+        server.respond(&resent, r#""content":[{"type":"text","text":"done"}]"#).await;
     });
-    let asked = Arc::new(AtomicUsize::new(0));
-    let ours = Arc::clone(&asked);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
     let connector =
         Connector::new("test", "1").on_server_request(mcp_proto::ClientCapabilities::ROOTS, move |_| {
-            ours.fetch_add(1, Ordering::Relaxed);
+            counter.fetch_add(1, Ordering::Relaxed);
             async { InputResponse::roots([("file:///a", "a")]) }
         });
     let client = connector.stream(here).await.unwrap();
     let refused = timeout(SOON, client.call_json("echo", "{}")).await.unwrap();
     assert!(matches!(refused, Err(CallError::Invalid(_))), "{refused:?}");
-    assert_eq!(asked.load(Ordering::Relaxed), 0);
-    let said = timeout(SOON, client.call_json("echo", "{}")).await.unwrap();
-    assert_eq!(said.unwrap().text().as_deref(), Some("done"));
-    speaker.await.unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+    let result = timeout(SOON, client.call_json("echo", "{}")).await.unwrap();
+    assert_eq!(result.unwrap().text().as_deref(), Some("done"));
+    script.await.unwrap();
 }
 
 #[tokio::test]
-async fn notices_come_in_a_task_that_may_use_the_client_and_everything_can_be_traced() {
+async fn notification_callback_may_use_the_client() {
     struct Trace(Arc<Mutex<Vec<String>>>);
     impl Observer for Trace {
         fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
@@ -433,21 +432,21 @@ async fn notices_come_in_a_task_that_may_use_the_client_and_everything_can_be_tr
         there.write_all(b"this is no JSON\n").await.unwrap();
         tokio::io::copy_bidirectional(&mut there, &mut between).await
     });
-    let (sender, mut notices) = mpsc::unbounded_channel();
+    let (sender, mut notifications) = mpsc::unbounded_channel();
     let shared: Arc<Mutex<Option<ClientHandle>>> = Arc::default();
     let later = Arc::clone(&shared);
     let trace = Arc::default();
     let client = Connector::new("test", "1")
         .connect(Connect::Handshake)
         .observe(Trace(Arc::clone(&trace)))
-        .on_notification(move |notice| {
+        .on_notification(move |notification| {
             let (sender, later) = (sender.clone(), Arc::clone(&later));
             async move {
-                if notice == Notification::Changed(Listed::Tools) {
+                if notification == Notification::Changed(Listed::Tools) {
                     let client = later.lock().unwrap().take().unwrap();
                     assert_eq!(client.list_tools().await.unwrap().len(), 3);
                 }
-                sender.send(notice).unwrap();
+                sender.send(notification).unwrap();
             }
         })
         .stream(here)
@@ -455,19 +454,24 @@ async fn notices_come_in_a_task_that_may_use_the_client_and_everything_can_be_tr
         .unwrap();
     *shared.lock().unwrap() = Some(client.clone());
     client.call_json("echo", "{}").await.unwrap();
-    let mut heard = Vec::new();
-    while heard.len() < 3 {
-        heard.push(timeout(SOON, notices.recv()).await.unwrap().unwrap());
+    let mut received = Vec::new();
+    while received.len() < 3 {
+        received.push(timeout(SOON, notifications.recv()).await.unwrap().unwrap());
     }
     assert!(
-        heard.iter().any(|notice| matches!(notice, Notification::Log { data, .. } if data == "\"ready\""))
+        received.iter().any(
+            |notification| matches!(notification, Notification::Log { data, .. } if data == "\"ready\"")
+        )
     );
-    assert!(heard.contains(&Notification::Changed(Listed::Tools)));
+    assert!(received.contains(&Notification::Changed(Listed::Tools)));
     assert!(
-        heard.iter().any(|notice| matches!(notice, Notification::ProtocolError(ProtocolError::NotJson(_))))
+        received.iter().any(|notification| matches!(
+            notification,
+            Notification::ProtocolError(ProtocolError::NotJson(_))
+        ))
     );
     client.close().await;
-    assert!(notices.recv().await.is_none(), "the task ends with the connection");
+    assert!(notifications.recv().await.is_none(), "the task ends with the connection");
     let trace = trace.lock().unwrap();
     let hello = r#"Out true {"jsonrpc":"2.0","id":1,"method":"initialize""#;
     assert!(trace.iter().any(|line| line.starts_with(hello)), "{trace:?}");
@@ -476,7 +480,7 @@ async fn notices_come_in_a_task_that_may_use_the_client_and_everything_can_be_tr
 
 #[cfg(unix)]
 #[tokio::test]
-async fn sockets_are_streams() {
+async fn unix_and_tcp_sockets_work() {
     let path = std::env::temp_dir().join(format!("mcp-proto-tokio-{}", std::process::id()));
     let listener = tokio::net::UnixListener::bind(&path).unwrap();
     let tcp = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

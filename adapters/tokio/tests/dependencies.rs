@@ -1,7 +1,7 @@
-//! What comes with this crate.
+//! The dependencies of this crate.
 
 #[test]
-fn tokio_with_few_features_is_the_only_runtime() {
+fn tokio_is_the_only_runtime_with_few_features() {
     let manifest = include_str!("../Cargo.toml");
     let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
     let (dependencies, _) = rest.split_once("\n\n").unwrap();
@@ -10,6 +10,6 @@ fn tokio_with_few_features_is_the_only_runtime() {
     assert_eq!(names, ["mcp-proto", "mcp-proto-handles", "tokio"]);
     let tokio = dependencies.lines().find(|line| line.starts_with("tokio ")).unwrap();
     let (_, features) = tokio.split_once("features = [").unwrap();
-    // No `net`, no `macros`, and no threads: a runtime of one thread is enough.
+    // Without `net`, `macros` and threads: a single-threaded runtime suffices.
     assert_eq!(features.trim_end_matches("] }"), r#""io-util", "process", "rt", "sync", "time""#);
 }

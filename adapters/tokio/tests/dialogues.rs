@@ -1,4 +1,4 @@
-//! Every dialogue with a peer, hostile or not, is the same over the pump.
+//! Every transcript over the pump, with slow and failing peers.
 #![cfg(unix)]
 
 use std::os::unix::net::UnixStream;
@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 use mcp_proto_dialogues::{Subject, partner};
 use mcp_proto_tokio::{Pump, PumpStatus};
 
-/// Moves bytes until the machine has closed the connection.
-fn pump(subject: &mut Subject<'static>, stream: UnixStream) {
+/// Moves bytes until the state machine has closed the connection.
+fn run_pump(subject: &mut Subject<'static>, stream: UnixStream) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         stream.set_nonblocking(true).unwrap();
@@ -24,6 +24,6 @@ fn pump(subject: &mut Subject<'static>, stream: UnixStream) {
 }
 
 #[test]
-fn every_dialogue_is_the_same_over_the_pump() {
-    partner::all_over(pump);
+fn dialogues_are_identical_over_the_pump() {
+    partner::all_over(run_pump);
 }

@@ -1,4 +1,4 @@
-//! What handles can do beside calls: a server's ask about its clients and tell them.
+//! Queries and notifications of server handles.
 
 mod peer;
 
@@ -27,7 +27,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     server.run(call, move |answer| async move {
         if is_complete {
             handle.elicitation_complete("e1").await;
-            answer.text("said");
+            answer.text("sent");
         } else {
             answer.text(handle.is_watched("a:log").await.unwrap());
         }
@@ -35,11 +35,11 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 }
 
 #[tokio::test]
-async fn a_task_may_ask_whether_a_resource_is_watched_until_the_connection_is_over() {
-    let (kept, mut handle) = mpsc::unbounded_channel();
+async fn is_watched_works_until_connection_end() {
+    let (sender, mut handle) = mpsc::unbounded_channel();
     let (mut peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), move |event, server| {
         if let Event::Ready = event {
-            kept.send(server.clone()).unwrap();
+            sender.send(server.clone()).unwrap();
         }
         handler(event, server);
     })
@@ -61,12 +61,12 @@ async fn a_task_may_ask_whether_a_resource_is_watched_until_the_connection_is_ov
 }
 
 #[tokio::test]
-async fn who_watches_is_known_though_the_client_does_not_read() {
-    let (kept, mut handle) = mpsc::unbounded_channel();
+async fn is_watched_works_when_client_does_not_read() {
+    let (sender, mut handle) = mpsc::unbounded_channel();
     let serve = Serve::new(&INFO).longest_answer(1 << 16);
     let (mut peer, server) = Peer::start(serve, 64, move |event, server| {
         if let Event::Ready = event {
-            kept.send(server.clone()).unwrap();
+            sender.send(server.clone()).unwrap();
         }
     });
     peer.send(&peer::initialize("2025-11-25", "{}")).await;
@@ -79,43 +79,48 @@ async fn who_watches_is_known_though_the_client_does_not_read() {
         }
     });
     sleep(Duration::from_millis(200)).await;
-    assert_eq!(timeout(SOON, handle.is_watched("a:log")).await.expect("nobody has to read"), Ok(false));
+    assert_eq!(
+        timeout(SOON, handle.is_watched("a:log"))
+            .await
+            .expect("the query needs no space in the transmit buffer"),
+        Ok(false)
+    );
     filled.abort();
     drop(peer);
     timeout(SOON, server).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn who_was_sent_to_a_web_page_hears_that_it_is_done() {
+async fn elicitation_complete_is_sent_to_capable_clients() {
     let can_open = ("2025-11-25", r#"{"elicitation":{"url":{}}}"#);
-    for (client, is_told) in [(can_open, true), (("2025-06-18", r#"{"elicitation":{}}"#), false)] {
+    for (client, is_notified) in [(can_open, true), (("2025-06-18", r#"{"elicitation":{}}"#), false)] {
         let (mut peer, server) = Peer::connect(&INFO, 1, client, handler).await;
         peer.send(&call(1, "complete", "{}")).await;
         let line = peer.line().await;
-        let told = r#""method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}"#;
-        assert_eq!(line.contains(told), is_told, "{line}");
-        assert!(!is_told || peer.line().await.contains("said"));
+        let expected = r#""method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}"#;
+        assert_eq!(line.contains(expected), is_notified, "{line}");
+        assert!(!is_notified || peer.line().await.contains("sent"));
         peer.end(server).await;
     }
 }
 
 #[tokio::test]
-async fn a_server_may_end_a_subscription() {
+async fn server_ends_one_of_two_subscriptions() {
     let (here, there) = duplex(64 * 1024);
     let (sender, mut listening) = mpsc::unbounded_channel();
     tokio::spawn(Serve::new(&INFO).stream(there, move |event, server| {
-        if let Event::Listening(begun) = event {
-            sender.send((begun.ticket(), server.clone())).unwrap();
+        if let Event::Listening(listen) = event {
+            sender.send((listen.ticket(), server.clone())).unwrap();
         }
     }));
     let client = Connector::new("test", "1").connect(Connect::Automatic).stream(here).await.unwrap();
     let mut ended = client.listen(&[Listed::Tools], &[]).await.unwrap();
-    let mut goes_on = client.listen(&[Listed::Tools], &[]).await.unwrap();
+    let mut remaining = client.listen(&[Listed::Tools], &[]).await.unwrap();
     let (ticket, server) = listening.recv().await.unwrap();
     server.end_subscription(ticket);
     assert_eq!(timeout(SOON, ended.next()).await.unwrap(), None);
-    // Once more is nothing.
+    // A repeated call has no effect.
     server.end_subscription(ticket);
     server.changed(Change::Tools);
-    assert!(timeout(SOON, goes_on.next()).await.unwrap().is_some());
+    assert!(timeout(SOON, remaining.next()).await.unwrap().is_some());
 }

@@ -1,4 +1,4 @@
-//! The pump alone: it loses nothing, waits for nothing that it need not wait for, and writes no more often than it must.
+//! The pump without server or client handles: cancel safety, batching of writes, deadlines, wakers.
 
 mod peer;
 
@@ -13,7 +13,7 @@ use mcp_proto::client::{ClientConfig, Connect, Options, Outcome};
 use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto::{Buffer, Client, Machine, Millis, Server, client};
 use mcp_proto_tokio::{Pump, PumpStatus};
-use peer::{Drops, SOON, call, initialize};
+use peer::{SOON, Trickle, call, initialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -38,7 +38,7 @@ fn answer(event: Event<'_>) {
     }
 }
 
-/// Runs the pump, and drops its future after so many polls, again and again. `0`: never.
+/// Runs the pump, and drops and recreates its future after `polls` polls. `0`: never.
 async fn run<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     pump: &mut Pump<R, W>,
     machine: &mut (dyn Machine + Send),
@@ -51,7 +51,7 @@ async fn run<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
         let mut future = pin!(pump.run(machine));
         for _ in 0..polls {
             let mut polled = None;
-            // Whoever wakes the future wakes this task: it is polled no more often than it would be.
+            // Polls the future once each time this task is woken, so as often as without drops.
             poll_fn(|context| match polled {
                 None => {
                     polled = Some(future.as_mut().poll(context));
@@ -60,8 +60,8 @@ async fn run<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
                 Some(_) => Poll::Ready(()),
             })
             .await;
-            if let Some(Poll::Ready(step)) = polled {
-                return step;
+            if let Some(Poll::Ready(status)) = polled {
+                return status;
             }
         }
     }
@@ -82,28 +82,28 @@ async fn serve<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut pump: Pump<R, W>
     }
 }
 
-/// A client that makes a few calls, one after the other, and what it hears.
-async fn ask<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+/// Runs a client that makes calls one after the other, and returns the results.
+async fn call_all<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     mut pump: Pump<R, W>,
     connect: Connect,
     arguments: &[String],
     polls: usize,
 ) -> Vec<String> {
-    let info = ClientConfig::new("test", "1").connect(connect);
-    let mut client = Client::new(&info, Buffer::grown(1 << 22), Buffer::grown(1 << 22)).unwrap();
+    let config = ClientConfig::new("test", "1").connect(connect);
+    let mut client = Client::new(&config, Buffer::grown(1 << 22), Buffer::grown(1 << 22)).unwrap();
     client = client.in_flight_grown(4);
-    let (mut heard, mut next) = (Vec::new(), arguments.iter());
+    let (mut received, mut next) = (Vec::new(), arguments.iter());
     loop {
         let is_over = match run(&mut pump, &mut client, polls).await {
-            PumpStatus::Closed => return heard,
+            PumpStatus::Closed => return received,
             PumpStatus::Woken => continue,
             PumpStatus::Event => match client.event() {
                 Some(client::Event::Connected(_)) => false,
                 Some(client::Event::Response(end)) => {
                     let Outcome::Result(result) = end.outcome() else { panic!("{:?}", end.outcome()) };
                     let result = client::ToolResult::from_json(result);
-                    heard.push(result.text().unwrap().to_string());
-                    heard.len() == arguments.len()
+                    received.push(result.text().unwrap().to_string());
+                    received.len() == arguments.len()
                 }
                 event => panic!("{event:?}"),
             },
@@ -117,23 +117,25 @@ async fn ask<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_lost_whenever_the_future_is_dropped() {
+async fn dropping_the_future_at_any_time_loses_nothing() {
     let arguments: Vec<String> =
         (0..6).map(|n| format!(r#"{{"n":{n},"text":"{}"}}"#, "x".repeat(n * 37))).collect();
     for connect in [Connect::Handshake, Connect::Stateless] {
-        for (ours, theirs) in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (3, 2), (1, 7), (13, 5)] {
+        for (client_polls, server_polls) in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (3, 2), (1, 7), (13, 5)]
+        {
             let (here, there) = duplex(7);
-            let (input, output) = tokio::io::split(Drops::new(there));
-            let server = tokio::spawn(serve(Pump::new(input, output), theirs));
-            let (input, output) = tokio::io::split(Drops::new(here));
-            let heard = timeout(SOON, ask(Pump::new(input, output), connect, &arguments, ours)).await;
-            assert_eq!(heard.unwrap(), arguments, "{ours} {theirs}");
+            let (input, output) = tokio::io::split(Trickle::new(there));
+            let server = tokio::spawn(serve(Pump::new(input, output), server_polls));
+            let (input, output) = tokio::io::split(Trickle::new(here));
+            let received =
+                timeout(SOON, call_all(Pump::new(input, output), connect, &arguments, client_polls)).await;
+            assert_eq!(received.unwrap(), arguments, "{client_polls} {server_polls}");
             timeout(SOON, server).await.unwrap().unwrap();
         }
     }
 }
 
-/// What was written, piece by piece, and how often it was flushed.
+/// Records each write and counts the flushes.
 #[derive(Clone, Default)]
 struct Counted(Arc<Mutex<(Vec<Vec<u8>>, usize)>>);
 
@@ -154,13 +156,13 @@ impl AsyncWrite for Counted {
 }
 
 #[tokio::test]
-async fn many_answers_leave_in_one_write_and_are_flushed_once() {
+async fn many_responses_leave_in_one_flushed_write() {
     let mut input = initialize("2025-11-25", "{}");
     for id in 1..=100 {
         input += &call(id, "echo", r#"{"a":1}"#);
     }
     let output = Counted::default();
-    // There is more to come, so that it is not the end that flushes.
+    // More input follows, so the flush does not come from the end of the stream.
     let (mut more, rest) = duplex(64);
     let server = tokio::spawn(serve(
         Pump::new(AsyncReadExt::chain(io::Cursor::new(input.into_bytes()), rest), output.clone()),
@@ -181,12 +183,12 @@ async fn many_answers_leave_in_one_write_and_are_flushed_once() {
 }
 
 #[tokio::test]
-async fn two_peers_that_both_write_megabytes_do_not_wedge() {
+async fn megabytes_in_both_directions_do_not_deadlock() {
     let arguments = vec![format!(r#"{{"text":"{}"}}"#, "x".repeat(3 << 20)); 3];
     let (here, there) = duplex(4096);
     let (input, output) = tokio::io::split(there);
     let server = tokio::spawn(serve(Pump::new(input, output), 0));
-    // The next call is on its way before the answer to the last one has been read.
+    // Each call is written before the response to the previous one is read.
     let mut lines = initialize("2025-11-25", "{}");
     for (id, arguments) in (1..).zip(&arguments) {
         lines += &call(id, "echo", arguments);
@@ -196,16 +198,16 @@ async fn two_peers_that_both_write_megabytes_do_not_wedge() {
         output.write_all(lines.as_bytes()).await.unwrap();
         output.shutdown().await.unwrap();
     });
-    let mut heard = String::new();
-    timeout(SOON, input.read_to_string(&mut heard)).await.unwrap().unwrap();
-    assert_eq!(heard.lines().count(), 4);
+    let mut received = String::new();
+    timeout(SOON, input.read_to_string(&mut received)).await.unwrap().unwrap();
+    assert_eq!(received.lines().count(), 4);
     writer.await.unwrap();
     server.await.unwrap();
 }
 
 #[tokio::test]
-async fn an_answer_waits_for_nothing_while_more_and_more_comes() {
-    // A peer that never stops to talk, and only sometimes says something that needs an answer.
+async fn responses_leave_during_constant_input() {
+    // A peer that sends notifications without end, and a ping now and then.
     struct Chatter(usize);
     impl AsyncRead for Chatter {
         fn poll_read(
@@ -230,37 +232,37 @@ async fn an_answer_waits_for_nothing_while_more_and_more_comes() {
         let text = String::from_utf8(output.0.lock().unwrap().0.concat()).unwrap();
         text.matches("\"result\":{}}").count()
     };
-    // It gives way by itself, or nobody would come to look.
-    let heard = async {
+    // The pump must yield, or this loop never runs.
+    let received = async {
         while pongs() < 10 {
             tokio::task::yield_now().await;
         }
     };
-    timeout(SOON, heard).await.unwrap();
+    timeout(SOON, received).await.unwrap();
     server.abort();
 }
 
 #[tokio::test(start_paused = true)]
-async fn deadlines_come_when_they_are_due_and_nobody_is_woken_without_one() {
+async fn deadlines_expire_on_time_and_nothing_else_wakes() {
     let (here, there) = duplex(1024);
     let (input, output) = tokio::io::split(there);
     let server = tokio::spawn(serve(Pump::new(input, output), 0));
     let (mut input, mut output) = tokio::io::split(here);
     output.write_all((initialize("2025-11-25", "{}") + &call(1, "later", "{}")).as_bytes()).await.unwrap();
     let start = Instant::now();
-    let mut heard = Vec::new();
-    while !String::from_utf8_lossy(&heard).contains("not finished in time") {
-        input.read_buf(&mut heard).await.unwrap();
+    let mut received = Vec::new();
+    while !String::from_utf8_lossy(&received).contains("not finished in time") {
+        input.read_buf(&mut received).await.unwrap();
     }
     assert_eq!(start.elapsed(), Duration::from_millis(5000));
-    // Nothing is in flight any more: a day passes.
+    // Nothing is in flight, so a day passes without a wake-up.
     sleep(Duration::from_secs(86_400)).await;
     drop((input, output));
     server.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waker_brings_it_back_once_now_or_later() {
+async fn waker_returns_once_per_wake() {
     let (_here, there) = duplex(64);
     let (input, output) = tokio::io::split(there);
     let (mut pump, mut server) = (Pump::new(input, output), server());
@@ -272,19 +274,22 @@ async fn a_waker_brings_it_back_once_now_or_later() {
         waker.wake();
     });
     assert_eq!(pump.run(&mut server).await, PumpStatus::Woken);
-    assert!(timeout(Duration::from_secs(1), pump.run(&mut server)).await.is_err(), "it was used twice");
+    assert!(
+        timeout(Duration::from_secs(1), pump.run(&mut server)).await.is_err(),
+        "one wake-up counted twice"
+    );
 }
 
 #[tokio::test]
-async fn whoever_wakes_it_all_the_time_keeps_nobody_from_being_served() {
+async fn constant_wakes_do_not_starve_requests() {
     let (mut here, there) = duplex(1024);
     let (input, output) = tokio::io::split(there);
     let pumped = tokio::spawn(async move {
         let (mut pump, mut server) = (Pump::new(input, output), server());
         let waker = pump.waker();
         waker.wake();
-        for step in 0.. {
-            assert!(step < 1_000_000, "nobody else gets a turn");
+        for count in 0.. {
+            assert!(count < 1_000_000, "the pump never yields");
             match pump.run(&mut server).await {
                 PumpStatus::Woken => waker.wake(),
                 PumpStatus::Event => drop(server.event()),
@@ -292,17 +297,17 @@ async fn whoever_wakes_it_all_the_time_keeps_nobody_from_being_served() {
             }
         }
     });
-    let mut heard = [0; 40];
+    let mut received = [0; 40];
     for _ in 0..3 {
         here.write_all(peer::PING.as_bytes()).await.unwrap();
-        assert_ne!(timeout(SOON, here.read(&mut heard)).await.unwrap().unwrap(), 0);
+        assert_ne!(timeout(SOON, here.read(&mut received)).await.unwrap().unwrap(), 0);
     }
     drop(here);
     timeout(SOON, pumped).await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_never_ends_is_left_in_the_end() {
+async fn stuck_output_shutdown_is_abandoned() {
     struct Stuck;
     impl AsyncWrite for Stuck {
         fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {

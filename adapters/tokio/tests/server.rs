@@ -1,4 +1,4 @@
-//! The server over streams, with the protocol written by hand.
+//! The server over streams, with hand-written messages.
 
 mod peer;
 
@@ -10,7 +10,7 @@ use mcp_proto::json::Json;
 use mcp_proto::server::{Call, Change, Event, Limits, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Level, Millis};
 use mcp_proto_tokio::{Serve, ServerHandle};
-use peer::{Drops, PING, Peer, SOON, call, cancel, initialize};
+use peer::{PING, Peer, SOON, Trickle, call, cancel, initialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
@@ -31,7 +31,7 @@ static TOOLS: Tools = Tools::new(&[
 static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
 const NEWEST: (&str, &str) = ("2025-11-25", "{}");
 
-/// Answers calls by their names.
+/// Responds to calls by tool name.
 fn tool(call: Call<'_>, server: &ServerHandle) {
     let time = call.raw_arguments().get("ms").and_then(Json::unsigned).unwrap_or(0);
     let time = Duration::from_millis(time);
@@ -43,15 +43,15 @@ fn tool(call: Call<'_>, server: &ServerHandle) {
         "wait" => server.run(call, move |answer| async move {
             tokio::select! {
                 () = sleep(time) => answer.text("waited"),
-                () = answer.cancelled() => answer.text("nobody hears this"),
+                () = answer.cancelled() => answer.text("must not be sent"),
             }
         }),
         "deaf" => server.run(call, move |answer| async move {
             sleep(time).await;
             answer.text("slept");
         }),
-        "panic" => server.run(call, |_| async { panic!("as it should") }),
-        "early" => server.run(call, |_| -> std::future::Ready<()> { panic!("as it should, too") }),
+        "panic" => server.run(call, |_| async { panic!("expected panic") }),
+        "early" => server.run(call, |_| -> std::future::Ready<()> { panic!("expected panic, too") }),
         "drop" => server.run(call, |answer| async { drop(answer) }),
         "tidy" => server.run(call, |answer| async {
             answer.text("done");
@@ -64,14 +64,14 @@ fn tool(call: Call<'_>, server: &ServerHandle) {
             answer.log(Level::Info, "all steps done").await;
             answer.text("done");
         }),
-        // The client wants no progress of it, so that nothing ever makes it wait.
+        // The client requests no progress, so this loop never waits.
         "chatter" => server.run(call, |answer| async move {
             while !answer.is_cancelled() {
                 answer.progress(1, None, "").await;
             }
         }),
         "spoilt" => server.run(call, |answer| async {
-            answer.answer(|_| panic!("as it should, in the answer"));
+            answer.answer(|_| panic!("expected panic, in the answer"));
         }),
         _ => call.unknown_tool(),
     }
@@ -84,7 +84,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 }
 
 #[tokio::test]
-async fn tasks_answer_whatever_happens_to_them() {
+async fn failing_tasks_answer_with_an_error() {
     let (mut peer, server) = Peer::connect(&INFO, 8, NEWEST, handler).await;
     for (id, name) in (1..).zip(["panic", "early", "drop"]) {
         peer.send(&call(id, name, "{}")).await;
@@ -97,7 +97,7 @@ async fn tasks_answer_whatever_happens_to_them() {
 }
 
 #[tokio::test]
-async fn progress_comes_whole_and_in_order_before_the_answer() {
+async fn progress_is_complete_and_precedes_the_response() {
     let (mut peer, server) = Peer::connect(&INFO, 8, NEWEST, handler).await;
     peer.send(&call(7, "steps", "{}")).await;
     for step in 1..=100 {
@@ -111,7 +111,7 @@ async fn progress_comes_whole_and_in_order_before_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tasks_are_bounded_while_pings_and_cancellations_are_served() {
+async fn tasks_are_bounded_while_other_messages_are_served() {
     let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
     let start = Instant::now();
     for id in 1..=3 {
@@ -119,59 +119,59 @@ async fn tasks_are_bounded_while_pings_and_cancellations_are_served() {
     }
     let line = peer.line().await;
     assert!(line.contains(r#""id":3,"error":{"code":-32603"#) && line.contains("at most 2"), "{line}");
-    // All permits are taken, and the loop goes on; what needs no task is answered, too.
+    // All permits are in use, but pings and direct responses still work.
     peer.send(PING).await;
     assert!(peer.line().await.contains(r#""id":"p","result":{}"#));
     peer.send(&call(4, "echo", r#"{"a":1}"#)).await;
     assert!(peer.line().await.contains(r#""id":4,"result""#));
     peer.send(&cancel(1)).await;
-    // Its task ends, and then there is room for another.
+    // The cancelled task ends and frees its permit.
     let mut id = 5;
     loop {
         peer.send(&call(id, "wait", r#"{"ms":1}"#)).await;
         let line = peer.line().await;
-        assert!(!line.contains("nobody hears this"), "a cancelled call has no answer: {line}");
+        assert!(!line.contains("must not be sent"), "a cancelled call has no answer: {line}");
         if line.contains("waited") {
             break;
         }
         id += 1;
-        assert!(id < 1000, "it was not told");
+        assert!(id < 1000, "the cancelled task never ended");
     }
-    assert!(start.elapsed() < Duration::from_secs(20), "nobody slept to the end");
+    assert!(start.elapsed() < Duration::from_secs(20), "cancelled tasks must not sleep to the end");
     peer.send(&cancel(2)).await;
     peer.end(server).await;
-    assert!(start.elapsed() < Duration::from_secs(20), "nobody slept to the end");
+    assert!(start.elapsed() < Duration::from_secs(20), "cancelled tasks must not sleep to the end");
 }
 
 #[tokio::test]
-async fn a_client_that_has_its_answer_may_call_again() {
+async fn client_with_response_may_call_again_at_once() {
     let (mut peer, server) = Peer::connect(&INFO, 1, NEWEST, handler).await;
     for id in 1..=3 {
         peer.send(&call(id, "tidy", "{}")).await;
         let line = peer.line().await;
-        assert!(line.contains("done"), "the task of the call before has not ended yet: {line}");
+        assert!(line.contains("done"), "the previous call still occupies the permit: {line}");
     }
     peer.end(server).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_takes_too_long_is_answered_and_cancelled() {
-    static HASTY: ServerConfig = ServerConfig::new("test", "1")
+async fn expired_request_is_answered_and_cancelled() {
+    static SHORT_TIMEOUT: ServerConfig = ServerConfig::new("test", "1")
         .features(&[&TOOLS])
         .limits(Limits::DEFAULT.with_deferred_timeout(Millis(50)));
-    let (mut peer, server) = Peer::connect(&HASTY, 1, NEWEST, handler).await;
+    let (mut peer, server) = Peer::connect(&SHORT_TIMEOUT, 1, NEWEST, handler).await;
     let start = Instant::now();
     peer.send(&call(1, "wait", r#"{"ms":60000}"#)).await;
     assert!(peer.line().await.contains("not finished in time"));
     assert_eq!(start.elapsed(), Duration::from_millis(50));
     tokio::task::yield_now().await;
     peer.send(&call(2, "wait", r#"{"ms":1}"#)).await;
-    assert!(peer.line().await.contains("waited"), "its place is free again");
+    assert!(peer.line().await.contains("waited"), "the permit is free again");
     peer.end(server).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_the_end_of_the_input_tasks_still_answer() {
+async fn tasks_respond_after_end_of_input() {
     let (mut requests, input) = duplex(4096);
     let (output, mut answers) = duplex(4096);
     let server = tokio::spawn(Serve::new(&INFO).streams(input, output, handler));
@@ -185,20 +185,20 @@ async fn after_the_end_of_the_input_tasks_still_answer() {
     let mut text = String::new();
     timeout(SOON, answers.read_to_string(&mut text)).await.unwrap().unwrap();
     assert!(text.contains("waited"), "{text}");
-    assert!(text.contains(r#""id":2,"error":{"code":-32603"#), "the grace ends: {text}");
+    assert!(text.contains(r#""id":2,"error":{"code":-32603"#), "the grace period ends: {text}");
     server.await.unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn a_partner_that_closes_in_the_middle_is_an_end() {
-    // Of what it reads.
+async fn peer_closing_either_direction_ends_the_server() {
+    // The peer closes its input.
     let (mut requests, input) = duplex(4096);
     let (output, answers) = duplex(4096);
     drop(answers);
     let server = tokio::spawn(Serve::new(&INFO).streams(input, output, handler));
     requests.write_all(initialize("2025-11-25", "{}").as_bytes()).await.unwrap();
     timeout(SOON, server).await.unwrap().unwrap().unwrap();
-    // Of what it writes, in the middle of a line, while something runs.
+    // The peer closes its output within a line, while a request runs.
     let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
     peer.send(&call(1, "wait", r#"{"ms":60000}"#)).await;
     peer.send(&call(2, "echo", "{}")[..40]).await;
@@ -209,7 +209,7 @@ async fn a_partner_that_closes_in_the_middle_is_an_end() {
 }
 
 #[tokio::test]
-async fn a_partner_that_stops_reading_is_not_read_any_more() {
+async fn server_stops_reading_a_peer_that_does_not_read() {
     let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
     let filler = "x".repeat(1000);
     let (mut written, mut last, mut left) = (0, 0, String::new());
@@ -228,9 +228,9 @@ async fn a_partner_that_stops_reading_is_not_read_any_more() {
             left = line[sent..].to_owned();
             break;
         }
-        assert!(written < 64 << 20, "it reads on and on");
+        assert!(written < 64 << 20, "the server never stops reading");
     }
-    // Whatever was taken is answered, as soon as somebody reads.
+    // All requests that were read are answered when the client reads.
     let Peer { mut output, mut lines } = peer;
     let rest = tokio::spawn(async move {
         output.write_all(left.as_bytes()).await.unwrap();
@@ -246,11 +246,11 @@ async fn a_partner_that_stops_reading_is_not_read_any_more() {
 }
 
 #[tokio::test]
-async fn a_partner_that_is_slow_gets_everything_byte_by_byte() {
+async fn byte_wise_peer_receives_everything() {
     let (here, there) = duplex(1);
-    let (input, output) = split(Drops::new(there));
+    let (input, output) = split(Trickle::new(there));
     let server = tokio::spawn(Serve::new(&INFO).streams(input, output, handler));
-    let (input, output) = split(Drops::new(here));
+    let (input, output) = split(Trickle::new(here));
     let mut peer = (tokio::io::BufReader::new(input), output);
     let mut text = initialize("2025-11-25", "{}") + &call(1, "steps", "{}");
     text += &call(2, "echo", r#"{"a":"ü"}"#);
@@ -258,21 +258,21 @@ async fn a_partner_that_is_slow_gets_everything_byte_by_byte() {
         peer.1.write_all(text.as_bytes()).await.unwrap();
         peer.1.shutdown().await.unwrap();
     });
-    let mut heard = String::new();
-    timeout(SOON, peer.0.read_to_string(&mut heard)).await.unwrap().unwrap();
-    assert_eq!(heard.lines().count(), 1 + 102 + 1, "{heard}");
-    assert!(heard.contains(r#""id":2,"result""#));
+    let mut received = String::new();
+    timeout(SOON, peer.0.read_to_string(&mut received)).await.unwrap().unwrap();
+    assert_eq!(received.lines().count(), 1 + 102 + 1, "{received}");
+    assert!(received.contains(r#""id":2,"result""#));
     writer.await.unwrap();
     timeout(SOON, server).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn other_tasks_can_say_that_lists_have_changed_and_shut_down() {
+async fn other_tasks_send_changes_and_shut_down() {
     let (go, mut wait) = mpsc::channel::<()>(1);
-    let (told, mut handles) = mpsc::channel(1);
+    let (sender, mut handles) = mpsc::channel(1);
     let (mut peer, server) = Peer::start(Serve::new(&INFO), 4096, move |event, server| {
         if let Event::Ready = event {
-            told.try_send(server.clone()).unwrap();
+            sender.try_send(server.clone()).unwrap();
         }
     });
     peer.send(&initialize("2025-11-25", "{}")).await;
@@ -291,12 +291,12 @@ async fn other_tasks_can_say_that_lists_have_changed_and_shut_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_finishes_what_runs_until_its_deadline() {
-    // A deadline that is longer than the grace of the limits, and one that is shorter.
+async fn shutdown_finishes_running_requests_by_deadline() {
+    // One deadline is longer than the configured grace period, the other is shorter.
     for (deadline, waits) in [(Duration::from_secs(10), 9_999), (Duration::from_millis(100), 99)] {
-        let (told, mut handles) = mpsc::channel(1);
+        let (sender, mut handles) = mpsc::channel(1);
         let (mut peer, server) = Peer::start(Serve::new(&INFO), 4096, move |event, server| match event {
-            Event::Ready => told.try_send(server.clone()).unwrap(),
+            Event::Ready => sender.try_send(server.clone()).unwrap(),
             event => handler(event, server),
         });
         peer.send(&initialize("2025-11-25", "{}")).await;
@@ -316,8 +316,8 @@ async fn a_shutdown_finishes_what_runs_until_its_deadline() {
         tokio::task::yield_now().await;
         peer.send(&call(4, "echo", "{}")).await;
         let line = peer.line().await;
-        assert!(line.contains(r#""id":4,"error""#), "what is new is refused: {line}");
-        assert!(peer.line().await.contains("waited"), "what is nearly done is done");
+        assert!(line.contains(r#""id":4,"error""#), "a new request is refused: {line}");
+        assert!(peer.line().await.contains("waited"), "a request that ends before the deadline is answered");
         let lines = [peer.line().await, peer.line().await].concat();
         assert_eq!(lines.matches("not finished in time").count(), 2, "{lines}");
         assert_eq!(peer.line().await, "");
@@ -327,10 +327,10 @@ async fn a_shutdown_finishes_what_runs_until_its_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_ends_even_if_the_client_does_not_read() {
-    let (told, mut handles) = mpsc::channel(1);
+async fn shutdown_ends_when_client_does_not_read() {
+    let (sender, mut handles) = mpsc::channel(1);
     let (mut peer, server) = Peer::start(Serve::new(&INFO), 512, move |event, server| match event {
-        Event::Ready => told.try_send(server.clone()).unwrap(),
+        Event::Ready => sender.try_send(server.clone()).unwrap(),
         event => handler(event, server),
     });
     peer.send(&initialize("2025-11-25", "{}")).await;
@@ -345,9 +345,9 @@ async fn a_shutdown_ends_even_if_the_client_does_not_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_dropped_tells_its_tasks() {
-    let told = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&told);
+async fn dropped_server_cancels_its_tasks() {
+    let cancelled = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&cancelled);
     let (mut peer, server) = Peer::connect(&INFO, 4, NEWEST, move |event, server| {
         let Event::Call(call) = event else { return };
         let count = Arc::clone(&count);
@@ -363,11 +363,11 @@ async fn a_server_that_is_dropped_tells_its_tasks() {
     assert!(server.await.unwrap_err().is_cancelled());
     assert_eq!(peer.line().await, "", "the connection is closed");
     sleep(Duration::from_millis(1)).await;
-    assert_eq!(told.load(Ordering::SeqCst), 2);
+    assert_eq!(cancelled.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn tasks_that_never_stop_talking_keep_nobody_from_being_heard() {
+async fn chatty_tasks_do_not_starve_requests() {
     let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
     for id in 1..=2 {
         let call = call(id, "chatter", "{}");
@@ -384,7 +384,7 @@ async fn tasks_that_never_stop_talking_keep_nobody_from_being_heard() {
 }
 
 #[tokio::test]
-async fn an_answer_that_panics_costs_its_request_and_nothing_else() {
+async fn panic_in_reply_fails_only_its_request() {
     let (mut peer, server) = Peer::connect(&INFO, 1, NEWEST, handler).await;
     for id in 1..=3 {
         peer.send(&call(id, "spoilt", "{}")).await;

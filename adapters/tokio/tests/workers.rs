@@ -1,4 +1,4 @@
-//! What tasks can do beside answering calls: ask the client, answer other requests, say what has changed.
+//! Requests of tasks to the client, deferred requests of every kind, change notifications.
 
 mod peer;
 
@@ -30,7 +30,7 @@ static FIELDS: [Field; 1] = [Field::text("name").required()];
 const CAN_ELICIT: (&str, &str) = ("2025-06-18", r#"{"elicitation":{}}"#);
 const CAN_NOTHING: (&str, &str) = ("2025-06-18", "{}");
 
-/// Everything in tasks.
+/// Responds to every request in a task.
 fn handler(event: Event<'_>, server: &ServerHandle) {
     match event {
         Event::Call(call) if call.name() == "touch" => server.run(call, |answer| async move {
@@ -42,19 +42,19 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
             let first =
                 timeout(Duration::from_millis(50), answer.request_within(Duration::from_secs(60), &who));
             assert!(first.await.is_err());
-            let said = answer.request_within(Duration::from_secs(60), &who).await;
-            answer.text(if said.is_ok() { "the second time" } else { "never" });
+            let response = answer.request_within(Duration::from_secs(60), &who).await;
+            answer.text(if response.is_ok() { "the second time" } else { "never" });
         }),
         Event::Call(call) => {
             let time = Duration::from_millis(if call.name() == "hasty" { 50 } else { 60_000 });
             server.run(call, move |answer| async move {
-                let question = format!("Who are you, client of {:?}?", answer.revision());
-                match answer.request_within(time, &Form::new(&question, &FIELDS)).await {
-                    Ok(said) => {
-                        let name = said.elicited().and_then(|form| form.field("name")?.string());
+                let message = format!("Who are you, client of {:?}?", answer.revision());
+                match answer.request_within(time, &Form::new(&message, &FIELDS)).await {
+                    Ok(response) => {
+                        let name = response.elicited().and_then(|form| form.field("name")?.string());
                         answer.text(format_args!("Hello, {}!", name.unwrap()));
                     }
-                    Err(why) => answer.fail(why),
+                    Err(error) => answer.fail(error),
                 }
             });
         }
@@ -74,23 +74,23 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     }
 }
 
-fn answer(id: u32, result: &str) -> String {
+fn response(id: u32, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#) + "\n"
 }
 
 #[tokio::test]
-async fn a_task_asks_and_waits_for_the_answer() {
-    // As many at once as there are places.
+async fn task_request_returns_client_response() {
+    // Both permits are in use.
     let (mut peer, server) = Peer::connect(&INFO, 2, CAN_ELICIT, handler).await;
     peer.send(&(call(8, "greet", "{}") + &call(9, "greet", "{}"))).await;
-    let asked = [peer.line().await, peer.line().await];
+    let requests = [peer.line().await, peer.line().await];
     let message =
         r#""method":"elicitation/create","params":{"message":"Who are you, client of V2025_06_18?""#;
-    assert!(asked.iter().all(|line| line.contains(message)), "{asked:?}");
-    let ids = asked
+    assert!(requests.iter().all(|line| line.contains(message)), "{requests:?}");
+    let ids = requests
         .each_ref()
         .map(|line| line["{'jsonrpc':'2.0','id':".len()..].split(',').next().unwrap().parse());
-    peer.send(&answer(ids[0].clone().unwrap(), r#"{"action":"accept","content":{"name":"Ada"}}"#)).await;
+    peer.send(&response(ids[0].clone().unwrap(), r#"{"action":"accept","content":{"name":"Ada"}}"#)).await;
     assert!(peer.line().await.contains("Hello, Ada!"));
     let id: u32 = ids[1].clone().unwrap();
     let error = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-1,\"message\":\"no\"}}}}\n");
@@ -101,7 +101,7 @@ async fn a_task_asks_and_waits_for_the_answer() {
 }
 
 #[tokio::test]
-async fn a_task_hears_why_there_is_no_answer() {
+async fn task_request_reports_failure_reason() {
     let (mut peer, server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler).await;
     peer.send(&call(1, "greet", "{}")).await;
     assert!(peer.line().await.contains("the client does not support this"));
@@ -111,13 +111,16 @@ async fn a_task_hears_why_there_is_no_answer() {
     peer.send(&call(1, "hasty", "{}")).await;
     assert!(peer.line().await.contains("elicitation/create"));
     let lines = [peer.line().await, peer.line().await].concat();
-    assert!(lines.contains("notifications/cancelled") && lines.contains("did not answer in time"), "{lines}");
+    assert!(
+        lines.contains("notifications/cancelled") && lines.contains("did not respond in time"),
+        "{lines}"
+    );
     peer.end(server).await;
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_any_more_is_not_asked_any_more() {
-    // The request is cancelled.
+async fn abandoned_client_request_is_cancelled() {
+    // The client cancels the request that needs the response.
     let (mut peer, server) = Peer::connect(&INFO, 1, CAN_ELICIT, handler).await;
     peer.send(&call(1, "greet", "{}")).await;
     assert!(peer.line().await.contains("elicitation/create"));
@@ -125,43 +128,44 @@ async fn what_nobody_waits_for_any_more_is_not_asked_any_more() {
     let line = peer.line().await;
     assert!(line.contains(r#""method":"notifications/cancelled","params":{"requestId":"#), "{line}");
     tokio::task::yield_now().await;
-    // The task waits no longer: the future that asks is dropped.
+    // The task drops the future of its request.
     peer.send(&call(2, "impatient", "{}")).await;
     assert!(peer.line().await.contains("elicitation/create"));
     assert!(peer.line().await.contains("notifications/cancelled"));
     let line = peer.line().await;
     assert!(line.contains("elicitation/create"), "{line}");
     let id = line["{'jsonrpc':'2.0','id':".len()..].split(',').next().unwrap().parse().unwrap();
-    peer.send(&answer(id, r#"{"action":"decline"}"#)).await;
+    peer.send(&response(id, r#"{"action":"decline"}"#)).await;
     assert!(peer.line().await.contains("the second time"));
-    // And at the end nobody waits for an answer that cannot come.
+    // The end of the connection ends the wait for a response.
     peer.send(&call(3, "greet", "{}")).await;
     assert!(peer.line().await.contains("elicitation/create"));
     peer.end(server).await;
 }
 
 #[tokio::test]
-async fn a_task_asks_for_what_belongs_to_no_request() {
-    let (told, mut tells) = mpsc::unbounded_channel();
+async fn server_request_works_without_deferred_request() {
+    let (sender, mut roots) = mpsc::unbounded_channel();
     let handler = move |event: Event<'_>, server: &ServerHandle| {
         if let Event::Ready = event {
-            let (server, told) = (server.clone(), told.clone());
+            let (server, sender) = (server.clone(), sender.clone());
             tokio::spawn(async move {
-                let said = server.request(&ListRoots).await.unwrap();
-                told.send(said.roots().unwrap().map(|root| root.uri().to_string()).collect::<Vec<_>>())
+                let response = server.request(&ListRoots).await.unwrap();
+                sender
+                    .send(response.roots().unwrap().map(|root| root.uri().to_string()).collect::<Vec<_>>())
                     .unwrap();
             });
         }
     };
     let (mut peer, server) = Peer::connect(&INFO, 1, ("2024-11-05", r#"{"roots":{}}"#), handler).await;
     assert_eq!(peer.line().await, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n");
-    peer.send(&answer(1, r#"{"roots":[{"uri":"file:///a"}]}"#)).await;
-    assert_eq!(tells.recv().await.unwrap(), ["file:///a"]);
+    peer.send(&response(1, r#"{"roots":[{"uri":"file:///a"}]}"#)).await;
+    assert_eq!(roots.recv().await.unwrap(), ["file:///a"]);
     peer.end(server).await;
 }
 
 #[tokio::test]
-async fn every_kind_of_request_may_run_in_a_task() {
+async fn task_responds_to_every_kind_of_request() {
     let (mut peer, server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler).await;
     for (method, params, expected) in [
         (
@@ -185,7 +189,7 @@ async fn every_kind_of_request_may_run_in_a_task() {
 }
 
 #[tokio::test]
-async fn who_watches_a_resource_hears_from_a_task_that_it_changed() {
+async fn task_change_is_sent_to_subscriber() {
     let (mut peer, server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler).await;
     let subscribe = r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"a:log"}}"#;
     peer.send(&format!("{subscribe}\n")).await;
@@ -198,7 +202,7 @@ async fn who_watches_a_resource_hears_from_a_task_that_it_changed() {
 }
 
 #[tokio::test]
-async fn a_batch_is_answered_as_one() {
+async fn batch_is_answered_with_one_batch() {
     let (mut peer, server) = Peer::connect(&INFO, 2, ("2025-03-26", "{}"), handler).await;
     let member = |id| call(id, "touch", "{}").trim_end().to_owned();
     peer.send(&format!("[{},{}]\n", member(1), member(2))).await;

@@ -1,8 +1,8 @@
-//! A client with the protocol written by hand, at the other end of a socket.
-#![allow(dead_code, reason = "no test needs all of it")]
+//! A hand-written client at the other end of a socket.
+#![allow(dead_code, reason = "each test uses some of these")]
 
-#[path = "../../../handles/fixtures/lines.rs"]
-mod lines;
+#[path = "../../../handles/fixtures/messages.rs"]
+mod messages;
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto_std::{Serve, ServerHandle};
 
-pub(crate) use lines::*;
+pub(crate) use messages::*;
 
 pub(crate) struct Peer {
     pub(crate) stream: UnixStream,
@@ -20,18 +20,18 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// A session with a client that has these capabilities.
+    /// Starts a server and completes the handshake as a client with these capabilities.
     pub(crate) fn connect(
         info: &'static ServerConfig<'static>,
         workers: usize,
         client: (&str, &str),
         handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,
     ) -> (Peer, JoinHandle<()>) {
-        Peer::from_config(Serve::new(info).workers(workers).waiting(0), client, handler)
+        Peer::with_server(Serve::new(info).workers(workers).waiting(0), client, handler)
     }
 
-    /// A session of this server.
-    pub(crate) fn from_config(
+    /// Completes the handshake with this server. `client` is the revision and the capabilities.
+    pub(crate) fn with_server(
         serve: Serve<'static>,
         (revision, capabilities): (&str, &str),
         handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,

@@ -1,8 +1,8 @@
-//! A client with the protocol written by hand, at the other end of a stream; and streams that are hard to deal with.
-#![allow(dead_code, reason = "each test uses what it needs")]
+//! A hand-written client, and a stream that moves single bytes.
+#![allow(dead_code, reason = "each test uses some of these")]
 
-#[path = "../../../handles/fixtures/lines.rs"]
-mod lines;
+#[path = "../../../handles/fixtures/messages.rs"]
+mod messages;
 
 use std::io;
 use std::pin::Pin;
@@ -18,9 +18,9 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-pub(crate) use lines::*;
+pub(crate) use messages::*;
 
-/// Longer than anything here takes. Where the clock is paused, it costs nothing.
+/// A time limit for each wait. It costs nothing if the clock is paused.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 pub(crate) type Served = JoinHandle<Result<(), ServeError>>;
@@ -31,7 +31,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// The other end of a server that has just begun.
+    /// Starts a server and returns its peer.
     pub(crate) fn start(
         serve: Serve<'static>,
         width: usize,
@@ -43,7 +43,7 @@ impl Peer {
         (Peer { output, lines: BufReader::new(input) }, server)
     }
 
-    /// A session with a client that has these capabilities.
+    /// Starts a server and completes the handshake as a client with these capabilities.
     pub(crate) async fn connect(
         info: &'static ServerConfig<'static>,
         workers: usize,
@@ -66,22 +66,22 @@ impl Peer {
         line
     }
 
-    /// Hangs up, and waits for the server to end.
+    /// Closes the connection and waits for the end of the server.
     pub(crate) async fn end(self, server: Served) {
         drop(self);
         timeout(SOON, server).await.unwrap().unwrap().unwrap();
     }
 }
 
-/// A stream that moves one byte at a time, and is not ready before each of them.
-pub(crate) struct Drops<S> {
+/// A stream that moves one byte at a time and is pending before each byte.
+pub(crate) struct Trickle<S> {
     pub(crate) stream: S,
     ready: [bool; 3],
 }
 
-impl<S> Drops<S> {
-    pub(crate) fn new(stream: S) -> Drops<S> {
-        Drops { stream, ready: [false; 3] }
+impl<S> Trickle<S> {
+    pub(crate) fn new(stream: S) -> Trickle<S> {
+        Trickle { stream, ready: [false; 3] }
     }
 
     fn is_ready(&mut self, direction: usize, context: &mut Context<'_>) -> bool {
@@ -93,7 +93,7 @@ impl<S> Drops<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Drops<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Trickle<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -110,7 +110,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Drops<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Drops<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Trickle<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -1,13 +1,13 @@
-//! Whether anybody still waits for what somebody works at.
+//! Cancellation of a request, observable from other threads and tasks.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::block::block_on_until;
+use crate::block_on::block_on_until;
 use crate::signal::Signal;
 
-/// Nobody waits for the answer any more.
+/// The error of an operation that ended because its request was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancelled;
 
@@ -19,7 +19,7 @@ impl Display for Cancelled {
 
 impl std::error::Error for Cancelled {}
 
-/// Whether a request is cancelled, for anybody to ask and to wait for.
+/// An observer of one request's cancellation. Clones observe the same request.
 #[derive(Debug, Clone)]
 pub struct Cancellation {
     task: Arc<Task>,
@@ -30,22 +30,22 @@ impl Cancellation {
         Cancellation { task: Arc::clone(task) }
     }
 
-    /// Whether it is cancelled.
+    /// Whether the request is cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.task.is_cancelled()
     }
 
-    /// Waits until it is cancelled, for as long as that takes: one of the two ends of a `select!`.
+    /// Waits until the request is cancelled, possibly forever. Useful as one branch of a `select!`.
     pub async fn cancelled(&self) {
-        self.task.cancelled.until(|cancelled| cancelled.then_some(())).await;
+        self.task.cancelled.wait_until(|cancelled| cancelled.then_some(())).await;
     }
 
-    /// Sleeps, but not longer than until it is cancelled. This blocks the thread: in async code, wait for
+    /// Sleeps for `time`, or until the request is cancelled. This blocks the thread: in async code, wait for
     /// [`cancelled`](Cancellation::cancelled) and a timer instead.
     ///
     /// # Errors
-    /// It is cancelled.
+    /// [`Cancelled`]: the request was cancelled first.
     pub fn sleep(&self, time: Duration) -> Result<(), Cancelled> {
         match block_on_until(Instant::now().checked_add(time), self.cancelled()) {
             Some(()) => Err(Cancelled),
@@ -54,7 +54,7 @@ impl Cancellation {
     }
 }
 
-/// What one party works at while another waits.
+/// The cancellation state of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Task {
     cancelled: Signal<bool>,
@@ -62,10 +62,10 @@ pub(crate) struct Task {
 
 impl Task {
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancelled.look(|cancelled| *cancelled)
+        self.cancelled.with(|cancelled| *cancelled)
     }
 
     pub(crate) fn cancel(&self) {
-        self.cancelled.change(|cancelled| *cancelled = true);
+        self.cancelled.update(|cancelled| *cancelled = true);
     }
 }

@@ -1,4 +1,4 @@
-//! What a client may ask about what a server offers beside tools.
+//! Client requests besides tool calls: lists, resources, prompts, subscriptions, logging.
 
 use mcp_proto::Level;
 use mcp_proto::client::{Listed, Reference};
@@ -11,67 +11,67 @@ use crate::client::ClientHandle;
 use crate::notifications::{Notifications, Subscription};
 
 impl ClientHandle {
-    /// Lists the tools, all pages of them.
+    /// Lists the tools from all pages.
     ///
     /// # Errors
-    /// There is no list.
+    /// See [`CallError`].
     pub fn list_tools(&self) -> Result<Vec<ToolDescription>, CallError> {
         block_on(self.inner.list_tools())
     }
 
-    /// The tool of this name. No more pages are asked for than it takes to find it.
+    /// Returns the tool with this name, or `None` if there is none. Requests no more pages than necessary.
     ///
     /// # Errors
-    /// There is no list.
+    /// See [`CallError`].
     pub fn find_tool(&self, name: &str) -> Result<Option<ToolDescription>, CallError> {
         block_on(self.inner.find_tool(name))
     }
 
-    /// Lists the resources, all pages of them.
+    /// Lists the resources from all pages.
     ///
     /// # Errors
-    /// There is no list.
+    /// See [`CallError`].
     pub fn list_resources(&self) -> Result<Vec<ResourceDescription>, CallError> {
         block_on(self.inner.list_resources())
     }
 
-    /// Lists the resource templates, all pages of them.
+    /// Lists the resource templates from all pages.
     ///
     /// # Errors
-    /// There is no list.
+    /// See [`CallError`].
     pub fn list_templates(&self) -> Result<Vec<TemplateDescription>, CallError> {
         block_on(self.inner.list_templates())
     }
 
-    /// Lists the prompts, all pages of them.
+    /// Lists the prompts from all pages.
     ///
     /// # Errors
-    /// There is no list.
+    /// See [`CallError`].
     pub fn list_prompts(&self) -> Result<Vec<PromptDescription>, CallError> {
         block_on(self.inner.list_prompts())
     }
 
-    /// Reads a resource.
+    /// Reads a resource and waits for its contents.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// See [`CallError`].
     pub fn read_resource(&self, uri: &str) -> Result<ReadResult, CallError> {
         block_on(self.inner.read_resource(uri))
     }
 
-    /// Gets what a prompt says, with these arguments, name and value.
+    /// Gets a prompt with these arguments: names and values.
     ///
     /// # Errors
-    /// It says nothing.
+    /// See [`CallError`].
     pub fn get_prompt(&self, name: &str, arguments: &[(&str, &str)]) -> Result<PromptResult, CallError> {
         block_on(self.inner.get_prompt(name, arguments))
     }
 
-    /// Asks what the value of an argument may be, of which so much has been typed. `context` are the arguments that have
-    /// a value already.
+    /// Requests completions for an argument whose value so far is `value`. `context` are arguments that
+    /// already have a value.
     ///
     /// # Errors
-    /// There is no answer.
+    /// See [`CallError`].
     pub fn complete(
         &self,
         reference: Reference<'_>,
@@ -82,67 +82,75 @@ impl ClientHandle {
         block_on(self.inner.complete(reference, argument, value, context))
     }
 
-    /// Asks to be told when a resource changes: [`Notification::Updated`](crate::Notification::Updated). Only in the handshake era; in
-    /// `2026-07-28` one [listens](ClientHandle::listen).
+    /// Subscribes to a resource: changes arrive as [`Notification::Updated`](crate::Notification::Updated).
+    ///
+    /// Only in the handshake era; in `2026-07-28` use [`listen`](ClientHandle::listen).
     ///
     /// # Errors
-    /// The server does not tell.
+    /// [`CallError::Unsupported`]: the server does not offer subscriptions. For other errors see
+    /// [`CallError`].
     pub fn subscribe(&self, uri: &str) -> Result<(), CallError> {
         block_on(self.inner.subscribe(uri))
     }
 
-    /// Does not want to be told any more.
+    /// Ends a subscription to a resource.
     ///
     /// # Errors
-    /// As [`subscribe`](ClientHandle::subscribe).
+    /// See [`subscribe`](ClientHandle::subscribe).
     pub fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
         block_on(self.inner.unsubscribe(uri))
     }
 
-    /// Asks for log messages of this level and above: [`Notification::Log`](crate::Notification::Log). Only in the handshake era; in
-    /// `2026-07-28` each request [says so](crate::CallOptions::log_level).
+    /// Requests log messages of this level and above: [`Notification::Log`](crate::Notification::Log).
+    ///
+    /// Only in the handshake era; in `2026-07-28` each request has a [log
+    /// level](crate::CallOptions::log_level).
     ///
     /// # Errors
-    /// The server does not log.
+    /// [`CallError::Unsupported`]: the server does not offer logging. For other errors see [`CallError`].
     pub fn set_log_level(&self, level: Level) -> Result<(), CallError> {
         block_on(self.inner.set_log_level(level))
     }
 
-    /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits until the server takes that up. In the
-    /// handshake era changes of lists are told unasked, and those of resources after
-    /// [`subscribe`](ClientHandle::subscribe): [`notices`](ClientHandle::notifications) has them.
+    /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits for the acknowledgement.
+    ///
+    /// In the handshake era the server sends list changes without a subscription, and resource changes after
+    /// [`subscribe`](ClientHandle::subscribe). Both arrive in [`notifications`](ClientHandle::notifications).
     ///
     /// # Errors
-    /// The server does not take it up.
+    /// The server does not acknowledge the subscription: see [`CallError`].
     pub fn listen(&self, lists: &[Listed], uris: &[&str]) -> Result<Subscription, CallError> {
         Ok(Subscription { inner: block_on(self.inner.listen(lists, uris))? })
     }
 
-    /// Everything that the server says by itself from now on, for a thread that waits for it.
-    /// [`on_notification`](crate::Connector::on_notification) gets it, too.
+    /// Returns an iterator over all later notifications of the server.
+    /// [`on_notification`](crate::Connector::on_notification) receives them, too.
     #[must_use]
     pub fn notifications(&self) -> Notifications {
         Notifications { inner: self.inner.notifications() }
     }
 
-    /// Sends any other request, and waits for its result: JSON. `params` is JSON text, too: an object.
+    /// Sends a request with any method and waits for its result: JSON text. `params` is JSON text, too: an
+    /// object.
     ///
     /// # Errors
-    /// There is no result.
+    /// See [`CallError`].
     pub fn request(&self, method: &str, params: &str) -> Result<String, CallError> {
         block_on(self.inner.request(method, params))
     }
 
-    /// Asks whether the server is there.
+    /// Pings the server and waits for its response.
     ///
     /// # Errors
-    /// It does not say so.
+    /// The server does not respond: see [`CallError`].
     pub fn ping(&self) -> Result<(), CallError> {
         block_on(self.inner.ping())
     }
 
-    /// Says that the roots have changed, if the server can be told: `roots.listChanged` was
-    /// [declared](crate::Connector::on_server_request), and the revision has it.
+    /// Notifies the server that the roots have changed.
+    ///
+    /// Needs `roots.listChanged`, [declared](crate::Connector::on_server_request) by the connector, and a
+    /// revision that has the notification. Otherwise nothing is sent.
     pub fn roots_changed(&self) {
         self.inner.roots_changed();
     }

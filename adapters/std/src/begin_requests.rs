@@ -1,4 +1,4 @@
-//! Requests that are sent now and waited for later. Calls have theirs beside [`ClientHandle::call`].
+//! Blocking client requests whose results are awaited later.
 
 use mcp_proto::client::Reference;
 use mcp_proto_handles::{CallError, CallOptions, CompleteResult, PromptResult, ReadResult};
@@ -7,13 +7,13 @@ use crate::client::ClientHandle;
 use crate::pending::PendingRequest;
 
 impl ClientHandle {
-    /// Begins to read a resource.
+    /// Sends a request to read a resource.
     ///
     /// ```no_run
     /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
     /// use mcp_proto_std::CallOptions;
     ///
-    /// // Both are on their way at once.
+    /// // Both requests are in flight at once.
     /// let a = client.begin_read("file:///a", CallOptions::new())?;
     /// let b = client.begin_read("file:///b", CallOptions::new())?;
     /// println!("{:?} {:?}", a.wait()?, b.wait()?);
@@ -21,7 +21,7 @@ impl ClientHandle {
     /// ```
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// The request cannot be sent: see [`CallError`].
     pub fn begin_read(
         &self,
         uri: &str,
@@ -30,10 +30,10 @@ impl ClientHandle {
         Ok(PendingRequest { inner: self.inner.begin_read(uri, options)? })
     }
 
-    /// Begins to get what a prompt says, with these arguments, name and value.
+    /// Sends a request for a prompt with these arguments: names and values.
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// The request cannot be sent: see [`CallError`].
     pub fn begin_prompt(
         &self,
         name: &str,
@@ -43,10 +43,10 @@ impl ClientHandle {
         Ok(PendingRequest { inner: self.inner.begin_prompt(name, arguments, options)? })
     }
 
-    /// Begins to ask what the value of an argument may be: see [`complete`](ClientHandle::complete).
+    /// Sends a completion request: see [`complete`](ClientHandle::complete).
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// The request cannot be sent: see [`CallError`].
     pub fn begin_complete(
         &self,
         reference: Reference<'_>,
@@ -58,10 +58,10 @@ impl ClientHandle {
         Ok(PendingRequest { inner: self.inner.begin_complete(reference, argument, value, context, options)? })
     }
 
-    /// Begins any other request, whose result is JSON. `params` is JSON text, too: an object.
+    /// Sends a request with any method. `params` is JSON text, an object; the result is JSON text, too.
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// The request cannot be sent: see [`CallError`].
     pub fn begin_request(
         &self,
         method: &str,

@@ -1,4 +1,4 @@
-//! Waiting for a future on a thread that may block.
+//! Blocks a thread on a future.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -8,12 +8,12 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// Some systems refuse to wait for very long at once.
-const LONGEST: Duration = Duration::from_secs(86_400);
+/// Longest single wait, because some systems reject very long timeouts.
+const MAX_WAIT: Duration = Duration::from_secs(86_400);
 
 struct Parked {
     thread: Thread,
-    /// Whoever else parks on this thread may take what `unpark` leaves there.
+    /// Whether the future was woken. Other code on this thread may consume the token of `unpark`.
     woken: AtomicBool,
 }
 
@@ -24,16 +24,17 @@ impl Wake for Parked {
     }
 }
 
-/// Waits for a future on this thread.
+/// Blocks this thread until the future is ready.
 pub fn block_on<R>(future: impl Future<Output = R>) -> R {
-    let Ok(result) = drive::<_, Infallible>(future, || {
+    let Ok(result) = poll_parked::<_, Infallible>(future, || {
         thread::park();
         Ok(())
     });
     result
 }
 
-/// Waits for a future on this thread, until then at the latest. `None`: for ever.
+/// Blocks this thread until the future is ready or `until` has passed. `until: None` waits without a limit.
+/// Returns `None` if the time expires first.
 pub fn block_on_until<R>(until: Option<Instant>, future: impl Future<Output = R>) -> Option<R> {
     let wait = || match until.map(|until| until.saturating_duration_since(Instant::now())) {
         None => {
@@ -42,14 +43,17 @@ pub fn block_on_until<R>(until: Option<Instant>, future: impl Future<Output = R>
         }
         Some(Duration::ZERO) => Err(()),
         Some(left) => {
-            thread::park_timeout(left.min(LONGEST));
+            thread::park_timeout(left.min(MAX_WAIT));
             Ok(())
         }
     };
-    drive(future, wait).ok()
+    poll_parked(future, wait).ok()
 }
 
-fn drive<R, E>(future: impl Future<Output = R>, mut wait: impl FnMut() -> Result<(), E>) -> Result<R, E> {
+fn poll_parked<R, E>(
+    future: impl Future<Output = R>,
+    mut wait: impl FnMut() -> Result<(), E>,
+) -> Result<R, E> {
     let parked = Arc::new(Parked { thread: thread::current(), woken: AtomicBool::new(true) });
     let waker = Waker::from(Arc::clone(&parked));
     let mut future = pin!(future);
@@ -71,16 +75,17 @@ mod tests {
     use crate::signal::Signal;
 
     #[test]
-    fn a_thread_waits_for_a_change_and_no_longer_than_it_wants_to() {
+    fn block_on_until_returns_at_change_or_deadline() {
         let value = Arc::new(Signal::new(0));
-        let theirs = Arc::clone(&value);
-        let thread = thread::spawn(move || block_on(theirs.until(|value| (*value == 3).then_some(*value))));
+        let shared = Arc::clone(&value);
+        let thread =
+            thread::spawn(move || block_on(shared.wait_until(|value| (*value == 3).then_some(*value))));
         for _ in 0..3 {
-            value.change(|value| *value += 1);
+            value.update(|value| *value += 1);
         }
         assert_eq!(thread.join().unwrap(), 3);
         let soon = Instant::now().checked_add(Duration::from_millis(20));
-        assert_eq!(block_on_until(soon, value.until(|value| (*value == 4).then_some(()))), None);
+        assert_eq!(block_on_until(soon, value.wait_until(|value| (*value == 4).then_some(()))), None);
         assert!(Instant::now() >= soon.unwrap());
     }
 }

@@ -1,14 +1,15 @@
-//! What a client may ask of a server beside calls, and what it answers when it is asked: in both eras, over sockets.
+//! Client requests besides tool calls, and responses to server requests, in both eras.
 #![cfg(unix)]
 
-#[path = "../../handles/fixtures/offers.rs"]
-mod offers;
+#[path = "../../handles/fixtures/full_server.rs"]
+mod full_server;
 
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use full_server::{FORM, INFO, PAGE, SAMPLE};
 use mcp_proto::client::{Connect, InputRequest, Listed, Reference};
 use mcp_proto::input::{Input, ListRoots};
 use mcp_proto::server::{Call, Change, Event};
@@ -17,7 +18,6 @@ use mcp_proto_std::{
     CallError, CallOptions, ClientHandle, Connector, InputResponse, Notification, Serve, ServerHandle,
     ServerRequest,
 };
-use offers::{FORM, INFO, PAGE, SAMPLE};
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     match event {
@@ -28,17 +28,17 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
             call.text("touched");
         }
         Event::Call(call) => match call.name() {
-            "form" => asks(call, server, &FORM),
-            "page" => asks(call, server, &PAGE),
-            "roots" => asks(call, server, &ListRoots),
-            _ => asks(call, server, &SAMPLE),
+            "form" => obtain_input(call, server, &FORM),
+            "page" => obtain_input(call, server, &PAGE),
+            "roots" => obtain_input(call, server, &ListRoots),
+            _ => obtain_input(call, server, &SAMPLE),
         },
-        other => offers::answer(other),
+        other => full_server::answer(other),
     }
 }
 
-/// Asks the client in the way of its era, and answers with what it said.
-fn asks(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync)) {
+/// Obtains input from the client as its era permits, and responds to the call with it.
+fn obtain_input(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync)) {
     if call.can_require_input() {
         return match call.input("key").map(|answer| answer.to_string()) {
             Some(answer) => call.text(answer),
@@ -46,8 +46,8 @@ fn asks(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync
         };
     }
     server.run(call, move |answer| match answer.request_within(Duration::from_millis(500), input) {
-        Ok(said) => answer.text(said.json()),
-        Err(why) => answer.fail(why),
+        Ok(response) => answer.text(response.json()),
+        Err(error) => answer.fail(error),
     });
 }
 
@@ -67,7 +67,7 @@ const ERAS: [(Connect, Revision); 2] =
 const SOON: Duration = Duration::from_secs(20);
 
 #[test]
-fn everything_that_a_server_offers_is_there_in_both_eras() {
+fn all_requests_work_in_both_eras() {
     for (era, revision) in ERAS {
         let client = connect(era);
         assert_eq!(client.server().revision, revision);
@@ -102,51 +102,51 @@ fn everything_that_a_server_offers_is_there_in_both_eras() {
 }
 
 #[test]
-fn changes_are_heard_after_a_subscription_of_the_era() {
+fn changes_arrive_after_subscription_of_the_era() {
     let (updated, changed) = (Notification::Updated("a:log".into()), Notification::Changed(Listed::Tools));
     let client = connect(Connect::Handshake);
-    let mut notices = client.notifications();
+    let mut notifications = client.notifications();
     assert!(matches!(client.listen(&[Listed::Tools], &[]), Err(CallError::Unsupported)));
     client.set_log_level(Level::Debug).unwrap();
     client.subscribe("a:log").unwrap();
     client.call_json("touch", "{}").unwrap();
-    let mut heard: Vec<_> = (0..3).map(|_| notices.next_within(SOON).unwrap()).collect();
-    heard.sort_by_key(|notice| format!("{notice:?}"));
-    assert_eq!(heard[0], changed);
+    let mut received: Vec<_> = (0..3).map(|_| notifications.next_within(SOON).unwrap()).collect();
+    received.sort_by_key(|notification| format!("{notification:?}"));
+    assert_eq!(received[0], changed);
     assert!(
-        matches!(&heard[1], Notification::Log { level: Some(Level::Info), data, .. } if data == "\"touching\"")
+        matches!(&received[1], Notification::Log { level: Some(Level::Info), data, .. } if data == "\"touching\"")
     );
-    assert_eq!(heard[2], updated);
+    assert_eq!(received[2], updated);
     client.unsubscribe("a:log").unwrap();
     client.call_json("touch", "{}").unwrap();
     client.ping().unwrap();
-    let heard: Vec<_> = std::iter::from_fn(|| notices.next_within(Duration::ZERO)).collect();
-    assert!(!heard.contains(&updated) && heard.contains(&changed), "{heard:?}");
+    let received: Vec<_> = std::iter::from_fn(|| notifications.next_within(Duration::ZERO)).collect();
+    assert!(!received.contains(&updated) && received.contains(&changed), "{received:?}");
     client.close();
-    assert_eq!(notices.next(), None);
+    assert_eq!(notifications.next(), None);
     assert_eq!(client.notifications().next(), None);
 
     let client = connect(Connect::Stateless);
     assert!(matches!(client.subscribe("a:log"), Err(CallError::Unsupported)));
     assert!(matches!(client.set_log_level(Level::Debug), Err(CallError::Unsupported)));
-    let mut notices = client.notifications();
+    let mut notifications = client.notifications();
     let mut lists = client.listen(&[Listed::Tools], &[]).unwrap();
     let mut both = client.listen(&[Listed::Tools, Listed::Prompts], &["a:log"]).unwrap();
     let acknowledged = r#"{"toolsListChanged":true,"resourceSubscriptions":["a:log"]}"#;
     assert_eq!(both.acknowledged().raw(), acknowledged);
     client.with_options(CallOptions::new().log_level(Level::Info)).call_json("touch", "{}").unwrap();
     assert_eq!(lists.next_within(SOON), Some(changed.clone()));
-    let mut heard = [both.next_within(SOON).unwrap(), both.next_within(SOON).unwrap()];
-    heard.sort_by_key(|notice| format!("{notice:?}"));
-    assert_eq!(heard, [changed.clone(), updated]);
+    let mut received = [both.next_within(SOON).unwrap(), both.next_within(SOON).unwrap()];
+    received.sort_by_key(|notification| format!("{notification:?}"));
+    assert_eq!(received, [changed.clone(), updated]);
     assert_eq!(lists.next_within(Duration::from_millis(20)), None);
-    let logged = std::iter::from_fn(|| notices.next_within(Duration::ZERO));
-    assert!(logged.into_iter().any(|notice| matches!(notice, Notification::Log { .. })));
+    let logged = std::iter::from_fn(|| notifications.next_within(Duration::ZERO));
+    assert!(logged.into_iter().any(|notification| matches!(notification, Notification::Log { .. })));
     drop(lists);
     client.call_json("touch", "{}").unwrap();
     assert!(both.next_within(SOON).is_some());
     client.close();
-    assert!(both.by_ref().count() <= 2, "it ends with the connection");
+    assert!(both.by_ref().count() <= 2, "the subscription ends with the connection");
 }
 
 const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS
@@ -154,19 +154,22 @@ const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS
     .with(ClientCapabilities::ELICITATION_FORM)
     .with(ClientCapabilities::ELICITATION_URL);
 
-fn asked(era: Connect, answer: impl FnMut(&ServerRequest) -> InputResponse + Send + 'static) -> ClientHandle {
+fn connect_with_handler(
+    era: Connect,
+    answer: impl FnMut(&ServerRequest) -> InputResponse + Send + 'static,
+) -> ClientHandle {
     let (connector, stream) = connector(era);
     connector.on_server_request(DECLARED, answer).stream(stream).unwrap()
 }
 
-fn said(client: &ClientHandle, tool: &str) -> String {
+fn call_text(client: &ClientHandle, tool: &str) -> String {
     client.call_json(tool, "{}").unwrap().text().unwrap()
 }
 
 #[test]
-fn one_closure_answers_what_a_server_asks_in_either_era() {
+fn one_callback_answers_requests_of_both_eras() {
     for (era, _) in ERAS {
-        let client = asked(era, |question| match question.input() {
+        let client = connect_with_handler(era, |request| match request.input() {
             InputRequest::Roots => InputResponse::roots([("file:///a", "A"), ("file:///b", "")]),
             InputRequest::Elicit(form) => {
                 assert_eq!(form.message(), "Who are you?");
@@ -184,28 +187,28 @@ fn one_closure_answers_what_a_server_asks_in_either_era() {
             }
             _ => unreachable!(),
         });
-        assert_eq!(said(&client, "form"), r#"{"action":"accept","content":{"name":"Ada \"L\""}}"#);
-        assert_eq!(said(&client, "page"), r#"{"action":"accept"}"#);
+        assert_eq!(call_text(&client, "form"), r#"{"action":"accept","content":{"name":"Ada \"L\""}}"#);
+        assert_eq!(call_text(&client, "page"), r#"{"action":"accept"}"#);
         let roots = r#"{"roots":[{"uri":"file:///a","name":"A"},{"uri":"file:///b"}]}"#;
-        assert_eq!(said(&client, "roots"), roots);
+        assert_eq!(call_text(&client, "roots"), roots);
         let sampled = r#"{"role":"assistant","model":"m","stopReason":"endTurn","content":{"type":"text","text":"Hello\n\"you\""}}"#;
-        assert_eq!(said(&client, "sample"), sampled);
-        // Many are asked one after the other, while their calls wait.
+        assert_eq!(call_text(&client, "sample"), sampled);
+        // The callback answers many requests one after the other.
         thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| assert_eq!(said(&client, "page"), r#"{"action":"accept"}"#));
+                scope.spawn(|| assert_eq!(call_text(&client, "page"), r#"{"action":"accept"}"#));
             }
         });
     }
 }
 
 #[test]
-fn a_user_may_say_no_and_what_cannot_be_refused_gives_the_request_up() {
+fn decline_is_sent_or_fails_the_request() {
     for (era, _) in ERAS {
-        let client = asked(era, |_| InputResponse::decline());
-        assert_eq!(said(&client, "form"), r#"{"action":"decline"}"#);
+        let client = connect_with_handler(era, |_| InputResponse::decline());
+        assert_eq!(call_text(&client, "form"), r#"{"action":"decline"}"#);
         match era {
-            Connect::Handshake => assert_eq!(said(&client, "sample"), "The user said no (-1)"),
+            Connect::Handshake => assert_eq!(call_text(&client, "sample"), "The user said no (-1)"),
             _ => {
                 let declined = CallError::Declined("The user said no".into());
                 assert_eq!(client.call_json("sample", "{}"), Err(declined));
@@ -216,16 +219,16 @@ fn a_user_may_say_no_and_what_cannot_be_refused_gives_the_request_up() {
 }
 
 #[test]
-fn an_answer_that_does_not_fit_or_a_host_that_panics_harms_nobody_else() {
+fn bad_response_or_panic_fails_only_its_request() {
     for (era, _) in ERAS {
-        let client = asked(era, |question| match question.input() {
-            InputRequest::Sample(_) => panic!("as it should"),
+        let client = connect_with_handler(era, |request| match request.input() {
+            InputRequest::Sample(_) => panic!("expected panic"),
             _ => InputResponse::sampled("m", "", "x"),
         });
         for tool in ["form", "sample", "form"] {
             match client.call_json(tool, "{}") {
                 Ok(result) => assert!(result.is_error() && era == Connect::Handshake, "{result:?}"),
-                Err(why) => assert!(matches!(why, CallError::Declined(_)) && era != Connect::Handshake),
+                Err(error) => assert!(matches!(error, CallError::Declined(_)) && era != Connect::Handshake),
             }
         }
         client.ping().unwrap();
@@ -233,25 +236,26 @@ fn an_answer_that_does_not_fit_or_a_host_that_panics_harms_nobody_else() {
 }
 
 #[test]
-fn the_host_hears_when_nobody_waits_for_its_answer() {
+fn callback_observes_cancellation() {
     for (era, _) in ERAS {
         let (sender, cancelled) = channel();
-        let client = asked(era, move |question| {
+        let client = connect_with_handler(era, move |request| {
             let start = Instant::now();
-            let outcome = question.cancellation().sleep(SOON);
+            let outcome = request.cancellation().sleep(SOON);
             sender.send((outcome.is_err(), start.elapsed())).unwrap();
             InputResponse::decline()
         });
-        // The server waits half a second in the handshake era; in the other it is the client who waits.
-        let hasty = client.with_options(CallOptions::new().maximum(Duration::from_millis(100)));
+        // In the handshake era the server's timeout is half a second; in the stateless era the client's
+        // timeout applies.
+        let short = client.with_options(CallOptions::new().maximum(Duration::from_millis(100)));
         let outcome = match era {
             Connect::Handshake => client.call_json("form", "{}"),
-            _ => hasty.call_json("form", "{}"),
+            _ => short.call_json("form", "{}"),
         };
         assert!(outcome.is_err() || outcome.unwrap().is_error());
         let (was_cancelled, after) = cancelled.recv_timeout(SOON).unwrap();
         assert!(was_cancelled && after < Duration::from_secs(10), "{after:?}");
-        // So it does when the call is cancelled, and when the connection ends.
+        // The callback also observes the cancellation of the call and the end of the connection.
         let pending = client.begin_json("form", "{}", CallOptions::new()).unwrap();
         thread::sleep(Duration::from_millis(50));
         drop(pending);
@@ -265,8 +269,8 @@ fn the_host_hears_when_nobody_waits_for_its_answer() {
 }
 
 #[test]
-fn a_server_is_told_that_the_roots_have_changed() {
-    let (sender, heard) = channel();
+fn roots_changed_reaches_the_server() {
+    let (sender, received) = channel();
     let (here, there) = UnixStream::pair().unwrap();
     thread::spawn(move || {
         Serve::new(&INFO).stream(there, move |event, server| match event {
@@ -280,9 +284,9 @@ fn a_server_is_told_that_the_roots_have_changed() {
         .on_server_request(declared, |_| InputResponse::roots([("file:///a", "")]))
         .stream(here)
         .unwrap();
-    assert_eq!(said(&client, "roots"), r#"{"roots":[{"uri":"file:///a"}]}"#);
+    assert_eq!(call_text(&client, "roots"), r#"{"roots":[{"uri":"file:///a"}]}"#);
     client.roots_changed();
-    heard.recv_timeout(SOON).unwrap();
-    // What was not declared is not asked for.
-    assert!(said(&client, "form").contains("does not support"));
+    received.recv_timeout(SOON).unwrap();
+    // The server does not use undeclared capabilities.
+    assert!(call_text(&client, "form").contains("does not support"));
 }

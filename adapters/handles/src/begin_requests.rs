@@ -1,4 +1,4 @@
-//! Requests that are sent now and waited for later. Calls have theirs beside `call_tool`.
+//! Client requests whose results are awaited later.
 
 use mcp_proto::client::Reference;
 use mcp_proto::json::{Json, Kind};
@@ -6,27 +6,27 @@ use mcp_proto::json::{Json, Kind};
 use crate::client::ClientHandle;
 use crate::error::CallError;
 use crate::options::CallOptions;
-use crate::pending::{Answer, PendingRequest};
+use crate::pending::{PendingRequest, ResponseBody};
 use crate::request::{Request, owned};
 use crate::views::{CompleteResult, PromptResult, ReadResult};
 
 impl ClientHandle {
-    /// Begins to read a resource.
+    /// Sends a request to read a resource.
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// The request cannot be sent: see [`CallError`].
     pub fn begin_read(
         &self,
         uri: &str,
         options: CallOptions,
     ) -> Result<PendingRequest<ReadResult>, CallError> {
-        self.start(Request::Read(uri.into()), options, |answer| json(answer).map(ReadResult::trusted))
+        self.start(Request::Read(uri.into()), options, |body| json(body).map(ReadResult::from_valid_json))
     }
 
-    /// Begins to get what a prompt says, with these arguments, name and value.
+    /// Sends a request for a prompt with these arguments: names and values.
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// The request cannot be sent: see [`CallError`].
     pub fn begin_prompt(
         &self,
         name: &str,
@@ -34,13 +34,13 @@ impl ClientHandle {
         options: CallOptions,
     ) -> Result<PendingRequest<PromptResult>, CallError> {
         let request = Request::Prompt { name: name.into(), arguments: owned(arguments) };
-        self.start(request, options, |answer| json(answer).map(PromptResult::trusted))
+        self.start(request, options, |body| json(body).map(PromptResult::from_valid_json))
     }
 
-    /// Begins to ask what the value of an argument may be: see [`complete`](ClientHandle::complete).
+    /// Sends a completion request: see [`complete`](ClientHandle::complete).
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// The request cannot be sent: see [`CallError`].
     pub fn begin_complete(
         &self,
         reference: Reference<'_>,
@@ -56,13 +56,13 @@ impl ClientHandle {
         };
         let (name, argument, value) = (name.into(), argument.into(), value.into());
         let request = Request::Complete { prompt, name, argument, value, context: owned(context) };
-        self.start(request, options, |answer| json(answer).map(CompleteResult::trusted))
+        self.start(request, options, |body| json(body).map(CompleteResult::from_valid_json))
     }
 
-    /// Begins any other request, whose result is JSON. `params` is JSON text, too: an object.
+    /// Sends a request with any method. `params` is JSON text, an object; the result is JSON text, too.
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// The request cannot be sent: see [`CallError`].
     pub fn begin_request(
         &self,
         method: &str,
@@ -71,15 +71,15 @@ impl ClientHandle {
     ) -> Result<PendingRequest<String>, CallError> {
         match Json::parse(params.as_bytes()) {
             Ok(json) if json.kind() == Kind::Object => {}
-            _ => return Err(CallError::Invalid("the parameters are no JSON object".into())),
+            _ => return Err(CallError::Invalid("the parameters are not a JSON object".into())),
         }
         self.start(Request::Other { method: method.into(), params: params.into() }, options, json)
     }
 }
 
-fn json(answer: Answer) -> Option<String> {
-    match answer {
-        Answer::Json(json) => Some(json),
+fn json(body: ResponseBody) -> Option<String> {
+    match body {
+        ResponseBody::Json(json) => Some(json),
         _ => None,
     }
 }

@@ -1,11 +1,12 @@
-//! What a client may ask of a server beside calls, and what it answers when it is asked: in both eras.
+//! Client requests besides tool calls, and responses to server requests, in both eras.
 
-#[path = "../../handles/fixtures/offers.rs"]
-mod offers;
+#[path = "../../handles/fixtures/full_server.rs"]
+mod full_server;
 mod peer;
 
 use std::time::Duration;
 
+use full_server::{FORM, INFO, PAGE, SAMPLE};
 use mcp_proto::client::{Connect, InputRequest, Listed, Reference};
 use mcp_proto::input::{Input, ListRoots};
 use mcp_proto::server::{Call, Change, Event};
@@ -14,7 +15,6 @@ use mcp_proto_tokio::{
     CallError, CallOptions, ClientHandle, Connector, InputResponse, Notification, Serve, ServerHandle,
     ServerRequest, Subscription,
 };
-use offers::{FORM, INFO, PAGE, SAMPLE};
 use peer::SOON;
 use tokio::io::{DuplexStream, duplex};
 use tokio::sync::mpsc;
@@ -29,17 +29,17 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
             call.text("touched");
         }
         Event::Call(call) => match call.name() {
-            "form" => asks(call, server, &FORM),
-            "page" => asks(call, server, &PAGE),
-            "roots" => asks(call, server, &ListRoots),
-            _ => asks(call, server, &SAMPLE),
+            "form" => obtain_input(call, server, &FORM),
+            "page" => obtain_input(call, server, &PAGE),
+            "roots" => obtain_input(call, server, &ListRoots),
+            _ => obtain_input(call, server, &SAMPLE),
         },
-        other => offers::answer(other),
+        other => full_server::answer(other),
     }
 }
 
-/// Asks the client in the way of its era, and answers with what it said.
-fn asks(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync)) {
+/// Obtains input from the client as its era permits, and responds to the call with it.
+fn obtain_input(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync)) {
     if call.can_require_input() {
         return match call.input("key").map(|answer| answer.to_string()) {
             Some(answer) => call.text(answer),
@@ -48,8 +48,8 @@ fn asks(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync
     }
     server.run(call, move |answer| async move {
         match answer.request_within(Duration::from_millis(500), input).await {
-            Ok(said) => answer.text(said.json()),
-            Err(why) => answer.fail(why),
+            Ok(response) => answer.text(response.json()),
+            Err(error) => answer.fail(error),
         }
     });
 }
@@ -73,7 +73,7 @@ const ERAS: [(Connect, Revision); 2] =
     [(Connect::Handshake, Revision::V2025_11_25), (Connect::Stateless, Revision::V2026_07_28)];
 
 #[tokio::test]
-async fn everything_that_a_server_offers_is_there_in_both_eras() {
+async fn all_requests_work_in_both_eras() {
     for (era, revision) in ERAS {
         let client = connect(era).await;
         assert_eq!(client.server().revision, revision);
@@ -108,51 +108,51 @@ async fn everything_that_a_server_offers_is_there_in_both_eras() {
 }
 
 #[tokio::test]
-async fn changes_are_heard_after_a_subscription_of_the_era() {
+async fn changes_arrive_after_subscription_of_the_era() {
     let (updated, changed) = (Notification::Updated("a:log".into()), Notification::Changed(Listed::Tools));
     let client = connect(Connect::Handshake).await;
-    let mut notices = client.notifications();
+    let mut notifications = client.notifications();
     assert!(matches!(client.listen(&[Listed::Tools], &[]).await, Err(CallError::Unsupported)));
     client.set_log_level(Level::Debug).await.unwrap();
     client.subscribe("a:log").await.unwrap();
     client.call_json("touch", "{}").await.unwrap();
-    let mut heard = Vec::new();
-    while heard.len() < 3 {
-        heard.push(timeout(SOON, notices.next()).await.unwrap().unwrap());
+    let mut received = Vec::new();
+    while received.len() < 3 {
+        received.push(timeout(SOON, notifications.next()).await.unwrap().unwrap());
     }
-    heard.sort_by_key(|notice| format!("{notice:?}"));
-    assert_eq!(heard[0], changed);
+    received.sort_by_key(|notification| format!("{notification:?}"));
+    assert_eq!(received[0], changed);
     assert!(
-        matches!(&heard[1], Notification::Log { level: Some(Level::Info), data, .. } if data == "\"touching\"")
+        matches!(&received[1], Notification::Log { level: Some(Level::Info), data, .. } if data == "\"touching\"")
     );
-    assert_eq!(heard[2], updated);
+    assert_eq!(received[2], updated);
     client.unsubscribe("a:log").await.unwrap();
     client.call_json("touch", "{}").await.unwrap();
     client.ping().await.unwrap();
     client.close().await;
-    let mut heard = Vec::new();
-    while let Some(notice) = notices.next().await {
-        heard.push(notice);
+    let mut received = Vec::new();
+    while let Some(notification) = notifications.next().await {
+        received.push(notification);
     }
-    assert!(!heard.contains(&updated) && heard.contains(&changed), "{heard:?}");
+    assert!(!received.contains(&updated) && received.contains(&changed), "{received:?}");
     assert_eq!(client.notifications().next().await, None);
 
     let client = connect(Connect::Stateless).await;
     assert!(matches!(client.subscribe("a:log").await, Err(CallError::Unsupported)));
     assert!(matches!(client.set_log_level(Level::Debug).await, Err(CallError::Unsupported)));
-    let mut notices = client.notifications();
+    let mut notifications = client.notifications();
     let mut lists = client.listen(&[Listed::Tools], &[]).await.unwrap();
     let mut both = client.listen(&[Listed::Tools, Listed::Prompts], &["a:log"]).await.unwrap();
     let acknowledged = r#"{"toolsListChanged":true,"resourceSubscriptions":["a:log"]}"#;
     assert_eq!(both.acknowledged().raw(), acknowledged);
     client.with_options(CallOptions::new().log_level(Level::Info)).call_json("touch", "{}").await.unwrap();
     assert_eq!(next(&mut lists).await, Some(changed.clone()));
-    let mut heard = [next(&mut both).await.unwrap(), next(&mut both).await.unwrap()];
-    heard.sort_by_key(|notice| format!("{notice:?}"));
-    assert_eq!(heard, [changed.clone(), updated]);
+    let mut received = [next(&mut both).await.unwrap(), next(&mut both).await.unwrap()];
+    received.sort_by_key(|notification| format!("{notification:?}"));
+    assert_eq!(received, [changed.clone(), updated]);
     assert!(timeout(Duration::from_millis(20), lists.next()).await.is_err());
     loop {
-        if let Notification::Log { .. } = timeout(SOON, notices.next()).await.unwrap().unwrap() {
+        if let Notification::Log { .. } = timeout(SOON, notifications.next()).await.unwrap().unwrap() {
             break;
         }
     }
@@ -164,11 +164,11 @@ async fn changes_are_heard_after_a_subscription_of_the_era() {
     while next(&mut both).await.is_some() {
         rest += 1;
     }
-    assert!(rest <= 2, "it ends with the connection");
+    assert!(rest <= 2, "the subscription ends with the connection");
 }
 
 #[tokio::test]
-async fn a_subscription_that_nobody_waits_for_is_cancelled() {
+async fn dropped_listen_future_cancels_the_subscription() {
     let (here, there) = duplex(4096);
     let (sender, mut events) = mpsc::unbounded_channel();
     tokio::spawn(Serve::new(&INFO).stream(there, move |event, _| match event {
@@ -179,7 +179,7 @@ async fn a_subscription_that_nobody_waits_for_is_cancelled() {
     let client =
         Connector::new("test", "1").connect(Connect::Stateless).requests(1).stream(here).await.unwrap();
     for polls in 1..20 {
-        // Dropped at every point of its life.
+        // The future is dropped after a different number of polls each time.
         let mut listen = Box::pin(client.listen(&[Listed::Tools], &[]));
         let mut finished = false;
         for _ in 0..polls {
@@ -191,7 +191,7 @@ async fn a_subscription_that_nobody_waits_for_is_cancelled() {
             tokio::task::yield_now().await;
         }
         drop(listen);
-        client.ping().await.expect("its slot is free at once");
+        client.ping().await.expect("the slot is free at once");
         if finished {
             break;
         }
@@ -200,9 +200,9 @@ async fn a_subscription_that_nobody_waits_for_is_cancelled() {
     let mut open = 0;
     while let Some(event) = timeout(SOON, events.recv()).await.unwrap() {
         open += if event == "listening" { 1 } else { -1 };
-        assert!((0..=1).contains(&open), "one at a time");
+        assert!((0..=1).contains(&open), "one subscription at a time");
     }
-    assert_eq!(open, 0, "each was cancelled");
+    assert_eq!(open, 0, "each subscription was cancelled");
 }
 
 const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS
@@ -210,7 +210,7 @@ const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS
     .with(ClientCapabilities::ELICITATION_FORM)
     .with(ClientCapabilities::ELICITATION_URL);
 
-async fn asked<F: Future<Output = InputResponse> + Send>(
+async fn connect_with_handler<F: Future<Output = InputResponse> + Send>(
     era: Connect,
     answer: impl Fn(ServerRequest) -> F + Send + Sync + 'static,
 ) -> ClientHandle {
@@ -218,15 +218,15 @@ async fn asked<F: Future<Output = InputResponse> + Send>(
     connector.on_server_request(DECLARED, answer).stream(stream).await.unwrap()
 }
 
-async fn said(client: &ClientHandle, tool: &str) -> String {
+async fn call_text(client: &ClientHandle, tool: &str) -> String {
     client.call_json(tool, "{}").await.unwrap().text().unwrap()
 }
 
 #[tokio::test]
-async fn one_closure_answers_what_a_server_asks_in_either_era() {
+async fn one_callback_answers_requests_of_both_eras() {
     for (era, _) in ERAS {
-        let client = asked(era, |question| async move {
-            match question.input() {
+        let client = connect_with_handler(era, |request| async move {
+            match request.input() {
                 InputRequest::Roots => InputResponse::roots([("file:///a", "A"), ("file:///b", "")]),
                 InputRequest::Elicit(form) => {
                     assert_eq!(form.message(), "Who are you?");
@@ -246,29 +246,30 @@ async fn one_closure_answers_what_a_server_asks_in_either_era() {
             }
         })
         .await;
-        assert_eq!(said(&client, "form").await, r#"{"action":"accept","content":{"name":"Ada \"L\""}}"#);
-        assert_eq!(said(&client, "page").await, r#"{"action":"accept"}"#);
+        assert_eq!(call_text(&client, "form").await, r#"{"action":"accept","content":{"name":"Ada \"L\""}}"#);
+        assert_eq!(call_text(&client, "page").await, r#"{"action":"accept"}"#);
         let roots = r#"{"roots":[{"uri":"file:///a","name":"A"},{"uri":"file:///b"}]}"#;
-        assert_eq!(said(&client, "roots").await, roots);
+        assert_eq!(call_text(&client, "roots").await, roots);
         let sampled = r#"{"role":"assistant","model":"m","stopReason":"endTurn","content":{"type":"text","text":"Hello\n\"you\""}}"#;
-        assert_eq!(said(&client, "sample").await, sampled);
-        // Many are asked at once.
+        assert_eq!(call_text(&client, "sample").await, sampled);
+        // The callback answers many requests at once.
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..8 {
             let client = client.clone();
-            tasks.spawn(async move { assert_eq!(said(&client, "page").await, r#"{"action":"accept"}"#) });
+            tasks
+                .spawn(async move { assert_eq!(call_text(&client, "page").await, r#"{"action":"accept"}"#) });
         }
         tasks.join_all().await;
     }
 }
 
 #[tokio::test]
-async fn a_user_may_say_no_and_what_cannot_be_refused_gives_the_request_up() {
+async fn decline_is_sent_or_fails_the_request() {
     for (era, _) in ERAS {
-        let client = asked(era, |_| async { InputResponse::decline() }).await;
-        assert_eq!(said(&client, "form").await, r#"{"action":"decline"}"#);
+        let client = connect_with_handler(era, |_| async { InputResponse::decline() }).await;
+        assert_eq!(call_text(&client, "form").await, r#"{"action":"decline"}"#);
         match era {
-            Connect::Handshake => assert_eq!(said(&client, "sample").await, "The user said no (-1)"),
+            Connect::Handshake => assert_eq!(call_text(&client, "sample").await, "The user said no (-1)"),
             _ => {
                 let declined = CallError::Declined("The user said no".into());
                 assert_eq!(client.call_json("sample", "{}").await, Err(declined));
@@ -279,11 +280,11 @@ async fn a_user_may_say_no_and_what_cannot_be_refused_gives_the_request_up() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_or_a_host_that_panics_harms_nobody_else() {
+async fn bad_response_or_panic_fails_only_its_request() {
     for (era, _) in ERAS {
-        let client = asked(era, |question| async move {
-            match question.input() {
-                InputRequest::Sample(_) => panic!("as it should"),
+        let client = connect_with_handler(era, |request| async move {
+            match request.input() {
+                InputRequest::Sample(_) => panic!("expected panic"),
                 _ => InputResponse::sampled("m", "", "x"),
             }
         })
@@ -291,7 +292,7 @@ async fn an_answer_that_does_not_fit_or_a_host_that_panics_harms_nobody_else() {
         for tool in ["form", "sample", "form"] {
             match client.call_json(tool, "{}").await {
                 Ok(result) => assert!(result.is_error() && era == Connect::Handshake, "{result:?}"),
-                Err(why) => assert!(matches!(why, CallError::Declined(_)) && era != Connect::Handshake),
+                Err(error) => assert!(matches!(error, CallError::Declined(_)) && era != Connect::Handshake),
             }
         }
         client.ping().await.unwrap();
@@ -299,29 +300,30 @@ async fn an_answer_that_does_not_fit_or_a_host_that_panics_harms_nobody_else() {
 }
 
 #[tokio::test]
-async fn the_host_hears_when_nobody_waits_for_its_answer() {
+async fn callback_observes_cancellation() {
     for (era, _) in ERAS {
         let (sender, mut cancelled) = mpsc::unbounded_channel();
-        let client = asked(era, move |question| {
+        let client = connect_with_handler(era, move |request| {
             let sender = sender.clone();
             async move {
                 let start = Instant::now();
-                let outcome = timeout(SOON, question.cancellation().cancelled()).await;
+                let outcome = timeout(SOON, request.cancellation().cancelled()).await;
                 sender.send((outcome.is_ok(), start.elapsed())).unwrap();
                 InputResponse::decline()
             }
         })
         .await;
-        // The server waits half a second in the handshake era; in the other it is the client who waits.
-        let hasty = client.with_options(CallOptions::new().maximum(Duration::from_millis(100)));
+        // In the handshake era the server's timeout is half a second; in the stateless era the client's
+        // timeout applies.
+        let short = client.with_options(CallOptions::new().maximum(Duration::from_millis(100)));
         let outcome = match era {
             Connect::Handshake => client.call_json("form", "{}").await,
-            _ => hasty.call_json("form", "{}").await,
+            _ => short.call_json("form", "{}").await,
         };
         assert!(outcome.is_err() || outcome.unwrap().is_error());
         let (was_cancelled, after) = timeout(SOON, cancelled.recv()).await.unwrap().unwrap();
         assert!(was_cancelled && after < Duration::from_secs(10), "{after:?}");
-        // So it does when the call is cancelled, and when the connection ends.
+        // The callback also observes the cancellation of the call and the end of the connection.
         let pending = client.begin_json("form", "{}", CallOptions::new()).unwrap();
         sleep(Duration::from_millis(50)).await;
         drop(pending);
@@ -335,8 +337,8 @@ async fn the_host_hears_when_nobody_waits_for_its_answer() {
 }
 
 #[tokio::test]
-async fn a_server_is_told_that_the_roots_have_changed() {
-    let (sender, mut heard) = mpsc::unbounded_channel();
+async fn roots_changed_reaches_the_server() {
+    let (sender, mut received) = mpsc::unbounded_channel();
     let (here, there) = duplex(4096);
     tokio::spawn(Serve::new(&INFO).stream(there, move |event, server| match event {
         Event::RootsChanged => sender.send(()).unwrap(),
@@ -349,9 +351,9 @@ async fn a_server_is_told_that_the_roots_have_changed() {
         .stream(here)
         .await
         .unwrap();
-    assert_eq!(said(&client, "roots").await, r#"{"roots":[{"uri":"file:///a"}]}"#);
+    assert_eq!(call_text(&client, "roots").await, r#"{"roots":[{"uri":"file:///a"}]}"#);
     client.roots_changed();
-    timeout(SOON, heard.recv()).await.unwrap().unwrap();
-    // What was not declared is not asked for.
-    assert!(said(&client, "form").await.contains("does not support"));
+    timeout(SOON, received.recv()).await.unwrap().unwrap();
+    // The server does not use undeclared capabilities.
+    assert!(call_text(&client, "form").await.contains("does not support"));
 }

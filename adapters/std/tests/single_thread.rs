@@ -1,8 +1,8 @@
-//! What one thread does that reads and writes by itself: it never waits for one of the two while the other is needed.
+//! Servers on one thread: reading and writing never block each other.
 #![cfg(unix)]
 
-mod hard;
 mod peer;
+mod time_limit;
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::os::unix::net::UnixStream;
@@ -10,10 +10,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use hard::{HARD, within};
 use mcp_proto::server::{Change, Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Serve, ServeError, ServerHandle, Stop};
 use peer::{call, initialize};
+use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("later", "{}"), Tool::new("panic", "{}")]).list_changed();
@@ -26,7 +26,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
             thread::sleep(Duration::from_millis(100));
             answer.text("later");
         }),
-        "panic" => panic!("as it should"),
+        "panic" => panic!("expected panic"),
         _ => {
             let text = call.raw_arguments().to_string();
             call.text(text);
@@ -36,15 +36,15 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 
 type Served = JoinHandle<Result<(), ServeError>>;
 
-/// A server between two pipes, as every server on stdin and stdout is.
-fn piped(
+/// Starts a server between two pipes, like a server on stdin and stdout.
+fn start_piped(
     serve: Serve<'static>,
     handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,
 ) -> (PipeWriter, BufReader<PipeReader>, Served) {
     let (input, requests) = pipe().unwrap();
-    let (answers, output) = pipe().unwrap();
+    let (responses, output) = pipe().unwrap();
     let server = thread::spawn(move || serve.streams(input, output, handler));
-    (requests, BufReader::new(answers), server)
+    (requests, BufReader::new(responses), server)
 }
 
 fn line(lines: &mut impl BufRead) -> String {
@@ -53,30 +53,30 @@ fn line(lines: &mut impl BufRead) -> String {
     line
 }
 
-/// Writes some megabytes of requests, and reads nothing before all are written.
-fn says_all_first(mut requests: impl Write, mut answers: impl BufRead) {
+/// Writes megabytes of requests before it reads the first response.
+fn write_all_then_read(mut requests: impl Write, mut responses: impl BufRead) {
     requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
     let filler = format!(r#"{{"a":"{}"}}"#, "x".repeat(2000));
     for id in 1..=2000 {
         requests.write_all(call(id, "echo", &filler).as_bytes()).unwrap();
     }
     drop(requests);
-    assert!(line(&mut answers).contains("protocolVersion"));
+    assert!(line(&mut responses).contains("protocolVersion"));
     for id in 1..=2000 {
-        let line = line(&mut answers);
+        let line = line(&mut responses);
         assert!(
             line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"#)) && line.ends_with("}\n"),
             "{line}"
         );
     }
-    assert_eq!(line(&mut answers), "");
+    assert_eq!(line(&mut responses), "");
 }
 
 #[test]
-fn a_client_may_say_all_before_it_reads_the_first_answer() {
-    within(HARD, || {
-        let (requests, answers, server) = piped(Serve::new(&INFO), handler);
-        says_all_first(requests, answers);
+fn client_may_write_all_requests_before_reading() {
+    within(TEST_TIMEOUT, || {
+        let (requests, responses, server) = start_piped(Serve::new(&INFO), handler);
+        write_all_then_read(requests, responses);
         server.join().unwrap().unwrap();
         let (here, there) = UnixStream::pair().unwrap();
         let server = thread::spawn(move || Serve::new(&INFO).stream(there, handler));
@@ -94,51 +94,51 @@ fn a_client_may_say_all_before_it_reads_the_first_answer() {
                 self.0.shutdown(std::net::Shutdown::Write).unwrap();
             }
         }
-        says_all_first(Half(here.try_clone().unwrap()), BufReader::new(here));
+        write_all_then_read(Half(here.try_clone().unwrap()), BufReader::new(here));
         server.join().unwrap().unwrap();
     });
 }
 
 #[test]
-fn a_handle_that_is_given_away_is_heard_and_one_that_is_gone_has_been() {
-    within(HARD, || {
+fn commands_of_cloned_and_dropped_handles_arrive() {
+    within(TEST_TIMEOUT, || {
         let (hand_over, handles) = channel();
         let mut hand_over: Option<Sender<ServerHandle>> = Some(hand_over);
-        let (mut requests, mut answers, server) = piped(Serve::new(&INFO), move |event, server| {
+        let (mut requests, mut responses, server) = start_piped(Serve::new(&INFO), move |event, server| {
             if let Event::Ready = event {
                 hand_over.take().unwrap().send(server.clone()).unwrap();
             }
             handler(event, server);
         });
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
-        assert!(line(&mut answers).contains("protocolVersion"));
+        assert!(line(&mut responses).contains("protocolVersion"));
         let handle = handles.recv().unwrap();
-        // Nothing comes in from now on.
+        // The client is silent from here on.
         thread::sleep(Duration::from_millis(50));
         handle.changed(Change::Tools);
-        assert!(line(&mut answers).contains("list_changed"));
-        // What was said with the last handle just before it was gone is heard, too, however the two race.
+        assert!(line(&mut responses).contains("list_changed"));
+        // A command of the last handle arrives even if the handle is dropped at once.
         handle.changed(Change::Tools);
         drop(handle);
-        assert!(line(&mut answers).contains("list_changed"));
+        assert!(line(&mut responses).contains("list_changed"));
         for id in 1..=50 {
             requests.write_all(call(id, "echo", "{}").as_bytes()).unwrap();
-            assert!(line(&mut answers).contains(&format!(r#""id":{id},"result""#)));
+            assert!(line(&mut responses).contains(&format!(r#""id":{id},"result""#)));
         }
-        // And a worker that is about while nothing else is.
+        // A worker runs while nothing else happens.
         requests.write_all(call(100, "later", "{}").as_bytes()).unwrap();
-        assert!(line(&mut answers).contains(r#""id":100,"result""#));
+        assert!(line(&mut responses).contains(r#""id":100,"result""#));
         requests.write_all(call(101, "echo", "{}").as_bytes()).unwrap();
-        assert!(line(&mut answers).contains(r#""id":101,"result""#));
+        assert!(line(&mut responses).contains(r#""id":101,"result""#));
         drop(requests);
         server.join().unwrap().unwrap();
     });
 }
 
 #[test]
-fn a_handle_that_is_used_and_dropped_at_once_is_never_missed() {
-    within(HARD, || {
-        let (mut requests, mut answers, server) = piped(Serve::new(&INFO), |event, server| {
+fn command_before_handle_drop_is_never_lost() {
+    within(TEST_TIMEOUT, || {
+        let (mut requests, mut responses, server) = start_piped(Serve::new(&INFO), |event, server| {
             if let Event::Call(call) = event {
                 call.text("");
                 let server = server.clone();
@@ -146,10 +146,10 @@ fn a_handle_that_is_used_and_dropped_at_once_is_never_missed() {
             }
         });
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
-        assert!(line(&mut answers).contains("protocolVersion"));
+        assert!(line(&mut responses).contains("protocolVersion"));
         for id in 1..=2000 {
             requests.write_all(call(id, "echo", "{}").as_bytes()).unwrap();
-            let both = [line(&mut answers), line(&mut answers)].concat();
+            let both = [line(&mut responses), line(&mut responses)].concat();
             assert!(
                 both.contains("list_changed") && both.contains(&format!(r#""id":{id},"result""#)),
                 "{both}"
@@ -161,24 +161,24 @@ fn a_handle_that_is_used_and_dropped_at_once_is_never_missed() {
 }
 
 #[test]
-fn a_server_is_stopped_while_nothing_else_is_about() {
-    within(HARD, || {
+fn idle_server_is_stopped() {
+    within(TEST_TIMEOUT, || {
         let stop = Stop::new();
-        let (mut requests, mut answers, server) = piped(Serve::new(&INFO).stopped_by(&stop), handler);
+        let (mut requests, mut responses, server) = start_piped(Serve::new(&INFO).stopped_by(&stop), handler);
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
-        assert!(line(&mut answers).contains("protocolVersion"));
+        assert!(line(&mut responses).contains("protocolVersion"));
         thread::sleep(Duration::from_millis(50));
         stop.within(Duration::from_millis(10));
         server.join().unwrap().unwrap();
-        assert_eq!(line(&mut answers), "");
+        assert_eq!(line(&mut responses), "");
     });
 }
 
 #[test]
-fn a_client_that_never_reads_cannot_keep_a_server_that_was_stopped() {
-    within(HARD, || {
+fn stop_works_when_client_never_reads() {
+    within(TEST_TIMEOUT, || {
         let stop = Stop::new();
-        let (mut requests, answers, server) = piped(Serve::new(&INFO).stopped_by(&stop), handler);
+        let (mut requests, responses, server) = start_piped(Serve::new(&INFO).stopped_by(&stop), handler);
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
         let filler = format!(r#"{{"a":"{}"}}"#, "x".repeat(100_000));
         (1..=10).for_each(|id| requests.write_all(call(id, "echo", &filler).as_bytes()).unwrap());
@@ -186,52 +186,52 @@ fn a_client_that_never_reads_cannot_keep_a_server_that_was_stopped() {
         stop.within(Duration::ZERO);
         server.join().unwrap().unwrap();
         assert!(start.elapsed() < Duration::from_secs(10));
-        drop(answers);
+        drop(responses);
     });
 }
 
 #[test]
-fn a_handler_that_panics_ends_both_streams_and_goes_on() {
-    within(HARD, || {
-        let (mut requests, mut answers, server) = piped(Serve::new(&INFO), handler);
+fn handler_panic_closes_streams_and_propagates() {
+    within(TEST_TIMEOUT, || {
+        let (mut requests, mut responses, server) = start_piped(Serve::new(&INFO), handler);
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
-        assert!(line(&mut answers).contains("protocolVersion"));
+        assert!(line(&mut responses).contains("protocolVersion"));
         requests.write_all(call(1, "panic", "{}").as_bytes()).unwrap();
         assert!(server.join().is_err());
-        assert_eq!(line(&mut answers), "");
+        assert_eq!(line(&mut responses), "");
     });
 }
 
 #[test]
-fn a_stream_that_panics_is_as_good_as_closed() {
+fn panicking_stream_counts_as_closed() {
     struct Panics;
     impl Read for Panics {
         fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-            panic!("as it should, in a read")
+            panic!("expected panic, in a read")
         }
     }
     impl Write for Panics {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
-            panic!("as it should, in a write")
+            panic!("expected panic, in a write")
         }
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
         }
     }
-    within(HARD, || {
+    within(TEST_TIMEOUT, || {
         let (_, output) = pipe().unwrap();
         Serve::new(&INFO).streams(Panics, output, handler).unwrap();
         let (input, mut requests) = pipe().unwrap();
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
-        // It ends though its input does not.
+        // The server ends while its input is open.
         Serve::new(&INFO).streams(input, Panics, handler).unwrap();
         drop(requests);
     });
 }
 
 #[test]
-fn streams_that_somebody_has_made_non_blocking_work_as_well() {
-    within(HARD, || {
+fn nonblocking_streams_work() {
+    within(TEST_TIMEOUT, || {
         let (mut here, there) = UnixStream::pair().unwrap();
         there.set_nonblocking(true).unwrap();
         let server = thread::spawn(move || Serve::new(&INFO).stream(there, handler));
@@ -249,29 +249,29 @@ fn streams_that_somebody_has_made_non_blocking_work_as_well() {
 }
 
 #[test]
-fn what_a_client_says_before_it_is_gone_is_heard_though_it_does_not_read() {
-    within(HARD, || {
-        let (heard, calls) = channel();
-        let (mut requests, answers, server) = piped(Serve::new(&INFO), move |event, server| {
+fn requests_are_read_after_client_stops_reading() {
+    within(TEST_TIMEOUT, || {
+        let (sender, calls) = channel();
+        let (mut requests, responses, server) = start_piped(Serve::new(&INFO), move |event, server| {
             if let Event::Call(call) = &event {
-                heard.send(call.name().to_owned()).unwrap();
+                sender.send(call.name().to_owned()).unwrap();
             }
             handler(event, server);
         });
-        drop(answers);
+        drop(responses);
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
-        // A write has noticed it by now.
+        // A write has failed by now.
         thread::sleep(Duration::from_millis(50));
         requests.write_all(call(1, "echo", "{}").as_bytes()).unwrap();
         assert_eq!(calls.recv().unwrap(), "echo");
-        // It ends though its input does not.
+        // The server ends while its input is open.
         server.join().unwrap().unwrap();
         drop(requests);
     });
 }
 
 #[test]
-fn a_file_is_as_good_as_a_pipe() {
+fn files_work_like_pipes() {
     let directory = std::env::temp_dir().join(format!("mcp-proto-std-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let (input, output) = (directory.join("input"), directory.join("output"));
@@ -279,9 +279,9 @@ fn a_file_is_as_good_as_a_pipe() {
         (1..=5000).map(|id| call(id, "echo", r#"{"text":"something to fill the file with"}"#)).collect();
     std::fs::write(&input, initialize("2025-11-25", "{}") + &requests).unwrap();
     let (read, write) = (std::fs::File::open(&input).unwrap(), std::fs::File::create(&output).unwrap());
-    within(HARD, move || Serve::new(&INFO).streams(read, write, handler).unwrap());
-    let answers = std::fs::read_to_string(&output).unwrap();
-    assert_eq!(answers.lines().count(), 5001);
-    assert!(answers.lines().last().unwrap().contains(r#""id":5000,"result""#));
+    within(TEST_TIMEOUT, move || Serve::new(&INFO).streams(read, write, handler).unwrap());
+    let responses = std::fs::read_to_string(&output).unwrap();
+    assert_eq!(responses.lines().count(), 5001);
+    assert!(responses.lines().last().unwrap().contains(r#""id":5000,"result""#));
     std::fs::remove_dir_all(directory).unwrap();
 }

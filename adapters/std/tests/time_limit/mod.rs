@@ -1,11 +1,11 @@
-//! Tests that may not hang.
+//! A time limit for tests that could hang.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// What comes of it. It fails if that takes longer.
+/// Runs a test on a thread of its own and returns its result. Panics if it takes longer than `time`.
 pub(crate) fn within<T: Send + 'static>(time: Duration, test: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, wait) = channel();
     let thread = thread::spawn(move || {
@@ -14,10 +14,10 @@ pub(crate) fn within<T: Send + 'static>(time: Duration, test: impl FnOnce() -> T
         result
     });
     match wait.recv_timeout(time) {
-        Err(RecvTimeoutError::Timeout) => panic!("it hangs: not done within {time:?}"),
+        Err(RecvTimeoutError::Timeout) => panic!("the test hangs: not done within {time:?}"),
         _ => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
     }
 }
 
-/// The time for a test as a whole.
-pub(crate) const HARD: Duration = Duration::from_secs(60);
+/// Time limit of one test.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);

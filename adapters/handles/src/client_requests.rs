@@ -1,0 +1,206 @@
+//! Client requests besides tool calls: lists, resources, prompts, subscriptions, logging.
+
+use std::sync::Arc;
+
+use mcp_proto::client::{Listed, Reference};
+use mcp_proto::{Level, Ticket};
+
+use crate::client::ClientHandle;
+use crate::client_shared::Command;
+use crate::error::CallError;
+use crate::notifications::{NotificationQueue, Notifications, Subscription};
+use crate::owned::ToolDescription;
+use crate::pending::ResponseBody;
+use crate::request::{List, Request};
+use crate::views::{
+    CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
+};
+
+impl ClientHandle {
+    /// Lists the tools from all pages.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn list_tools(&self) -> Result<Vec<ToolDescription>, CallError> {
+        let entries = self.list(List::Tools).await?;
+        Ok(entries.iter().filter_map(|entry| ToolDescription::from_json(entry)).collect())
+    }
+
+    /// Returns the tool with this name, or `None` if there is none. Requests no more pages than necessary.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn find_tool(&self, name: &str) -> Result<Option<ToolDescription>, CallError> {
+        let found = self.start(Request::Find(name.into()), self.options(), entries)?.await?;
+        Ok(found.iter().find_map(|entry| ToolDescription::from_json(entry)))
+    }
+
+    /// Lists the resources from all pages.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn list_resources(&self) -> Result<Vec<ResourceDescription>, CallError> {
+        Ok(self.list(List::Resources).await?.into_iter().map(ResourceDescription::from_valid_json).collect())
+    }
+
+    /// Lists the resource templates from all pages.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn list_templates(&self) -> Result<Vec<TemplateDescription>, CallError> {
+        Ok(self.list(List::Templates).await?.into_iter().map(TemplateDescription::from_valid_json).collect())
+    }
+
+    /// Lists the prompts from all pages.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn list_prompts(&self) -> Result<Vec<PromptDescription>, CallError> {
+        Ok(self.list(List::Prompts).await?.into_iter().map(PromptDescription::from_valid_json).collect())
+    }
+
+    /// Reads a resource and waits for its contents.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn read_resource(&self, uri: &str) -> Result<ReadResult, CallError> {
+        self.begin_read(uri, self.options())?.await
+    }
+
+    /// Gets a prompt with these arguments: names and values.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: &[(&str, &str)],
+    ) -> Result<PromptResult, CallError> {
+        self.begin_prompt(name, arguments, self.options())?.await
+    }
+
+    /// Requests completions for an argument whose value so far is `value`. `context` are arguments that
+    /// already have a value.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn complete(
+        &self,
+        reference: Reference<'_>,
+        argument: &str,
+        value: &str,
+        context: &[(&str, &str)],
+    ) -> Result<CompleteResult, CallError> {
+        self.begin_complete(reference, argument, value, context, self.options())?.await
+    }
+
+    /// Subscribes to a resource: changes arrive as [`Notification::Updated`](crate::Notification::Updated).
+    ///
+    /// Only in the handshake era; in `2026-07-28` use [`listen`](ClientHandle::listen).
+    ///
+    /// # Errors
+    /// [`CallError::Unsupported`]: the server does not offer subscriptions. For other errors see
+    /// [`CallError`].
+    pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
+        self.send_request(Request::Subscribe(uri.into())).await.map(drop)
+    }
+
+    /// Ends a subscription to a resource.
+    ///
+    /// # Errors
+    /// See [`subscribe`](ClientHandle::subscribe).
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
+        self.send_request(Request::Unsubscribe(uri.into())).await.map(drop)
+    }
+
+    /// Requests log messages of this level and above: [`Notification::Log`](crate::Notification::Log).
+    ///
+    /// Only in the handshake era; in `2026-07-28` each request has a [log
+    /// level](crate::CallOptions::log_level).
+    ///
+    /// # Errors
+    /// [`CallError::Unsupported`]: the server does not offer logging. For other errors see [`CallError`].
+    pub async fn set_log_level(&self, level: Level) -> Result<(), CallError> {
+        self.send_request(Request::LogLevel(level)).await.map(drop)
+    }
+
+    /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits for the acknowledgement.
+    ///
+    /// In the handshake era the server sends list changes without a subscription, and resource changes after
+    /// [`subscribe`](ClientHandle::subscribe). Both arrive in [`notifications`](ClientHandle::notifications).
+    ///
+    /// # Errors
+    /// The server does not acknowledge the subscription: see [`CallError`].
+    pub async fn listen(&self, lists: &[Listed], uris: &[&str]) -> Result<Subscription, CallError> {
+        let uris = uris.iter().map(|uri| (*uri).into()).collect();
+        let pending =
+            self.start(Request::Listen { lists: lists.into(), uris }, self.options(), acknowledged)?;
+        let state = pending.state();
+        let (ticket, acknowledged) = pending.await?;
+        let notifications = Notifications { queue: state.queue.clone().unwrap_or_default() };
+        Ok(Subscription { notifications, acknowledged, ticket, state, shared: Arc::clone(self.shared()) })
+    }
+
+    /// Returns a stream of all later notifications of the server. `Connector::on_notification` receives them,
+    /// too.
+    #[must_use]
+    pub fn notifications(&self) -> Notifications {
+        let queue = Arc::<NotificationQueue>::default();
+        self.shared().add_queue(&queue);
+        Notifications { queue }
+    }
+
+    /// Sends a request with any method and waits for its result: JSON text. `params` is JSON text, too: an
+    /// object.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn request(&self, method: &str, params: &str) -> Result<String, CallError> {
+        self.begin_request(method, params, self.options())?.await
+    }
+
+    /// Pings the server and waits for its response.
+    ///
+    /// # Errors
+    /// The server does not respond: see [`CallError`].
+    pub async fn ping(&self) -> Result<(), CallError> {
+        self.send_request(Request::Ping).await.map(drop)
+    }
+
+    /// Notifies the server that the roots have changed.
+    ///
+    /// Needs `roots.listChanged`, declared with `Connector::on_server_request`, and a revision that has the
+    /// notification. Otherwise nothing is sent.
+    pub fn roots_changed(&self) {
+        self.shared().send(Command::RootsChanged);
+    }
+
+    async fn list(&self, list: List) -> Result<Vec<String>, CallError> {
+        self.start(Request::List(list), self.options(), entries)?.await
+    }
+
+    async fn send_request(&self, request: Request) -> Result<String, CallError> {
+        self.start(request, self.options(), json)?.await
+    }
+}
+
+fn json(body: ResponseBody) -> Option<String> {
+    match body {
+        ResponseBody::Json(json) => Some(json),
+        _ => None,
+    }
+}
+
+fn entries(body: ResponseBody) -> Option<Vec<String>> {
+    match body {
+        ResponseBody::List(entries) => Some(entries),
+        _ => None,
+    }
+}
+
+fn acknowledged(body: ResponseBody) -> Option<(Ticket, String)> {
+    match body {
+        ResponseBody::Listening(ticket, acknowledged) => Some((ticket, acknowledged)),
+        _ => None,
+    }
+}
