@@ -1,4 +1,4 @@
-//! What sending needs: the output, the requests in flight, and what is known of the server.
+//! Client state for sending: output, requests in flight, negotiated session.
 
 use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
@@ -24,7 +24,7 @@ use crate::client::server_requests::{Owed, write_fault};
 use crate::client::subscriptions::LISTEN;
 use crate::client::timeout::Timeout;
 
-/// What is known of the server.
+/// The negotiated session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
     pub(crate) revision: Revision,
@@ -45,44 +45,44 @@ pub(crate) struct ClientState<'b> {
     pub(crate) life: Lifecycle<role::Client>,
     pub(crate) peer: Option<Peer>,
     pub(crate) connecting: Option<Connecting>,
-    /// Revisions that were asked for.
+    /// Revisions that were requested.
     pub(crate) tried: Revisions,
-    /// The request that connects has found no room yet: how it is to be written.
+    /// Revision and trigger of the connecting request while it waits for room.
     pub(crate) unsent: Option<(Revision, Trigger)>,
-    /// Nobody waits for the answer to the probe any more, which may come all the same, and without an id.
+    /// The probe was abandoned. Its response may still arrive, possibly without an id.
     pub(crate) given_up_probe: bool,
-    /// The probe was sent once more, because the server was only slow.
+    /// The probe was repeated, because the server was only slow.
     pub(crate) probed_again: bool,
-    /// `notifications/initialized` is still to be written.
+    /// `notifications/initialized` has to be written.
     pub(crate) owes_initialized: bool,
-    /// `notifications/roots/list_changed` is still to be written.
+    /// `notifications/roots/list_changed` has to be written.
     pub(crate) owes_roots: bool,
     pub(crate) now: Millis,
-    /// The number of the next request.
+    /// The sequence number of the next request.
     pub(crate) sequence: u64,
-    /// How many bytes are kept free for the machine's own answers to the server.
+    /// Bytes reserved for answers that the client writes by itself.
     pub(crate) reserve: usize,
-    /// What an answer of the host's may use, and what has to be free before a request is handed out.
+    /// The size limit of an application's answer, and the free space required before a request is handed out.
     pub(crate) reply_room: usize,
-    /// Where the output must end at the latest while the host answers.
+    /// The limit of the output position while the application answers.
     pub(crate) budget: usize,
-    /// The request of the server's that the host is to answer now.
+    /// The server's request that the application is answering.
     pub(crate) owed: Option<Owed>,
-    /// A request of the server's waits for room.
+    /// A request of the server waits for room.
     pub(crate) ask_waits: bool,
-    /// What went wrong while the host answered; reported at the next poll.
+    /// The error of the application's answer, reported at the next poll.
     pub(crate) fault: Option<ProtocolError>,
     pub(crate) wants_room: bool,
     pub(crate) keep_alive: KeepAliveState,
 }
 
-/// The longest id of a server's request that is answered, in bytes.
+/// The longest id of a server's request that the client answers, in bytes.
 pub(crate) const ID_LIMIT: usize = 64;
 
-/// The longest answer to a server beside its id.
+/// The size limit of an answer that the client writes by itself, without the id.
 const LONGEST_ANSWER: usize = 168;
 
-/// The longest head and end of a request that connects.
+/// The size limit of the connecting request without its parameters.
 const REQUEST_HEAD: usize = 96;
 
 impl<'b> ClientState<'b> {
@@ -119,7 +119,7 @@ impl<'b> ClientState<'b> {
         self.begin_again();
     }
 
-    /// A new connection. What is in flight stays as it is.
+    /// Resets the connection. Requests in flight stay.
     pub(crate) fn begin_again(&mut self) {
         self.output.reset();
         self.life = Lifecycle::START;
@@ -130,7 +130,7 @@ impl<'b> ClientState<'b> {
         self.keep_alive.reset();
     }
 
-    /// How many bytes the largest message takes that the machine writes by itself.
+    /// The size of the largest message that the client writes by itself, in bytes.
     pub(crate) fn measure(&self) -> usize {
         let mut largest = self.reserve;
         for revision in self.info.revisions.newest_first() {
@@ -142,7 +142,7 @@ impl<'b> ClientState<'b> {
         largest.saturating_add(self.output.overhead())
     }
 
-    /// Writes a message into what is free, wherever that is.
+    /// Writes a message of at most `room` bytes after compacting the output.
     pub(crate) fn send(
         &mut self,
         about: About,
@@ -153,23 +153,23 @@ impl<'b> ClientState<'b> {
         self.output.write(about, room, body)
     }
 
-    /// What a request may use: not what is kept for answers, where any are given.
+    /// The room for a request: the free space without the reserve for answers, if the revision has answers.
     pub(crate) fn room(&self) -> usize {
         let kept = if self.answers() { self.reserve } else { 0 };
         self.output.free().saturating_sub(kept)
     }
 
-    /// Whether the revision has batches.
+    /// Whether the negotiated revision has batches.
     pub(crate) fn takes_batches(&self) -> bool {
         self.peer.is_some_and(|peer| peer.revision == Revision::V2025_03_26)
     }
 
-    /// Whether requests of the server are answered. The stateless era forbids it.
+    /// Whether the client answers requests of the server. The stateless era forbids it.
     pub(crate) fn answers(&self) -> bool {
         self.era() != Some(Era::Stateless)
     }
 
-    /// Sends a request of the host's, if it may be sent now.
+    /// Sends a request of the application, if the connection permits it now.
     pub(crate) fn begin(
         &mut self,
         name: &str,
@@ -179,7 +179,7 @@ impl<'b> ClientState<'b> {
         self.begin_as(Method::from_name(name), name, options, params)
     }
 
-    /// The same for a method that is more than its name says.
+    /// Like [`begin`](Self::begin), with the kind of request given instead of derived from the name.
     pub(crate) fn begin_as(
         &mut self,
         method: Method,
@@ -195,7 +195,7 @@ impl<'b> ClientState<'b> {
             return Err(SendError::Busy);
         }
         let more = options.members()?;
-        // A server that does not log would not know what to do with a level.
+        // A level goes only to a server that declared `logging`.
         let level = options.log_level.filter(|_| self.can(ServerCapabilities::LOGGING));
         let timeouts = self.info.timeouts;
         let outgoing = OutboundRequest {
@@ -212,9 +212,9 @@ impl<'b> ClientState<'b> {
             level,
             ..crate::peer::slots::Data::EMPTY
         };
-        // Due at once: the next poll starts its clock.
+        // Due at once, because the next poll starts the timeout.
         let Some(ticket) = self.in_flight.take(outgoing, Some(Millis::ZERO)) else {
-            // Slots whose requests are over, but for something to be written, are free as soon as there is room.
+            // Slots that only wait to write a cancellation or an error become free with room in the output.
             self.wants_room |= self.in_flight.first_queued().is_some();
             return Err(SendError::Full);
         };
@@ -243,7 +243,7 @@ impl<'b> ClientState<'b> {
             }
         }
     }
-    /// Whether requests may be sent.
+    /// Whether the connection accepts requests.
     #[inline]
     pub(crate) fn is_connected(&self) -> bool {
         matches!(self.life.state(), State::Ready | State::Stateless)
@@ -253,8 +253,8 @@ impl<'b> ClientState<'b> {
         self.peer.map(|peer| peer.revision.era())
     }
 
-    /// Sends one thing that waits for room: the handshake, its end, a cancellation, a request for the next page.
-    /// `true`: there was one, and it is sent.
+    /// Writes one message that waits for room: the connecting request, `initialized`, a cancellation, a next page.
+    /// Returns `true` if a message was written.
     pub(crate) fn write_queued(&mut self) -> bool {
         if let Some((revision, trigger)) = self.unsent {
             return self.write_connecting(revision, trigger);
@@ -292,7 +292,7 @@ impl<'b> ClientState<'b> {
             }),
             _ => Ok(()),
         };
-        // A request that does not even fit alone never will.
+        // A request that does not fit into an empty buffer never fits.
         let goes_on = matches!(outgoing.stage, Stage::NextPage | Stage::Relisten);
         let hopeless = written.is_err() && goes_on && self.output.is_empty();
         if written.is_err() && !hopeless {
@@ -333,15 +333,15 @@ impl<'b> ClientState<'b> {
         })
     }
 
-    /// The host does not want the answer any more, or has waited long enough. The server is told: now, or when there
-    /// is room, with the reason if the slot's text can keep it for so long.
+    /// Abandons a request and notifies the server, now or when there is room. A notification that waits carries the
+    /// reason only if the slot's text can hold it.
     pub(crate) fn give_up(&mut self, ticket: Ticket, reason: &str) {
         let Some(outgoing) = self.in_flight.get(ticket).copied() else { return };
         self.in_flight.set_deadline(ticket, None);
         match outgoing.stage {
-            // It is in the queue already, and the server has answered the page before.
+            // The request is queued already, and the server has answered the previous page.
             Stage::NextPage | Stage::Relisten => self.set_stage(ticket, Stage::Over),
-            // The server has answered it, or is gone.
+            // The server has answered, or the connection is gone.
             Stage::Failed(_) | Stage::NeedsInput | Stage::Kept => self.in_flight.release(ticket),
             Stage::Waiting | Stage::Listening if self.write_cancel(ticket, outgoing, reason).is_ok() => {
                 self.in_flight.release(ticket)
@@ -363,26 +363,26 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// A request as the host may see it: not one whose end it has heard, nor one of the server's.
+    /// A request that is open for the application: not one whose end was reported, nor one of the server.
     pub(crate) fn open(&self, ticket: Ticket) -> Option<&OutboundRequest> {
         self.in_flight.get(ticket).filter(|outgoing| {
             outgoing.asked.is_none() && !matches!(outgoing.stage, Stage::Cancelled | Stage::Over)
         })
     }
 
-    /// The request whose progress a token stands for.
+    /// The request that a progress token belongs to.
     pub(crate) fn find_token(&self, token: Json<'_>) -> Option<Ticket> {
         let ticket = self.find(token)?;
         let outgoing = self.in_flight.get(ticket)?;
         (outgoing.wants_progress() && outgoing.stage == Stage::Waiting).then_some(ticket)
     }
 
-    /// Whether there is room to answer the server.
+    /// Whether the output has room for an answer of the client's own.
     pub(crate) fn can_answer(&mut self) -> bool {
         self.output.free() >= self.reserve.saturating_add(self.output.overhead())
     }
 
-    /// Answers a request of the server's: with an empty result, or with the error of a fault.
+    /// Answers a server's request with an empty result, or with the error that `fault` maps to.
     pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, fault: Option<ProtocolError>) {
         let _ = self.send(About::response(stream), usize::MAX, &mut |out| match fault {
             None => {
@@ -394,7 +394,7 @@ impl<'b> ClientState<'b> {
         });
     }
 
-    /// Asks the server whether it is there: with `ping`, or with what every server has that knows no `ping`.
+    /// Sends a keep-alive request: `ping`, or `server/discover` in the stateless era, which has no `ping`.
     pub(crate) fn write_ping(&mut self) {
         let Some(peer) = self.peer else { return };
         let method = match peer.revision.era() {

@@ -1,4 +1,4 @@
-//! Finding out which era the server is of, and shaking hands if it needs that.
+//! Connecting: era detection with `server/discover`, then the handshake.
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning*, *Backward compatibility*.
 
@@ -17,7 +17,7 @@ use crate::client::pending_event::{FailurePlan, PendingEvent};
 use crate::client::receive::is_complete;
 use crate::client::views::{Freshness, Implementation, list, object};
 
-/// What a request that connects carries beside `_meta`.
+/// Writes the parameters of the connecting request without `_meta`.
 pub(crate) fn write_params(info: &ClientConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     if revision.era() == Era::Handshake {
         out.field_string("protocolVersion", revision.as_str());
@@ -29,7 +29,7 @@ pub(crate) fn write_params(info: &ClientConfig<'_>, revision: Revision, out: &mu
 }
 
 impl ClientState<'_> {
-    /// Sends the first message.
+    /// Starts to connect with the first request.
     pub(crate) fn connect(&mut self) -> Option<PendingEvent> {
         let (era, trigger) = match self.info.connect {
             Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
@@ -42,8 +42,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Sends the request that connects, as soon as there is room: its time runs from now on. Alone, it always fits:
-    /// `new` has seen to that.
+    /// Sends the connecting request as soon as there is room, and starts its timeout now. It fits into an empty buffer,
+    /// because `new` has checked that.
     fn request(&mut self, revision: Revision, trigger: Trigger) -> Option<PendingEvent> {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.info.timeouts.probe,
@@ -57,7 +57,7 @@ impl ClientState<'_> {
         None
     }
 
-    /// Writes the request that connects. `false`: there is no room for it yet.
+    /// Writes the connecting request. Returns `false` if there is no room for it yet.
     pub(crate) fn write_connecting(&mut self, revision: Revision, trigger: Trigger) -> bool {
         let Some(connecting) = self.connecting else { return false };
         let method = match trigger {
@@ -72,13 +72,13 @@ impl ClientState<'_> {
         sent.is_ok()
     }
 
-    /// Whether a server of the handshake era will do.
+    /// Whether the configuration permits a server of the handshake era after a probe.
     fn may_fall_back(&self) -> bool {
         self.info.connect == Connect::Automatic
             && self.info.revisions.and(Revisions::HANDSHAKE).latest().is_some()
     }
 
-    /// Shakes hands, because the server is of the handshake era: in `offered`, or else in the newest revision.
+    /// Starts the handshake in the revision `offered`, or else in the newest supported revision.
     fn fall_back(&mut self, offered: Option<Revision>) -> Option<PendingEvent> {
         let newest = self.info.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
@@ -95,7 +95,7 @@ impl ClientState<'_> {
         Some(PendingEvent::ConnectFailed(failure))
     }
 
-    /// The request that connects was not answered in time.
+    /// Handles the timeout of the connecting request.
     pub(crate) fn connect_timed_out(&mut self) -> Option<PendingEvent> {
         match self.life.state() {
             State::Probing if self.may_fall_back() => {
@@ -106,7 +106,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// The answer to the request that connects.
+    /// Handles the response to the connecting request.
     pub(crate) fn connect_answered(&mut self, line: &[u8], outcome: Outcome<'_>) -> Option<PendingEvent> {
         let span_of = |value: Json<'_>| rpc::span_of(line, value.bytes());
         match (self.life.state(), outcome) {
@@ -119,8 +119,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// The server answers the probe with something that no server of the stateless era does: some answer anything that
-    /// they do not know with an empty result.
+    /// Handles a probe response that no server of the stateless era sends. Some servers answer unknown methods with an
+    /// empty result.
     fn no_discovery(&mut self) -> Option<PendingEvent> {
         match self.may_fall_back() {
             true => self.fall_back(None),
@@ -148,8 +148,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// An error of the stateless era means that the server is of that era. Any other means that it is not, whichever
-    /// it is.
+    /// Handles an error response to the probe. An error code of the stateless era proves that era; any other error
+    /// proves the handshake era.
     fn probe_refused(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let error = rpc::view(line, span);
         let automatic = self.may_fall_back();
@@ -200,7 +200,7 @@ impl ClientState<'_> {
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
             return self.request(revision, Trigger::Initialize);
         }
-        // A server that has read the probe only after it was given up is of that era from then on.
+        // A server that read the abandoned probe late is of the stateless era from then on: repeat the probe.
         let serves_the_other = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
         match self.tried.and(Revisions::STATELESS).latest().filter(|_| serves_the_other && !self.probed_again)
         {
@@ -238,12 +238,12 @@ fn code_of(error: Json<'_>) -> Option<i32> {
     error.get("code").and_then(Json::integer).and_then(|number| i32::try_from(number).ok())
 }
 
-/// `data.supported` of an error.
+/// The known revisions in `data.supported` of an error.
 fn supported(error: Json<'_>) -> Revisions {
     error.get("data").and_then(|data| data.get("supported")).map_or(Revisions::NONE, named)
 }
 
-/// A server that was connected to: who it is and what it can do.
+/// The server's response to the connecting request: identity and capabilities.
 #[derive(Debug, Clone, Copy)]
 pub struct Connected<'a> {
     pub(crate) revision: Revision,
@@ -251,63 +251,62 @@ pub struct Connected<'a> {
 }
 
 impl<'a> Connected<'a> {
-    /// The revision that both speak now.
+    /// The negotiated revision.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Who the server says it is. Not to be trusted.
+    /// The server's description of itself, which is not verified.
     #[must_use]
     pub fn server(&self) -> Implementation<'a> {
         Implementation::from_json(self.server_info().unwrap_or(Json::NULL))
     }
 
-    /// The same, as the server wrote it.
+    /// The server's description of itself, as raw JSON.
     #[must_use]
     pub fn server_info(&self) -> Option<Json<'a>> {
-        // Drafts of the stateless era had it beside the capabilities.
+        // Drafts of the stateless era placed it beside the capabilities.
         let in_meta = self.result.get("_meta").and_then(|meta| meta.get(meta::SERVER_INFO));
         in_meta.or_else(|| self.result.get("serverInfo"))
     }
 
-    /// What the server declared, as it wrote it.
+    /// The capabilities that the server declared, as raw JSON.
     #[must_use]
     pub fn raw_capabilities(&self) -> Json<'a> {
         self.result.get("capabilities").unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// What the server declared.
+    /// The capabilities that the server declared.
     #[must_use]
     pub fn capabilities(&self) -> ServerCapabilities {
         ServerCapabilities::from_json(self.raw_capabilities())
     }
 
-    /// How a model should use the server.
+    /// Instructions for a model that uses the server.
     #[must_use]
     pub fn instructions(&self) -> Option<Str<'a>> {
         self.result.get("instructions")?.string()
     }
 
-    /// All revisions that the server speaks, if it says so: from `2026-07-28` on. Those that this crate does not know are
-    /// among them.
+    /// All revisions that the server declares, including those unknown to this crate. Empty before `2026-07-28`.
     pub fn supported_versions(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.result, "supportedVersions").filter_map(Json::string)
     }
 
-    /// How long this may be kept.
+    /// How long the application may cache this result.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         Freshness::from_json(self.result)
     }
 
-    /// What else is said about it: `_meta`, an object.
+    /// The `_meta` object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
         object(self.result, "_meta")
     }
 
-    /// The whole answer, as the server wrote it.
+    /// The whole result, as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.result

@@ -1,4 +1,4 @@
-//! How a decision of `poll` becomes what the host hears: the plan's places in the line become borrows.
+//! Emits events: turns the spans of a pending event into borrowed views.
 
 use crate::framing::LineDecoder;
 use crate::json::{Json, Kind, Member, Span, Str};
@@ -17,7 +17,7 @@ use crate::client::subscriptions::Acknowledged;
 use crate::client::views::{LogMessage, Progress, Updated};
 
 impl Client<'_> {
-    /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
+    /// Returns the event, if the last poll returned [`Action::Event`](crate::Action::Event).
     pub fn event(&mut self) -> Option<Event<'_>> {
         let plan = self.plan.take()?;
         let Client { input, core, .. } = self;
@@ -82,7 +82,7 @@ impl Client<'_> {
     }
 }
 
-/// A request that has ended with a result.
+/// Builds the response of a request that ended with a result.
 fn finished<'a>(
     input: &'a LineDecoder<'_>,
     ticket: Ticket,
@@ -93,7 +93,7 @@ fn finished<'a>(
     let line = input.bytes();
     let member = Some(rpc::view(line, member)).filter(|member| !member.bytes().is_empty());
     let result = rpc::view(line, result);
-    // `null` is what some send for a result without members.
+    // Some servers send `null` for a result without members.
     let result = if result.kind() == Kind::Object { result } else { Json::EMPTY_OBJECT };
     let noted = input.inner(Member::Result).map(|places| Noted { line, places });
     Response { ticket, method, outcome: Outcome::Result(result), member, noted }

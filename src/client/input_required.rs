@@ -1,5 +1,7 @@
-//! Requests that take several rounds (`2026-07-28`): a server that needs something of the client answers with questions,
-//! and the request is sent again with the answers. To the host it stays one request with one ticket.
+//! Multi-round-trip requests (`2026-07-28`): input requests of the server, and resuming.
+//!
+//! A server that needs input answers a request with input requests. The client sends the request again, with the input
+//! responses. For the application it stays one request with one ticket.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 
@@ -23,10 +25,11 @@ use crate::client::server_requests::results::{
     Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
 };
 
-/// A server needs something before it answers a request. [`Client::resume`] sends the request again with the answers;
-/// [`Client::cancel`] gives it up. The request's [maximum](crate::client::Options::maximum) goes on meanwhile.
+/// The server requires input before it answers a request. [`Client::resume`] sends the request again with the
+/// responses; [`Client::cancel`] abandons it. The [maximum](crate::client::Options::maximum) of the request keeps
+/// running.
 ///
-/// What is asked for stands in the receive buffer: take what is needed until the answers are there.
+/// The input requests borrow the receive buffer: copy the parts that are needed until the responses are ready.
 #[derive(Debug, Clone, Copy)]
 pub struct InputRequired<'a> {
     pub(crate) ticket: Ticket,
@@ -34,14 +37,14 @@ pub struct InputRequired<'a> {
 }
 
 impl<'a> InputRequired<'a> {
-    /// Which request.
+    /// The ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// What is asked for, each with the key of its answer. There may be nothing: then the server only wants the request
-    /// to come again, after a moment.
+    /// The input requests, each with the key of its response. If there are none, the server only wants the client to
+    /// repeat the request after a moment.
     pub fn requests(&self) -> impl Iterator<Item = (Str<'a>, InputRequest<'a>)> {
         self.result.get("inputRequests").unwrap_or(Json::NULL).members().filter_map(|(key, request)| {
             let [method, params] = request.pick(["method", "params"]);
@@ -50,7 +53,7 @@ impl<'a> InputRequired<'a> {
         })
     }
 
-    /// Whether the server has given a state that comes back to it. The machine keeps it.
+    /// Whether the server sent a `requestState`. The client stores it and sends it back.
     #[must_use]
     pub fn has_state(&self) -> bool {
         self.result.get("requestState").is_some_and(|state| state.kind() == Kind::String)
@@ -63,7 +66,7 @@ impl<'a> InputRequired<'a> {
     }
 }
 
-/// The answers to what a server asked for, each under its key. All of them have to be given.
+/// Writes the input responses, each under the key of its request. Every input request needs a response.
 #[derive(Debug)]
 pub struct InputResponses<'w, 'a> {
     out: &'w mut Writer<'a>,
@@ -71,38 +74,39 @@ pub struct InputResponses<'w, 'a> {
     valid: bool,
 }
 
-/// The only revision with questions in answers.
+/// The only revision with input requests in results.
 const REVISION: Revision = Revision::V2026_07_28;
 
 impl InputResponses<'_, '_> {
-    /// The user has filled in the form, whose fields `content` writes, names and values.
+    /// The user has submitted the form. `content` writes its fields, names and values.
     pub fn accept(&mut self, key: &str, content: impl FnOnce(&mut Writer<'_>)) {
         let mut content = once(content);
         self.answer(key, &mut |out| write_form(out, REVISION, &mut |out| write_object(out, &mut content)));
     }
 
-    /// The user agrees to open the address.
+    /// The user agrees to open the URL.
     pub fn agree(&mut self, key: &str) {
         self.action(key, Action::Accept);
     }
 
-    /// The user says no to a form or an address. (There is no such answer to anything else: give the request up.)
+    /// The user declines a form or a URL. (Other input requests cannot be declined: cancel the whole request.)
     pub fn decline(&mut self, key: &str) {
         self.action(key, Action::Decline);
     }
 
-    /// The user has closed a form or the question for an address.
+    /// The user has dismissed a form or a URL without a choice.
     pub fn cancel(&mut self, key: &str) {
         self.action(key, Action::Cancel);
     }
 
-    /// The roots, which `roots` adds one by one.
+    /// Responds with the roots, which `roots` adds one by one.
     pub fn roots(&mut self, key: &str, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         let mut roots = Some(roots);
         self.answer(key, &mut |out| write_roots(out, &mut roots));
     }
 
-    /// What a model has said: see [`ServerRequestReply::sampled`](crate::client::ServerRequestReply::sampled).
+    /// Responds with a model's message: see
+    /// [`ServerRequestReply::sampled`](crate::client::ServerRequestReply::sampled).
     pub fn sampled(
         &mut self,
         key: &str,
@@ -135,14 +139,15 @@ impl InputResponses<'_, '_> {
 }
 
 impl Client<'_> {
-    /// Sends a request again, with the answers to what the server asked for ([`InputRequired`]). `params` writes its
-    /// members as they were (the machine has no room to keep them): of a call of a tool `name` and `arguments`. What the
-    /// [`Options`](crate::client::Options) said about it goes on, `_meta` included.
+    /// Sends a request again, with the responses to the server's input requests ([`InputRequired`]). `params` writes
+    /// the same members as in the first request, because the client does not store them: for a tool call `name` and
+    /// `arguments`. The [`Options`](crate::client::Options) of the request still apply, `_meta` included.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: it has ended, or nothing was asked. [`SendError::NotConnected`], [`SendError::Busy`]: as
-    /// [`call_with`](Client::call_with). [`SendError::Unwritable`]: it is larger than the transmit buffer, or not valid
-    /// JSON, or there are more or fewer answers than questions. Then nothing was sent, and it may be tried again.
+    /// [`SendError::Gone`]: the request has ended, or needs no input. [`SendError::NotConnected`], [`SendError::Busy`]:
+    /// as [`call_with`](Client::call_with). [`SendError::Unwritable`]: the request is larger than the transmit buffer,
+    /// or not valid JSON, or the number of responses differs from the number of input requests. After any error nothing
+    /// was sent, and the application may try again.
     pub fn resume(
         &mut self,
         ticket: Ticket,
@@ -153,7 +158,7 @@ impl Client<'_> {
         self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(answers))
     }
 
-    /// The same for a call of a tool, with arguments of any type that serializes to an object.
+    /// Resumes a tool call with arguments of any type that serializes to an object.
     ///
     /// # Errors
     /// As [`resume`](Client::resume).
@@ -172,7 +177,7 @@ impl Client<'_> {
         self.resume_call_dyn(ticket, tool, &mut arguments, answers)
     }
 
-    /// The same for a call of a tool, with arguments that are JSON text: an object.
+    /// Resumes a tool call with arguments as JSON text, which must be an object.
     ///
     /// # Errors
     /// As [`resume`](Client::resume).
@@ -207,15 +212,15 @@ impl Client<'_> {
     }
 }
 
-/// What a result that asks for input asks for: how many questions, and its state as it is written.
-struct Questions<'l> {
+/// The number of input requests in a result, and its raw `requestState`.
+struct InputRequests<'l> {
     count: u32,
     state: &'l [u8],
 }
 
 impl ClientState<'_> {
-    /// Whether the host may be asked for all of that. `None`: it is no valid result.
-    fn questions<'l>(&self, result: Json<'l>) -> Option<Questions<'l>> {
+    /// Validates an input-required result against the declared capabilities. Returns `None` if the result is invalid.
+    fn questions<'l>(&self, result: Json<'l>) -> Option<InputRequests<'l>> {
         let [requests, state] = result.pick(["inputRequests", "requestState"]);
         let present = |value: &Json<'_>| !value.is_null();
         let (requests, state) = (requests.filter(present), state.filter(present));
@@ -231,10 +236,10 @@ impl ClientState<'_> {
             count = count.saturating_add(1);
         }
         let asks = count > 0 || state.is_some();
-        asks.then_some(Questions { count, state: state.map_or(b"", Json::bytes) })
+        asks.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
     }
 
-    /// The server asks back. The request goes on under its ticket, if it can.
+    /// Handles an input-required result: stores its state and keeps the request in flight under its ticket.
     pub(crate) fn input_required(
         &mut self,
         line: &[u8],
@@ -252,12 +257,12 @@ impl ClientState<'_> {
         }
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
             outgoing.number = outgoing.number.saturating_add(1);
-            // Its id is used up: whatever still comes with it is for nobody.
+            // The id is used up: further messages with it are ignored.
             outgoing.sequence = UNANSWERED.saturating_add(questions.count.into());
             outgoing.stage = Stage::NeedsInput;
             outgoing.last_progress = SortKey::NONE;
         }
-        // Before the first poll after it was sent, the maximum is a span.
+        // Before the first poll after sending, `maximum` is a duration, not a point in time.
         let deadline = match outgoing.clock {
             Clock::Stopped => Millis::ZERO,
             _ => outgoing.maximum,

@@ -1,15 +1,15 @@
-//! The members of a result, found by the scanner's index or, without one, by a walk over the result.
+//! Member lookup in a result, with the scanner's index if there is one.
 
 use crate::json::{Json, MemberIndex};
 
-/// A result, and where its members stand, if that is known.
+/// A result and the index of its members, if there is one.
 #[derive(Clone, Copy)]
 pub(crate) struct Members<'a> {
     json: Json<'a>,
     noted: Option<Noted<'a>>,
 }
 
-/// What the scanner has noted of a result, with the line that it stands in.
+/// The scanner's member index of a result, with the line that its spans refer to.
 #[derive(Clone, Copy)]
 pub(crate) struct Noted<'a> {
     pub(crate) line: &'a [u8],
@@ -17,24 +17,24 @@ pub(crate) struct Noted<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Of a value of which nothing is known.
+    /// Members of a value without an index.
     pub(crate) fn new(json: Json<'a>) -> Members<'a> {
         Members { json, noted: None }
     }
 
-    /// Of a result of which this was noted.
+    /// Members of a result with this index.
     #[inline]
     pub(crate) fn noted(json: Json<'a>, noted: Option<Noted<'a>>) -> Members<'a> {
         Members { json, noted }
     }
 
-    /// The value itself.
+    /// The value.
     #[inline]
     pub(crate) fn json(self) -> Json<'a> {
         self.json
     }
 
-    /// See [`Json::pick`].
+    /// Looks up several members: see [`Json::pick`].
     pub(crate) fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
         match self.noted {
             Some(Noted { line, places }) => places.pick(line, keys),
@@ -42,7 +42,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// See [`Json::get`].
+    /// Looks up one member: see [`Json::get`].
     pub(crate) fn get(self, key: &str) -> Option<Json<'a>> {
         let [found] = self.pick([key]);
         found

@@ -1,27 +1,26 @@
-//! What a request is by its method, whoever named it: what its result has, whether the server may ask back before it
-//! answers, and whether doing it twice does harm.
+//! Properties of request methods: result member, input requests, repeatability.
 
 use crate::json::{Json, Kind};
 use crate::protocol::methods;
 
 use crate::client::lists::List;
 
-/// What a request is by its method, as far as anything depends on it.
+/// The kind of a request, derived from its method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// A list whose pages the client asks for by itself.
+    /// A list whose pages the client requests by itself.
     List(List),
     CallTool,
     ReadResource,
     GetPrompt,
     Complete,
     Listen,
-    /// Something else that only looks: a ping, or one page of a list.
+    /// Another request without side effects: a ping, or one page of a list.
     Look,
     Other,
 }
 
-/// The methods of which more is known than that they are requests.
+/// Methods with a kind of their own.
 const KNOWN: [(&str, Method); 11] = [
     (methods::TOOLS_CALL.name, Method::CallTool),
     (methods::RESOURCES_READ.name, Method::ReadResource),
@@ -41,7 +40,7 @@ impl Method {
         KNOWN.into_iter().find(|(known, _)| *known == name).map_or(Method::Other, |(_, method)| method)
     }
 
-    /// The name of a request that the server may answer with questions (`2026-07-28`).
+    /// The method name, if the server may answer it with input requests (`2026-07-28`).
     pub(crate) fn may_ask(self) -> Option<&'static str> {
         match self {
             Method::CallTool => Some(methods::TOOLS_CALL.name),
@@ -51,12 +50,12 @@ impl Method {
         }
     }
 
-    /// Whether doing it twice does no harm.
+    /// Whether the request may be repeated without harm.
     pub(crate) fn is_repeatable(self) -> bool {
         !matches!(self, Method::CallTool | Method::Other)
     }
 
-    /// The member that every result of the method has, if there is one.
+    /// The required member of the method's result, if there is one.
     #[inline]
     pub(crate) fn member(self) -> Option<&'static str> {
         match self {
@@ -69,17 +68,17 @@ impl Method {
         }
     }
 
-    /// Whether a result is what every result of the method is. `member` is that [member](Method::member) of it.
+    /// Whether a result is valid for the method. `member` is the [required member](Method::member) of the result.
     pub(crate) fn fits(self, result: Json<'_>, member: Option<Json<'_>>) -> bool {
         if result.kind() != Kind::Object {
-            // `null` is what some send for a result without members.
+            // Some servers send `null` for a result without members.
             return self.member().is_none() && result.is_null();
         }
         let is_array = |value: Option<Json<'_>>| value.is_some_and(|value| value.kind() == Kind::Array);
         match self {
             Method::Listen | Method::Look | Method::Other => true,
             Method::List(_) | Method::ReadResource | Method::GetPrompt => is_array(member),
-            // Some servers leave an empty one out.
+            // Some servers omit an empty content array.
             Method::CallTool => is_array(member) || member.is_none_or(Json::is_null),
             Method::Complete => is_array(member.and_then(|completion| completion.get("values"))),
         }

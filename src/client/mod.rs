@@ -1,26 +1,27 @@
-//! The client side of one connection, in both eras.
+//! The client side of one connection, for all protocol revisions.
 //!
-//! A [`ClientConfig`] says who the client is, which revisions it tries, how long it waits, and what it can do for servers. It
-//! connects by itself; then each call that sends a request gives a [`Ticket`], and each ticket has one end:
+//! A [`ClientConfig`] holds the client's identity, the revisions it offers, its timeouts and its capabilities. The
+//! client connects by itself. Each call that sends a request then returns a [`Ticket`], and each ticket ends once:
 //!
-//! | to | call | what the host hears |
+//! | to | call | the application receives |
 //! |---|---|---|
 //! | connect | [`Client::poll`] | [`Event::Connected`], or [`Event::ConnectFailed`] |
 //! | call a tool | [`Client::call`], [`call_with`](Client::call_with), [`call_json`](Client::call_json) | [`Response::tool_result`] |
 //! | list | [`Client::list_tools`], [`list_resources`](Client::list_resources), [`list_templates`](Client::list_templates), [`list_prompts`](Client::list_prompts) | [`Event::Tools`], … for each page |
 //! | read, get, complete | [`Client::read_resource`], [`get_prompt`](Client::get_prompt), [`complete`](Client::complete) | [`Response::resource`], [`prompt`](Response::prompt), [`completion`](Response::completion) |
-//! | hear of changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
+//! | subscribe to changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
 //! | send anything else | [`Client::request`], [`notify`](Client::notify) | [`Response::outcome`] |
-//! | give up | [`Client::cancel`] | nothing |
-//! | go on after a connection | [`Client::reconnect`] | [`Response::is_retryable`] says what may be sent again |
+//! | cancel | [`Client::cancel`] | nothing |
+//! | continue after a connection was lost | [`Client::reconnect`] | [`Response::is_retryable`]: whether a failed request may be sent again |
 //!
-//! What a server asks (roots, a form or an address for the user, something for a model) comes as [`Event::ServerRequest`] up to
-//! `2025-11-25`, to be answered now or, with [`ServerRequest::defer`], later by [`Client::reply`]; in `2026-07-28` as
-//! [`Event::InputRequired`], to be answered with [`Client::resume`]. Either way an [`InputRequest`] is what is asked.
+//! A server requests input from the client: roots, a form or a URL for the user, or a model's completion. Up to
+//! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application answers it at once, or defers it with
+//! [`ServerRequest::defer`] and answers with [`Client::reply`]. In `2026-07-28` it arrives as [`Event::InputRequired`]
+//! and is answered with [`Client::resume`]. In both cases an [`InputRequest`] describes the input.
 //!
-//! What a server sends is read by views, named as the protocol names things: [`Tool`], [`Resource`], [`Content`]. Each can be
-//! made `of` any JSON, so that what was copied can be viewed again. (What a server *builds* under such names is in
-//! [`server`](crate::server), [`input`](crate::input) and the root of the crate.)
+//! Views read the server's messages and have the names of the protocol: [`Tool`], [`Resource`], [`Content`]. Each view
+//! has a constructor `from_json`, so the application can copy JSON and view the copy later. (The types of the same
+//! names that a server *builds* are in [`server`](crate::server), [`input`](crate::input) and the root of the crate.)
 
 mod capabilities;
 mod client_state;
@@ -79,13 +80,13 @@ use crate::protocol::revision::Revision;
 use crate::rpc::{self, Class};
 use crate::time::Millis;
 
-/// Room for one request that waits for its answer. Lend an array: `[Slot::EMPTY; 4]`.
+/// Memory of one request in flight. Lend an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::peer::slots::Slot<OutboundRequest>;
 
 /// The client side of one connection.
 ///
-/// Poll it, do what the [`Action`] says, and poll again. It connects by itself: [`Event::Connected`] says when requests
-/// may be sent. Each request gets a [`Ticket`], and each ticket one end.
+/// Call [`poll`](Client::poll), perform the [`Action`] that it returns, and poll again. The client connects by itself:
+/// after [`Event::Connected`] it sends requests. Each request gets a [`Ticket`], and each ticket ends once.
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, Slot};
@@ -104,17 +105,17 @@ pub type Slot = crate::peer::slots::Slot<OutboundRequest>;
 pub struct Client<'b> {
     input: LineDecoder<'b>,
     core: ClientState<'b>,
-    /// What `event` will hand out.
+    /// The event that `event` returns next.
     plan: Option<PendingEvent>,
-    /// The line belongs to that event: it goes at the first poll after it was handed out.
+    /// The current line backs that event: it is released at the first poll after `event` returned it.
     holds_line: bool,
     grace_ends: Option<Millis>,
-    /// Where to look for requests that end with the connection: those before are over.
+    /// The first slot whose request has not been ended yet while the connection closes.
     ending: u32,
 }
 
 impl Client<'_> {
-    /// How many requests are in flight, those of the server that were [deferred](ServerRequest::defer) included.
+    /// The number of requests in flight, including [deferred](ServerRequest::defer) requests of the server.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.core.in_flight.len()
@@ -127,34 +128,35 @@ impl Client<'_> {
         asked || self.core.open(ticket).is_some()
     }
 
-    /// Where the connection is.
+    /// The state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
         self.core.life.state()
     }
 
-    /// The revision that both speak, once connected.
+    /// The negotiated revision. `None` until the client is connected.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.core.peer.map(|peer| peer.revision)
     }
 
-    /// What the server declared, once connected.
+    /// The capabilities that the server declared. `None` until the client is connected.
     #[must_use]
     pub fn capabilities(&self) -> Option<ServerCapabilities> {
         self.core.peer.map(|peer| peer.capabilities)
     }
 
-    /// Ends the connection: every request ends as [`RequestFailure::Closed`], what is unsent is still written for as long as the
-    /// grace lasts. The host then closes the server's input. [Subscriptions](Client::listen) wait for
-    /// [`reconnect`](Client::reconnect).
+    /// Ends the connection. Every request fails with [`RequestFailure::Closed`], and output that is not sent yet is
+    /// still written during the [grace period](Timeouts::grace). The caller then closes the server's input.
+    /// [Subscriptions](Client::listen) wait for [`reconnect`](Client::reconnect).
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
         self.core.connecting = None;
         self.core.life.step(Trigger::Shutdown);
     }
 
-    /// A new connection on the same buffers: everything of the old one is forgotten, and its tickets stay refused.
+    /// Starts a new connection on the same buffers. It drops all state of the old connection, and tickets of the old
+    /// connection stay invalid.
     pub fn reset(&mut self) {
         self.input.reset();
         self.core.reset();
@@ -164,7 +166,7 @@ impl Client<'_> {
         self.ending = 0;
     }
 
-    /// What is needed next: see [`Machine::poll`].
+    /// Returns the next action for the caller: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
         if self.plan.is_none() && mem::take(&mut self.holds_line) {
@@ -191,7 +193,8 @@ impl Client<'_> {
         }
     }
 
-    /// When to poll again at the latest. What is overdue even now waits for room, not for time.
+    /// The time of the next poll at the latest. Deadlines in the past are left out, because overdue work waits for
+    /// buffer space, not for time.
     fn next_deadline(&self) -> Option<Millis> {
         let now = self.core.now;
         let request = self.core.in_flight.next_deadline();
@@ -201,10 +204,11 @@ impl Client<'_> {
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    /// Takes the next possible step. Returns `false` if no step is possible before input arrives, output drains or a
+    /// deadline passes.
     fn advance(&mut self) -> bool {
         if self.core.output.is_broken() {
-            // What has come already is still heard: a server may have answered before it went.
+            // Process the input received so far: the server may have answered before the output broke.
             self.core.output.clear();
             self.input.end();
         }
@@ -242,7 +246,7 @@ impl Client<'_> {
         tell
     }
 
-    /// Deals with a request whose deadline has come: its time is over, or starts if it was just sent.
+    /// Handles one request whose deadline has passed: it times out, or its timeout starts if it was just sent.
     fn expire(&mut self) -> bool {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
@@ -269,7 +273,7 @@ impl Client<'_> {
         true
     }
 
-    /// Starts the time of a request, for the first time or anew.
+    /// Starts or restarts the timeout of a request.
     fn start_clock(&mut self, ticket: Ticket) {
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return };
         let deadline = outgoing.start_clock(self.core.now);
@@ -296,7 +300,7 @@ impl Client<'_> {
         }
     }
 
-    /// Deals with the next line, if there is one and there is room for its answer.
+    /// Processes the next line, if there is one and its answer has room.
     fn next_line(&mut self) -> bool {
         match self.input.line() {
             Some(line) => self.deal_with(line),
@@ -349,7 +353,7 @@ impl Client<'_> {
         };
         self.core.output.show_received(bytes, outcome);
         match received {
-            Received::Host(plan) => {
+            Received::Event(plan) => {
                 self.plan = Some(plan);
                 self.holds_line = true;
             }
@@ -367,7 +371,7 @@ impl Client<'_> {
             return false;
         }
         if self.input.line().is_some() {
-            // A request of the server's waits for room. It may do so for as long as the grace lasts.
+            // A request of the server waits for room, at most for the grace period.
             let ends = self.grace_ends();
             if self.core.now < ends {
                 return false;
@@ -380,12 +384,12 @@ impl Client<'_> {
         self.core.life.step(Trigger::EndOfInput)
     }
 
-    /// When the grace is over that starts now, if it has not before.
+    /// The end of the grace period, which starts at the first call.
     fn grace_ends(&mut self) -> Millis {
         *self.grace_ends.get_or_insert(self.core.now.plus(self.core.info.timeouts.grace))
     }
 
-    /// Ends every request, then the connection as soon as everything is written, or the grace is over.
+    /// Ends one request, or the connection if no request is left and all output is written or the grace period is over.
     fn end(&mut self) -> bool {
         if let Some(ticket) = self.core.in_flight.first_from(self.ending) {
             self.ending = ticket.slot;

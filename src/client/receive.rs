@@ -1,4 +1,4 @@
-//! What comes in: answers to requests in flight, and what the server says by itself.
+//! Dispatch of received messages: responses, server requests, notifications.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
@@ -19,24 +19,24 @@ use crate::client::outbound_request::{Clock, Progress, Stage};
 use crate::client::pending_event::{FailurePlan, OutcomePlan, PendingEvent};
 use crate::client::server_requests::Owed;
 
-/// What became of a line.
+/// The result of processing a line.
 pub(crate) enum Received {
-    /// Dealt with, nothing to tell.
+    /// Processed without an event.
     Done,
-    /// Refused or dropped.
+    /// Refused or ignored.
     ProtocolError(ProtocolError),
-    /// The host hears of it.
-    Host(PendingEvent),
+    /// Processed with an event for the application.
+    Event(PendingEvent),
 }
 
 impl From<Option<PendingEvent>> for Received {
     fn from(plan: Option<PendingEvent>) -> Received {
-        plan.map_or(Received::Done, Received::Host)
+        plan.map_or(Received::Done, Received::Event)
     }
 }
 
-/// Deals with a valid JSON text. There is room for an answer, if it is a request. `noted` is what the scanner has noted of
-/// the members of a result.
+/// Processes a valid JSON text. If it is a request, there is room for an answer. `index` is the scanner's index of a
+/// result.
 pub(crate) fn message(
     core: &mut ClientState<'_>,
     line: &[u8],
@@ -49,7 +49,8 @@ pub(crate) fn message(
         Class::Notification { method, params } => notification(core, line, method, params),
         Class::Response { id, outcome } => response(core, line, id, outcome, noted),
         Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent.is_none()) {
-            // Only one request is in flight, so it must be that one, unless a slow server answers the one before.
+            // Only the connecting request is in flight, so the error belongs to it, unless a slow server answers the
+            // abandoned probe.
             Some(_) if !core::mem::take(&mut core.given_up_probe) => {
                 core.connect_answered(line, Outcome::Error(error)).into()
             }
@@ -59,7 +60,7 @@ pub(crate) fn message(
                 Received::ProtocolError(ProtocolError::ErrorWithoutId { code })
             }
         },
-        // Neither a method nor a result nor an error: an answer that is none, if anybody waits for one.
+        // No method, result or error: a malformed response, if a request with this id is pending.
         Class::Invalid { why: Invalid::Method, id: Some(id), .. }
             if Json::trusted(line).get("method").is_none() && is_awaited(core, id) =>
         {
@@ -75,8 +76,8 @@ pub(crate) fn message(
     }
 }
 
-/// Deals with a line that is no valid JSON text, or was thrown away. A client never answers noise; a request that was
-/// only too long is none.
+/// Processes a line that is not valid JSON, or was discarded. The client never answers invalid JSON, but it answers a
+/// request that was only too long.
 pub(crate) fn no_message(
     core: &mut ClientState<'_>,
     bytes: &[u8],
@@ -111,14 +112,14 @@ pub(crate) fn no_message(
         return core.fail(FailurePlan::InvalidResponse).into();
     }
     match core.awaited(id) {
-        Some((ticket, method)) => Received::Host(finish(core, ticket, method, OutcomePlan::Failed(lost))),
-        // Whatever it says, the server is there.
+        Some((ticket, method)) => Received::Event(finish(core, ticket, method, OutcomePlan::Failed(lost))),
+        // Even a broken response to a ping proves that the server is alive.
         None if core.keep_alive.asked_with(id) => Received::Done,
         None => Received::ProtocolError(fault),
     }
 }
 
-/// A server of the handshake era may ask whether the client is there, and for what it has declared.
+/// Handles a request of the server. Only the handshake era permits them: `ping`, and input that the client declared.
 fn request(
     core: &mut ClientState<'_>,
     line: &[u8],
@@ -129,7 +130,7 @@ fn request(
 ) -> Received {
     let id_text = id.bytes();
     if !core.answers() {
-        // The specification forbids the client to answer, even with an error.
+        // The specification forbids any answer, even an error.
         return Received::ProtocolError(ProtocolError::UnknownMethod);
     }
     if id_text.len() > ID_LIMIT {
@@ -146,7 +147,7 @@ fn request(
                 let id = span_of(line, id_text);
                 let params = params.map(|params| span_of(line, params.bytes()));
                 core.owed = Some(Owed { id, stream });
-                return Received::Host(PendingEvent::ServerRequest { id, params, context });
+                return Received::Event(PendingEvent::ServerRequest { id, params, context });
             }
             Err(fault) => fault,
         },
@@ -155,7 +156,7 @@ fn request(
     Received::ProtocolError(refused)
 }
 
-/// Whether the host may be asked, so that there has to be room for its answer.
+/// Whether the message is a request for the application, so that its answer needs room.
 pub(crate) fn is_for_host(core: &ClientState<'_>, class: &Class<'_>) -> bool {
     match class {
         Class::Request { method, .. } => core.may_be_asked(*method),
@@ -178,7 +179,7 @@ fn notification(
     }
     if name == methods::MESSAGE.name {
         return match object {
-            Some(params) => Received::Host(PendingEvent::Log { params: span_of(line, params.bytes()) }),
+            Some(params) => Received::Event(PendingEvent::Log { params: span_of(line, params.bytes()) }),
             None => Received::ProtocolError(ProtocolError::InvalidParams),
         };
     }
@@ -203,10 +204,10 @@ fn notification(
             params: params.map(|params| span_of(line, params.bytes())),
         }),
     };
-    plan.map_or_else(Received::ProtocolError, Received::Host)
+    plan.map_or_else(Received::ProtocolError, Received::Event)
 }
 
-/// The server takes back what it asked.
+/// Handles a cancellation by the server.
 fn cancelled(core: &mut ClientState<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
     let params = params.unwrap_or(Json::NULL);
     let [id, reason] = params.pick(["requestId", "reason"]);
@@ -214,13 +215,13 @@ fn cancelled(core: &mut ClientState<'_>, line: &[u8], params: Option<Json<'_>>) 
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
     if !core.answers() {
-        // All that this server may end is a subscription.
+        // In the stateless era a server can only cancel a subscription.
         return core.subscription_ended(id).map_or_else(Received::ProtocolError, Received::from);
     }
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
     let reason = reason.map(|reason| span_of(line, reason.bytes()));
     match core.ask_cancelled(id, reason) {
-        Ok(plan) => Received::Host(plan),
+        Ok(plan) => Received::Event(plan),
         Err(fault) => Received::ProtocolError(fault),
     }
 }
@@ -235,7 +236,7 @@ fn progress(core: &mut ClientState<'_>, line: &[u8], params: Json<'_>) -> Receiv
         return Received::ProtocolError(ProtocolError::UnknownProgress);
     };
     let Some(outgoing) = core.in_flight.get_mut(ticket) else { return Received::Done };
-    // Progress that does not grow is shown, but buys no time.
+    // Progress that does not grow is reported, but does not restart the timeout.
     if progress.rank() > outgoing.last_progress {
         outgoing.last_progress = progress.rank();
         if outgoing.progress == Progress::BuysTime && outgoing.clock == Clock::Running {
@@ -243,7 +244,7 @@ fn progress(core: &mut ClientState<'_>, line: &[u8], params: Json<'_>) -> Receiv
             core.in_flight.set_deadline(ticket, Some(deadline));
         }
     }
-    Received::Host(PendingEvent::Progress { ticket, params: span_of(line, params.bytes()) })
+    Received::Event(PendingEvent::Progress { ticket, params: span_of(line, params.bytes()) })
 }
 
 fn is_connecting(core: &ClientState<'_>, id: Json<'_>) -> bool {
@@ -267,27 +268,27 @@ fn response(
             return core.connect_answered(line, outcome).into();
         }
         Some((_, None)) => {
-            // The probe that was given up.
+            // The response to the abandoned probe.
             core.given_up_probe = false;
             return Received::Done;
         }
         None if core.keep_alive.asked_with(id) => return Received::Done,
         None => return Received::ProtocolError(ProtocolError::UnknownResponse),
     };
-    // Late answers are to be expected; answers to nothing that was ever asked are not.
+    // Late responses are expected; responses to ids that were never used are errors.
     let Some(ticket) = core.sent_as(sequence, slot) else { return Received::Done };
     let Some(outgoing) = core.in_flight.get(ticket) else { return Received::Done };
     match outgoing.stage {
         Stage::Waiting | Stage::Listening => {}
         Stage::Cancelled => {
-            // Answered before the cancellation left: nothing is left to cancel.
+            // The response came before the cancellation was sent, so no cancellation is needed.
             core.set_stage(ticket, Stage::Over);
             return Received::Done;
         }
         _ => return Received::Done,
     }
     let method = outgoing.method;
-    Received::Host(match outcome {
+    Received::Event(match outcome {
         Outcome::Malformed => finish(core, ticket, method, OutcomePlan::Failed(RequestFailure::Invalid)),
         Outcome::Error(error) => {
             finish(core, ticket, method, OutcomePlan::Error(span_of(line, error.bytes())))
@@ -296,7 +297,7 @@ fn response(
     })
 }
 
-/// The result of a request, whose answer was awaited.
+/// Handles the result of a pending request.
 pub(crate) fn result(
     core: &mut ClientState<'_>,
     line: &[u8],
@@ -305,7 +306,7 @@ pub(crate) fn result(
     members: Members<'_>,
 ) -> PendingEvent {
     let result = members.json();
-    // One walk over the result at most, and none that finds nothing.
+    // Look up all members in one pass, and skip the pass if no member is needed.
     let [kind, member] = match (core.era(), method.member()) {
         (Some(Era::Stateless), member) => members.pick(["resultType", member.unwrap_or_default()]),
         (_, Some(member)) => [None, members.get(member)],
@@ -330,25 +331,25 @@ pub(crate) fn result(
     }
 }
 
-/// Whether a result of this type is the whole answer: older servers do not say so.
+/// Whether `resultType` marks a complete result. Older servers omit it.
 pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
     let kind = kind.filter(|kind| !kind.is_null());
     kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
 }
 
-/// A request has ended, and its slot is free.
+/// Ends a request and frees its slot.
 fn finish(core: &mut ClientState<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> PendingEvent {
     core.in_flight.release(ticket);
     PendingEvent::Response { ticket, method, outcome }
 }
 
 impl ClientState<'_> {
-    /// Whether the request that connects has this number, and was sent: what was not cannot be answered.
+    /// Whether the connecting request has this sequence number and was sent. An unsent request has no response.
     fn connects_as(&self, sequence: u64) -> bool {
         self.unsent.is_none() && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
     }
 
-    /// Whether the server declared what a request needs.
+    /// Whether the server declared a capability.
     pub(crate) fn can(&self, capability: ServerCapabilities) -> bool {
         self.peer.is_some_and(|peer| peer.capabilities.has(capability))
     }

@@ -1,4 +1,4 @@
-//! A new connection to the same server: subscriptions go on, everything else ends.
+//! Reconnecting: subscriptions continue, all other requests fail.
 //!
 //! Specification: 2026-07-28, *Subscriptions*, *Transports*: after a reconnect the client subscribes anew.
 
@@ -13,15 +13,17 @@ use crate::client::outbound_request::{Stage, UNANSWERED};
 use crate::client::pending_event::{OutcomePlan, PendingEvent};
 
 impl Client<'_> {
-    /// A new connection on the same buffers, to the same server or one like it. It connects by itself.
+    /// Starts a new connection on the same buffers, to the same server or an equivalent one. The client connects by
+    /// itself.
     ///
-    /// [Subscriptions](Client::listen) that were open go on under their tickets: they are sent again as soon as the
-    /// server is connected, and acknowledged again. What changed in between is not told. One whose filter could not be
-    /// kept ends as [`RequestFailure::Closed`], and so does every one if the server is of the handshake era now. What else was in
-    /// flight ends as [`RequestFailure::Closed`], too;
-    /// [`is_retryable`](crate::client::Response::is_retryable) says whether sending it again is safe.
+    /// Open [subscriptions](Client::listen) continue under their tickets: the client sends them again once it is
+    /// connected, and the server acknowledges them again. Changes in between are not reported. A subscription whose
+    /// filter could not be stored fails with [`RequestFailure::Closed`]; so do all subscriptions if the new server is
+    /// of the handshake era. Every other request in flight fails with [`RequestFailure::Closed`], too;
+    /// [`is_retryable`](crate::client::Response::is_retryable) tells whether it may be sent again.
     ///
-    /// Subscriptions of the handshake era (`resources/subscribe`) end with the connection without a word: subscribe anew.
+    /// Subscriptions of the handshake era (`resources/subscribe`) end with the connection without an event: subscribe
+    /// again.
     pub fn reconnect(&mut self) {
         self.input.reset();
         self.core.leave_connection();
@@ -34,7 +36,7 @@ impl Client<'_> {
 }
 
 impl PendingEvent {
-    /// What is left of an event that was not fetched when its line is gone: the end of a request.
+    /// Converts an unfetched event whose line is gone. Only the end of a request survives; other events become `None`.
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response { ticket, method, outcome } => {
@@ -54,20 +56,21 @@ impl PendingEvent {
 }
 
 impl ClientState<'_> {
-    /// Keeps a subscription for the next connection. `false`: it is none, or its filter could not be kept.
+    /// Parks a subscription for the next connection. Returns `false` if the request is not a subscription, or its
+    /// filter could not be stored.
     pub(crate) fn keep(&mut self, ticket: Ticket) -> bool {
         let has_filter = !self.in_flight.text(ticket).is_empty();
         let Some(outgoing) = self.in_flight.get_mut(ticket) else { return false };
         let keeps = has_filter && outgoing.is_subscription();
         if keeps {
-            // No answer is for this any more.
+            // No response matches this sequence number.
             (outgoing.sequence, outgoing.stage) = (UNANSWERED, Stage::Kept);
             self.in_flight.set_deadline(ticket, None);
         }
         keeps
     }
 
-    /// The connection is over: subscriptions are kept, and the rest ends with the next polls.
+    /// Ends the requests of the old connection: parks subscriptions, and fails all others with the next polls.
     fn leave_connection(&mut self) {
         self.in_flight.unqueue_all();
         let mut next = 0;
@@ -87,7 +90,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// The new connection is there: subscriptions are sent again, as there is room.
+    /// Queues parked subscriptions for the new connection.
     pub(crate) fn listen_again(&mut self) {
         let mut next = 0;
         while let Some(ticket) = self.in_flight.first_from(next) {

@@ -1,4 +1,4 @@
-//! Whether the server may ask for something, and has asked for it properly.
+//! Validation of input requests against the declared capabilities.
 //!
 //! Specification: *Sampling*, *Elicitation*, *Roots*: *Error handling*; 2025-11-25 and later, *Sampling*, *Message
 //! content constraints*.
@@ -12,7 +12,8 @@ use crate::protocol::capabilities::ClientCapabilities as Declared;
 
 use crate::client::server_requests::input_request::InputKind;
 
-/// The methods by which a server asks. `None`: it is none of them, or nothing of the kind was declared.
+/// The kind of input that a method requests. Returns `None` if the method requests no input, or the client did not
+/// declare the capability. For elicitation the kind is always `Form`.
 pub(crate) fn asks(method: Str<'_>, declared: Declared) -> Option<InputKind> {
     let elicits = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
     let kinds = [
@@ -23,14 +24,14 @@ pub(crate) fn asks(method: Str<'_>, declared: Declared) -> Option<InputKind> {
     kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
-/// What kind of thing a request asks for that was checked.
+/// The kind of input that a validated request asks for.
 pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
     let kind = asks(method, Declared::EVERYTHING)?;
     let is_url = params.is_some_and(|params| says(params, "mode", "url"));
     Some(if kind == InputKind::Form && is_url { InputKind::Url } else { kind })
 }
 
-/// What is asked for. `seed` is that of the table of requests.
+/// Validates a request and returns its kind. `seed` is the seed of the request table.
 pub(crate) fn check(
     method: Str<'_>,
     params: Option<Json<'_>>,
@@ -51,7 +52,7 @@ pub(crate) fn check(
     }
 }
 
-/// A form, unless it says otherwise.
+/// Validates an elicitation. The mode defaults to a form.
 fn elicit(params: Json<'_>, declared: Declared) -> Option<InputKind> {
     let [mode, message, schema] = params.pick(["mode", "message", "requestedSchema"]);
     let mode = mode.filter(|mode| !mode.is_null());
@@ -72,8 +73,8 @@ fn sample(params: Json<'_>, declared: Declared, seed: u64) -> bool {
         && (!with_tools || declared.has(Declared::SAMPLING_TOOLS))
 }
 
-/// Uses and results of tools in one message: how many blocks of any kind, how many of these, and a sum that is the
-/// same for the same ids in any order. (So comparing takes no time and no memory that a server could ask for.)
+/// A set of tool-use ids in one message: their number, and an order-independent sum of their hashes. Comparing two sets
+/// takes constant time and memory, because the server controls their size.
 #[derive(Default, PartialEq, Eq)]
 struct Ids {
     count: usize,
@@ -88,8 +89,8 @@ impl Ids {
     }
 }
 
-/// Whether a message with results of tools has nothing else, and each result is that of a use in the message before,
-/// and each use has one.
+/// Whether tool uses and results match: a message with results has only results, each belongs to a use in the previous
+/// message, and each use has a result.
 fn are_balanced(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
     for message in messages.elements().map(SampleMessage::from_json) {
@@ -135,7 +136,7 @@ mod tests {
         .with(Declared::ELICITATION_URL);
 
     #[test]
-    fn what_is_not_declared_is_unknown_and_a_mode_that_is_not_is_invalid() {
+    fn undeclared_method_is_unknown_undeclared_mode_is_invalid() {
         const FORM: &str = r#"{"message":"m","requestedSchema":{}}"#;
         const URL: &str = r#"{"mode":"url","message":"m","url":"u","elicitationId":"i"}"#;
         const SAMPLE: &str = r#"{"messages":[],"maxTokens":1}"#;
@@ -209,7 +210,8 @@ mod tests {
         }
     }
 
-    /// A message per word: `u` and `a` for the two roles, then its blocks: `t` text, `+x` a use, `-x` its result.
+    /// Builds a conversation with one message per word: the role `u` or `a`, then blocks: `t` text, `+x` use, `-x`
+    /// result.
     fn conversation(words: &str) -> String {
         let mut messages = String::new();
         for word in words.split(' ').filter(|word| !word.is_empty()) {
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn every_use_of_a_tool_has_its_result_in_the_next_message_which_has_nothing_else() {
+    fn tool_use_requires_result_in_next_message() {
         let cases = [
             ("", true),
             ("ut at ut", true),

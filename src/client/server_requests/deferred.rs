@@ -1,4 +1,4 @@
-//! How what a server asks is answered, kept for later, cancelled, and ended.
+//! Answering, deferring, cancelling and expiring requests of the server.
 
 use crate::client::client_state::{ClientState, Peer};
 use crate::client::notify::write_notification;
@@ -17,25 +17,25 @@ use crate::time::Millis;
 
 use crate::client::server_requests::{Answering, Context, ServerRequest, ServerRequestReply, Source, check};
 
-/// The request that was handed out, or is about to be: the machine owes an answer to it.
+/// The server's request that the application answers during the current event.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Owed {
+pub(crate) struct CurrentRequest {
     pub(crate) id: Span,
     pub(crate) stream: StreamId,
 }
 
 impl ClientState<'_> {
-    /// What the client has declared to this server. Nothing, until that is known.
+    /// The capabilities declared to this server. None until the client is connected.
     pub(crate) fn declared(&self) -> ClientCapabilities {
         self.peer.map_or(ClientCapabilities::NONE, |peer| self.info.declared(peer.revision))
     }
 
-    /// Whether the host answers requests with this method.
+    /// Whether the application answers requests with this method.
     pub(crate) fn may_be_asked(&self, method: Str<'_>) -> bool {
         check::asks(method, self.declared()).is_some()
     }
 
-    /// What the server asks for, if it may.
+    /// Validates a request of the server.
     pub(crate) fn asked_for(
         &self,
         method: Str<'_>,
@@ -47,7 +47,7 @@ impl ClientState<'_> {
         Ok(Context { revision: peer.revision, kind, stream })
     }
 
-    /// The request that the host is to answer.
+    /// Builds the request that the application answers.
     pub(crate) fn asked<'a>(
         &'a mut self,
         id: &'a [u8],
@@ -60,17 +60,17 @@ impl ClientState<'_> {
         ServerRequest { params, reply: ServerRequestReply { machine: self, source, context } }
     }
 
-    /// How many bytes the machine's own answer takes at most.
+    /// The size limit of an answer that the client writes by itself, in bytes.
     pub(crate) fn small(&self) -> usize {
         self.reserve.saturating_add(self.output.overhead())
     }
 
-    /// Whether a request of the server's has been promised the room that there is, or waits for it.
+    /// Whether a request of the server holds the free room of the output, or waits for it.
     pub(crate) fn is_promised(&self) -> bool {
         self.owed.is_some() || self.ask_waits
     }
 
-    /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
+    /// Checks that a whole answer fits, and reserves its room as the budget.
     pub(crate) fn has_reply_room(&mut self) -> bool {
         let has = self.output.has(self.reply_room);
         if has {
@@ -83,7 +83,7 @@ impl ClientState<'_> {
         self.budget.saturating_sub(self.output.end())
     }
 
-    /// Answers what the host let go.
+    /// Answers the current request with an error if the application dropped it.
     pub(crate) fn answer_owed(&mut self, line: &[u8]) {
         if let Some(owed) = self.owed.take() {
             let id = line.get(owed.id.range()).unwrap_or_default();
@@ -92,15 +92,15 @@ impl ClientState<'_> {
         }
     }
 
-    /// The right to answer a deferred request.
+    /// Returns the right to answer a deferred request.
     pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         let asked = self.in_flight.get(ticket).filter(|it| it.stage == Stage::ServerRequest);
         let stream = asked.map_or(StreamId::NONE, |it| StreamId(it.number));
         let kind = asked.and_then(|it| it.asked).ok_or(SendError::Gone)?;
-        // Its connection is this one: what was asked over another one has ended with that.
+        // The revision of this connection applies, because deferred requests end with their connection.
         let Peer { revision, .. } = self.peer.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
-        // What the machine itself has to answer or to report comes first.
+        // Pending errors and queued messages come first.
         let waits = self.fault.is_some() || self.in_flight.first_queued().is_some();
         if self.is_promised() || waits || !self.has_reply_room() {
             self.wants_room = true;
@@ -109,7 +109,7 @@ impl ClientState<'_> {
         Ok(ServerRequestReply { machine: self, source: Source::Slot(ticket), context })
     }
 
-    /// The server takes back what it asked.
+    /// Cancels a deferred request on behalf of the server.
     pub(crate) fn ask_cancelled(
         &mut self,
         id: Json<'_>,
@@ -120,8 +120,8 @@ impl ClientState<'_> {
         Ok(PendingEvent::Cancelled { ticket, reason })
     }
 
-    /// The time of a deferred request is over: it cannot be found, cancelled or answered any more. Its error is written
-    /// when there is room.
+    /// Expires a deferred request: it cannot be found, cancelled or answered any more. The error is written when there
+    /// is room.
     pub(crate) fn expire_ask(&mut self, ticket: Ticket) {
         self.in_flight.forget_id(ticket);
         self.in_flight.set_deadline(ticket, None);
@@ -131,7 +131,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Writes the error of a request whose time was over.
+    /// Writes the error of an expired request.
     pub(crate) fn write_expired(
         &mut self,
         ticket: Ticket,
@@ -152,7 +152,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// What was reported last, if the request wants to hear of progress.
+    /// The last reported progress, if the request has a progress token.
     fn progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
         match source {
             Source::Line { meta, last, .. } => {
@@ -167,7 +167,7 @@ impl ClientState<'_> {
     }
 }
 
-/// `{"jsonrpc":"2.0","id":…,"error":{…}}`
+/// Writes `{"jsonrpc":"2.0","id":…,"error":{…}}`.
 pub(crate) fn write_fault(out: &mut Writer<'_>, id: &[u8], fault: ProtocolError) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
