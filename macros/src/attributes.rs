@@ -1,4 +1,4 @@
-//! What `#[tool(…)]` and `#[serde(…)]` say. Nothing is ignored that would change what is decoded.
+//! Parsing of `#[tool(…)]` and `#[serde(…)]` attributes. Unknown attributes that affect decoding are errors.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -8,17 +8,17 @@ use syn::{Attribute, Error, Expr, ExprPath, LitStr, Path, Result, Token};
 use crate::names::Case;
 use crate::parse::{Literal, Range, case, documentation, ignore, once, renamed, string};
 
-/// What stands for a value that is left out.
+/// The default of a missing value.
 pub(crate) enum Absent {
     /// `Default::default()`.
     Trait,
-    /// What a function returns.
+    /// The return value of a function.
     Function(ExprPath),
-    /// A literal, which the schema shows.
+    /// A literal, which the schema contains.
     Shown { expression: Expr, json: String },
 }
 
-/// Of a struct or an enum.
+/// Attributes of a struct or an enum.
 #[derive(Default)]
 pub(crate) struct OfType {
     pub(crate) description: Option<TokenStream>,
@@ -31,7 +31,7 @@ pub(crate) struct OfType {
     pub(crate) root: Option<Path>,
 }
 
-/// Of a variant.
+/// Attributes of a variant.
 #[derive(Default)]
 pub(crate) struct OfVariant {
     pub(crate) description: Option<TokenStream>,
@@ -40,7 +40,7 @@ pub(crate) struct OfVariant {
     pub(crate) skip: bool,
 }
 
-/// Of a field.
+/// Attributes of a field.
 #[derive(Default)]
 pub(crate) struct OfField {
     pub(crate) description: Option<TokenStream>,
@@ -56,14 +56,14 @@ pub(crate) struct OfField {
     pub(crate) schema: Option<Expr>,
 }
 
-/// Whose attribute it is.
+/// The namespace of an attribute.
 #[derive(Clone, Copy, PartialEq)]
 enum Owner {
     Serde,
     Tool,
 }
 
-/// Hands every item of the two attributes to `item`, with its name.
+/// Calls `item` with every item of the two attributes and its name.
 fn each(
     attributes: &[Attribute],
     mut item: impl FnMut(Owner, &str, &ParseNestedMeta<'_>) -> Result<()>,
@@ -82,7 +82,7 @@ fn each(
     Ok(())
 }
 
-/// An item that is not known here, or would need what there is not.
+/// The error for an unknown or unsupported item.
 fn refused(owner: Owner, name: &str, meta: &ParseNestedMeta<'_>) -> Error {
     if owner == Owner::Tool {
         return meta.error(format!("there is no `#[tool({name})]` here"));
@@ -111,7 +111,7 @@ fn refused(owner: Owner, name: &str, meta: &ParseNestedMeta<'_>) -> Error {
     meta.error(format!("`#[serde({name})]` is not possible with `ToolArguments`: {why}"))
 }
 
-/// What only `Serialize` looks at.
+/// Whether the attribute only affects `Serialize`.
 fn is_for_serialize(name: &str) -> bool {
     matches!(name, "skip_serializing" | "skip_serializing_if" | "serialize_with" | "getter" | "into")
 }
@@ -142,7 +142,7 @@ fn rename_all(meta: &ParseNestedMeta<'_>, place: &mut Option<Case>) -> Result<()
     case(meta)?.map_or(Ok(()), |case| once(meta, place, case))
 }
 
-/// A description instead of the doc comment.
+/// Parses a description that replaces the doc comment.
 fn description(meta: &ParseNestedMeta<'_>, place: &mut Option<TokenStream>) -> Result<()> {
     let expression: Expr = meta.value()?.parse()?;
     once(meta, place, quote!(#expression))
@@ -239,7 +239,7 @@ impl OfField {
             (Owner::Serde, "default") => return once(meta, &mut self.default, serde_default(meta)?),
             (Owner::Serde, "rename") => return rename(meta, &mut self.name),
             (Owner::Serde, "skip" | "skip_deserializing") => self.skip = true,
-            // Every field borrows what it can.
+            // Fields borrow where possible in any case.
             (Owner::Serde, "borrow") => return ignore(meta),
             (Owner::Serde, name) if is_for_serialize(name) => return ignore(meta),
             _ => return Err(refused(owner, name, meta)),
@@ -247,7 +247,7 @@ impl OfField {
         Ok(())
     }
 
-    /// Whether what is said goes together.
+    /// Checks that the attributes are consistent.
     fn agree(&self, attributes: &[Attribute]) -> Result<()> {
         let error = |why| {
             Err(attributes.first().map_or_else(
@@ -262,7 +262,7 @@ impl OfField {
         if self.skip && (kinds.contains(&true) || self.name.is_some()) {
             return error("a field that is skipped is not in the schema");
         }
-        // Integers are compared by the compiler, which knows constants, too.
+        // The compiler compares integers, because it also evaluates constants.
         let float = |expression: Option<&Expr>| match expression.and_then(Literal::parse) {
             Some(Literal::Float(text)) => text.parse::<f64>().ok(),
             _ => None,
@@ -283,22 +283,22 @@ impl OfField {
         Ok(())
     }
 
-    /// Whether it is a number with bounds.
+    /// Whether the field has bounds of a number.
     pub(crate) fn is_ranged(&self) -> bool {
         self.minimum.is_some() || self.maximum.is_some()
     }
 
-    /// Whether it is a string with bounds.
+    /// Whether the field has bounds of a string length.
     pub(crate) fn is_measured(&self) -> bool {
         self.shortest.is_some() || self.longest.is_some()
     }
 
-    /// Whether it is a list with bounds.
+    /// Whether the field has bounds of a number of items.
     pub(crate) fn is_counted(&self) -> bool {
         self.fewest.is_some() || self.most.is_some()
     }
 
-    /// What the schema shows as its default.
+    /// The default that the schema contains.
     pub(crate) fn shown_default(&self) -> Option<Literal> {
         match &self.default {
             Some(Absent::Shown { expression, .. }) => Literal::parse(expression),

@@ -1,4 +1,4 @@
-//! Named fields: their part of the schema, and reading them from the members of an object.
+//! Code generation for named fields: schema and decoding.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -14,25 +14,25 @@ use crate::parse::{Literal, with_static_lifetimes};
 pub(crate) struct Fields {
     present: Vec<Named>,
     skipped: Vec<Skipped>,
-    /// What stands for every field that is left out.
+    /// The default of the whole struct, for missing fields.
     absent: Option<Absent>,
     open: bool,
 }
 
-/// A field that is a member.
+/// A field with a member in the object.
 struct Named {
     ident: Ident,
     name: String,
     value: Value,
 }
 
-/// A field that is none.
+/// A field without a member.
 struct Skipped {
     ident: Ident,
     absent: Option<Absent>,
 }
 
-/// A field with what is said of it.
+/// The type of a field with its attributes.
 pub(crate) struct Value {
     ty: Type,
     said: OfField,
@@ -43,12 +43,12 @@ impl Value {
         Ok(Value { ty: field.ty.clone(), said: OfField::parse(&field.attrs)? })
     }
 
-    /// For a field without a name, which cannot be left out by itself.
+    /// Whether it has attributes that only a named field may have.
     pub(crate) fn is_member(&self) -> bool {
         self.said.name.is_some() || self.said.skip || self.said.default.is_some()
     }
 
-    /// Whether there is more to it than its type.
+    /// Whether attributes limit or describe its type.
     pub(crate) fn is_limited(&self) -> bool {
         self.limit().is_some() || self.has_schema() || self.said.description.is_some()
     }
@@ -65,7 +65,7 @@ impl Value {
         &self.ty
     }
 
-    /// An expression for the node: a reference that lasts.
+    /// Generates an expression of type `&'static Node`.
     pub(crate) fn node(&self) -> TokenStream {
         let (plain, span) = (self.plain(), located_at(&self.ty));
         let Some(limit) = self.limit() else {
@@ -91,7 +91,7 @@ impl Value {
         })
     }
 
-    /// What its type alone accepts.
+    /// Generates the node of the type, without the limits of attributes.
     fn plain(&self) -> TokenStream {
         match &self.said.schema {
             Some(schema) => quote!({ #schema }),
@@ -102,7 +102,7 @@ impl Value {
         }
     }
 
-    /// What narrows the node.
+    /// Generates the method call that applies the limits to the node.
     fn limit(&self) -> Option<TokenStream> {
         let (said, span) = (&self.said, located_at(&self.ty));
         if said.is_ranged() {
@@ -119,7 +119,7 @@ impl Value {
         }
     }
 
-    /// An expression for the seed that decodes it.
+    /// Generates the expression of the seed that decodes the field.
     pub(crate) fn seed(&self) -> TokenStream {
         let (ty, said, span) = (&self.ty, &self.said, located_at(&self.ty));
         let check = if said.is_ranged() {
@@ -173,12 +173,12 @@ impl Fields {
         Ok(all)
     }
 
-    /// None at all.
+    /// Creates an empty list of fields.
     pub(crate) fn none(open: bool) -> Fields {
         Fields { present: Vec::new(), skipped: Vec::new(), absent: None, open }
     }
 
-    /// An expression for the `Fields` of the schema.
+    /// Generates the `Fields` value of the schema.
     pub(crate) fn schema(&self) -> TokenStream {
         let open = self.open;
         let fields = self.present.iter().map(|Named { name, value, .. }| {
@@ -200,13 +200,13 @@ impl Fields {
         quote!(__schema::Fields { fields: &[#(#fields),*], open: #open })
     }
 
-    /// An expression for their names.
+    /// Generates the array of the names.
     pub(crate) fn names(&self) -> TokenStream {
         let names = self.present.iter().map(|field| &field.name);
         quote!(&[#(#names),*])
     }
 
-    /// Statements that read them from `members`, and then a `Result`: `whole` with its fields.
+    /// Generates code that reads the fields from `__members`, and returns a `Result` with `whole` and its fields.
     pub(crate) fn read(&self, whole: &TokenStream) -> TokenStream {
         let names = self.names();
         let unknown = if self.open { quote!(Ignored) } else { quote!(Member) };
@@ -233,7 +233,7 @@ impl Fields {
         quote!({
             #(let mut #places: ::core::option::Option<#types> = ::core::option::Option::None;)*
             let __name = __derived::Name { names: #names, unknown: __derived::Unknown::#unknown };
-            // Errors are large, and each `?` would have a place of its own for one.
+            // No `?`, because each would reserve stack space for a large error.
             loop {
                 let __index = match __derived::serde::de::MapAccess::next_key_seed(&mut __members, __name) {
                     ::core::result::Result::Ok(::core::option::Option::Some(__index)) => __index,
@@ -252,7 +252,7 @@ impl Fields {
         })
     }
 
-    /// What was there replaces what stands for it.
+    /// Generates code that overwrites the default struct with the fields that were present.
     fn replace(&self, absent: &Absent, places: &[Ident]) -> TokenStream {
         let value = absent_value(absent);
         let changes = self.present.iter().zip(places).map(|(field, place)| {
@@ -275,7 +275,7 @@ impl Fields {
 }
 
 impl Named {
-    /// An expression for the value of the field, or for what stands for it.
+    /// Generates the value of the field, or its default if it is missing.
     fn value_or_absent(&self, place: &Ident) -> TokenStream {
         let name = &self.name;
         match &self.value.said.default {
@@ -324,7 +324,7 @@ fn option(tokens: Option<impl quote::ToTokens>) -> TokenStream {
     }
 }
 
-/// A bound for the schema: a float's is the text of a literal.
+/// Generates a bound for the schema; bounds of floats are texts of literals.
 fn bound(expression: Option<&Expr>) -> TokenStream {
     option(expression.map(|expression| match Literal::parse(expression) {
         Some(Literal::Float(text)) => quote!(__derived::Bound::Text(#text)),
@@ -337,12 +337,12 @@ fn lengths(least: &Option<Expr>, greatest: &Option<Expr>) -> (TokenStream, Token
     (least, option(greatest.as_ref()))
 }
 
-/// The place of errors about a type, which is not that of the derive.
+/// A span at `tokens` for compile errors, with the hygiene of the macro call.
 pub(crate) fn located_at(tokens: &impl Spanned) -> Span {
     Span::call_site().located_at(tokens.span())
 }
 
-/// An error about what stands there.
+/// Returns a compile error at `span`.
 pub(crate) fn refuse<T>(span: Span, why: &str) -> Result<T> {
     Err(Error::new(span, why))
 }

@@ -1,4 +1,4 @@
-//! Enums: strings to choose from, and objects to choose from.
+//! Code generation for enums: string enumerations and tagged unions.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -11,7 +11,7 @@ use crate::fields::{Fields, Value, located_at, optional, refuse};
 use crate::parse::with_static_lifetimes;
 use crate::shape::Made;
 
-/// A variant that appears in the schema.
+/// A variant in the schema.
 struct Named<'v> {
     ident: &'v Ident,
     name: String,
@@ -19,11 +19,11 @@ struct Named<'v> {
     holds: Holds,
 }
 
-/// What a variant holds.
+/// The content of a variant.
 enum Holds {
     Nothing,
     Fields(Fields),
-    /// A struct of its own.
+    /// A single unnamed field, which is a struct.
     Struct(Type),
 }
 
@@ -173,7 +173,7 @@ impl Holds {
 }
 
 impl Named<'_> {
-    /// An expression: the variant, read from `members`.
+    /// Generates an expression that reads the variant from `__members`.
     fn read(&self, open: bool) -> TokenStream {
         let ident = self.ident;
         match &self.holds {

@@ -1,4 +1,4 @@
-//! Pieces of attributes: strings, paths, ranges, literals, descriptions.
+//! Parsers for attribute values: strings, ranges, literals, doc comments.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -8,12 +8,12 @@ use syn::{Attribute, Error, Expr, Lit, LitStr, Meta, Result, Token, UnOp};
 
 use crate::names::Case;
 
-/// `name = "…"`.
+/// Parses `= "…"`.
 pub(crate) fn string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     meta.value()?.parse()
 }
 
-/// `rename = "…"` or `rename(serialize = "…", deserialize = "…")`: what is for decoding.
+/// Parses `rename = "…"` or `rename(serialize = "…", deserialize = "…")`, and returns the name for decoding.
 pub(crate) fn renamed(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
     if meta.input.peek(Token![=]) {
         return string(meta).map(Some);
@@ -31,13 +31,13 @@ pub(crate) fn renamed(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
     Ok(found)
 }
 
-/// The same for the name of a case.
+/// Parses the name of a case in the forms of [`renamed`].
 pub(crate) fn case(meta: &ParseNestedMeta<'_>) -> Result<Option<Case>> {
     let found = renamed(meta)?;
     found.map(|name| Case::named(&name.value()).map_err(|why| Error::new(name.span(), why))).transpose()
 }
 
-/// Passes over what an attribute says that does not matter here.
+/// Skips the value of an irrelevant attribute.
 pub(crate) fn ignore(meta: &ParseNestedMeta<'_>) -> Result<()> {
     if meta.input.peek(Token![=]) {
         meta.value()?.parse::<Expr>()?;
@@ -49,7 +49,7 @@ pub(crate) fn ignore(meta: &ParseNestedMeta<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Puts a value where there may be only one.
+/// Stores a value, and refuses a second one.
 pub(crate) fn once<T>(meta: &ParseNestedMeta<'_>, place: &mut Option<T>, value: T) -> Result<()> {
     if place.replace(value).is_some() {
         return Err(meta.error("this was said before"));
@@ -57,14 +57,13 @@ pub(crate) fn once<T>(meta: &ParseNestedMeta<'_>, place: &mut Option<T>, value: 
     Ok(())
 }
 
-/// `0..=100`, `0..`, `..=100`.
+/// A range: `0..=100`, `0..`, `..=100`.
 pub(crate) struct Range {
     pub(crate) minimum: Option<Expr>,
     pub(crate) maximum: Option<Expr>,
 }
 
-// Whether the parser of expressions takes a range for one depends on the features that others ask of it, so it never
-// sees one.
+// The expression parser must not see the range, because other crates' features decide whether it accepts ranges.
 impl Parse for Range {
     fn parse(input: ParseStream<'_>) -> Result<Range> {
         let minimum = part(input)?;
@@ -80,7 +79,7 @@ impl Parse for Range {
     }
 }
 
-/// The expression before `..`, if there is one.
+/// Parses the expression before `..`, if there is one.
 fn part(input: ParseStream<'_>) -> Result<Option<Expr>> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![..]) && !input.peek(Token![,]) {
@@ -89,18 +88,18 @@ fn part(input: ParseStream<'_>) -> Result<Option<Expr>> {
     if tokens.is_empty() { Ok(None) } else { syn::parse2(tokens).map(Some) }
 }
 
-/// A bound or a default.
+/// The literal value of a bound or a default.
 pub(crate) enum Literal {
-    /// The text of an integer.
+    /// An integer, as text.
     Integer(String),
-    /// JSON text of a number with a point or an exponent.
+    /// A float, as JSON text.
     Float(String),
     Boolean(bool),
     String(String),
 }
 
 impl Literal {
-    /// What the expression is, if it is as simple as that.
+    /// Reads an expression, if it is a literal, possibly with a minus sign.
     pub(crate) fn parse(expression: &Expr) -> Option<Literal> {
         match expression {
             Expr::Lit(literal) => match &literal.lit {
@@ -121,7 +120,7 @@ impl Literal {
         }
     }
 
-    /// As JSON writes it.
+    /// The literal as JSON text.
     pub(crate) fn json(&self) -> String {
         match self {
             Literal::Integer(text) | Literal::Float(text) => text.clone(),
@@ -131,7 +130,7 @@ impl Literal {
     }
 }
 
-/// `1.` is a number to Rust alone.
+/// Converts a Rust float to JSON, which does not allow `1.`.
 fn json_float(digits: &str) -> String {
     digits.strip_suffix('.').map_or_else(|| digits.to_owned(), |whole| format!("{whole}.0"))
 }
@@ -148,7 +147,7 @@ fn json_string(text: &str) -> String {
     json + "\""
 }
 
-/// What the doc comment says.
+/// The text of the doc comment.
 pub(crate) fn documentation(attributes: &[Attribute]) -> Result<Option<TokenStream>> {
     let mut lines = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
@@ -167,7 +166,7 @@ pub(crate) fn documentation(attributes: &[Attribute]) -> Result<Option<TokenStre
     Ok((!text.is_empty()).then(|| quote!(#text)))
 }
 
-/// Lines are filled for the eyes of people: only those that begin a paragraph or an item of a list are lines.
+/// Joins wrapped lines: only paragraphs and list items start on a new line.
 fn paragraphs(lines: &[String]) -> String {
     let mut text = String::new();
     let mut before = "";
@@ -186,7 +185,7 @@ fn paragraphs(lines: &[String]) -> String {
     text
 }
 
-/// The tokens with every lifetime replaced by the longest, for constants, which know no other.
+/// Replaces every lifetime by `'static`, because constants allow no other.
 pub(crate) fn with_static_lifetimes(tokens: impl ToTokens) -> TokenStream {
     let mut after_quote = false;
     let replace = |token: TokenTree| match token {

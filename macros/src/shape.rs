@@ -1,4 +1,4 @@
-//! What kind of type it is, and the implementations for it.
+//! Entry point of the derive: dispatch on the type and generated implementations.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -10,17 +10,17 @@ use crate::fields::{Fields, Value, optional, refuse};
 use crate::one_of::of_enum;
 use crate::parse::with_static_lifetimes;
 
-/// The parts of the implementations.
+/// The generated parts of the implementations.
 pub(crate) struct Made {
-    /// An expression for the node, without the type's description.
+    /// The expression of the node, without the type's description.
     pub(crate) node: TokenStream,
     /// The body of `deserialize`.
     pub(crate) deserialize: TokenStream,
     /// The body of `from_members`.
     pub(crate) from_members: Option<TokenStream>,
-    /// What stands for a field of this type that is left out.
+    /// The value of a missing field of this type.
     pub(crate) absent: Option<TokenStream>,
-    /// Whether it can be the arguments of a tool.
+    /// Whether the type can be the arguments of a tool.
     pub(crate) is_object: bool,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(implementations(input, &said, &made))
 }
 
-/// Constants, and so schemas, cannot depend on parameters.
+/// Refuses type and const parameters, because constants, and so schemas, cannot depend on them.
 fn check_generics(generics: &Generics) -> Result<()> {
     match generics.params.iter().find(|parameter| !matches!(parameter, GenericParam::Lifetime(_))) {
         Some(parameter) => refuse(
@@ -96,7 +96,7 @@ fn object(fields: &Fields) -> Made {
     }
 }
 
-/// A struct that is its only field.
+/// Generates the parts for a newtype struct.
 fn newtype(value: &Value) -> Made {
     let (node, seed, ty) = (value.node(), value.seed(), value.ty());
     let absent = (!value.has_schema()).then(|| quote!(<#ty as __schema::Schema>::absent().map(Self)));
@@ -187,7 +187,7 @@ fn implementations(input: &DeriveInput, said: &OfType, made: &Made) -> TokenStre
     )
 }
 
-/// The parameters and the lifetime of what is decoded, which outlives the others.
+/// Adds the lifetime of the decoder, which outlives the others.
 fn with_decoder(generics: &Generics) -> Generics {
     let mut extended = generics.clone();
     let span = proc_macro2::Span::call_site();
