@@ -9,18 +9,18 @@ use syn::{Attribute, Error, Expr, Lit, LitStr, Meta, Result, Token, UnOp};
 use crate::names::Case;
 
 /// Parses `= "…"`.
-pub(crate) fn string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
+pub(crate) fn parse_string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     meta.value()?.parse()
 }
 
 /// Parses `rename = "…"` or `rename(serialize = "…", deserialize = "…")`, and returns the name for decoding.
-pub(crate) fn renamed(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
+pub(crate) fn parse_rename(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
     if meta.input.peek(Token![=]) {
-        return string(meta).map(Some);
+        return parse_string(meta).map(Some);
     }
     let mut found = None;
     meta.parse_nested_meta(|side| {
-        let name = string(&side)?;
+        let name = parse_string(&side)?;
         if side.path.is_ident("deserialize") {
             found = Some(name);
         } else if !side.path.is_ident("serialize") {
@@ -31,14 +31,16 @@ pub(crate) fn renamed(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
     Ok(found)
 }
 
-/// Parses the name of a case in the forms of [`renamed`].
-pub(crate) fn case(meta: &ParseNestedMeta<'_>) -> Result<Option<Case>> {
-    let found = renamed(meta)?;
-    found.map(|name| Case::named(&name.value()).map_err(|why| Error::new(name.span(), why))).transpose()
+/// Parses the name of a case in the forms of [`parse_rename`].
+pub(crate) fn parse_case(meta: &ParseNestedMeta<'_>) -> Result<Option<Case>> {
+    let found = parse_rename(meta)?;
+    found
+        .map(|name| Case::from_name(&name.value()).map_err(|reason| Error::new(name.span(), reason)))
+        .transpose()
 }
 
 /// Skips the value of an irrelevant attribute.
-pub(crate) fn ignore(meta: &ParseNestedMeta<'_>) -> Result<()> {
+pub(crate) fn skip_value(meta: &ParseNestedMeta<'_>) -> Result<()> {
     if meta.input.peek(Token![=]) {
         meta.value()?.parse::<Expr>()?;
     } else if meta.input.peek(syn::token::Paren) {
@@ -50,8 +52,8 @@ pub(crate) fn ignore(meta: &ParseNestedMeta<'_>) -> Result<()> {
 }
 
 /// Stores a value, and refuses a second one.
-pub(crate) fn once<T>(meta: &ParseNestedMeta<'_>, place: &mut Option<T>, value: T) -> Result<()> {
-    if place.replace(value).is_some() {
+pub(crate) fn set_once<T>(meta: &ParseNestedMeta<'_>, target: &mut Option<T>, value: T) -> Result<()> {
+    if target.replace(value).is_some() {
         return Err(meta.error("this was said before"));
     }
     Ok(())
@@ -66,7 +68,7 @@ pub(crate) struct Range {
 // The expression parser must not see the range, because other crates' features decide whether it accepts ranges.
 impl Parse for Range {
     fn parse(input: ParseStream<'_>) -> Result<Range> {
-        let minimum = part(input)?;
+        let minimum = parse_range_start(input)?;
         if input.peek(Token![..=]) {
             input.parse::<Token![..=]>()?;
             return Ok(Range { minimum, maximum: Some(input.parse()?) });
@@ -80,7 +82,7 @@ impl Parse for Range {
 }
 
 /// Parses the expression before `..`, if there is one.
-fn part(input: ParseStream<'_>) -> Result<Option<Expr>> {
+fn parse_range_start(input: ParseStream<'_>) -> Result<Option<Expr>> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![..]) && !input.peek(Token![,]) {
         tokens.extend([input.parse::<TokenTree>()?]);
@@ -148,26 +150,26 @@ fn json_string(text: &str) -> String {
 }
 
 /// The text of the doc comment.
-pub(crate) fn documentation(attributes: &[Attribute]) -> Result<Option<TokenStream>> {
+pub(crate) fn doc_text(attributes: &[Attribute]) -> Result<Option<TokenStream>> {
     let mut lines = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
         let Meta::NameValue(pair) = &attribute.meta else { continue };
         let Some(Literal::String(text)) = Literal::parse(&pair.value) else {
-            let why =
+            let reason =
                 "a description has to stand here, or in `#[tool(description = …)]`: this cannot be read";
-            return Err(Error::new_spanned(&pair.value, why));
+            return Err(Error::new_spanned(&pair.value, reason));
         };
         lines.extend(text.lines().map(|line| line.trim().to_owned()));
         if text.is_empty() {
             lines.push(String::new());
         }
     }
-    let text = paragraphs(&lines);
+    let text = join_paragraphs(&lines);
     Ok((!text.is_empty()).then(|| quote!(#text)))
 }
 
 /// Joins wrapped lines: only paragraphs and list items start on a new line.
-fn paragraphs(lines: &[String]) -> String {
+fn join_paragraphs(lines: &[String]) -> String {
     let mut text = String::new();
     let mut before = "";
     for line in lines {
@@ -208,13 +210,13 @@ pub(crate) fn with_static_lifetimes(tokens: impl ToTokens) -> TokenStream {
 
 #[cfg(test)]
 mod tests {
-    use super::{json_string, paragraphs};
+    use super::{join_paragraphs, json_string};
 
     #[test]
     fn lines_become_paragraphs() {
         let text = ["One line", "and the next.", "", "", "Another:", "- one", "  more", "- two", ""];
         let lines: Vec<_> = text.iter().map(|line| line.trim().to_owned()).collect();
-        assert_eq!(paragraphs(&lines), "One line and the next.\n\nAnother:\n- one more\n- two");
+        assert_eq!(join_paragraphs(&lines), "One line and the next.\n\nAnother:\n- one more\n- two");
     }
 
     #[test]

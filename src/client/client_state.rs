@@ -20,7 +20,7 @@ use crate::client::method::Method;
 use crate::client::notify::write_notification;
 use crate::client::options::{Meta, Options};
 use crate::client::outbound_request::{OutboundRequest, Progress, Stage};
-use crate::client::server_requests::{Owed, write_fault};
+use crate::client::server_requests::{CurrentRequest, write_fault};
 use crate::client::subscriptions::LISTEN;
 use crate::client::timeout::Timeout;
 
@@ -48,15 +48,15 @@ pub(crate) struct ClientState<'b> {
     /// Revisions that were requested.
     pub(crate) tried: Revisions,
     /// Revision and trigger of the connecting request while it waits for room.
-    pub(crate) unsent: Option<(Revision, Trigger)>,
+    pub(crate) unsent_connect: Option<(Revision, Trigger)>,
     /// The probe was abandoned. Its response may still arrive, possibly without an id.
-    pub(crate) given_up_probe: bool,
+    pub(crate) probe_abandoned: bool,
     /// The probe was repeated, because the server was only slow.
-    pub(crate) probed_again: bool,
+    pub(crate) probe_repeated: bool,
     /// `notifications/initialized` has to be written.
-    pub(crate) owes_initialized: bool,
+    pub(crate) initialized_pending: bool,
     /// `notifications/roots/list_changed` has to be written.
-    pub(crate) owes_roots: bool,
+    pub(crate) roots_changed_pending: bool,
     pub(crate) now: Millis,
     /// The sequence number of the next request.
     pub(crate) sequence: u64,
@@ -67,12 +67,12 @@ pub(crate) struct ClientState<'b> {
     /// The limit of the output position while the application answers.
     pub(crate) budget: usize,
     /// The server's request that the application is answering.
-    pub(crate) owed: Option<Owed>,
+    pub(crate) current_request: Option<CurrentRequest>,
     /// A request of the server waits for room.
-    pub(crate) ask_waits: bool,
+    pub(crate) server_request_waits: bool,
     /// The error of the application's answer, reported at the next poll.
     pub(crate) fault: Option<ProtocolError>,
-    pub(crate) wants_room: bool,
+    pub(crate) writable_requested: bool,
     pub(crate) keep_alive: KeepAliveState,
 }
 
@@ -96,42 +96,43 @@ impl<'b> ClientState<'b> {
             life: Lifecycle::START,
             peer: None,
             connecting: None,
-            unsent: None,
+            unsent_connect: None,
             tried: Revisions::NONE,
-            given_up_probe: false,
-            probed_again: false,
-            owes_initialized: false,
-            owes_roots: false,
+            probe_abandoned: false,
+            probe_repeated: false,
+            initialized_pending: false,
+            roots_changed_pending: false,
             now: Millis::ZERO,
             sequence: 0,
             reserve: ID_LIMIT.saturating_add(LONGEST_ANSWER),
             budget: 0,
-            owed: None,
-            ask_waits: false,
+            current_request: None,
+            server_request_waits: false,
             fault: None,
-            wants_room: false,
+            writable_requested: false,
             keep_alive: KeepAliveState::OFF,
         }
     }
 
     pub(crate) fn reset(&mut self) {
         self.in_flight.clear();
-        self.begin_again();
+        self.reset_connection();
     }
 
     /// Resets the connection. Requests in flight stay.
-    pub(crate) fn begin_again(&mut self) {
+    pub(crate) fn reset_connection(&mut self) {
         self.output.reset();
         self.life = Lifecycle::START;
-        (self.peer, self.connecting, self.unsent, self.tried) = (None, None, None, Revisions::NONE);
-        (self.given_up_probe, self.probed_again) = (false, false);
-        (self.owes_initialized, self.wants_room) = (false, false);
-        (self.owes_roots, self.owed, self.ask_waits, self.fault) = (false, None, false, None);
+        (self.peer, self.connecting, self.unsent_connect, self.tried) = (None, None, None, Revisions::NONE);
+        (self.probe_abandoned, self.probe_repeated) = (false, false);
+        (self.initialized_pending, self.writable_requested) = (false, false);
+        (self.roots_changed_pending, self.current_request, self.server_request_waits, self.fault) =
+            (false, None, false, None);
         self.keep_alive.reset();
     }
 
     /// The size of the largest message that the client writes by itself, in bytes.
-    pub(crate) fn measure(&self) -> usize {
+    pub(crate) fn max_message_size(&self) -> usize {
         let mut largest = self.reserve;
         for revision in self.info.revisions.newest_first() {
             let mut out = Writer::measure();
@@ -154,33 +155,33 @@ impl<'b> ClientState<'b> {
     }
 
     /// The room for a request: the free space without the reserve for answers, if the revision has answers.
-    pub(crate) fn room(&self) -> usize {
-        let kept = if self.answers() { self.reserve } else { 0 };
+    pub(crate) fn request_room(&self) -> usize {
+        let kept = if self.answers_requests() { self.reserve } else { 0 };
         self.output.free().saturating_sub(kept)
     }
 
     /// Whether the negotiated revision has batches.
-    pub(crate) fn takes_batches(&self) -> bool {
+    pub(crate) fn has_batches(&self) -> bool {
         self.peer.is_some_and(|peer| peer.revision == Revision::V2025_03_26)
     }
 
     /// Whether the client answers requests of the server. The stateless era forbids it.
-    pub(crate) fn answers(&self) -> bool {
+    pub(crate) fn answers_requests(&self) -> bool {
         self.era() != Some(Era::Stateless)
     }
 
     /// Sends a request of the application, if the connection permits it now.
-    pub(crate) fn begin(
+    pub(crate) fn begin_request(
         &mut self,
         name: &str,
         options: Options<'_>,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
-        self.begin_as(Method::from_name(name), name, options, params)
+        self.begin_request_as(Method::from_name(name), name, options, params)
     }
 
-    /// Like [`begin`](Self::begin), with the kind of request given instead of derived from the name.
-    pub(crate) fn begin_as(
+    /// Like [`begin_request`](Self::begin_request), with the kind of request given instead of derived from the name.
+    pub(crate) fn begin_request_as(
         &mut self,
         method: Method,
         name: &str,
@@ -190,22 +191,22 @@ impl<'b> ClientState<'b> {
         let Some(peer) = self.peer.filter(|_| self.is_connected()) else {
             return Err(SendError::NotConnected);
         };
-        if self.owes_initialized || self.is_promised() {
-            self.wants_room = true;
+        if self.initialized_pending || self.holds_reply_room() {
+            self.writable_requested = true;
             return Err(SendError::Busy);
         }
         let more = options.members()?;
         // A level goes only to a server that declared `logging`.
-        let level = options.log_level.filter(|_| self.can(ServerCapabilities::LOGGING));
+        let level = options.log_level.filter(|_| self.has_server_capability(ServerCapabilities::LOGGING));
         let timeouts = self.info.timeouts;
         let outgoing = OutboundRequest {
             sequence: self.sequence,
             method,
             stage: Stage::Waiting,
             progress: match options {
-                Options { progress: false, .. } => Progress::Nothing,
-                Options { ignore_progress: true, .. } => Progress::Shown,
-                _ => Progress::BuysTime,
+                Options { progress: false, .. } => Progress::Ignored,
+                Options { ignore_progress: true, .. } => Progress::Reported,
+                _ => Progress::ExtendsTimeout,
             },
             timeout: Timeout::new(options.timeout.unwrap_or(timeouts.request)),
             maximum: options.maximum.unwrap_or(timeouts.maximum),
@@ -215,15 +216,15 @@ impl<'b> ClientState<'b> {
         // Due at once, because the next poll starts the timeout.
         let Some(ticket) = self.in_flight.take(outgoing, Some(Millis::ZERO)) else {
             // Slots that only wait to write a cancellation or an error become free with room in the output.
-            self.wants_room |= self.in_flight.first_queued().is_some();
+            self.writable_requested |= self.in_flight.first_queued().is_some();
             return Err(SendError::Full);
         };
-        if !self.keep_meta(ticket, method, more) {
+        if !self.store_meta(ticket, method, more) {
             self.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
         let id = self.id_of(self.sequence, Some(ticket.slot));
-        let room = self.room();
+        let room = self.request_room();
         let meta = Meta { token: options.progress.then_some(id), level, more };
         let mut valid = true;
         let sent = self.write_request(id, name, peer.revision, room, meta, &mut |out| {
@@ -239,7 +240,7 @@ impl<'b> ClientState<'b> {
             }
             Err(Overflow) => {
                 self.in_flight.release(ticket);
-                Err(self.refused(valid))
+                Err(self.send_error(valid))
             }
         }
     }
@@ -256,22 +257,22 @@ impl<'b> ClientState<'b> {
     /// Writes one message that waits for room: the connecting request, `initialized`, a cancellation, a next page.
     /// Returns `true` if a message was written.
     pub(crate) fn write_queued(&mut self) -> bool {
-        if let Some((revision, trigger)) = self.unsent {
+        if let Some((revision, trigger)) = self.unsent_connect {
             return self.write_connecting(revision, trigger);
         }
-        if self.owes_initialized {
+        if self.initialized_pending {
             let sent = self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
                 write_notification(out, methods::INITIALIZED.name, &mut |_| true);
             });
-            self.owes_initialized = sent.is_err();
+            self.initialized_pending = sent.is_err();
             return sent.is_ok();
         }
-        if self.owes_roots {
-            let room = self.room();
+        if self.roots_changed_pending {
+            let room = self.request_room();
             let sent = self.send(About::NOTIFICATION, room, &mut |out| {
                 write_notification(out, methods::ROOTS_LIST_CHANGED.name, &mut |_| true);
             });
-            self.owes_roots = sent.is_err();
+            self.roots_changed_pending = sent.is_err();
             return sent.is_ok();
         }
         let Some(ticket) = self.in_flight.first_queued() else { return false };
@@ -279,30 +280,30 @@ impl<'b> ClientState<'b> {
         let written = match outgoing.stage {
             Stage::Cancelled => self.write_cancel(ticket, outgoing, ""),
             Stage::NextPage => match outgoing.method {
-                Method::List(list) => self.send_again(ticket, list.method(), &mut |out, cursor| {
+                Method::List(list) => self.resend(ticket, list.method(), &mut |out, cursor| {
                     out.key("cursor");
                     out.json_bytes(cursor);
                 }),
                 _ => Ok(()),
             },
             Stage::Expired => self.write_expired(ticket, outgoing),
-            Stage::Relisten => self.send_again(ticket, LISTEN, &mut |out, filter| {
+            Stage::Resubscribe => self.resend(ticket, LISTEN, &mut |out, filter| {
                 out.key("notifications");
                 out.json_bytes(filter);
             }),
             _ => Ok(()),
         };
         // A request that does not fit into an empty buffer never fits.
-        let goes_on = matches!(outgoing.stage, Stage::NextPage | Stage::Relisten);
+        let goes_on = matches!(outgoing.stage, Stage::NextPage | Stage::Resubscribe);
         let hopeless = written.is_err() && goes_on && self.output.is_empty();
         if written.is_err() && !hopeless {
             return false;
         }
         self.in_flight.unqueue_first();
         match outgoing.stage {
-            Stage::NextPage if hopeless => self.end_list(ticket, RequestFailure::CursorTooLong),
-            Stage::Relisten if hopeless => self.end_list(ticket, RequestFailure::Closed),
-            Stage::NextPage | Stage::Relisten => {}
+            Stage::NextPage if hopeless => self.fail_request(ticket, RequestFailure::CursorTooLong),
+            Stage::Resubscribe if hopeless => self.fail_request(ticket, RequestFailure::Closed),
+            Stage::NextPage | Stage::Resubscribe => {}
             _ => self.in_flight.release(ticket),
         }
         true
@@ -314,7 +315,7 @@ impl<'b> ClientState<'b> {
         outgoing: OutboundRequest,
         reason: &str,
     ) -> Result<(), Overflow> {
-        if self.owed.is_some() {
+        if self.current_request.is_some() {
             return Err(Overflow);
         }
         let id = self.id_of(outgoing.sequence, Some(ticket.slot));
@@ -335,14 +336,14 @@ impl<'b> ClientState<'b> {
 
     /// Abandons a request and notifies the server, now or when there is room. A notification that waits carries the
     /// reason only if the slot's text can hold it.
-    pub(crate) fn give_up(&mut self, ticket: Ticket, reason: &str) {
+    pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
         let Some(outgoing) = self.in_flight.get(ticket).copied() else { return };
         self.in_flight.set_deadline(ticket, None);
         match outgoing.stage {
             // The request is queued already, and the server has answered the previous page.
-            Stage::NextPage | Stage::Relisten => self.set_stage(ticket, Stage::Over),
+            Stage::NextPage | Stage::Resubscribe => self.set_stage(ticket, Stage::Done),
             // The server has answered, or the connection is gone.
-            Stage::Failed(_) | Stage::NeedsInput | Stage::Kept => self.in_flight.release(ticket),
+            Stage::Failed(_) | Stage::NeedsInput | Stage::Parked => self.in_flight.release(ticket),
             Stage::Waiting | Stage::Listening if self.write_cancel(ticket, outgoing, reason).is_ok() => {
                 self.in_flight.release(ticket)
             }
@@ -353,7 +354,7 @@ impl<'b> ClientState<'b> {
                 }
                 self.in_flight.queue(ticket);
             }
-            Stage::Cancelled | Stage::Over | Stage::ServerRequest | Stage::Expired => {}
+            Stage::Cancelled | Stage::Done | Stage::Deferred | Stage::Expired => {}
         }
     }
 
@@ -364,9 +365,9 @@ impl<'b> ClientState<'b> {
     }
 
     /// A request that is open for the application: not one whose end was reported, nor one of the server.
-    pub(crate) fn open(&self, ticket: Ticket) -> Option<&OutboundRequest> {
+    pub(crate) fn open_request(&self, ticket: Ticket) -> Option<&OutboundRequest> {
         self.in_flight.get(ticket).filter(|outgoing| {
-            outgoing.asked.is_none() && !matches!(outgoing.stage, Stage::Cancelled | Stage::Over)
+            outgoing.input_kind.is_none() && !matches!(outgoing.stage, Stage::Cancelled | Stage::Done)
         })
     }
 

@@ -7,7 +7,7 @@ use crate::peer::slots::Ticket;
 
 use crate::client::connect::Connected;
 use crate::client::input_required::InputRequired;
-use crate::client::members::{Members, Noted};
+use crate::client::members::{Members, ResultIndex};
 use crate::client::method::Method;
 use crate::client::server_requests::ServerRequest;
 use crate::client::subscriptions::Acknowledged;
@@ -123,7 +123,9 @@ impl WriteText for ConnectFailure<'_> {
                 return ("client and server have no revision in common; the server answered ", answer)
                     .pieces(put);
             }
-            ConnectFailure::Refused(error) => return ("the server refused the connection: ", error).pieces(put),
+            ConnectFailure::Refused(error) => {
+                return ("the server refused the connection: ", error).pieces(put);
+            }
             ConnectFailure::InvalidResponse => "the server's response to the connection request is not valid",
             ConnectFailure::TimedOut => "the server did not answer in time",
             ConnectFailure::Closed => "the connection ended before the server answered",
@@ -142,7 +144,7 @@ pub struct Response<'a> {
     /// The [member](Method::member) of the result.
     pub(crate) member: Option<Json<'a>>,
     /// The scanner's index of the result, if there is one.
-    pub(crate) noted: Option<Noted<'a>>,
+    pub(crate) index: Option<ResultIndex<'a>>,
 }
 
 /// Prints neither `member` nor the member index, because both repeat the outcome.
@@ -179,7 +181,7 @@ impl<'a> Response<'a> {
     pub fn tool_result(&self) -> Option<ToolResult<'a>> {
         match (self.method, self.outcome) {
             (Method::CallTool, Outcome::Result(result)) => {
-                Some(ToolResult::with(Members::noted(result, self.noted), self.member))
+                Some(ToolResult::with(Members::with_index(result, self.index), self.member))
             }
             _ => None,
         }

@@ -17,7 +17,7 @@ use crate::time::Millis;
 use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::method::Method;
-use crate::client::outbound_request::{Clock, Stage, UNANSWERED};
+use crate::client::outbound_request::{Clock, NO_SEQUENCE, Stage};
 use crate::client::pending_event::PendingEvent;
 use crate::client::server_requests::check;
 use crate::client::server_requests::input_request::InputRequest;
@@ -200,7 +200,7 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
         answers: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
-        if self.core.open(ticket).is_some_and(|it| it.method != Method::CallTool) {
+        if self.core.open_request(ticket).is_some_and(|it| it.method != Method::CallTool) {
             return Err(SendError::Unwritable);
         }
         let mut params = |out: &mut Writer<'_>| {
@@ -220,7 +220,7 @@ struct InputRequests<'l> {
 
 impl ClientState<'_> {
     /// Validates an input-required result against the declared capabilities. Returns `None` if the result is invalid.
-    fn questions<'l>(&self, result: Json<'l>) -> Option<InputRequests<'l>> {
+    fn check_input_requests<'l>(&self, result: Json<'l>) -> Option<InputRequests<'l>> {
         let [requests, state] = result.pick(["inputRequests", "requestState"]);
         let present = |value: &Json<'_>| !value.is_null();
         let (requests, state) = (requests.filter(present), state.filter(present));
@@ -235,8 +235,8 @@ impl ClientState<'_> {
             check::check(method?.string()?, params, self.declared(), self.in_flight.seed()).ok()?;
             count = count.saturating_add(1);
         }
-        let asks = count > 0 || state.is_some();
-        asks.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
+        let is_valid = count > 0 || state.is_some();
+        is_valid.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
     }
 
     /// Handles an input-required result: stores its state and keeps the request in flight under its ticket.
@@ -247,18 +247,18 @@ impl ClientState<'_> {
         result: Json<'_>,
     ) -> Result<PendingEvent, RequestFailure> {
         let outgoing = self.in_flight.get(ticket).copied().ok_or(RequestFailure::Invalid)?;
-        let questions = outgoing.method.may_ask().and_then(|_| self.questions(result));
-        let questions = questions.ok_or(RequestFailure::Invalid)?;
+        let input_requests = outgoing.method.resumable_name().and_then(|_| self.check_input_requests(result));
+        let input_requests = input_requests.ok_or(RequestFailure::Invalid)?;
         if outgoing.number >= self.info.rounds {
             return Err(RequestFailure::TooManyRounds);
         }
-        if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), questions.state) {
+        if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), input_requests.state) {
             return Err(RequestFailure::StateTooLong);
         }
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
             outgoing.number = outgoing.number.saturating_add(1);
             // The id is used up: further messages with it are ignored.
-            outgoing.sequence = UNANSWERED.saturating_add(questions.count.into());
+            outgoing.sequence = NO_SEQUENCE.saturating_add(input_requests.count.into());
             outgoing.stage = Stage::NeedsInput;
             outgoing.last_progress = SortKey::NONE;
         }
@@ -281,11 +281,14 @@ impl ClientState<'_> {
         if outgoing.stage != Stage::NeedsInput {
             return Err(SendError::Gone);
         }
-        let questions = outgoing.questions();
-        let method =
-            outgoing.method.may_ask().filter(|_| self.is_connected()).ok_or(SendError::NotConnected)?;
+        let input_requests = outgoing.input_requests();
+        let method = outgoing
+            .method
+            .resumable_name()
+            .filter(|_| self.is_connected())
+            .ok_or(SendError::NotConnected)?;
         let mut valid = true;
-        let sent = self.send_again(ticket, method, &mut |out, state| {
+        let sent = self.resend(ticket, method, &mut |out, state| {
             valid = params(out);
             let mut written = InputResponses { out, count: 0, valid: true };
             if let Some(answers) = answers.take() {
@@ -295,7 +298,7 @@ impl ClientState<'_> {
             if count > 0 {
                 out.end_object();
             }
-            valid &= answered && u64::from(count) == questions;
+            valid &= answered && u64::from(count) == input_requests;
             if !state.is_empty() {
                 out.key("requestState");
                 out.json_bytes(state);
@@ -304,6 +307,6 @@ impl ClientState<'_> {
                 out.fail();
             }
         });
-        sent.map_err(|Overflow| self.refused(valid))
+        sent.map_err(|Overflow| self.send_error(valid))
     }
 }

@@ -56,7 +56,7 @@ impl List {
     }
 
     /// Builds the event for a page.
-    pub(crate) fn page(self, ticket: Ticket, result: Json<'_>, last: bool) -> Event<'_> {
+    pub(crate) fn page_event(self, ticket: Ticket, result: Json<'_>, last: bool) -> Event<'_> {
         match self {
             List::Tools => Event::Tools(ToolsPage { ticket, result, last }),
             List::Resources => Event::Resources(ResourcesPage { ticket, result, last }),
@@ -68,7 +68,7 @@ impl List {
 
 impl ClientState<'_> {
     /// Handles a page of a list and queues the request for the next one, unless the page is the last.
-    pub(crate) fn page(
+    pub(crate) fn handle_page(
         &mut self,
         list: List,
         members: Members<'_>,
@@ -83,19 +83,19 @@ impl ClientState<'_> {
             self.in_flight.release(ticket);
             return PendingEvent::Page { ticket, list, result: span, last: true };
         };
-        let (_, last) = outgoing.kept(self.in_flight.text(ticket));
+        let (_, last) = outgoing.split_text(self.in_flight.text(ticket));
         let repeated = outgoing.number > 0 && last == cursor.bytes();
         let pages = outgoing.number.saturating_add(1);
         if repeated || pages >= self.info.pages {
-            self.end_list(ticket, RequestFailure::EndlessList);
+            self.fail_request(ticket, RequestFailure::EndlessList);
         } else if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), cursor.bytes()) {
-            self.end_list(ticket, RequestFailure::CursorTooLong);
+            self.fail_request(ticket, RequestFailure::CursorTooLong);
         } else {
             if let Some(outgoing) = self.in_flight.get_mut(ticket) {
                 (outgoing.number, outgoing.stage) = (pages, Stage::NextPage);
             }
             // The timeout includes the wait for room.
-            let deadline = outgoing.ends(self.now);
+            let deadline = outgoing.deadline_from(self.now);
             self.in_flight.set_deadline(ticket, Some(deadline));
             self.in_flight.queue(ticket);
         }
@@ -103,8 +103,8 @@ impl ClientState<'_> {
     }
 
     /// Fails a request: the next event reports its end.
-    pub(crate) fn end_list(&mut self, ticket: Ticket, lost: RequestFailure) {
-        self.set_stage(ticket, Stage::Failed(lost));
+    pub(crate) fn fail_request(&mut self, ticket: Ticket, failure: RequestFailure) {
+        self.set_stage(ticket, Stage::Failed(failure));
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }
 }

@@ -6,26 +6,26 @@ use crate::json::{Json, MemberIndex};
 #[derive(Clone, Copy)]
 pub(crate) struct Members<'a> {
     json: Json<'a>,
-    noted: Option<Noted<'a>>,
+    index: Option<ResultIndex<'a>>,
 }
 
 /// The scanner's member index of a result, with the line that its spans refer to.
 #[derive(Clone, Copy)]
-pub(crate) struct Noted<'a> {
+pub(crate) struct ResultIndex<'a> {
     pub(crate) line: &'a [u8],
-    pub(crate) places: &'a MemberIndex,
+    pub(crate) index: &'a MemberIndex,
 }
 
 impl<'a> Members<'a> {
     /// Members of a value without an index.
     pub(crate) fn new(json: Json<'a>) -> Members<'a> {
-        Members { json, noted: None }
+        Members { json, index: None }
     }
 
     /// Members of a result with this index.
     #[inline]
-    pub(crate) fn noted(json: Json<'a>, noted: Option<Noted<'a>>) -> Members<'a> {
-        Members { json, noted }
+    pub(crate) fn with_index(json: Json<'a>, index: Option<ResultIndex<'a>>) -> Members<'a> {
+        Members { json, index }
     }
 
     /// The value.
@@ -36,8 +36,8 @@ impl<'a> Members<'a> {
 
     /// Looks up several members: see [`Json::pick`].
     pub(crate) fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
-        match self.noted {
-            Some(Noted { line, places }) => places.pick(line, keys),
+        match self.index {
+            Some(ResultIndex { line, index }) => index.pick(line, keys),
             None => self.json.pick(keys),
         }
     }

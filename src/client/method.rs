@@ -16,7 +16,7 @@ pub(crate) enum Method {
     Complete,
     Listen,
     /// Another request without side effects: a ping, or one page of a list.
-    Look,
+    ReadOnly,
     Other,
 }
 
@@ -27,12 +27,12 @@ const KNOWN: [(&str, Method); 11] = [
     (methods::PROMPTS_GET.name, Method::GetPrompt),
     (methods::COMPLETION_COMPLETE.name, Method::Complete),
     (methods::SUBSCRIPTIONS_LISTEN.name, Method::Listen),
-    (methods::TOOLS_LIST.name, Method::Look),
-    (methods::PROMPTS_LIST.name, Method::Look),
-    (methods::RESOURCES_LIST.name, Method::Look),
-    (methods::RESOURCES_TEMPLATES_LIST.name, Method::Look),
-    (methods::PING.name, Method::Look),
-    (methods::SERVER_DISCOVER.name, Method::Look),
+    (methods::TOOLS_LIST.name, Method::ReadOnly),
+    (methods::PROMPTS_LIST.name, Method::ReadOnly),
+    (methods::RESOURCES_LIST.name, Method::ReadOnly),
+    (methods::RESOURCES_TEMPLATES_LIST.name, Method::ReadOnly),
+    (methods::PING.name, Method::ReadOnly),
+    (methods::SERVER_DISCOVER.name, Method::ReadOnly),
 ];
 
 impl Method {
@@ -41,7 +41,7 @@ impl Method {
     }
 
     /// The method name, if the server may answer it with input requests (`2026-07-28`).
-    pub(crate) fn may_ask(self) -> Option<&'static str> {
+    pub(crate) fn resumable_name(self) -> Option<&'static str> {
         match self {
             Method::CallTool => Some(methods::TOOLS_CALL.name),
             Method::ReadResource => Some(methods::RESOURCES_READ.name),
@@ -59,7 +59,7 @@ impl Method {
     #[inline]
     pub(crate) fn member(self) -> Option<&'static str> {
         match self {
-            Method::Listen | Method::Look | Method::Other => None,
+            Method::Listen | Method::ReadOnly | Method::Other => None,
             Method::List(list) => Some(list.member()),
             Method::CallTool => Some("content"),
             Method::ReadResource => Some("contents"),
@@ -69,14 +69,14 @@ impl Method {
     }
 
     /// Whether a result is valid for the method. `member` is the [required member](Method::member) of the result.
-    pub(crate) fn fits(self, result: Json<'_>, member: Option<Json<'_>>) -> bool {
+    pub(crate) fn accepts_result(self, result: Json<'_>, member: Option<Json<'_>>) -> bool {
         if result.kind() != Kind::Object {
             // Some servers send `null` for a result without members.
             return self.member().is_none() && result.is_null();
         }
         let is_array = |value: Option<Json<'_>>| value.is_some_and(|value| value.kind() == Kind::Array);
         match self {
-            Method::Listen | Method::Look | Method::Other => true,
+            Method::Listen | Method::ReadOnly | Method::Other => true,
             Method::List(_) | Method::ReadResource | Method::GetPrompt => is_array(member),
             // Some servers omit an empty content array.
             Method::CallTool => is_array(member) || member.is_none_or(Json::is_null),

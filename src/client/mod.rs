@@ -12,7 +12,7 @@
 //! | subscribe to changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
 //! | send anything else | [`Client::request`], [`notify`](Client::notify) | [`Response::outcome`] |
 //! | cancel | [`Client::cancel`] | nothing |
-//! | continue after a connection was lost | [`Client::reconnect`] | [`Response::is_retryable`]: whether a failed request may be sent again |
+//! | continue after a lost connection | [`Client::reconnect`] | [`Response::is_retryable`]: whether a failed request may be sent again |
 //!
 //! A server requests input from the client: roots, a form or a URL for the user, or a model's completion. Up to
 //! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application answers it at once, or defers it with
@@ -65,9 +65,9 @@ pub use crate::protocol::annotations::Role;
 pub use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
 use crate::client::client_state::ClientState;
-use crate::client::members::Noted;
+use crate::client::members::ResultIndex;
 use crate::client::outbound_request::{Clock, Stage};
-use crate::client::pending_event::{FailurePlan, OutcomePlan, PendingEvent};
+use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive::Received;
 use crate::framing::{Content as LineContent, Line, LineDecoder};
 use crate::json::{Member, Shape};
@@ -106,12 +106,12 @@ pub struct Client<'b> {
     input: LineDecoder<'b>,
     core: ClientState<'b>,
     /// The event that `event` returns next.
-    plan: Option<PendingEvent>,
+    pending_event: Option<PendingEvent>,
     /// The current line backs that event: it is released at the first poll after `event` returned it.
     holds_line: bool,
-    grace_ends: Option<Millis>,
+    grace_deadline: Option<Millis>,
     /// The first slot whose request has not been ended yet while the connection closes.
-    ending: u32,
+    next_ended_slot: u32,
 }
 
 impl Client<'_> {
@@ -124,8 +124,8 @@ impl Client<'_> {
     /// Whether a request is in flight.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
-        let asked = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::ServerRequest);
-        asked || self.core.open(ticket).is_some()
+        let is_deferred = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Deferred);
+        is_deferred || self.core.open_request(ticket).is_some()
     }
 
     /// The state of the connection.
@@ -160,26 +160,26 @@ impl Client<'_> {
     pub fn reset(&mut self) {
         self.input.reset();
         self.core.reset();
-        self.plan = None;
+        self.pending_event = None;
         self.holds_line = false;
-        self.grace_ends = None;
-        self.ending = 0;
+        self.grace_deadline = None;
+        self.next_ended_slot = 0;
     }
 
     /// Returns the next action for the caller: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
-        if self.plan.is_none() && mem::take(&mut self.holds_line) {
-            if self.core.owed.is_some() {
-                self.core.answer_owed(self.input.bytes());
+        if self.pending_event.is_none() && mem::take(&mut self.holds_line) {
+            if self.core.current_request.is_some() {
+                self.core.answer_dropped_request(self.input.bytes());
             }
             self.input.release_element();
         }
         loop {
-            if self.plan.is_some() {
+            if self.pending_event.is_some() {
                 return Action::Event;
             }
-            if !self.advance() {
+            if !self.step() {
                 break;
             }
         }
@@ -200,87 +200,88 @@ impl Client<'_> {
         let request = self.core.in_flight.next_deadline();
         let connecting = self.core.connecting.map(|connecting| connecting.deadline);
         let alive = self.core.keep_alive.deadline(now).filter(|_| self.core.is_connected());
-        let deadlines = [request, self.grace_ends, connecting, alive];
+        let deadlines = [request, self.grace_deadline, connecting, alive];
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
     /// Takes the next possible step. Returns `false` if no step is possible before input arrives, output drains or a
     /// deadline passes.
-    fn advance(&mut self) -> bool {
+    fn step(&mut self) -> bool {
         if self.core.output.is_broken() {
             // Process the input received so far: the server may have answered before the output broke.
             self.core.output.clear();
             self.input.end();
         }
         if let Some(fault) = self.core.fault.take() {
-            self.plan = Some(PendingEvent::ProtocolError(fault));
+            self.pending_event = Some(PendingEvent::ProtocolError(fault));
             return true;
         }
         match self.core.life.state() {
             State::Closed => return false,
             State::Start => {
-                self.plan = self.core.connect();
+                self.pending_event = self.core.connect();
                 return true;
             }
-            State::Draining => return self.end(),
+            State::Draining => return self.drain(),
             _ => {}
         }
         if self.core.connecting.is_some_and(|connecting| connecting.deadline <= self.core.now) {
-            self.plan = self.core.connect_timed_out();
+            self.pending_event = self.core.handle_connect_timeout();
             return true;
         }
-        self.expire()
+        self.expire_due_request()
             || self.core.write_queued()
-            || self.tell_room()
-            || self.ask_if_alive()
-            || self.next_line()
-            || self.end_of_input()
+            || self.emit_writable()
+            || self.check_keep_alive()
+            || self.process_next_line()
+            || self.handle_end_of_input()
     }
 
-    fn tell_room(&mut self) -> bool {
-        let tell = self.core.wants_room && self.core.output.is_empty() && !self.core.ask_waits;
-        if tell {
-            self.core.wants_room = false;
-            self.plan = Some(PendingEvent::Writable);
+    fn emit_writable(&mut self) -> bool {
+        let is_due =
+            self.core.writable_requested && self.core.output.is_empty() && !self.core.server_request_waits;
+        if is_due {
+            self.core.writable_requested = false;
+            self.pending_event = Some(PendingEvent::Writable);
         }
-        tell
+        is_due
     }
 
     /// Handles one request whose deadline has passed: it times out, or its timeout starts if it was just sent.
-    fn expire(&mut self) -> bool {
+    fn expire_due_request(&mut self) -> bool {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get(ticket) else { return false };
-        let (method, asked) = (outgoing.method, outgoing.asked.is_some());
-        let lost = match outgoing.stage {
-            Stage::ServerRequest => {
-                self.core.expire_ask(ticket);
-                self.plan = Some(PendingEvent::Expired(ticket));
+        let (method, is_server_request) = (outgoing.method, outgoing.input_kind.is_some());
+        let failure = match outgoing.stage {
+            Stage::Deferred => {
+                self.core.expire_deferred(ticket);
+                self.pending_event = Some(PendingEvent::Expired(ticket));
                 return true;
             }
-            Stage::Failed(lost) => lost,
+            Stage::Failed(failure) => failure,
             Stage::Waiting | Stage::NeedsInput if outgoing.clock != Clock::Running => {
-                self.start_clock(ticket);
+                self.start_timeout(ticket);
                 return true;
             }
             _ => RequestFailure::TimedOut,
         };
-        self.core.give_up(ticket, "timeout");
-        self.plan = Some(match asked {
+        self.core.abandon(ticket, "timeout");
+        self.pending_event = Some(match is_server_request {
             true => PendingEvent::Cancelled { ticket, reason: None },
-            false => PendingEvent::Response { ticket, method, outcome: OutcomePlan::Failed(lost) },
+            false => PendingEvent::Response { ticket, method, outcome: PendingOutcome::Failed(failure) },
         });
         true
     }
 
     /// Starts or restarts the timeout of a request.
-    fn start_clock(&mut self, ticket: Ticket) {
+    fn start_timeout(&mut self, ticket: Ticket) {
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return };
-        let deadline = outgoing.start_clock(self.core.now);
+        let deadline = outgoing.start_timeout(self.core.now);
         self.core.in_flight.set_deadline(ticket, Some(deadline));
     }
 
-    fn ask_if_alive(&mut self) -> bool {
+    fn check_keep_alive(&mut self) -> bool {
         if !self.core.is_connected() {
             return false;
         }
@@ -294,24 +295,24 @@ impl Client<'_> {
                 if close {
                     self.input.close();
                 }
-                self.plan = Some(PendingEvent::PeerUnresponsive);
+                self.pending_event = Some(PendingEvent::PeerUnresponsive);
                 true
             }
         }
     }
 
     /// Processes the next line, if there is one and its answer has room.
-    fn next_line(&mut self) -> bool {
+    fn process_next_line(&mut self) -> bool {
         match self.input.line() {
-            Some(line) => self.deal_with(line),
+            Some(line) => self.process_line(line),
             None => false,
         }
     }
 
-    fn deal_with(&mut self, line: Line) -> bool {
+    fn process_line(&mut self, line: Line) -> bool {
         let envelope = self.input.envelope();
         let is_array = matches!(line.content, LineContent::Message) && envelope.shape == Shape::Array;
-        if is_array && self.core.takes_batches() && self.input.open_batch() {
+        if is_array && self.core.has_batches() && self.input.open_batch() {
             return true;
         }
         let bytes = self.input.bytes();
@@ -330,10 +331,11 @@ impl Client<'_> {
                 envelope.method.is_some() && envelope.id.is_some()
             }
         };
-        if is_request && self.core.answers() {
-            let for_host = class.as_ref().is_some_and(|class| receive::is_for_host(&self.core, class));
-            let has_room = if for_host { self.core.has_reply_room() } else { self.core.can_answer() };
-            self.core.ask_waits = for_host && !has_room;
+        if is_request && self.core.answers_requests() {
+            let for_application =
+                class.as_ref().is_some_and(|class| receive::is_input_request(&self.core, class));
+            let has_room = if for_application { self.core.has_reply_room() } else { self.core.can_answer() };
+            self.core.server_request_waits = for_application && !has_room;
             if !has_room {
                 return false;
             }
@@ -342,10 +344,10 @@ impl Client<'_> {
         self.core.output.show();
         let received = match class {
             Some(class) => {
-                let noted = self.input.inner(Member::Result).map(|places| Noted { line: bytes, places });
-                receive::message(&mut self.core, bytes, class, noted, line.stream)
+                let index = self.input.inner(Member::Result).map(|index| ResultIndex { line: bytes, index });
+                receive::dispatch(&mut self.core, bytes, class, index, line.stream)
             }
-            None => receive::no_message(&mut self.core, bytes, line, &envelope),
+            None => receive::invalid_line(&mut self.core, bytes, line, &envelope),
         };
         let outcome = match &received {
             Received::ProtocolError(fault) => Err(*fault),
@@ -353,64 +355,65 @@ impl Client<'_> {
         };
         self.core.output.show_received(bytes, outcome);
         match received {
-            Received::Event(plan) => {
-                self.plan = Some(plan);
+            Received::Event(pending_event) => {
+                self.pending_event = Some(pending_event);
                 self.holds_line = true;
             }
             Received::Done => self.input.release_element(),
             Received::ProtocolError(fault) => {
-                self.plan = Some(PendingEvent::ProtocolError(fault));
+                self.pending_event = Some(PendingEvent::ProtocolError(fault));
                 self.input.release_element();
             }
         }
         true
     }
 
-    fn end_of_input(&mut self) -> bool {
+    fn handle_end_of_input(&mut self) -> bool {
         if !self.input.ended() {
             return false;
         }
         if self.input.line().is_some() {
             // A request of the server waits for room, at most for the grace period.
-            let ends = self.grace_ends();
+            let ends = self.grace_deadline();
             if self.core.now < ends {
                 return false;
             }
         }
         if self.core.connecting.is_some() {
-            self.plan = self.core.fail(FailurePlan::Closed);
+            self.pending_event = self.core.fail_connect(PendingFailure::Closed);
             return true;
         }
         self.core.life.step(Trigger::EndOfInput)
     }
 
     /// The end of the grace period, which starts at the first call.
-    fn grace_ends(&mut self) -> Millis {
-        *self.grace_ends.get_or_insert(self.core.now.plus(self.core.info.timeouts.grace))
+    fn grace_deadline(&mut self) -> Millis {
+        *self.grace_deadline.get_or_insert(self.core.now.plus(self.core.info.timeouts.grace))
     }
 
     /// Ends one request, or the connection if no request is left and all output is written or the grace period is over.
-    fn end(&mut self) -> bool {
-        if let Some(ticket) = self.core.in_flight.first_from(self.ending) {
-            self.ending = ticket.slot;
+    fn drain(&mut self) -> bool {
+        if let Some(ticket) = self.core.in_flight.first_from(self.next_ended_slot) {
+            self.next_ended_slot = ticket.slot;
             self.core.in_flight.unqueue_all();
-            if self.core.keep(ticket) {
-                self.ending = ticket.slot.saturating_add(1);
+            if self.core.park_subscription(ticket) {
+                self.next_ended_slot = ticket.slot.saturating_add(1);
                 return true;
             }
-            let open = self.core.open(ticket).copied();
+            let open = self.core.open_request(ticket).copied();
             let slot = self.core.in_flight.get(ticket);
-            let asked = slot.is_some_and(|it| it.asked.is_some() && it.stage != Stage::Expired);
+            let is_server_request =
+                slot.is_some_and(|it| it.input_kind.is_some() && it.stage != Stage::Expired);
             self.core.in_flight.release(ticket);
             if let Some(OutboundRequest { method, .. }) = open {
-                let outcome = OutcomePlan::Failed(RequestFailure::Closed);
-                self.plan = Some(PendingEvent::Response { ticket, method, outcome });
-            } else if asked {
-                self.plan = Some(PendingEvent::Cancelled { ticket, reason: None });
+                let outcome = PendingOutcome::Failed(RequestFailure::Closed);
+                self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
+            } else if is_server_request {
+                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: None });
             }
             return true;
         }
-        let ends = self.grace_ends();
+        let ends = self.grace_deadline();
         let over = self.core.output.is_empty() || ends <= self.core.now || self.core.output.is_broken();
         over && self.core.life.step(Trigger::Drained)
     }

@@ -39,11 +39,11 @@ impl ClientState<'_> {
         if self.era() == Some(Era::Stateless) {
             return Err(SendError::Unsupported);
         }
-        if self.owes_initialized || self.is_promised() {
-            self.wants_room = true;
+        if self.initialized_pending || self.holds_reply_room() {
+            self.writable_requested = true;
             return Err(SendError::Busy);
         }
-        let room = self.room();
+        let room = self.request_room();
         let mut valid = true;
         let sent = self.send(About::NOTIFICATION, room, &mut |out| {
             write_notification(out, method, &mut |out| {
@@ -51,16 +51,16 @@ impl ClientState<'_> {
                 valid
             });
         });
-        sent.map_err(|Overflow| self.refused(valid))
+        sent.map_err(|Overflow| self.send_error(valid))
     }
 
     /// The error for a message of the application that was not sent: it is invalid or too large, or has to wait for
     /// room.
-    pub(crate) fn refused(&mut self, valid: bool) -> SendError {
+    pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
         if !valid || self.output.is_empty() {
             return SendError::Unwritable;
         }
-        self.wants_room = true;
+        self.writable_requested = true;
         SendError::Busy
     }
 }

@@ -21,7 +21,7 @@ use crate::client::timeout::Timeout;
 /// small.
 #[derive(Debug, Clone, Copy)]
 pub struct OutboundRequest {
-    /// The sequence number, which forms the id together with the slot. Values from `UNANSWERED` on match no response.
+    /// The sequence number, which forms the id together with the slot. Values from `NO_SEQUENCE` on match no response.
     pub(crate) sequence: u64,
     /// A duration until the timeout starts for the first time, then the point in time that progress cannot extend.
     pub(crate) maximum: Millis,
@@ -37,22 +37,22 @@ pub struct OutboundRequest {
     pub(crate) clock: Clock,
     pub(crate) progress: Progress,
     /// The kind of input, for a request of the server; else `None`.
-    pub(crate) asked: Option<InputKind>,
+    pub(crate) input_kind: Option<InputKind>,
 }
 
 const _: () = assert!(size_of::<crate::client::Slot>() <= 64, "a slot exceeds 64 bytes");
 
 /// The first sequence number that no request uses. The distance to it is the number of input requests.
-pub(crate) const UNANSWERED: u64 = 1 << 63;
+pub(crate) const NO_SEQUENCE: u64 = 1 << 63;
 
 /// How a request treats progress notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    Nothing,
+    Ignored,
     /// Progress is reported, and the timeout is unchanged.
-    Shown,
+    Reported,
     /// Progress is reported, and restarts the timeout.
-    BuysTime,
+    ExtendsTimeout,
 }
 
 /// Whether the timeout of a request runs. It starts at the first poll after sending.
@@ -61,7 +61,7 @@ pub(crate) enum Clock {
     /// The timeout has not started yet.
     Stopped,
     /// The request was sent again: the timeout restarts at the next poll, while the maximum keeps running.
-    Again,
+    Restarting,
     Running,
 }
 
@@ -75,9 +75,9 @@ pub(crate) enum Stage {
     /// An acknowledged subscription.
     Listening,
     /// A subscription that waits for the next connection. Its text is its filter, as in the two stages before.
-    Kept,
+    Parked,
     /// A subscription that has to be sent again.
-    Relisten,
+    Resubscribe,
     /// The server requires input, and the application has to resume the request with responses to its [input
     /// requests](OutboundRequest::input_requests). Its text is the server's state.
     NeedsInput,
@@ -86,9 +86,9 @@ pub(crate) enum Stage {
     /// The end was reported to the application; a cancellation has to be written.
     Cancelled,
     /// The end was reported to the application, and the server needs no cancellation.
-    Over,
+    Done,
     /// A deferred request of the server.
-    ServerRequest,
+    Deferred,
     /// An expired deferred request, whose end was reported and whose error has to be written. Its text is its id.
     Expired,
 }
@@ -103,10 +103,10 @@ impl Data for OutboundRequest {
         meta_length: 0,
         level: None,
         method: Method::Other,
-        stage: Stage::Over,
+        stage: Stage::Done,
         clock: Clock::Stopped,
-        progress: Progress::Nothing,
-        asked: None,
+        progress: Progress::Ignored,
+        input_kind: None,
     };
 }
 
@@ -124,7 +124,7 @@ impl ClientState<'_> {
 
     /// The sequence number and slot of an id that was used, in flight or not. Some servers answer with the digits in a
     /// string.
-    pub(crate) fn place_of(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
+    pub(crate) fn locate_id(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
         let digits = match id.bytes() {
             // No own id starts with zero, but the parser would accept one.
             [b'"', b'0', ..] => return None,
@@ -137,8 +137,8 @@ impl ClientState<'_> {
 
     /// The request with this id, if its response is pending. Previous pages of a list and cancelled requests do not
     /// match.
-    pub(crate) fn awaited(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
-        let (sequence, slot) = self.place_of(id)?;
+    pub(crate) fn find_pending(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
+        let (sequence, slot) = self.locate_id(id)?;
         let (ticket, outgoing) = self.in_flight.at(slot?)?;
         let waits = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
         (waits && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
@@ -146,12 +146,12 @@ impl ClientState<'_> {
 
     /// The request that was last sent with this id, as long as it holds its slot.
     pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
-        let (sequence, slot) = self.place_of(id)?;
-        self.sent_as(sequence, slot?)
+        let (sequence, slot) = self.locate_id(id)?;
+        self.find_by_sequence(sequence, slot?)
     }
 
     /// The request in a slot, if it was last sent with this sequence number.
-    pub(crate) fn sent_as(&self, sequence: u64, slot: u32) -> Option<Ticket> {
+    pub(crate) fn find_by_sequence(&self, sequence: u64, slot: u32) -> Option<Ticket> {
         let (ticket, outgoing) = self.in_flight.at(slot)?;
         (outgoing.sequence == sequence).then_some(ticket)
     }
@@ -184,7 +184,7 @@ impl ClientState<'_> {
 
     /// Sends the request of a slot again under a new id: for the next page of a list, with input responses, or on a new
     /// connection. `params` writes its members from the text stored in the slot.
-    pub(crate) fn send_again(
+    pub(crate) fn resend(
         &mut self,
         ticket: Ticket,
         method: &str,
@@ -194,9 +194,9 @@ impl ClientState<'_> {
             return Ok(());
         };
         let id = self.id_of(self.sequence, Some(ticket.slot));
-        let (room, info) = (self.room(), self.info);
+        let (room, info) = (self.request_room(), self.info);
         self.output.compact();
-        let (more, kept) = outgoing.kept(self.in_flight.text(ticket));
+        let (more, kept) = outgoing.split_text(self.in_flight.text(ticket));
         let token = outgoing.wants_progress().then_some(id);
         self.output.write(About::REQUEST, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
@@ -212,7 +212,7 @@ impl ClientState<'_> {
             (outgoing.sequence, outgoing.stage) = (self.sequence, Stage::Waiting);
             outgoing.last_progress = SortKey::NONE;
             if outgoing.clock == Clock::Running {
-                outgoing.clock = Clock::Again;
+                outgoing.clock = Clock::Restarting;
             }
         }
         self.sequence = self.sequence.saturating_add(1);
@@ -223,46 +223,46 @@ impl ClientState<'_> {
     /// Stores the additional `_meta` of a request that may be sent again. Returns `false` if it does not fit and is
     /// certainly needed, for the pages of a list. If a resumable request's `_meta` does not fit, the input-required
     /// result fails later.
-    pub(crate) fn keep_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
-        let may_ask = method.may_ask().is_some() && self.era() == Some(Era::Stateless);
-        let again = may_ask || matches!(method, Method::List(_));
+    pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
+        let resumable_name = method.resumable_name().is_some() && self.era() == Some(Era::Stateless);
+        let again = resumable_name || matches!(method, Method::List(_));
         let (true, Some(more)) = (again, more) else { return true };
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
             outgoing.meta_length = u16::try_from(more.bytes().len()).unwrap_or(u16::MAX);
         }
-        self.in_flight.set_text_after(ticket, 0, more.bytes()) || may_ask
+        self.in_flight.set_text_after(ticket, 0, more.bytes()) || resumable_name
     }
 }
 
 impl OutboundRequest {
     /// Whether the request asks for progress.
     pub(crate) fn wants_progress(&self) -> bool {
-        self.progress != Progress::Nothing
+        self.progress != Progress::Ignored
     }
 
     /// The number of input requests of a request that needs input.
-    pub(crate) fn questions(&self) -> u64 {
-        self.sequence.saturating_sub(UNANSWERED)
+    pub(crate) fn input_requests(&self) -> u64 {
+        self.sequence.saturating_sub(NO_SEQUENCE)
     }
 
     /// Starts or restarts the timeout, and returns its deadline.
-    pub(crate) fn start_clock(&mut self, now: Millis) -> Millis {
+    pub(crate) fn start_timeout(&mut self, now: Millis) -> Millis {
         if core::mem::replace(&mut self.clock, Clock::Running) == Clock::Stopped {
             self.maximum = now.plus(self.maximum);
         }
         match self.stage {
-            Stage::Waiting => self.ends(now),
+            Stage::Waiting => self.deadline_from(now),
             _ => self.maximum,
         }
     }
 
     /// The deadline of a timeout that starts now.
-    pub(crate) fn ends(&self, now: Millis) -> Millis {
+    pub(crate) fn deadline_from(&self, now: Millis) -> Millis {
         now.plus(self.timeout.millis()).min(self.maximum)
     }
 
     /// Splits the text of the slot: the additional `_meta`, if there is any, and the rest that sending again needs.
-    pub(crate) fn kept<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {
+    pub(crate) fn split_text<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {
         let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
         ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
     }

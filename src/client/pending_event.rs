@@ -18,8 +18,8 @@ pub(crate) enum PendingEvent {
     Writable,
     PeerUnresponsive,
     Connected { revision: Revision, result: Span },
-    ConnectFailed(FailurePlan),
-    Response { ticket: Ticket, method: Method, outcome: OutcomePlan },
+    ConnectFailed(PendingFailure),
+    Response { ticket: Ticket, method: Method, outcome: PendingOutcome },
     Page { ticket: Ticket, list: List, result: Span, last: bool },
     Progress { ticket: Ticket, params: Span },
     Log { params: Span },
@@ -35,7 +35,7 @@ pub(crate) enum PendingEvent {
 
 /// The outcome of a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum OutcomePlan {
+pub(crate) enum PendingOutcome {
     /// `member` is the [required member](Method::member) of the result, or empty.
     Result {
         result: Span,
@@ -47,7 +47,7 @@ pub(crate) enum OutcomePlan {
 
 /// The reason of a failed connection attempt.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum FailurePlan {
+pub(crate) enum PendingFailure {
     NoRevision,
     /// Contains the server's result or error.
     NoCommonRevision(Span),

@@ -9,8 +9,8 @@ use crate::protocol::revision::Era;
 use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::method::Method;
-use crate::client::outbound_request::{Stage, UNANSWERED};
-use crate::client::pending_event::{OutcomePlan, PendingEvent};
+use crate::client::outbound_request::{NO_SEQUENCE, Stage};
+use crate::client::pending_event::{PendingEvent, PendingOutcome};
 
 impl Client<'_> {
     /// Starts a new connection on the same buffers, to the same server or an equivalent one. The client connects by
@@ -26,12 +26,12 @@ impl Client<'_> {
     /// again.
     pub fn reconnect(&mut self) {
         self.input.reset();
-        self.core.leave_connection();
-        self.core.begin_again();
-        self.plan = self.plan.take().and_then(PendingEvent::without_line);
+        self.core.end_connection();
+        self.core.reset_connection();
+        self.pending_event = self.pending_event.take().and_then(PendingEvent::without_line);
         self.holds_line = false;
-        self.grace_ends = None;
-        self.ending = 0;
+        self.grace_deadline = None;
+        self.next_ended_slot = 0;
     }
 }
 
@@ -40,12 +40,15 @@ impl PendingEvent {
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response { ticket, method, outcome } => {
-                let lost =
-                    if let OutcomePlan::Failed(lost) = outcome { lost } else { RequestFailure::Closed };
-                PendingEvent::Response { ticket, method, outcome: OutcomePlan::Failed(lost) }
+                let failure = if let PendingOutcome::Failed(failure) = outcome {
+                    failure
+                } else {
+                    RequestFailure::Closed
+                };
+                PendingEvent::Response { ticket, method, outcome: PendingOutcome::Failed(failure) }
             }
             PendingEvent::Page { ticket, list, last: true, .. } => {
-                let outcome = OutcomePlan::Failed(RequestFailure::Closed);
+                let outcome = PendingOutcome::Failed(RequestFailure::Closed);
                 PendingEvent::Response { ticket, method: Method::List(list), outcome }
             }
             PendingEvent::Cancelled { ticket, .. } => PendingEvent::Cancelled { ticket, reason: None },
@@ -58,49 +61,49 @@ impl PendingEvent {
 impl ClientState<'_> {
     /// Parks a subscription for the next connection. Returns `false` if the request is not a subscription, or its
     /// filter could not be stored.
-    pub(crate) fn keep(&mut self, ticket: Ticket) -> bool {
+    pub(crate) fn park_subscription(&mut self, ticket: Ticket) -> bool {
         let has_filter = !self.in_flight.text(ticket).is_empty();
         let Some(outgoing) = self.in_flight.get_mut(ticket) else { return false };
         let keeps = has_filter && outgoing.is_subscription();
         if keeps {
             // No response matches this sequence number.
-            (outgoing.sequence, outgoing.stage) = (UNANSWERED, Stage::Kept);
+            (outgoing.sequence, outgoing.stage) = (NO_SEQUENCE, Stage::Parked);
             self.in_flight.set_deadline(ticket, None);
         }
         keeps
     }
 
     /// Ends the requests of the old connection: parks subscriptions, and fails all others with the next polls.
-    fn leave_connection(&mut self) {
+    fn end_connection(&mut self) {
         self.in_flight.unqueue_all();
         let mut next = 0;
         while let Some(ticket) = self.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
             let Some(outgoing) = self.in_flight.get(ticket).copied() else { continue };
             match outgoing.stage {
-                Stage::Cancelled | Stage::Over | Stage::Expired => self.in_flight.release(ticket),
-                Stage::ServerRequest => {
+                Stage::Cancelled | Stage::Done | Stage::Expired => self.in_flight.release(ticket),
+                Stage::Deferred => {
                     self.in_flight.forget_id(ticket);
-                    self.end_list(ticket, RequestFailure::Closed);
+                    self.fail_request(ticket, RequestFailure::Closed);
                 }
                 Stage::Failed(_) => {}
-                _ if self.keep(ticket) => {}
-                _ => self.end_list(ticket, RequestFailure::Closed),
+                _ if self.park_subscription(ticket) => {}
+                _ => self.fail_request(ticket, RequestFailure::Closed),
             }
         }
     }
 
     /// Queues parked subscriptions for the new connection.
-    pub(crate) fn listen_again(&mut self) {
+    pub(crate) fn resubscribe(&mut self) {
         let mut next = 0;
         while let Some(ticket) = self.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
             match self.in_flight.get(ticket).map(|outgoing| outgoing.stage) {
-                Some(Stage::Kept) if self.era() == Some(Era::Stateless) => {
-                    self.set_stage(ticket, Stage::Relisten);
+                Some(Stage::Parked) if self.era() == Some(Era::Stateless) => {
+                    self.set_stage(ticket, Stage::Resubscribe);
                     self.in_flight.queue(ticket);
                 }
-                Some(Stage::Kept) => self.end_list(ticket, RequestFailure::Closed),
+                Some(Stage::Parked) => self.fail_request(ticket, RequestFailure::Closed),
                 _ => {}
             }
         }

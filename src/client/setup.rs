@@ -24,7 +24,15 @@ impl<'b> Client<'b> {
         let rx = rx.into();
         let core = ClientState::new(info, tx.into());
         let input = LineDecoder::new(rx, info.depth, ID_LIMIT);
-        Client { input, core, plan: None, holds_line: false, grace_ends: None, ending: 0 }.checked()
+        Client {
+            input,
+            core,
+            pending_event: None,
+            holds_line: false,
+            grace_deadline: None,
+            next_ended_slot: 0,
+        }
+        .checked()
     }
 
     fn checked(self) -> Result<Client<'b>, ConfigError> {
@@ -36,8 +44,8 @@ impl<'b> Client<'b> {
         if self.input.limit() < needed {
             return Err(ConfigError::RxTooSmall { needed });
         }
-        let needed = self.core.measure();
-        if self.core.output.reply_room() < needed || self.core.reply_room < self.core.small() {
+        let needed = self.core.max_message_size();
+        if self.core.output.reply_room() < needed || self.core.reply_room < self.core.own_answer_size() {
             return Err(ConfigError::TxTooSmall { needed });
         }
         Ok(self)

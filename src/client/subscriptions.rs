@@ -18,7 +18,7 @@ use crate::client::event::Listed;
 use crate::client::method::Method;
 use crate::client::options::Options;
 use crate::client::outbound_request::{OutboundRequest, Stage};
-use crate::client::pending_event::{OutcomePlan, PendingEvent};
+use crate::client::pending_event::{PendingEvent, PendingOutcome};
 
 /// The set of changes that a subscription covers.
 ///
@@ -156,7 +156,7 @@ impl Client<'_> {
         }
         let mut options = options.maximum(Millis(u64::MAX));
         options.progress = false;
-        let ticket = self.core.begin(LISTEN, options, &mut |out| {
+        let ticket = self.core.begin_request(LISTEN, options, &mut |out| {
             out.key("notifications");
             filter.write(out);
             true
@@ -172,7 +172,7 @@ impl OutboundRequest {
     /// Whether this is a subscription that has not ended.
     pub(crate) fn is_subscription(&self) -> bool {
         self.method == Method::Listen
-            && matches!(self.stage, Stage::Waiting | Stage::Listening | Stage::Kept | Stage::Relisten)
+            && matches!(self.stage, Stage::Waiting | Stage::Listening | Stage::Parked | Stage::Resubscribe)
     }
 }
 
@@ -199,7 +199,7 @@ impl ClientState<'_> {
     }
 
     /// The subscription that a change notification belongs to. Returns `Ok(None)` in the handshake era.
-    fn told_by(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
+    fn subscription_of_change(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
         match self.era() {
             Some(Era::Stateless) => self.subscription(params, Stage::Listening).map(Some),
             _ => Ok(None),
@@ -211,7 +211,7 @@ impl ClientState<'_> {
         params: Json<'_>,
         listed: Listed,
     ) -> Result<PendingEvent, ProtocolError> {
-        Ok(PendingEvent::Changed { listed, subscription: self.told_by(params)? })
+        Ok(PendingEvent::Changed { listed, subscription: self.subscription_of_change(params)? })
     }
 
     pub(crate) fn resource_updated(
@@ -219,7 +219,7 @@ impl ClientState<'_> {
         line: &[u8],
         params: Json<'_>,
     ) -> Result<PendingEvent, ProtocolError> {
-        let subscription = self.told_by(params)?;
+        let subscription = self.subscription_of_change(params)?;
         params.get("uri").filter(|uri| uri.kind() == Kind::String).ok_or(ProtocolError::InvalidParams)?;
         Ok(PendingEvent::Updated { params: rpc::span_of(line, params.bytes()), subscription })
     }
@@ -231,16 +231,16 @@ impl ClientState<'_> {
         match open {
             Some((ticket, outgoing)) if outgoing.is_subscription() => {
                 self.in_flight.release(ticket);
-                let (method, outcome) = (outgoing.method, OutcomePlan::Failed(RequestFailure::Ended));
+                let (method, outcome) = (outgoing.method, PendingOutcome::Failed(RequestFailure::Ended));
                 Ok(Some(PendingEvent::Response { ticket, method, outcome }))
             }
             // The server ended it before the cancellation was sent, so no cancellation is needed.
             Some((ticket, OutboundRequest { method: Method::Listen, stage: Stage::Cancelled, .. })) => {
-                self.set_stage(ticket, Stage::Over);
+                self.set_stage(ticket, Stage::Done);
                 Ok(None)
             }
             // The cancellation may follow the response.
-            None if self.place_of(id).is_some() => Ok(None),
+            None if self.locate_id(id).is_some() => Ok(None),
             _ => Err(ProtocolError::UnknownCancel),
         }
     }

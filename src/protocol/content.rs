@@ -25,8 +25,8 @@ pub(crate) struct Items {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     Before,
-    Within,
-    Behind,
+    Inside,
+    After,
 }
 
 impl Items {

@@ -55,8 +55,8 @@ impl Client<'_> {
     }
 
     pub(crate) fn list(&mut self, list: List, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.needs(list.capability())?;
-        self.core.begin_as(Method::List(list), list.method(), options, &mut |_| true)
+        self.require_capability(list.capability())?;
+        self.core.begin_request_as(Method::List(list), list.method(), options, &mut |_| true)
     }
 
     /// Reads a resource. The response has its contents: [`Response::resource`](crate::client::Response::resource).
@@ -64,8 +64,8 @@ impl Client<'_> {
     /// # Errors
     /// As [`list_resources`](Client::list_resources).
     pub fn read_resource(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.needs(ServerCapabilities::RESOURCES)?;
-        self.about(methods::RESOURCES_READ.name, uri, options)
+        self.require_capability(ServerCapabilities::RESOURCES)?;
+        self.begin_with_uri(methods::RESOURCES_READ.name, uri, options)
     }
 
     /// Subscribes to changes of a resource, reported as [`Event::Updated`](crate::client::Event::Updated). The result
@@ -75,8 +75,8 @@ impl Client<'_> {
     /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no resource
     /// subscriptions, or the revision is `2026-07-28`, which uses [`listen`](Client::listen) instead.
     pub fn subscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.needs_handshake(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
-        self.about(methods::RESOURCES_SUBSCRIBE.name, uri, options)
+        self.require_handshake_capability(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
+        self.begin_with_uri(methods::RESOURCES_SUBSCRIBE.name, uri, options)
     }
 
     /// Cancels a subscription to a resource. The result is empty.
@@ -84,12 +84,12 @@ impl Client<'_> {
     /// # Errors
     /// As [`subscribe`](Client::subscribe).
     pub fn unsubscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.needs_handshake(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
-        self.about(methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
+        self.require_handshake_capability(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
+        self.begin_with_uri(methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
     }
 
-    fn about(&mut self, method: &str, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.core.begin(method, options, &mut |out| {
+    fn begin_with_uri(&mut self, method: &str, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.core.begin_request(method, options, &mut |out| {
             out.field_string("uri", uri);
             true
         })
@@ -106,8 +106,8 @@ impl Client<'_> {
         arguments: &[(&str, &str)],
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
-        self.needs(ServerCapabilities::PROMPTS)?;
-        self.core.begin(methods::PROMPTS_GET.name, options, &mut |out| {
+        self.require_capability(ServerCapabilities::PROMPTS)?;
+        self.core.begin_request(methods::PROMPTS_GET.name, options, &mut |out| {
             out.field_string("name", name);
             write_arguments(arguments, out);
             true
@@ -134,12 +134,12 @@ impl Client<'_> {
             Revision::V2024_11_05 => ServerCapabilities::NONE,
             _ => ServerCapabilities::COMPLETIONS,
         };
-        self.needs(needed)?;
+        self.require_capability(needed)?;
         let (kind, member, name) = match reference {
             Reference::Prompt(name) => ("ref/prompt", "name", name),
             Reference::Resource(uri) => ("ref/resource", "uri", uri),
         };
-        self.core.begin(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
+        self.core.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
             out.key("ref");
             out.begin_object();
             out.field_string("type", kind);
@@ -167,15 +167,15 @@ impl Client<'_> {
     /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no logging, or the
     /// revision is `2026-07-28`.
     pub fn set_log_level(&mut self, level: Level, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.needs_handshake(ServerCapabilities::LOGGING)?;
-        self.core.begin(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
+        self.require_handshake_capability(ServerCapabilities::LOGGING)?;
+        self.core.begin_request(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
             out.field_string("level", level.as_str());
             true
         })
     }
 
-    fn needs_handshake(&self, capability: ServerCapabilities) -> Result<(), SendError> {
-        self.needs(capability)?;
+    fn require_handshake_capability(&self, capability: ServerCapabilities) -> Result<(), SendError> {
+        self.require_capability(capability)?;
         match self.core.era() {
             Some(Era::Handshake) => Ok(()),
             _ => Err(SendError::Unsupported),

@@ -70,8 +70,8 @@ impl Client<'_> {
         options: Options<'_>,
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
-        self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(methods::TOOLS_CALL.name, options, &mut |out| {
+        self.require_capability(ServerCapabilities::TOOLS)?;
+        self.core.begin_request(methods::TOOLS_CALL.name, options, &mut |out| {
             write_name(out, tool);
             arguments(out)
         })
@@ -98,7 +98,7 @@ impl Client<'_> {
     pub fn ping(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         let stateless = self.core.era() == Some(Era::Stateless);
         let method = if stateless { methods::SERVER_DISCOVER.name } else { methods::PING.name };
-        self.core.begin(method, options, &mut |_| true)
+        self.core.begin_request(method, options, &mut |_| true)
     }
 
     /// Sends any other request. `params` writes its members, keys and values; the client writes `_meta`.
@@ -116,7 +116,7 @@ impl Client<'_> {
         params: impl FnMut(&mut Writer<'_>),
     ) -> Result<Ticket, SendError> {
         let mut params = params;
-        self.core.begin(method, options, &mut |out| out.members_checked(&mut params).is_ok())
+        self.core.begin_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
     }
 
     /// Cancels a request and notifies the server. The ticket becomes invalid.
@@ -124,8 +124,8 @@ impl Client<'_> {
     /// # Errors
     /// [`SendError::Gone`]: the request has ended already.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
-        self.core.open(ticket).ok_or(SendError::Gone)?;
-        self.core.give_up(ticket, reason);
+        self.core.open_request(ticket).ok_or(SendError::Gone)?;
+        self.core.abandon(ticket, reason);
         Ok(())
     }
 
@@ -153,14 +153,14 @@ impl Client<'_> {
         if !self.core.declared().has(ClientCapabilities::ROOTS_LIST_CHANGED) {
             return Err(SendError::Unsupported);
         }
-        self.core.owes_roots = true;
+        self.core.roots_changed_pending = true;
         Ok(())
     }
 
-    pub(crate) fn needs(&self, capability: ServerCapabilities) -> Result<(), SendError> {
+    pub(crate) fn require_capability(&self, capability: ServerCapabilities) -> Result<(), SendError> {
         match self.core.is_connected() {
             false => Err(SendError::NotConnected),
-            true if self.core.can(capability) => Ok(()),
+            true if self.core.has_server_capability(capability) => Ok(()),
             true => Err(SendError::Unsupported),
         }
     }

@@ -3,7 +3,7 @@
 //! Specification: *Sampling*, *Elicitation*, *Roots*: *Error handling*; 2025-11-25 and later, *Sampling*, *Message
 //! content constraints*.
 
-use crate::client::views::{OpenUrl, SampleMessage, says, text};
+use crate::client::views::{OpenUrl, SampleMessage, has_text, text};
 use crate::error::ProtocolError;
 use crate::json::{Json, Kind, Str};
 use crate::peer::slots::hash_text;
@@ -14,7 +14,7 @@ use crate::client::server_requests::input_request::InputKind;
 
 /// The kind of input that a method requests. Returns `None` if the method requests no input, or the client did not
 /// declare the capability. For elicitation the kind is always `Form`.
-pub(crate) fn asks(method: Str<'_>, declared: Declared) -> Option<InputKind> {
+pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<InputKind> {
     let elicits = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
     let kinds = [
         (InputKind::Roots, declared.has(Declared::ROOTS)),
@@ -26,8 +26,8 @@ pub(crate) fn asks(method: Str<'_>, declared: Declared) -> Option<InputKind> {
 
 /// The kind of input that a validated request asks for.
 pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
-    let kind = asks(method, Declared::EVERYTHING)?;
-    let is_url = params.is_some_and(|params| says(params, "mode", "url"));
+    let kind = kind_of_method(method, Declared::EVERYTHING)?;
+    let is_url = params.is_some_and(|params| has_text(params, "mode", "url"));
     Some(if kind == InputKind::Form && is_url { InputKind::Url } else { kind })
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn check(
     declared: Declared,
     seed: u64,
 ) -> Result<InputKind, ProtocolError> {
-    let kind = asks(method, declared).ok_or(ProtocolError::UnknownMethod)?;
+    let kind = kind_of_method(method, declared).ok_or(ProtocolError::UnknownMethod)?;
     let params = params.unwrap_or(Json::EMPTY_OBJECT);
     if params.kind() != Kind::Object {
         return Err(ProtocolError::InvalidParams);
@@ -46,29 +46,31 @@ pub(crate) fn check(
     match kind {
         InputKind::Roots => Ok(kind),
         InputKind::Sample => {
-            sample(params, declared, seed).then_some(kind).ok_or(ProtocolError::InvalidParams)
+            check_sampling(params, declared, seed).then_some(kind).ok_or(ProtocolError::InvalidParams)
         }
-        InputKind::Form | InputKind::Url => elicit(params, declared).ok_or(ProtocolError::InvalidParams),
+        InputKind::Form | InputKind::Url => {
+            check_elicitation(params, declared).ok_or(ProtocolError::InvalidParams)
+        }
     }
 }
 
 /// Validates an elicitation. The mode defaults to a form.
-fn elicit(params: Json<'_>, declared: Declared) -> Option<InputKind> {
+fn check_elicitation(params: Json<'_>, declared: Declared) -> Option<InputKind> {
     let [mode, message, schema] = params.pick(["mode", "message", "requestedSchema"]);
     let mode = mode.filter(|mode| !mode.is_null());
     if mode.is_none_or(|mode| mode.string().is_some_and(|mode| mode == "form")) {
         let written = message?.kind() == Kind::String && schema?.kind() == Kind::Object;
         return (written && declared.has(Declared::ELICITATION_FORM)).then_some(InputKind::Form);
     }
-    let is_url = says(params, "mode", "url") && declared.has(Declared::ELICITATION_URL);
+    let is_url = has_text(params, "mode", "url") && declared.has(Declared::ELICITATION_URL);
     (is_url && OpenUrl::is_one(params)).then_some(InputKind::Url)
 }
 
-fn sample(params: Json<'_>, declared: Declared, seed: u64) -> bool {
+fn check_sampling(params: Json<'_>, declared: Declared, seed: u64) -> bool {
     let [messages, most, tools, choice] = params.pick(["messages", "maxTokens", "tools", "toolChoice"]);
     let present = |value: Option<Json<'_>>| value.is_some_and(|value| !value.is_null());
     let with_tools = present(tools) || present(choice);
-    messages.is_some_and(|messages| messages.kind() == Kind::Array && are_balanced(messages, seed))
+    messages.is_some_and(|messages| messages.kind() == Kind::Array && tool_uses_match(messages, seed))
         && most.and_then(Json::unsigned).is_some()
         && (!with_tools || declared.has(Declared::SAMPLING_TOOLS))
 }
@@ -91,7 +93,7 @@ impl Ids {
 
 /// Whether tool uses and results match: a message with results has only results, each belongs to a use in the previous
 /// message, and each use has a result.
-fn are_balanced(messages: Json<'_>, seed: u64) -> bool {
+fn tool_uses_match(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
     for message in messages.elements().map(SampleMessage::from_json) {
         if message.raw().kind() != Kind::Object {
@@ -101,15 +103,15 @@ fn are_balanced(messages: Json<'_>, seed: u64) -> bool {
         for block in message.blocks() {
             blocks = blocks.saturating_add(1);
             let block = block.raw();
-            if says(block, "type", "tool_use") {
+            if has_text(block, "type", "tool_use") {
                 uses.add(text(block, "id").unwrap_or_default(), seed);
-            } else if says(block, "type", "tool_result") {
+            } else if has_text(block, "type", "tool_result") {
                 results.add(text(block, "toolUseId").unwrap_or_default(), seed);
             }
         }
         let assistant = message.role() == Some(Role::Assistant);
-        let pure = results.count == 0 || (results.count == blocks && !assistant);
-        if !pure || results != wanted || (uses.count > 0 && !assistant) {
+        let is_pure = results.count == 0 || (results.count == blocks && !assistant);
+        if !is_pure || results != wanted || (uses.count > 0 && !assistant) {
             return false;
         }
         wanted = uses;

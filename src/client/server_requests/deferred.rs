@@ -2,7 +2,7 @@
 
 use crate::client::client_state::{ClientState, Peer};
 use crate::client::notify::write_notification;
-use crate::client::outbound_request::{OutboundRequest, Stage, UNANSWERED};
+use crate::client::outbound_request::{NO_SEQUENCE, OutboundRequest, Stage};
 use crate::client::pending_event::PendingEvent;
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{About, StreamId};
@@ -15,7 +15,9 @@ use crate::protocol::methods;
 use crate::rpc;
 use crate::time::Millis;
 
-use crate::client::server_requests::{Answering, Context, ServerRequest, ServerRequestReply, Source, check};
+use crate::client::server_requests::{
+    Context, ReplyHandler, ServerRequest, ServerRequestReply, Source, check,
+};
 
 /// The server's request that the application answers during the current event.
 #[derive(Debug, Clone, Copy)]
@@ -31,12 +33,12 @@ impl ClientState<'_> {
     }
 
     /// Whether the application answers requests with this method.
-    pub(crate) fn may_be_asked(&self, method: Str<'_>) -> bool {
-        check::asks(method, self.declared()).is_some()
+    pub(crate) fn accepts_method(&self, method: Str<'_>) -> bool {
+        check::kind_of_method(method, self.declared()).is_some()
     }
 
     /// Validates a request of the server.
-    pub(crate) fn asked_for(
+    pub(crate) fn check_server_request(
         &self,
         method: Str<'_>,
         params: Option<Json<'_>>,
@@ -48,7 +50,7 @@ impl ClientState<'_> {
     }
 
     /// Builds the request that the application answers.
-    pub(crate) fn asked<'a>(
+    pub(crate) fn server_request<'a>(
         &'a mut self,
         id: &'a [u8],
         params: Option<Json<'a>>,
@@ -61,13 +63,13 @@ impl ClientState<'_> {
     }
 
     /// The size limit of an answer that the client writes by itself, in bytes.
-    pub(crate) fn small(&self) -> usize {
+    pub(crate) fn own_answer_size(&self) -> usize {
         self.reserve.saturating_add(self.output.overhead())
     }
 
     /// Whether a request of the server holds the free room of the output, or waits for it.
-    pub(crate) fn is_promised(&self) -> bool {
-        self.owed.is_some() || self.ask_waits
+    pub(crate) fn holds_reply_room(&self) -> bool {
+        self.current_request.is_some() || self.server_request_waits
     }
 
     /// Checks that a whole answer fits, and reserves its room as the budget.
@@ -84,33 +86,33 @@ impl ClientState<'_> {
     }
 
     /// Answers the current request with an error if the application dropped it.
-    pub(crate) fn answer_owed(&mut self, line: &[u8]) {
-        if let Some(owed) = self.owed.take() {
-            let id = line.get(owed.id.range()).unwrap_or_default();
-            self.answer(id, owed.stream, Some(ProtocolError::Unanswered));
+    pub(crate) fn answer_dropped_request(&mut self, line: &[u8]) {
+        if let Some(current_request) = self.current_request.take() {
+            let id = line.get(current_request.id.range()).unwrap_or_default();
+            self.answer(id, current_request.stream, Some(ProtocolError::Unanswered));
             self.fault = Some(ProtocolError::Unanswered);
         }
     }
 
     /// Returns the right to answer a deferred request.
     pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
-        let asked = self.in_flight.get(ticket).filter(|it| it.stage == Stage::ServerRequest);
-        let stream = asked.map_or(StreamId::NONE, |it| StreamId(it.number));
-        let kind = asked.and_then(|it| it.asked).ok_or(SendError::Gone)?;
+        let deferred = self.in_flight.get(ticket).filter(|it| it.stage == Stage::Deferred);
+        let stream = deferred.map_or(StreamId::NONE, |it| StreamId(it.number));
+        let kind = deferred.and_then(|it| it.input_kind).ok_or(SendError::Gone)?;
         // The revision of this connection applies, because deferred requests end with their connection.
         let Peer { revision, .. } = self.peer.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
         // Pending errors and queued messages come first.
         let waits = self.fault.is_some() || self.in_flight.first_queued().is_some();
-        if self.is_promised() || waits || !self.has_reply_room() {
-            self.wants_room = true;
+        if self.holds_reply_room() || waits || !self.has_reply_room() {
+            self.writable_requested = true;
             return Err(SendError::Busy);
         }
         Ok(ServerRequestReply { machine: self, source: Source::Slot(ticket), context })
     }
 
     /// Cancels a deferred request on behalf of the server.
-    pub(crate) fn ask_cancelled(
+    pub(crate) fn cancel_deferred(
         &mut self,
         id: Json<'_>,
         reason: Option<Span>,
@@ -122,7 +124,7 @@ impl ClientState<'_> {
 
     /// Expires a deferred request: it cannot be found, cancelled or answered any more. The error is written when there
     /// is room.
-    pub(crate) fn expire_ask(&mut self, ticket: Ticket) {
+    pub(crate) fn expire_deferred(&mut self, ticket: Ticket) {
         self.in_flight.forget_id(ticket);
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
@@ -145,15 +147,15 @@ impl ClientState<'_> {
         })
     }
 
-    fn close(&mut self, source: &Source<'_>) {
+    fn finish_reply(&mut self, source: &Source<'_>) {
         match source {
-            Source::Line { .. } => self.owed = None,
+            Source::Line { .. } => self.current_request = None,
             Source::Slot(ticket) => self.in_flight.release(*ticket),
         }
     }
 
     /// The last reported progress, if the request has a progress token.
-    fn progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
+    fn last_progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
         match source {
             Source::Line { meta, last, .. } => {
                 meta::progress_token(*meta).map(|_| *last).ok_or(SendError::NotWanted)
@@ -178,7 +180,7 @@ pub(crate) fn write_fault(out: &mut Writer<'_>, id: &[u8], fault: ProtocolError)
     out.token("}}");
 }
 
-impl Answering for ClientState<'_> {
+impl ReplyHandler for ClientState<'_> {
     fn answer(
         &mut self,
         source: &Source<'_>,
@@ -201,7 +203,7 @@ impl Answering for ClientState<'_> {
             }
         });
         match sent {
-            Ok(()) => self.close(source),
+            Ok(()) => self.finish_reply(source),
             Err(Overflow) => {
                 let limit = self.reply_room;
                 let fault =
@@ -218,7 +220,7 @@ impl Answering for ClientState<'_> {
         };
         let room = self.reply_budget();
         let _ = self.output.write(About::response(stream), room, &mut |out| write_fault(out, id, fault));
-        self.close(source);
+        self.finish_reply(source);
         self.fault = Some(fault);
     }
 
@@ -230,10 +232,10 @@ impl Answering for ClientState<'_> {
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), SendError> {
         let rank = progress.rank();
-        if rank <= self.progress_of(source)? {
+        if rank <= self.last_progress_of(source)? {
             return Err(SendError::NotWanted);
         }
-        let room = self.reply_budget().saturating_sub(self.small());
+        let room = self.reply_budget().saturating_sub(self.own_answer_size());
         let token = match source {
             Source::Line { meta, .. } => meta::progress_token(*meta).map_or(&b""[..], Json::bytes),
             Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
@@ -265,10 +267,10 @@ impl Answering for ClientState<'_> {
         let token = meta::progress_token(*meta).map_or(&b""[..], Json::bytes);
         let fits = id.len().saturating_add(token.len()) <= self.in_flight.text_limit();
         let outgoing = OutboundRequest {
-            sequence: UNANSWERED,
+            sequence: NO_SEQUENCE,
             number: context.stream.0,
-            stage: Stage::ServerRequest,
-            asked: Some(context.kind),
+            stage: Stage::Deferred,
+            input_kind: Some(context.kind),
             last_progress: *last,
             ..crate::peer::slots::Data::EMPTY
         };
@@ -278,7 +280,7 @@ impl Answering for ClientState<'_> {
             self.in_flight.release(ticket);
             return None;
         }
-        self.owed = None;
+        self.current_request = None;
         Some(ticket)
     }
 }

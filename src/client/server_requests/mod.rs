@@ -15,7 +15,7 @@ use crate::protocol::revision::Revision;
 use crate::rpc::code;
 use crate::time::Millis;
 
-pub(crate) use crate::client::server_requests::deferred::{Owed, write_fault};
+pub(crate) use crate::client::server_requests::deferred::{CurrentRequest, write_fault};
 
 use crate::client::server_requests::input_request::{InputKind, InputRequest};
 use crate::client::server_requests::results::{
@@ -41,7 +41,7 @@ pub(crate) enum Source<'a> {
 
 /// The operations of the client that a [`ServerRequestReply`] needs. A trait object hides the client's own lifetime, so
 /// that a reply has only one.
-pub(crate) trait Answering: Send {
+pub(crate) trait ReplyHandler: Send {
     /// Sends an answer. `body` writes the member `result` or `error`, and returns whether it is valid.
     fn answer(
         &mut self,
@@ -91,7 +91,7 @@ pub struct ServerRequest<'a> {
 /// Dropping it sends no answer: a [deferred](ServerRequest::defer) request stays in flight.
 #[must_use = "a request has to be answered"]
 pub struct ServerRequestReply<'a> {
-    pub(crate) machine: &'a mut (dyn Answering + 'a),
+    pub(crate) machine: &'a mut (dyn ReplyHandler + 'a),
     pub(crate) source: Source<'a>,
     pub(crate) context: Context,
 }
@@ -209,7 +209,7 @@ impl ServerRequestReply<'_> {
         match self.context.kind {
             InputKind::Form => self.result(form),
             InputKind::Url => self.action(Action::Accept),
-            InputKind::Roots | InputKind::Sample => self.not_asked_for(),
+            InputKind::Roots | InputKind::Sample => self.refuse_wrong_kind(),
         }
     }
 
@@ -235,7 +235,7 @@ impl ServerRequestReply<'_> {
     /// Answers with the roots, which `roots` adds one by one.
     pub fn roots(self, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         if self.context.kind != InputKind::Roots {
-            return self.not_asked_for();
+            return self.refuse_wrong_kind();
         }
         let mut roots = Some(roots);
         self.result(&mut |out| write_roots(out, &mut roots));
@@ -245,7 +245,7 @@ impl ServerRequestReply<'_> {
     /// `toolUse`, or another; omitted if empty), and the content blocks.
     pub fn sampled(self, model: &str, stop_reason: &str, content: impl FnOnce(&mut Sampled<'_, '_>)) {
         if self.context.kind != InputKind::Sample {
-            return self.not_asked_for();
+            return self.refuse_wrong_kind();
         }
         let revision = self.context.revision;
         let mut content = Some(content);
@@ -308,7 +308,7 @@ impl ServerRequestReply<'_> {
         });
     }
 
-    fn not_asked_for(self) {
+    fn refuse_wrong_kind(self) {
         let ServerRequestReply { machine, source, context } = self;
         machine.refuse(&source, context.stream, ProtocolError::InvalidReply);
     }

@@ -46,7 +46,7 @@ pub(crate) fn write_form(
     };
     let fit =
         |content: Json<'_>| content.kind() == Kind::Object && content.members().all(|(_, value)| fits(value));
-    valid && written(out, from).is_none_or(fit)
+    valid && written_json(out, from).is_none_or(fit)
 }
 
 /// Writes an object whose members `body` writes. Returns whether they are valid.
@@ -59,7 +59,7 @@ pub(crate) fn write_object(out: &mut Writer<'_>, body: &mut dyn FnMut(&mut Write
 
 /// The JSON written from the position `from` on. Returns `None` if the output has overflowed, because the message is
 /// not sent then.
-fn written<'w>(out: &'w Writer<'_>, from: usize) -> Option<Json<'w>> {
+fn written_json<'w>(out: &'w Writer<'_>, from: usize) -> Option<Json<'w>> {
     if out.overflowed() {
         return None;
     }
@@ -138,7 +138,7 @@ impl<'a> Sampled<'_, 'a> {
     /// writes.
     pub fn tool_use(&mut self, id: &str, tool: &str, input: impl FnOnce(&mut Writer<'_>)) {
         self.pieces.element(self.out);
-        self.pieces.valid &= allows(self.revision, "tool_use");
+        self.pieces.valid &= allows_block(self.revision, "tool_use");
         self.out.begin_object();
         self.out.field_string("type", "tool_use");
         self.out.field_string("id", id);
@@ -158,9 +158,9 @@ impl<'a> Sampled<'_, 'a> {
         };
         let checked = self.out.value_checked(&mut write).is_ok();
         self.pieces.valid &= checked
-            && written(self.out, from).is_none_or(|block| {
+            && written_json(self.out, from).is_none_or(|block| {
                 let kind = block.get("type").and_then(Json::string).and_then(|kind| kind.as_str());
-                kind.is_some_and(|kind| allows(self.revision, kind))
+                kind.is_some_and(|kind| allows_block(self.revision, kind))
             });
     }
 
@@ -170,7 +170,7 @@ impl<'a> Sampled<'_, 'a> {
 }
 
 /// Whether this revision allows a content block of this type in a sampling message.
-fn allows(revision: Revision, kind: &str) -> bool {
+fn allows_block(revision: Revision, kind: &str) -> bool {
     match kind {
         "text" | "image" => true,
         "audio" => revision >= Revision::V2025_03_26,
@@ -206,7 +206,7 @@ pub(crate) fn write_sampled(
     out.key("content");
     let before = out.mark();
     out.begin_array();
-    let behind_bracket = out.len();
+    let after_bracket = out.len();
     let mut sampled = Sampled { out, revision, pieces: Items::within() };
     if let Some(body) = body.take() {
         body(&mut sampled);
@@ -216,7 +216,7 @@ pub(crate) fn write_sampled(
     }
     let Items { count, valid, .. } = sampled.pieces;
     if count == 1 {
-        out.cut(before, behind_bracket);
+        out.cut(before, after_bracket);
     } else {
         out.end_array();
     }

@@ -108,14 +108,14 @@ enum State {
     Digits,
     /// This number of padding characters was seen; only more padding may follow.
     Padding(u8),
-    Over,
+    Done,
 }
 
 impl Iterator for Bytes<'_> {
     type Item = Result<u8, Base64Error>;
 
     fn next(&mut self) -> Option<Result<u8, Base64Error>> {
-        if self.state == State::Over {
+        if self.state == State::Done {
             return None;
         }
         while let Some(character) = self.characters.next() {
@@ -144,14 +144,14 @@ impl Iterator for Bytes<'_> {
         if !whole {
             return self.invalid();
         }
-        self.state = State::Over;
+        self.state = State::Done;
         None
     }
 }
 
 impl Bytes<'_> {
     fn invalid(&mut self) -> Option<Result<u8, Base64Error>> {
-        self.state = State::Over;
+        self.state = State::Done;
         Some(Err(Base64Error::Invalid))
     }
 }

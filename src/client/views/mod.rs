@@ -105,7 +105,7 @@ pub(crate) fn text<'a>(json: Json<'a>, name: &str) -> Option<Str<'a>> {
 }
 
 /// Whether a member equals this string.
-pub(crate) fn says(json: Json<'_>, name: &str, value: &str) -> bool {
+pub(crate) fn has_text(json: Json<'_>, name: &str, value: &str) -> bool {
     text(json, name).is_some_and(|text| text == value)
 }
 

@@ -12,7 +12,11 @@ view! {
     Prompt with meta
 }
 
-named!(Prompt, "The name, which [`Client::get_prompt`](crate::Client::get_prompt) takes.", "The description.");
+named!(
+    Prompt,
+    "The name, which [`Client::get_prompt`](crate::Client::get_prompt) takes.",
+    "The description."
+);
 
 impl<'a> Prompt<'a> {
     /// The arguments of the prompt.

@@ -77,7 +77,9 @@ fn growing_the_last_value_equals_exhaustive_search() {
     fn matches_any(template: &str, uri: &str) -> bool {
         match split(template) {
             None => uri.is_empty(),
-            Some((Piece::Literal(text), rest)) => uri.strip_prefix(text).is_some_and(|uri| matches_any(rest, uri)),
+            Some((Piece::Literal(text), rest)) => {
+                uri.strip_prefix(text).is_some_and(|uri| matches_any(rest, uri))
+            }
             Some((Piece::Variable { reserved, .. }, rest)) => {
                 let mut end = Position { rest: Chars::new(uri), at: 0 };
                 loop {
