@@ -1,4 +1,6 @@
-//! Parsing of `#[tool(…)]` and `#[serde(…)]` attributes. Unknown attributes that affect decoding are errors.
+//! Parsers for `#[tool(…)]` and `#[serde(…)]` attributes.
+//!
+//! Unknown attributes that affect decoding are errors.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -151,13 +153,13 @@ fn description(meta: &ParseNestedMeta<'_>, target: &mut Option<TokenStream>) -> 
 impl TypeAttributes {
     pub(crate) fn parse(attributes: &[Attribute], is_enum: bool, has_name: bool) -> Result<TypeAttributes> {
         let mut found = TypeAttributes::default();
-        let mut denies = false;
+        let mut denies_unknown = false;
         for_each_item(attributes, |namespace, name, meta| {
             match (namespace, name) {
                 (Namespace::Tool, "description") => return description(meta, &mut found.description),
                 (Namespace::Tool, "allow_unknown_fields") => found.open = true,
                 (Namespace::Tool, "crate") => found.root = Some(meta.value()?.call(Path::parse_mod_style)?),
-                (Namespace::Serde, "deny_unknown_fields") => denies = true,
+                (Namespace::Serde, "deny_unknown_fields") => denies_unknown = true,
                 (Namespace::Serde, "rename_all") => rename_all(meta, &mut found.rename_all)?,
                 (Namespace::Serde, "rename_all_fields") if is_enum => {
                     rename_all(meta, &mut found.rename_all_fields)?;
@@ -170,7 +172,7 @@ impl TypeAttributes {
                 (Namespace::Serde, name) if is_for_serialize(name) => return skip_value(meta),
                 _ => return Err(unsupported(namespace, name, meta)),
             }
-            if found.open && denies {
+            if found.open && denies_unknown {
                 return Err(meta.error("unknown fields are either denied or allowed"));
             }
             Ok(())

@@ -25,7 +25,7 @@ impl<'i> ClientConfig<'i> {
     /// ```
     #[must_use]
     pub const fn capabilities(mut self, declared: ClientCapabilities) -> Self {
-        self.capabilities = declared.with_what_they_are_part_of();
+        self.capabilities = declared.with_parents();
         self
     }
 

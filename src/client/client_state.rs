@@ -156,8 +156,8 @@ impl<'b> ClientState<'b> {
 
     /// The room for a request: the free space without the reserve for answers, if the revision has answers.
     pub(crate) fn request_room(&self) -> usize {
-        let kept = if self.answers_requests() { self.reserve } else { 0 };
-        self.output.free().saturating_sub(kept)
+        let reserve = if self.answers_requests() { self.reserve } else { 0 };
+        self.output.free().saturating_sub(reserve)
     }
 
     /// Whether the negotiated revision has batches.
@@ -294,15 +294,15 @@ impl<'b> ClientState<'b> {
             _ => Ok(()),
         };
         // A request that does not fit into an empty buffer never fits.
-        let goes_on = matches!(outgoing.stage, Stage::NextPage | Stage::Resubscribe);
-        let hopeless = written.is_err() && goes_on && self.output.is_empty();
-        if written.is_err() && !hopeless {
+        let is_request = matches!(outgoing.stage, Stage::NextPage | Stage::Resubscribe);
+        let never_fits = written.is_err() && is_request && self.output.is_empty();
+        if written.is_err() && !never_fits {
             return false;
         }
         self.in_flight.unqueue_first();
         match outgoing.stage {
-            Stage::NextPage if hopeless => self.fail_request(ticket, RequestFailure::CursorTooLong),
-            Stage::Resubscribe if hopeless => self.fail_request(ticket, RequestFailure::Closed),
+            Stage::NextPage if never_fits => self.fail_request(ticket, RequestFailure::CursorTooLong),
+            Stage::Resubscribe if never_fits => self.fail_request(ticket, RequestFailure::Closed),
             Stage::NextPage | Stage::Resubscribe => {}
             _ => self.in_flight.release(ticket),
         }
@@ -320,8 +320,8 @@ impl<'b> ClientState<'b> {
         }
         let id = self.id_of(outgoing.sequence, Some(ticket.slot));
         self.output.compact();
-        let kept = text_of(self.in_flight.text(ticket));
-        let reason = if outgoing.stage == Stage::Cancelled { kept } else { reason };
+        let stored = text_of(self.in_flight.text(ticket));
+        let reason = if outgoing.stage == Stage::Cancelled { stored } else { reason };
         self.output.write(About::NOTIFICATION, usize::MAX, &mut |out| {
             write_notification(out, methods::CANCELLED.name, &mut |out| {
                 out.key("requestId");
@@ -364,7 +364,7 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// A request that is open for the application: not one whose end was reported, nor one of the server.
+    /// An open request of the application: its end was not reported, and it is not a request of the server.
     pub(crate) fn open_request(&self, ticket: Ticket) -> Option<&OutboundRequest> {
         self.in_flight.get(ticket).filter(|outgoing| {
             outgoing.input_kind.is_none() && !matches!(outgoing.stage, Stage::Cancelled | Stage::Done)

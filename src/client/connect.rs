@@ -186,8 +186,8 @@ impl ClientState<'_> {
         else {
             return self.fail_connect(PendingFailure::InvalidResponse);
         };
-        let ours = self.info.revisions.and(Revisions::HANDSHAKE);
-        match Revision::from_json(version).filter(|revision| ours.contains(*revision)) {
+        let offered = self.info.revisions.and(Revisions::HANDSHAKE);
+        match Revision::from_json(version).filter(|revision| offered.contains(*revision)) {
             Some(revision) => {
                 self.life.step(Trigger::Accepted);
                 self.initialized_pending = true;

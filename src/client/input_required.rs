@@ -81,7 +81,9 @@ impl InputResponses<'_, '_> {
     /// The user has submitted the form. `content` writes its fields, names and values.
     pub fn accept(&mut self, key: &str, content: impl FnOnce(&mut Writer<'_>)) {
         let mut content = once(content);
-        self.answer(key, &mut |out| write_form(out, REVISION, &mut |out| write_object(out, &mut content)));
+        self.write_response(key, &mut |out| {
+            write_form(out, REVISION, &mut |out| write_object(out, &mut content))
+        });
     }
 
     /// The user agrees to open the URL.
@@ -102,7 +104,7 @@ impl InputResponses<'_, '_> {
     /// Responds with the roots, which `roots` adds one by one.
     pub fn roots(&mut self, key: &str, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         let mut roots = Some(roots);
-        self.answer(key, &mut |out| write_roots(out, &mut roots));
+        self.write_response(key, &mut |out| write_roots(out, &mut roots));
     }
 
     /// Responds with a model's message: see
@@ -115,17 +117,17 @@ impl InputResponses<'_, '_> {
         content: impl FnOnce(&mut Sampled<'_, '_>),
     ) {
         let mut content = Some(content);
-        self.answer(key, &mut |out| write_sampled(out, REVISION, model, stop_reason, &mut content));
+        self.write_response(key, &mut |out| write_sampled(out, REVISION, model, stop_reason, &mut content));
     }
 
     fn action(&mut self, key: &str, action: Action) {
-        self.answer(key, &mut |out| {
+        self.write_response(key, &mut |out| {
             action.write(out);
             true
         });
     }
 
-    fn answer(&mut self, key: &str, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    fn write_response(&mut self, key: &str, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         if self.count == 0 {
             self.out.key("inputResponses");
             self.out.begin_object();
@@ -152,10 +154,10 @@ impl Client<'_> {
         &mut self,
         ticket: Ticket,
         params: impl FnMut(&mut Writer<'_>),
-        answers: impl FnOnce(&mut InputResponses<'_, '_>),
+        responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut params = params;
-        self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(answers))
+        self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(responses))
     }
 
     /// Resumes a tool call with arguments of any type that serializes to an object.
@@ -168,13 +170,13 @@ impl Client<'_> {
         ticket: Ticket,
         tool: &str,
         arguments: &T,
-        answers: impl FnOnce(&mut InputResponses<'_, '_>),
+        responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut arguments = |out: &mut Writer<'_>| match out.serialize(arguments) {
             Ok(()) => out.ends_with(b'}'),
             Err(_) => out.overflowed(),
         };
-        self.resume_call_dyn(ticket, tool, &mut arguments, answers)
+        self.resume_call_dyn(ticket, tool, &mut arguments, responses)
     }
 
     /// Resumes a tool call with arguments as JSON text, which must be an object.
@@ -186,11 +188,11 @@ impl Client<'_> {
         ticket: Ticket,
         tool: &str,
         arguments: &str,
-        answers: impl FnOnce(&mut InputResponses<'_, '_>),
+        responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut arguments =
             |out: &mut Writer<'_>| out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'));
-        self.resume_call_dyn(ticket, tool, &mut arguments, answers)
+        self.resume_call_dyn(ticket, tool, &mut arguments, responses)
     }
 
     fn resume_call_dyn(
@@ -198,7 +200,7 @@ impl Client<'_> {
         ticket: Ticket,
         tool: &str,
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-        answers: impl FnOnce(&mut InputResponses<'_, '_>),
+        responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         if self.core.open_request(ticket).is_some_and(|it| it.method != Method::CallTool) {
             return Err(SendError::Unwritable);
@@ -208,7 +210,7 @@ impl Client<'_> {
             out.key("arguments");
             arguments(out)
         };
-        self.core.resume(ticket, &mut params, &mut Some(answers))
+        self.core.resume(ticket, &mut params, &mut Some(responses))
     }
 }
 
@@ -275,7 +277,7 @@ impl ClientState<'_> {
         &mut self,
         ticket: Ticket,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-        answers: &mut Option<impl FnOnce(&mut InputResponses<'_, '_>)>,
+        responses: &mut Option<impl FnOnce(&mut InputResponses<'_, '_>)>,
     ) -> Result<(), SendError> {
         let outgoing = self.in_flight.get(ticket).ok_or(SendError::Gone)?;
         if outgoing.stage != Stage::NeedsInput {
@@ -291,14 +293,14 @@ impl ClientState<'_> {
         let sent = self.resend(ticket, method, &mut |out, state| {
             valid = params(out);
             let mut written = InputResponses { out, count: 0, valid: true };
-            if let Some(answers) = answers.take() {
-                answers(&mut written);
+            if let Some(responses) = responses.take() {
+                responses(&mut written);
             }
-            let InputResponses { count, valid: answered, .. } = written;
+            let InputResponses { count, valid: written_valid, .. } = written;
             if count > 0 {
                 out.end_object();
             }
-            valid &= answered && u64::from(count) == input_requests;
+            valid &= written_valid && u64::from(count) == input_requests;
             if !state.is_empty() {
                 out.key("requestState");
                 out.json_bytes(state);

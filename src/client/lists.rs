@@ -76,9 +76,9 @@ impl ClientState<'_> {
         span: Span,
     ) -> PendingEvent {
         // Before 2026-07-28 some servers end a list with an empty cursor; since then it is a cursor like any other.
-        let empty_counts = self.era() == Some(Era::Stateless) || self.info.empty_cursors;
+        let accepts_empty = self.era() == Some(Era::Stateless) || self.info.empty_cursors;
         let cursor = members.get("nextCursor");
-        let cursor = cursor.filter(|it| it.string().is_some_and(|text| empty_counts || !text.is_empty()));
+        let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
         let Some((outgoing, cursor)) = self.in_flight.get(ticket).copied().zip(cursor) else {
             self.in_flight.release(ticket);
             return PendingEvent::Page { ticket, list, result: span, last: true };

@@ -1,4 +1,4 @@
-//! Member lookup in a result, with the scanner's index if there is one.
+//! Member lookup in results, using the scanner's index.
 
 use crate::json::{Json, MemberIndex};
 

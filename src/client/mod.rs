@@ -14,7 +14,7 @@
 //! | cancel | [`Client::cancel`] | nothing |
 //! | continue after a lost connection | [`Client::reconnect`] | [`Response::is_retryable`]: whether a failed request may be sent again |
 //!
-//! A server requests input from the client: roots, a form or a URL for the user, or a model's completion. Up to
+//! A server requests input from the client: roots, a form or a URL for the user, or a message of a model. Up to
 //! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application answers it at once, or defers it with
 //! [`ServerRequest::defer`] and answers with [`Client::reply`]. In `2026-07-28` it arrives as [`Event::InputRequired`]
 //! and is answered with [`Client::resume`]. In both cases an [`InputRequest`] describes the input.
@@ -199,8 +199,8 @@ impl Client<'_> {
         let now = self.core.now;
         let request = self.core.in_flight.next_deadline();
         let connecting = self.core.connecting.map(|connecting| connecting.deadline);
-        let alive = self.core.keep_alive.deadline(now).filter(|_| self.core.is_connected());
-        let deadlines = [request, self.grace_deadline, connecting, alive];
+        let keep_alive = self.core.keep_alive.deadline(now).filter(|_| self.core.is_connected());
+        let deadlines = [request, self.grace_deadline, connecting, keep_alive];
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 

@@ -140,8 +140,8 @@ impl ClientState<'_> {
     pub(crate) fn find_pending(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
         let (sequence, slot) = self.locate_id(id)?;
         let (ticket, outgoing) = self.in_flight.at(slot?)?;
-        let waits = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
-        (waits && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
+        let is_pending = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
+        (is_pending && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
     }
 
     /// The request that was last sent with this id, as long as it holds its slot.
@@ -196,7 +196,7 @@ impl ClientState<'_> {
         let id = self.id_of(self.sequence, Some(ticket.slot));
         let (room, info) = (self.request_room(), self.info);
         self.output.compact();
-        let (more, kept) = outgoing.split_text(self.in_flight.text(ticket));
+        let (more, rest) = outgoing.split_text(self.in_flight.text(ticket));
         let token = outgoing.wants_progress().then_some(id);
         self.output.write(About::REQUEST, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
@@ -204,7 +204,7 @@ impl ClientState<'_> {
             out.field_string("method", method);
             out.key("params");
             out.begin_object();
-            params(out, kept);
+            params(out, rest);
             info.write_meta(peer.revision, Meta { token, level: outgoing.level, more }, out);
             out.token("}}");
         })?;
@@ -224,13 +224,13 @@ impl ClientState<'_> {
     /// certainly needed, for the pages of a list. If a resumable request's `_meta` does not fit, the input-required
     /// result fails later.
     pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
-        let resumable_name = method.resumable_name().is_some() && self.era() == Some(Era::Stateless);
-        let again = resumable_name || matches!(method, Method::List(_));
-        let (true, Some(more)) = (again, more) else { return true };
+        let is_resumable = method.resumable_name().is_some() && self.era() == Some(Era::Stateless);
+        let may_resend = is_resumable || matches!(method, Method::List(_));
+        let (true, Some(more)) = (may_resend, more) else { return true };
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
             outgoing.meta_length = u16::try_from(more.bytes().len()).unwrap_or(u16::MAX);
         }
-        self.in_flight.set_text_after(ticket, 0, more.bytes()) || resumable_name
+        self.in_flight.set_text_after(ticket, 0, more.bytes()) || is_resumable
     }
 }
 

@@ -64,13 +64,13 @@ impl ClientState<'_> {
     pub(crate) fn park_subscription(&mut self, ticket: Ticket) -> bool {
         let has_filter = !self.in_flight.text(ticket).is_empty();
         let Some(outgoing) = self.in_flight.get_mut(ticket) else { return false };
-        let keeps = has_filter && outgoing.is_subscription();
-        if keeps {
+        let can_park = has_filter && outgoing.is_subscription();
+        if can_park {
             // No response matches this sequence number.
             (outgoing.sequence, outgoing.stage) = (NO_SEQUENCE, Stage::Parked);
             self.in_flight.set_deadline(ticket, None);
         }
-        keeps
+        can_park
     }
 
     /// Ends the requests of the old connection: parks subscriptions, and fails all others with the next polls.

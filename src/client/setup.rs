@@ -14,8 +14,8 @@ impl<'b> Client<'b> {
     /// needs [slots](Client::in_flight).
     ///
     /// # Errors
-    /// A buffer is too small for the messages that the client itself reads and writes, the configuration has no
-    /// revision, or an extension's settings are invalid.
+    /// A buffer is too small for the messages that the client itself reads and writes. The configuration has no
+    /// revision. An extension's settings are invalid.
     pub fn new(
         info: &'b ClientConfig<'b>,
         rx: impl Into<Buffer<'b>>,
@@ -51,11 +51,14 @@ impl<'b> Client<'b> {
         Ok(self)
     }
 
-    /// Lends slots for requests in flight. Each slot gets an equal part of `text`, which stores one of these: the
-    /// cursor of a list, the state of a request that [requires input](crate::client::InputRequired), the filter of a
-    /// [subscription](Client::listen), or the id of a [deferred](crate::client::ServerRequest::defer) request of the
-    /// server. Lists and resumable requests also store their additional [`_meta`](crate::client::Options::meta) there.
-    /// Without slots, every request fails with [`SendError::Full`](crate::SendError::Full).
+    /// Lends slots for requests in flight. Each slot gets an equal part of `text`, which stores one of these:
+    /// - the cursor of a list,
+    /// - the state of a request that [requires input](crate::client::InputRequired),
+    /// - the filter of a [subscription](Client::listen),
+    /// - the id of a [deferred](crate::client::ServerRequest::defer) request of the server.
+    ///
+    /// Lists and resumable requests also store their additional [`_meta`](crate::client::Options::meta) there. Without
+    /// slots, every request fails with [`SendError::Full`](crate::SendError::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));

@@ -48,9 +48,13 @@ mod tests {
         for shift in 0..64 {
             for more in [0, 1, 2, 3, 12345, u64::MAX >> 1, u64::MAX - 1] {
                 let span = (u64::MAX >> shift).saturating_sub(more >> shift);
-                let kept = Timeout::new(Millis(span)).millis().0;
-                assert!(kept >= span && kept - span <= span >> 25, "{span} {kept}");
-                assert_eq!(Timeout::new(Millis(kept)).millis().0, kept, "{span}: rounding is idempotent");
+                let rounded = Timeout::new(Millis(span)).millis().0;
+                assert!(rounded >= span && rounded - span <= span >> 25, "{span} {rounded}");
+                assert_eq!(
+                    Timeout::new(Millis(rounded)).millis().0,
+                    rounded,
+                    "{span}: rounding is idempotent"
+                );
             }
         }
     }

@@ -62,7 +62,7 @@ impl ClientCapabilities {
     pub(crate) const EVERYTHING: ClientCapabilities = ClientCapabilities(u8::MAX);
 
     /// Adds the parent of each sub-capability.
-    pub(crate) const fn with_what_they_are_part_of(mut self) -> ClientCapabilities {
+    pub(crate) const fn with_parents(mut self) -> ClientCapabilities {
         if self.has(Self::ROOTS_LIST_CHANGED) {
             self = self.with(Self::ROOTS);
         }

@@ -172,7 +172,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
     pub fn link(mut self, resource: &Resource<'w>) {
         if self.revision < Revision::V2025_06_18 {
             self.annotations = resource.annotations;
-            return self.text((resource.shown_name(), ": ", resource.uri));
+            return self.text((resource.display_name(), ": ", resource.uri));
         }
         (self.annotations, self.meta) = (Annotations::new(), None);
         let revision = self.revision;

@@ -61,7 +61,7 @@ impl<'t> Resource<'t> {
     }
 
     /// The display name: the title, or else the name.
-    pub(crate) fn shown_name(&self) -> &'t str {
+    pub(crate) fn display_name(&self) -> &'t str {
         self.details.title().unwrap_or(self.details.name())
     }
 

@@ -32,8 +32,8 @@ pub mod code {
 
 /// One scanned message: valid JSON with its envelope members located, without copies.
 ///
-/// A router, proxy or fuzzer that inspects a message before the machine parses it once, and passes it on with
-/// [`Receive::parsed`](crate::Receive::parsed).
+/// A router, proxy or fuzzer inspects a message before the client or server does. It parses the message once, and
+/// passes it on with [`Receive::parsed`](crate::Receive::parsed).
 ///
 /// ```
 /// use mcp_proto::rpc::{Message, MessageKind};

@@ -78,8 +78,8 @@ impl Client<'_> {
     }
 
     /// Lists the tools, page by page: [`Event::Tools`](crate::client::Event::Tools) for each page. The client requests
-    /// the next page by itself, so one call lists everything. The list ends with the [last
-    /// page](crate::client::ToolsPage::is_last).
+    /// the next page by itself, so one call lists everything. [`is_last`](crate::client::ToolsPage::is_last) marks the
+    /// end of the list.
     ///
     /// To search for one tool, call [`find`](crate::client::ToolsPage::find) on each page, and
     /// [`cancel`](Client::cancel) the request after a match. Before the next poll the cancellation sends nothing,

@@ -15,11 +15,11 @@ use crate::client::server_requests::input_request::InputKind;
 /// The kind of input that a method requests. Returns `None` if the method requests no input, or the client did not
 /// declare the capability. For elicitation the kind is always `Form`.
 pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<InputKind> {
-    let elicits = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
+    let has_elicitation = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
     let kinds = [
         (InputKind::Roots, declared.has(Declared::ROOTS)),
         (InputKind::Sample, declared.has(Declared::SAMPLING)),
-        (InputKind::Form, elicits),
+        (InputKind::Form, has_elicitation),
     ];
     kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }

@@ -67,7 +67,7 @@ impl ClientState<'_> {
         self.reserve.saturating_add(self.output.overhead())
     }
 
-    /// Whether a request of the server holds the free room of the output, or waits for it.
+    /// Whether a request of the server holds the free room of the output, or has_queued for it.
     pub(crate) fn holds_reply_room(&self) -> bool {
         self.current_request.is_some() || self.server_request_waits
     }
@@ -103,8 +103,8 @@ impl ClientState<'_> {
         let Peer { revision, .. } = self.peer.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
         // Pending errors and queued messages come first.
-        let waits = self.fault.is_some() || self.in_flight.first_queued().is_some();
-        if self.holds_reply_room() || waits || !self.has_reply_room() {
+        let has_queued = self.fault.is_some() || self.in_flight.first_queued().is_some();
+        if self.holds_reply_room() || has_queued || !self.has_reply_room() {
             self.writable_requested = true;
             return Err(SendError::Busy);
         }

@@ -163,8 +163,11 @@ fn missing_sampling_options_have_defaults() {
         );
         assert!(sample.model_preferences().is_none_or(|it| it.cost().is_none()), "{text}");
     }
-    let told = Sample::from_json(json(r#"{"includeContext":"allServers","toolChoice":{"mode":"none"}}"#));
-    assert_eq!((told.include_context(), told.tool_choice()), (IncludeContext::AllServers, ToolChoice::None));
+    let sample = Sample::from_json(json(r#"{"includeContext":"allServers","toolChoice":{"mode":"none"}}"#));
+    assert_eq!(
+        (sample.include_context(), sample.tool_choice()),
+        (IncludeContext::AllServers, ToolChoice::None)
+    );
 }
 
 #[test]
@@ -173,8 +176,8 @@ fn tool_without_hints_has_worst_case_defaults() {
     {
         let tool = Tool::from_json(json(text));
         let hints = tool.hints();
-        let said = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
-        assert_eq!(said, [false, true, false, true], "{text}");
+        let values = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
+        assert_eq!(values, [false, true, false, true], "{text}");
         assert_eq!(tool.input_schema().raw(), r#"{"type":"object"}"#);
         assert!(tool.output_schema().is_none());
     }
@@ -182,8 +185,8 @@ fn tool_without_hints_has_worst_case_defaults() {
         r#"{"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}"#,
     ));
     let hints = tool.hints();
-    let said = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
-    assert_eq!(said, [true, false, true, false]);
+    let values = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
+    assert_eq!(values, [true, false, true, false]);
 }
 
 #[test]

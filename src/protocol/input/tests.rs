@@ -185,9 +185,9 @@ fn tool_use_requires_result_in_next_message() {
     let one = [result("1")];
     let (mixed, strange) =
         ([result("1"), result("2"), Block::text("x")], [result("1"), result("2"), result("3")]);
-    let asks = SampleMessage::new(Role::Assistant, &calls);
+    let request = SampleMessage::new(Role::Assistant, &calls);
     let user = |blocks| SampleMessage::new(Role::User, blocks);
-    let good = [SampleMessage::user("?"), asks, user(&both), SampleMessage::assistant("!")];
+    let good = [SampleMessage::user("?"), request, user(&both), SampleMessage::assistant("!")];
     check(
         &CreateMessage::new(&good[1..3], 1),
         V2025_11_25,
@@ -197,11 +197,11 @@ fn tool_use_requires_result_in_next_message() {
     let no_object = [Block::tool_use("1", "t", "[]")];
     let bad: &[&[SampleMessage<'_>]] = &[
         &good[..2],
-        &[asks, user(&one)],
-        &[asks, user(&mixed)],
-        &[asks, user(&strange)],
-        &[asks, SampleMessage::user("?"), user(&both)],
-        &[asks, SampleMessage::new(Role::Assistant, &both)],
+        &[request, user(&one)],
+        &[request, user(&mixed)],
+        &[request, user(&strange)],
+        &[request, SampleMessage::user("?"), user(&both)],
+        &[request, SampleMessage::new(Role::Assistant, &both)],
         &[user(&both)],
         &[user(&calls), user(&both)],
         &[SampleMessage::new(Role::Assistant, &calls[1..2]), user(&nested)],
