@@ -1,4 +1,6 @@
-//! What `#[tool(…)]` and `#[serde(…)]` say. Nothing is ignored that would change what is decoded.
+//! Parsers for `#[tool(…)]` and `#[serde(…)]` attributes.
+//!
+//! Unknown attributes that affect decoding are errors.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -6,46 +8,46 @@ use syn::meta::ParseNestedMeta;
 use syn::{Attribute, Error, Expr, ExprPath, LitStr, Path, Result, Token};
 
 use crate::names::Case;
-use crate::parse::{Literal, Range, case, documentation, ignore, once, renamed, string};
+use crate::parse::{Literal, Range, doc_text, parse_case, parse_rename, parse_string, set_once, skip_value};
 
-/// What stands for a value that is left out.
-pub(crate) enum Absent {
+/// The default of a missing value.
+pub(crate) enum DefaultValue {
     /// `Default::default()`.
     Trait,
-    /// What a function returns.
+    /// The return value of a function.
     Function(ExprPath),
-    /// A literal, which the schema shows.
-    Shown { expression: Expr, json: String },
+    /// A literal, which the schema contains.
+    Literal { expression: Expr, json: String },
 }
 
-/// Of a struct or an enum.
+/// Attributes of a struct or an enum.
 #[derive(Default)]
-pub(crate) struct OfType {
+pub(crate) struct TypeAttributes {
     pub(crate) description: Option<TokenStream>,
     pub(crate) rename_all: Option<Case>,
     pub(crate) rename_all_fields: Option<Case>,
     pub(crate) tag: Option<LitStr>,
-    pub(crate) default: Option<Absent>,
+    pub(crate) default: Option<DefaultValue>,
     pub(crate) transparent: bool,
     pub(crate) open: bool,
     pub(crate) root: Option<Path>,
 }
 
-/// Of a variant.
+/// Attributes of a variant.
 #[derive(Default)]
-pub(crate) struct OfVariant {
+pub(crate) struct VariantAttributes {
     pub(crate) description: Option<TokenStream>,
     pub(crate) name: Option<String>,
     pub(crate) rename_all: Option<Case>,
     pub(crate) skip: bool,
 }
 
-/// Of a field.
+/// Attributes of a field.
 #[derive(Default)]
-pub(crate) struct OfField {
+pub(crate) struct FieldAttributes {
     pub(crate) description: Option<TokenStream>,
     pub(crate) name: Option<String>,
-    pub(crate) default: Option<Absent>,
+    pub(crate) default: Option<DefaultValue>,
     pub(crate) skip: bool,
     pub(crate) minimum: Option<Expr>,
     pub(crate) maximum: Option<Expr>,
@@ -56,38 +58,38 @@ pub(crate) struct OfField {
     pub(crate) schema: Option<Expr>,
 }
 
-/// Whose attribute it is.
+/// The namespace of an attribute.
 #[derive(Clone, Copy, PartialEq)]
-enum Owner {
+enum Namespace {
     Serde,
     Tool,
 }
 
-/// Hands every item of the two attributes to `item`, with its name.
-fn each(
+/// Calls `item` with every item of the two attributes and its name.
+fn for_each_item(
     attributes: &[Attribute],
-    mut item: impl FnMut(Owner, &str, &ParseNestedMeta<'_>) -> Result<()>,
+    mut item: impl FnMut(Namespace, &str, &ParseNestedMeta<'_>) -> Result<()>,
 ) -> Result<()> {
     for attribute in attributes {
-        let owner = match attribute.path() {
-            path if path.is_ident("serde") => Owner::Serde,
-            path if path.is_ident("tool") => Owner::Tool,
+        let namespace = match attribute.path() {
+            path if path.is_ident("serde") => Namespace::Serde,
+            path if path.is_ident("tool") => Namespace::Tool,
             _ => continue,
         };
         attribute.parse_nested_meta(|meta| {
             let name = meta.path.to_token_stream().to_string();
-            item(owner, &name, &meta)
+            item(namespace, &name, &meta)
         })?;
     }
     Ok(())
 }
 
-/// An item that is not known here, or would need what there is not.
-fn refused(owner: Owner, name: &str, meta: &ParseNestedMeta<'_>) -> Error {
-    if owner == Owner::Tool {
+/// The error for an unknown or unsupported item.
+fn unsupported(namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> Error {
+    if namespace == Namespace::Tool {
         return meta.error(format!("there is no `#[tool({name})]` here"));
     }
-    let why = match name {
+    let reason = match name {
         "flatten" => "a struct inside another is an object of its own: write its fields here",
         "alias" => "a schema cannot say that one of two names has to be there: `rename` gives another one",
         "with" | "deserialize_with" | "from" | "try_from" | "remote" => {
@@ -108,25 +110,25 @@ fn refused(owner: Owner, name: &str, meta: &ParseNestedMeta<'_>) -> Error {
         "expecting" => "errors name the field and say what it accepts",
         _ => "the schema would not know of it",
     };
-    meta.error(format!("`#[serde({name})]` is not possible with `ToolArguments`: {why}"))
+    meta.error(format!("`#[serde({name})]` is not possible with `ToolArguments`: {reason}"))
 }
 
-/// What only `Serialize` looks at.
+/// Whether the attribute only affects `Serialize`.
 fn is_for_serialize(name: &str) -> bool {
     matches!(name, "skip_serializing" | "skip_serializing_if" | "serialize_with" | "getter" | "into")
 }
 
-fn serde_default(meta: &ParseNestedMeta<'_>) -> Result<Absent> {
+fn parse_serde_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     if !meta.input.peek(Token![=]) {
-        return Ok(Absent::Trait);
+        return Ok(DefaultValue::Trait);
     }
-    string(meta)?.parse().map(Absent::Function)
+    parse_string(meta)?.parse().map(DefaultValue::Function)
 }
 
-fn shown_default(meta: &ParseNestedMeta<'_>) -> Result<Absent> {
+fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     let expression: Expr = meta.value()?.parse()?;
     match Literal::parse(&expression) {
-        Some(literal) => Ok(Absent::Shown { json: literal.json(), expression }),
+        Some(literal) => Ok(DefaultValue::Literal { json: literal.json(), expression }),
         None => Err(Error::new_spanned(
             expression,
             "the schema can show a literal only: for other values there is `#[serde(default = \"path\")]`",
@@ -134,142 +136,146 @@ fn shown_default(meta: &ParseNestedMeta<'_>) -> Result<Absent> {
     }
 }
 
-fn rename(meta: &ParseNestedMeta<'_>, place: &mut Option<String>) -> Result<()> {
-    renamed(meta)?.map_or(Ok(()), |name| once(meta, place, name.value()))
+fn rename(meta: &ParseNestedMeta<'_>, target: &mut Option<String>) -> Result<()> {
+    parse_rename(meta)?.map_or(Ok(()), |name| set_once(meta, target, name.value()))
 }
 
-fn rename_all(meta: &ParseNestedMeta<'_>, place: &mut Option<Case>) -> Result<()> {
-    case(meta)?.map_or(Ok(()), |case| once(meta, place, case))
+fn rename_all(meta: &ParseNestedMeta<'_>, target: &mut Option<Case>) -> Result<()> {
+    parse_case(meta)?.map_or(Ok(()), |case| set_once(meta, target, case))
 }
 
-/// A description instead of the doc comment.
-fn description(meta: &ParseNestedMeta<'_>, place: &mut Option<TokenStream>) -> Result<()> {
+/// Parses a description that replaces the doc comment.
+fn description(meta: &ParseNestedMeta<'_>, target: &mut Option<TokenStream>) -> Result<()> {
     let expression: Expr = meta.value()?.parse()?;
-    once(meta, place, quote!(#expression))
+    set_once(meta, target, quote!(#expression))
 }
 
-impl OfType {
-    pub(crate) fn parse(attributes: &[Attribute], is_enum: bool, has_name: bool) -> Result<OfType> {
-        let mut found = OfType::default();
-        let mut denies = false;
-        each(attributes, |owner, name, meta| {
-            match (owner, name) {
-                (Owner::Tool, "description") => return description(meta, &mut found.description),
-                (Owner::Tool, "allow_unknown_fields") => found.open = true,
-                (Owner::Tool, "crate") => found.root = Some(meta.value()?.call(Path::parse_mod_style)?),
-                (Owner::Serde, "deny_unknown_fields") => denies = true,
-                (Owner::Serde, "rename_all") => rename_all(meta, &mut found.rename_all)?,
-                (Owner::Serde, "rename_all_fields") if is_enum => {
+impl TypeAttributes {
+    pub(crate) fn parse(attributes: &[Attribute], is_enum: bool, has_name: bool) -> Result<TypeAttributes> {
+        let mut found = TypeAttributes::default();
+        let mut denies_unknown = false;
+        for_each_item(attributes, |namespace, name, meta| {
+            match (namespace, name) {
+                (Namespace::Tool, "description") => return description(meta, &mut found.description),
+                (Namespace::Tool, "allow_unknown_fields") => found.open = true,
+                (Namespace::Tool, "crate") => found.root = Some(meta.value()?.call(Path::parse_mod_style)?),
+                (Namespace::Serde, "deny_unknown_fields") => denies_unknown = true,
+                (Namespace::Serde, "rename_all") => rename_all(meta, &mut found.rename_all)?,
+                (Namespace::Serde, "rename_all_fields") if is_enum => {
                     rename_all(meta, &mut found.rename_all_fields)?;
                 }
-                (Owner::Serde, "tag") if is_enum => once(meta, &mut found.tag, string(meta)?)?,
-                (Owner::Serde, "default") if !is_enum && has_name => {
-                    once(meta, &mut found.default, serde_default(meta)?)?
+                (Namespace::Serde, "tag") if is_enum => set_once(meta, &mut found.tag, parse_string(meta)?)?,
+                (Namespace::Serde, "default") if !is_enum && has_name => {
+                    set_once(meta, &mut found.default, parse_serde_default(meta)?)?
                 }
-                (Owner::Serde, "transparent") if !has_name => found.transparent = true,
-                (Owner::Serde, name) if is_for_serialize(name) => return ignore(meta),
-                _ => return Err(refused(owner, name, meta)),
+                (Namespace::Serde, "transparent") if !has_name => found.transparent = true,
+                (Namespace::Serde, name) if is_for_serialize(name) => return skip_value(meta),
+                _ => return Err(unsupported(namespace, name, meta)),
             }
-            if found.open && denies {
+            if found.open && denies_unknown {
                 return Err(meta.error("unknown fields are either denied or allowed"));
             }
             Ok(())
         })?;
-        found.description = or_documentation(found.description, attributes)?;
+        found.description = or_doc_text(found.description, attributes)?;
         Ok(found)
     }
 }
 
-impl OfVariant {
-    pub(crate) fn parse(attributes: &[Attribute]) -> Result<OfVariant> {
-        let mut found = OfVariant::default();
-        each(attributes, |owner, name, meta| match (owner, name) {
-            (Owner::Tool, "description") => description(meta, &mut found.description),
-            (Owner::Serde, "rename") => rename(meta, &mut found.name),
-            (Owner::Serde, "rename_all") => rename_all(meta, &mut found.rename_all),
-            (Owner::Serde, "skip" | "skip_deserializing") => {
+impl VariantAttributes {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<VariantAttributes> {
+        let mut found = VariantAttributes::default();
+        for_each_item(attributes, |namespace, name, meta| match (namespace, name) {
+            (Namespace::Tool, "description") => description(meta, &mut found.description),
+            (Namespace::Serde, "rename") => rename(meta, &mut found.name),
+            (Namespace::Serde, "rename_all") => rename_all(meta, &mut found.rename_all),
+            (Namespace::Serde, "skip" | "skip_deserializing") => {
                 found.skip = true;
                 Ok(())
             }
-            (Owner::Serde, "borrow") => ignore(meta),
-            (Owner::Serde, name) if is_for_serialize(name) => ignore(meta),
-            _ => Err(refused(owner, name, meta)),
+            (Namespace::Serde, "borrow") => skip_value(meta),
+            (Namespace::Serde, name) if is_for_serialize(name) => skip_value(meta),
+            _ => Err(unsupported(namespace, name, meta)),
         })?;
-        found.description = or_documentation(found.description, attributes)?;
+        found.description = or_doc_text(found.description, attributes)?;
         Ok(found)
     }
 }
 
-impl OfField {
-    pub(crate) fn parse(attributes: &[Attribute]) -> Result<OfField> {
-        let mut found = OfField::default();
-        each(attributes, |owner, name, meta| found.item(owner, name, meta))?;
-        found.description = or_documentation(found.description, attributes)?;
-        found.agree(attributes)?;
+impl FieldAttributes {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<FieldAttributes> {
+        let mut found = FieldAttributes::default();
+        for_each_item(attributes, |namespace, name, meta| found.item(namespace, name, meta))?;
+        found.description = or_doc_text(found.description, attributes)?;
+        found.check_consistency(attributes)?;
         Ok(found)
     }
 
-    fn item(&mut self, owner: Owner, name: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
-        let bound = match (owner, name) {
-            (Owner::Tool, "minimum") => &mut self.minimum,
-            (Owner::Tool, "maximum") => &mut self.maximum,
-            (Owner::Tool, "min_length") => &mut self.shortest,
-            (Owner::Tool, "max_length") => &mut self.longest,
-            (Owner::Tool, "min_items") => &mut self.fewest,
-            (Owner::Tool, "max_items") => &mut self.most,
-            (Owner::Tool, "schema") => &mut self.schema,
-            _ => return self.other_item(owner, name, meta),
+    fn item(&mut self, namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
+        let bound = match (namespace, name) {
+            (Namespace::Tool, "minimum") => &mut self.minimum,
+            (Namespace::Tool, "maximum") => &mut self.maximum,
+            (Namespace::Tool, "min_length") => &mut self.shortest,
+            (Namespace::Tool, "max_length") => &mut self.longest,
+            (Namespace::Tool, "min_items") => &mut self.fewest,
+            (Namespace::Tool, "max_items") => &mut self.most,
+            (Namespace::Tool, "schema") => &mut self.schema,
+            _ => return self.other_item(namespace, name, meta),
         };
-        once(meta, bound, meta.value()?.parse()?)
+        set_once(meta, bound, meta.value()?.parse()?)
     }
 
-    fn other_item(&mut self, owner: Owner, name: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
-        match (owner, name) {
-            (Owner::Tool, "description") => return description(meta, &mut self.description),
-            (Owner::Tool, "range") => {
+    fn other_item(&mut self, namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
+        match (namespace, name) {
+            (Namespace::Tool, "description") => return description(meta, &mut self.description),
+            (Namespace::Tool, "range") => {
                 let Range { minimum, maximum } = meta.value()?.parse()?;
                 if let Some(minimum) = minimum {
-                    once(meta, &mut self.minimum, minimum)?;
+                    set_once(meta, &mut self.minimum, minimum)?;
                 }
                 if let Some(maximum) = maximum {
-                    once(meta, &mut self.maximum, maximum)?;
+                    set_once(meta, &mut self.maximum, maximum)?;
                 }
             }
-            (Owner::Tool, "default") => return once(meta, &mut self.default, shown_default(meta)?),
-            (Owner::Serde, "default") => return once(meta, &mut self.default, serde_default(meta)?),
-            (Owner::Serde, "rename") => return rename(meta, &mut self.name),
-            (Owner::Serde, "skip" | "skip_deserializing") => self.skip = true,
-            // Every field borrows what it can.
-            (Owner::Serde, "borrow") => return ignore(meta),
-            (Owner::Serde, name) if is_for_serialize(name) => return ignore(meta),
-            _ => return Err(refused(owner, name, meta)),
+            (Namespace::Tool, "default") => {
+                return set_once(meta, &mut self.default, parse_literal_default(meta)?);
+            }
+            (Namespace::Serde, "default") => {
+                return set_once(meta, &mut self.default, parse_serde_default(meta)?);
+            }
+            (Namespace::Serde, "rename") => return rename(meta, &mut self.name),
+            (Namespace::Serde, "skip" | "skip_deserializing") => self.skip = true,
+            // Fields borrow where possible in any case.
+            (Namespace::Serde, "borrow") => return skip_value(meta),
+            (Namespace::Serde, name) if is_for_serialize(name) => return skip_value(meta),
+            _ => return Err(unsupported(namespace, name, meta)),
         }
         Ok(())
     }
 
-    /// Whether what is said goes together.
-    fn agree(&self, attributes: &[Attribute]) -> Result<()> {
-        let error = |why| {
+    /// Checks that the attributes are consistent.
+    fn check_consistency(&self, attributes: &[Attribute]) -> Result<()> {
+        let error = |reason| {
             Err(attributes.first().map_or_else(
-                || Error::new(proc_macro2::Span::call_site(), why),
-                |first| Error::new_spanned(first, why),
+                || Error::new(proc_macro2::Span::call_site(), reason),
+                |first| Error::new_spanned(first, reason),
             ))
         };
-        let kinds = [self.is_ranged(), self.is_measured(), self.is_counted(), self.schema.is_some()];
-        if kinds.iter().filter(|said| **said).count() > 1 {
+        let kinds = [self.has_range(), self.has_length(), self.has_item_count(), self.schema.is_some()];
+        if kinds.iter().filter(|is_set| **is_set).count() > 1 {
             return error("a field has either a range, a length, a number of items or a schema");
         }
         if self.skip && (kinds.contains(&true) || self.name.is_some()) {
             return error("a field that is skipped is not in the schema");
         }
-        // Integers are compared by the compiler, which knows constants, too.
+        // The compiler compares integers, because it also evaluates constants.
         let float = |expression: Option<&Expr>| match expression.and_then(Literal::parse) {
             Some(Literal::Float(text)) => text.parse::<f64>().ok(),
             _ => None,
         };
         let (minimum, maximum) = (float(self.minimum.as_ref()), float(self.maximum.as_ref()));
         let default = match &self.default {
-            Some(Absent::Shown { expression, .. }) => float(Some(expression)),
+            Some(DefaultValue::Literal { expression, .. }) => float(Some(expression)),
             _ => None,
         };
         let is_more =
@@ -283,30 +289,30 @@ impl OfField {
         Ok(())
     }
 
-    /// Whether it is a number with bounds.
-    pub(crate) fn is_ranged(&self) -> bool {
+    /// Whether the field has bounds of a number.
+    pub(crate) fn has_range(&self) -> bool {
         self.minimum.is_some() || self.maximum.is_some()
     }
 
-    /// Whether it is a string with bounds.
-    pub(crate) fn is_measured(&self) -> bool {
+    /// Whether the field has bounds of a string length.
+    pub(crate) fn has_length(&self) -> bool {
         self.shortest.is_some() || self.longest.is_some()
     }
 
-    /// Whether it is a list with bounds.
-    pub(crate) fn is_counted(&self) -> bool {
+    /// Whether the field has bounds of a number of items.
+    pub(crate) fn has_item_count(&self) -> bool {
         self.fewest.is_some() || self.most.is_some()
     }
 
-    /// What the schema shows as its default.
-    pub(crate) fn shown_default(&self) -> Option<Literal> {
+    /// The default that the schema contains.
+    pub(crate) fn literal_default(&self) -> Option<Literal> {
         match &self.default {
-            Some(Absent::Shown { expression, .. }) => Literal::parse(expression),
+            Some(DefaultValue::Literal { expression, .. }) => Literal::parse(expression),
             _ => None,
         }
     }
 }
 
-fn or_documentation(said: Option<TokenStream>, attributes: &[Attribute]) -> Result<Option<TokenStream>> {
-    if said.is_some() { Ok(said) } else { documentation(attributes) }
+fn or_doc_text(description: Option<TokenStream>, attributes: &[Attribute]) -> Result<Option<TokenStream>> {
+    if description.is_some() { Ok(description) } else { doc_text(attributes) }
 }

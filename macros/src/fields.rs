@@ -1,4 +1,4 @@
-//! Named fields: their part of the schema, and reading them from the members of an object.
+//! Code generation for named fields: schema and decoding.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -6,72 +6,72 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Error, Expr, Field, FieldsNamed, Ident, Result, Type};
 
-use crate::attributes::{Absent, OfField};
+use crate::attributes::{DefaultValue, FieldAttributes};
 use crate::names::Case;
 use crate::parse::{Literal, with_static_lifetimes};
 
 /// The named fields of a struct or a variant.
 pub(crate) struct Fields {
-    present: Vec<Named>,
+    members: Vec<Named>,
     skipped: Vec<Skipped>,
-    /// What stands for every field that is left out.
-    absent: Option<Absent>,
+    /// The default of the whole struct, for missing fields.
+    default: Option<DefaultValue>,
     open: bool,
 }
 
-/// A field that is a member.
+/// A field with a member in the object.
 struct Named {
     ident: Ident,
     name: String,
     value: Value,
 }
 
-/// A field that is none.
+/// A field without a member.
 struct Skipped {
     ident: Ident,
-    absent: Option<Absent>,
+    default: Option<DefaultValue>,
 }
 
-/// A field with what is said of it.
+/// The type of a field with its attributes.
 pub(crate) struct Value {
     ty: Type,
-    said: OfField,
+    attributes: FieldAttributes,
 }
 
 impl Value {
     pub(crate) fn new(field: &Field) -> Result<Value> {
-        Ok(Value { ty: field.ty.clone(), said: OfField::parse(&field.attrs)? })
+        Ok(Value { ty: field.ty.clone(), attributes: FieldAttributes::parse(&field.attrs)? })
     }
 
-    /// For a field without a name, which cannot be left out by itself.
+    /// Whether it has attributes that only a named field may have.
     pub(crate) fn is_member(&self) -> bool {
-        self.said.name.is_some() || self.said.skip || self.said.default.is_some()
+        self.attributes.name.is_some() || self.attributes.skip || self.attributes.default.is_some()
     }
 
-    /// Whether there is more to it than its type.
+    /// Whether attributes limit or describe its type.
     pub(crate) fn is_limited(&self) -> bool {
-        self.limit().is_some() || self.has_schema() || self.said.description.is_some()
+        self.limit().is_some() || self.has_schema() || self.attributes.description.is_some()
     }
 
     pub(crate) fn description(&self) -> Option<&TokenStream> {
-        self.said.description.as_ref()
+        self.attributes.description.as_ref()
     }
 
     pub(crate) fn has_schema(&self) -> bool {
-        self.said.schema.is_some()
+        self.attributes.schema.is_some()
     }
 
     pub(crate) fn ty(&self) -> &Type {
         &self.ty
     }
 
-    /// An expression for the node: a reference that lasts.
+    /// Generates an expression of type `&'static Node`.
     pub(crate) fn node(&self) -> TokenStream {
-        let (plain, span) = (self.plain(), located_at(&self.ty));
+        let (plain, span) = (self.type_node(), located_at(&self.ty));
         let Some(limit) = self.limit() else {
             return quote_spanned!(span=> { const __NODE: __schema::Node = #plain; &__NODE });
         };
-        let default = self.said.shown_default().and_then(|literal| match literal {
+        let default = self.attributes.literal_default().and_then(|literal| match literal {
             Literal::Integer(text) => {
                 let value: syn::LitInt = syn::parse_str(text.trim_start_matches('-')).ok()?;
                 let sign = text.starts_with('-').then(|| quote!(-));
@@ -91,9 +91,9 @@ impl Value {
         })
     }
 
-    /// What its type alone accepts.
-    fn plain(&self) -> TokenStream {
-        match &self.said.schema {
+    /// Generates the node of the type, without the limits of attributes.
+    fn type_node(&self) -> TokenStream {
+        match &self.attributes.schema {
             Some(schema) => quote!({ #schema }),
             None => {
                 let ty = with_static_lifetimes(&self.ty);
@@ -102,39 +102,40 @@ impl Value {
         }
     }
 
-    /// What narrows the node.
+    /// Generates the method call that applies the limits to the node.
     fn limit(&self) -> Option<TokenStream> {
-        let (said, span) = (&self.said, located_at(&self.ty));
-        if said.is_ranged() {
-            let (minimum, maximum) = (bound(said.minimum.as_ref()), bound(said.maximum.as_ref()));
+        let (attributes, span) = (&self.attributes, located_at(&self.ty));
+        if attributes.has_range() {
+            let (minimum, maximum) = (bound(attributes.minimum.as_ref()), bound(attributes.maximum.as_ref()));
             Some(quote_spanned!(span=> .with_range(#minimum, #maximum)))
-        } else if said.is_measured() {
-            let (shortest, longest) = lengths(&said.shortest, &said.longest);
+        } else if attributes.has_length() {
+            let (shortest, longest) = lengths(&attributes.shortest, &attributes.longest);
             Some(quote_spanned!(span=> .with_length(#shortest, #longest)))
-        } else if said.is_counted() {
-            let (fewest, most) = lengths(&said.fewest, &said.most);
+        } else if attributes.has_item_count() {
+            let (fewest, most) = lengths(&attributes.fewest, &attributes.most);
             Some(quote_spanned!(span=> .with_length(#fewest, #most)))
         } else {
             None
         }
     }
 
-    /// An expression for the seed that decodes it.
+    /// Generates the expression of the seed that decodes the field.
     pub(crate) fn seed(&self) -> TokenStream {
-        let (ty, said, span) = (&self.ty, &self.said, located_at(&self.ty));
-        let check = if said.is_ranged() {
-            let (minimum, maximum) = (option(said.minimum.as_ref()), option(said.maximum.as_ref()));
+        let (ty, attributes, span) = (&self.ty, &self.attributes, located_at(&self.ty));
+        let check = if attributes.has_range() {
+            let (minimum, maximum) =
+                (option(attributes.minimum.as_ref()), option(attributes.maximum.as_ref()));
             quote_spanned!(span=> __derived::Number::lies_within(__value, #minimum, #maximum))
-        } else if said.is_measured() {
-            let (shortest, longest) = lengths(&said.shortest, &said.longest);
+        } else if attributes.has_length() {
+            let (shortest, longest) = lengths(&attributes.shortest, &attributes.longest);
             quote_spanned!(span=> __derived::Characters::has_length(__value, #shortest, #longest))
-        } else if said.is_counted() {
-            let (fewest, most) = lengths(&said.fewest, &said.most);
+        } else if attributes.has_item_count() {
+            let (fewest, most) = lengths(&attributes.fewest, &attributes.most);
             quote_spanned!(span=> __derived::List::has_elements(__value, #fewest, #most))
         } else {
             return quote!(__derived::Plain::<#ty>);
         };
-        let (plain, limit) = (self.plain(), self.limit());
+        let (plain, limit) = (self.type_node(), self.limit());
         quote_spanned!(span=> {
             const __NODE: __schema::Node = #plain.inner()#limit;
             const __TEXT: [u8; __derived::requirement_length(&__NODE)] = __derived::requirement(&__NODE);
@@ -149,44 +150,44 @@ impl Fields {
         fields: &FieldsNamed,
         case: Option<Case>,
         open: bool,
-        absent: Option<Absent>,
+        default: Option<DefaultValue>,
     ) -> Result<Fields> {
-        let mut all = Fields { present: Vec::new(), skipped: Vec::new(), absent, open };
+        let mut all = Fields { members: Vec::new(), skipped: Vec::new(), default, open };
         for field in &fields.named {
             let Some(ident) = field.ident.clone() else { continue };
             let value = Value::new(field)?;
-            if value.said.skip {
-                all.skipped.push(Skipped { ident, absent: value.said.default });
+            if value.attributes.skip {
+                all.skipped.push(Skipped { ident, default: value.attributes.default });
                 continue;
             }
-            let plain = ident.unraw().to_string();
+            let rust_name = ident.unraw().to_string();
             let name = value
-                .said
+                .attributes
                 .name
                 .clone()
-                .unwrap_or_else(|| case.map_or(plain.clone(), |case| case.of_field(&plain)));
-            if all.present.iter().any(|other| other.name == name) {
+                .unwrap_or_else(|| case.map_or(rust_name.clone(), |case| case.convert_field(&rust_name)));
+            if all.members.iter().any(|other| other.name == name) {
                 return Err(Error::new(ident.span(), format!("another field has the name `{name}`, too")));
             }
-            all.present.push(Named { ident, name, value });
+            all.members.push(Named { ident, name, value });
         }
         Ok(all)
     }
 
-    /// None at all.
+    /// Creates an empty list of fields.
     pub(crate) fn none(open: bool) -> Fields {
-        Fields { present: Vec::new(), skipped: Vec::new(), absent: None, open }
+        Fields { members: Vec::new(), skipped: Vec::new(), default: None, open }
     }
 
-    /// An expression for the `Fields` of the schema.
+    /// Generates the `Fields` value of the schema.
     pub(crate) fn schema(&self) -> TokenStream {
         let open = self.open;
-        let fields = self.present.iter().map(|Named { name, value, .. }| {
-            let description = optional(value.said.description.as_ref());
+        let fields = self.members.iter().map(|Named { name, value, .. }| {
+            let description = optional(value.attributes.description.as_ref());
             let node = value.node();
-            let has_default = value.said.default.is_some() || self.absent.is_some();
-            let default = match &value.said.default {
-                Some(Absent::Shown { json, .. }) => quote!(::core::option::Option::Some(#json)),
+            let has_default = value.attributes.default.is_some() || self.default.is_some();
+            let default = match &value.attributes.default {
+                Some(DefaultValue::Literal { json, .. }) => quote!(::core::option::Option::Some(#json)),
                 _ => quote!(::core::option::Option::None),
             };
             quote!(__schema::Field {
@@ -200,40 +201,40 @@ impl Fields {
         quote!(__schema::Fields { fields: &[#(#fields),*], open: #open })
     }
 
-    /// An expression for their names.
+    /// Generates the array of the names.
     pub(crate) fn names(&self) -> TokenStream {
-        let names = self.present.iter().map(|field| &field.name);
+        let names = self.members.iter().map(|field| &field.name);
         quote!(&[#(#names),*])
     }
 
-    /// Statements that read them from `members`, and then a `Result`: `whole` with its fields.
-    pub(crate) fn read(&self, whole: &TokenStream) -> TokenStream {
+    /// Generates code that reads the fields from `__members`, and returns a `Result` with `whole` and its fields.
+    pub(crate) fn read(&self, constructor: &TokenStream) -> TokenStream {
         let names = self.names();
         let unknown = if self.open { quote!(Ignored) } else { quote!(Member) };
-        let places: Vec<_> = (0..self.present.len()).map(|index| format_ident!("__field_{index}")).collect();
-        let types = self.present.iter().map(|field| &field.value.ty);
-        let arms = self.present.iter().zip(&places).enumerate().map(|(index, (field, place))| {
+        let slots: Vec<_> = (0..self.members.len()).map(|index| format_ident!("__field_{index}")).collect();
+        let types = self.members.iter().map(|field| &field.value.ty);
+        let arms = self.members.iter().zip(&slots).enumerate().map(|(index, (field, slot))| {
             let (name, seed) = (&field.name, field.value.seed());
-            quote!(#index => __derived::take(&mut #place, &mut __members, #name, #seed),)
+            quote!(#index => __derived::take(&mut #slot, &mut __members, #name, #seed),)
         });
-        let end = match &self.absent {
-            Some(absent) => self.replace(absent, &places),
+        let end = match &self.default {
+            Some(default) => self.overwrite_default(default, &slots),
             None => {
-                let values = self.present.iter().zip(&places).map(|(field, place)| {
-                    let (ident, value) = (&field.ident, field.value_or_absent(place));
+                let values = self.members.iter().zip(&slots).map(|(field, slot)| {
+                    let (ident, value) = (&field.ident, field.value_or_default(slot));
                     quote!(#ident: #value,)
                 });
-                let skipped = self.skipped.iter().map(|Skipped { ident, absent }| {
-                    let value = absent_value(absent.as_ref().unwrap_or(&Absent::Trait));
+                let skipped = self.skipped.iter().map(|Skipped { ident, default }| {
+                    let value = default_value(default.as_ref().unwrap_or(&DefaultValue::Trait));
                     quote!(#ident: #value,)
                 });
-                quote!(::core::result::Result::Ok(#whole { #(#values)* #(#skipped)* }))
+                quote!(::core::result::Result::Ok(#constructor { #(#values)* #(#skipped)* }))
             }
         };
         quote!({
-            #(let mut #places: ::core::option::Option<#types> = ::core::option::Option::None;)*
+            #(let mut #slots: ::core::option::Option<#types> = ::core::option::Option::None;)*
             let __name = __derived::Name { names: #names, unknown: __derived::Unknown::#unknown };
-            // Errors are large, and each `?` would have a place of its own for one.
+            // No `?`, because each would reserve stack space for a large error.
             loop {
                 let __index = match __derived::serde::de::MapAccess::next_key_seed(&mut __members, __name) {
                     ::core::result::Result::Ok(::core::option::Option::Some(__index)) => __index,
@@ -252,17 +253,17 @@ impl Fields {
         })
     }
 
-    /// What was there replaces what stands for it.
-    fn replace(&self, absent: &Absent, places: &[Ident]) -> TokenStream {
-        let value = absent_value(absent);
-        let changes = self.present.iter().zip(places).map(|(field, place)| {
+    /// Generates code that overwrites the default struct with the fields that were present.
+    fn overwrite_default(&self, default: &DefaultValue, slots: &[Ident]) -> TokenStream {
+        let value = default_value(default);
+        let changes = self.members.iter().zip(slots).map(|(field, slot)| {
             let ident = &field.ident;
-            let otherwise = field.value.said.default.as_ref().map(absent_value);
+            let otherwise = field.value.attributes.default.as_ref().map(default_value);
             let otherwise = otherwise.map(|value| quote!(else { __whole.#ident = #value; }));
-            quote!(if let ::core::option::Option::Some(__value) = #place { __whole.#ident = __value; } #otherwise)
+            quote!(if let ::core::option::Option::Some(__value) = #slot { __whole.#ident = __value; } #otherwise)
         });
-        let skipped = self.skipped.iter().filter_map(|Skipped { ident, absent }| {
-            let value = absent_value(absent.as_ref()?);
+        let skipped = self.skipped.iter().filter_map(|Skipped { ident, default }| {
+            let value = default_value(default.as_ref()?);
             Some(quote!(__whole.#ident = #value;))
         });
         quote!(
@@ -275,21 +276,21 @@ impl Fields {
 }
 
 impl Named {
-    /// An expression for the value of the field, or for what stands for it.
-    fn value_or_absent(&self, place: &Ident) -> TokenStream {
+    /// Generates the value of the field, or its default if it is missing.
+    fn value_or_default(&self, slot: &Ident) -> TokenStream {
         let name = &self.name;
-        match &self.value.said.default {
-            Some(absent) => {
-                let value = absent_value(absent);
-                quote!(match #place {
+        match &self.value.attributes.default {
+            Some(default) => {
+                let value = default_value(default);
+                quote!(match #slot {
                     ::core::option::Option::Some(__value) => __value,
                     ::core::option::Option::None => #value,
                 })
             }
             None => {
                 let value = match self.value.has_schema() {
-                    true => quote!(#place),
-                    false => quote!(__derived::or_absent(#place)),
+                    true => quote!(#slot),
+                    false => quote!(__derived::or_absent(#slot)),
                 };
                 quote!(match #value {
                     ::core::option::Option::Some(__value) => __value,
@@ -302,11 +303,11 @@ impl Named {
     }
 }
 
-fn absent_value(absent: &Absent) -> TokenStream {
-    match absent {
-        Absent::Trait => quote!(::core::default::Default::default()),
-        Absent::Function(path) => quote!(#path()),
-        Absent::Shown { expression, .. } => match Literal::parse(expression) {
+fn default_value(default: &DefaultValue) -> TokenStream {
+    match default {
+        DefaultValue::Trait => quote!(::core::default::Default::default()),
+        DefaultValue::Function(path) => quote!(#path()),
+        DefaultValue::Literal { expression, .. } => match Literal::parse(expression) {
             Some(Literal::String(text)) => quote!(::core::convert::From::from(#text)),
             _ => quote!(#expression),
         },
@@ -324,7 +325,7 @@ fn option(tokens: Option<impl quote::ToTokens>) -> TokenStream {
     }
 }
 
-/// A bound for the schema: a float's is the text of a literal.
+/// Generates a bound for the schema; bounds of floats are texts of literals.
 fn bound(expression: Option<&Expr>) -> TokenStream {
     option(expression.map(|expression| match Literal::parse(expression) {
         Some(Literal::Float(text)) => quote!(__derived::Bound::Text(#text)),
@@ -337,12 +338,12 @@ fn lengths(least: &Option<Expr>, greatest: &Option<Expr>) -> (TokenStream, Token
     (least, option(greatest.as_ref()))
 }
 
-/// The place of errors about a type, which is not that of the derive.
+/// A span at `tokens` for compile errors, with the hygiene of the macro call.
 pub(crate) fn located_at(tokens: &impl Spanned) -> Span {
     Span::call_site().located_at(tokens.span())
 }
 
-/// An error about what stands there.
+/// Returns a compile error at `span`.
 pub(crate) fn refuse<T>(span: Span, why: &str) -> Result<T> {
     Err(Error::new(span, why))
 }

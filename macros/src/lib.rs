@@ -1,6 +1,6 @@
-//! The derive macro of [`mcp-proto`]: the JSON Schema of a tool's arguments and their decoder from one struct.
+//! The derive macro `ToolArguments` of [`mcp-proto`]: a JSON Schema and a decoder.
 //!
-//! It is used through `mcp-proto` with the feature `derive`, never by itself.
+//! Use it through `mcp-proto` with the feature `derive`, not directly.
 //!
 //! [`mcp-proto`]: https://docs.rs/mcp-proto
 
@@ -14,49 +14,50 @@ mod shape;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Makes the JSON Schema of a type and its decoder, serde's `Deserialize`: one accepts what the other does.
+/// Derives the JSON Schema of a type and its decoder, serde's `Deserialize`. Both accept the same values.
 ///
 /// - A struct with named fields becomes an object: the arguments of a tool, or a part of them.
-/// - An enum whose variants hold nothing becomes a choice of strings.
-/// - An enum with `#[serde(tag = "…")]`, whose variants have named fields, hold such a struct, or nothing, becomes a
-///   choice of objects.
-/// - A struct with one field that has no name is that field, with what its attributes ask of it.
+/// - An enum of unit variants becomes an enumeration of strings.
+/// - An enum with `#[serde(tag = "…")]` becomes a tagged union of objects. Its variants have named fields, contain one
+///   such struct, or are unit variants.
+/// - A newtype struct becomes its field, with the limits of the field's attributes.
 ///
-/// Doc comments become descriptions. That of the arguments becomes the description of the tool.
+/// Doc comments become descriptions. The doc comment of the arguments becomes the description of the tool.
 ///
-/// There may be lifetimes, but no other parameters. A type cannot hold itself, not even in a `Box`: its schema would have
-/// no end. `serde` need not be a dependency, and `Deserialize` must not be derived, too.
+/// Lifetime parameters are allowed, other parameters are not. A type cannot contain itself, not even in a `Box`,
+/// because its schema would be infinite. The crate does not need `serde` as a dependency, and must not derive
+/// `Deserialize` in addition.
 ///
-/// # Of a field
+/// # Field attributes
 ///
 /// | attribute | meaning |
 /// |---|---|
-/// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; those of a float are literals |
+/// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; bounds of a float must be literals |
 /// | `#[tool(minimum = 0, maximum = 100)]` | the same |
-/// | `#[tool(min_length = 1, max_length = 8)]` | how many characters a string has |
-/// | `#[tool(min_items = 1, max_items = 8)]` | how many elements a `Vec` has |
-/// | `#[tool(default = 5)]` | it may be left out, and the schema shows what stands for it: a literal |
+/// | `#[tool(min_length = 1, max_length = 8)]` | the number of characters of a string |
+/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` |
+/// | `#[tool(default = 5)]` | the field may be missing, and the schema shows its default, a literal |
 /// | `#[tool(description = "…")]` | instead of the doc comment |
-/// | `#[tool(schema = …)]` | a `Node` that says what a type of another crate accepts, which implements `Deserialize` |
-/// | `#[serde(default)]`, `#[serde(default = "path")]` | it may be left out |
+/// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize` |
+/// | `#[serde(default)]`, `#[serde(default = "path")]` | the field may be missing |
 /// | `#[serde(rename = "…")]` | another name |
-/// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; it is `Default::default()` |
+/// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; the value is `Default::default()` |
 ///
-/// `range` and its like also go for the value inside an `Option`.
+/// Bounds, lengths and item counts also apply to the value in an `Option`.
 ///
-/// # Of a type
+/// # Type attributes
 ///
 /// | attribute | meaning |
 /// |---|---|
-/// | `#[serde(rename_all = "…")]`, `#[serde(rename_all_fields = "…")]` | names in another case |
-/// | `#[serde(default)]`, `#[serde(default = "path")]` | every field may be left out |
-/// | `#[serde(tag = "…")]` | the member that tells the variants of an enum apart |
-/// | `#[serde(deny_unknown_fields)]` | what happens anyway: members without a field are refused |
-/// | `#[tool(allow_unknown_fields)]` | members without a field are passed over |
+/// | `#[serde(rename_all = "…")]`, `#[serde(rename_all_fields = "…")]` | the case of names |
+/// | `#[serde(default)]`, `#[serde(default = "path")]` | every field may be missing |
+/// | `#[serde(tag = "…")]` | the member that distinguishes the variants of an enum |
+/// | `#[serde(deny_unknown_fields)]` | no effect: unknown members are refused by default |
+/// | `#[tool(allow_unknown_fields)]` | unknown members are ignored |
 /// | `#[tool(description = "…")]` | instead of the doc comment |
-/// | `#[tool(crate = path)]` | where `mcp_proto` is |
+/// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
-/// What does not go together is an error, too: bounds that the type cannot hold, a default out of bounds, a field with
+/// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, a field with
 /// the name of the tag.
 ///
 /// ```compile_fail
@@ -83,8 +84,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// }
 /// ```
 ///
-/// What serde's other attributes say would have to be in the schema too, and is not: they are errors. Those that are
-/// for `Serialize` alone may stand there.
+/// Other attributes of serde are compile errors, because the schema would not reflect them. Attributes that only affect
+/// `Serialize` are allowed.
 ///
 /// ```
 /// # use mcp_proto::ToolArguments;

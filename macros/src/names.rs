@@ -1,6 +1,6 @@
-//! The cases in which serde writes names: to the letter, whatever name a field has.
+//! Name cases of `rename_all`, exactly as serde converts them.
 
-/// A case of names.
+/// A name case.
 #[derive(Clone, Copy)]
 pub(crate) enum Case {
     Lower,
@@ -25,8 +25,8 @@ const CASES: [(&str, Case); 8] = [
 ];
 
 impl Case {
-    /// The case with that name, or the names that there are.
-    pub(crate) fn named(name: &str) -> Result<Case, String> {
+    /// Parses the name of a case. An error lists the known cases.
+    pub(crate) fn from_name(name: &str) -> Result<Case, String> {
         let found = CASES.iter().find(|(known, _)| *known == name);
         found.map(|(_, case)| *case).ok_or_else(|| {
             let names: Vec<_> = CASES.iter().map(|(name, _)| format!("\"{name}\"")).collect();
@@ -34,25 +34,25 @@ impl Case {
         })
     }
 
-    /// The name of a field, which is written in snake_case.
-    pub(crate) fn of_field(self, name: &str) -> String {
+    /// Converts the name of a field from snake_case.
+    pub(crate) fn convert_field(self, name: &str) -> String {
         match self {
             Case::Lower | Case::Snake => name.to_owned(),
             Case::Upper | Case::ScreamingSnake => name.to_ascii_uppercase(),
-            Case::Pascal => name.split('_').map(|word| first(word, char::to_ascii_uppercase)).collect(),
-            Case::Camel => first(&Case::Pascal.of_field(name), char::to_ascii_lowercase),
+            Case::Pascal => name.split('_').map(|word| map_first(word, char::to_ascii_uppercase)).collect(),
+            Case::Camel => map_first(&Case::Pascal.convert_field(name), char::to_ascii_lowercase),
             Case::Kebab => name.replace('_', "-"),
             Case::ScreamingKebab => name.to_ascii_uppercase().replace('_', "-"),
         }
     }
 
-    /// The name of a variant, which is written in PascalCase.
-    pub(crate) fn of_variant(self, name: &str) -> String {
+    /// Converts the name of a variant from PascalCase.
+    pub(crate) fn convert_variant(self, name: &str) -> String {
         match self {
             Case::Lower => name.to_ascii_lowercase(),
             Case::Upper => name.to_ascii_uppercase(),
             Case::Pascal => name.to_owned(),
-            Case::Camel => first(name, char::to_ascii_lowercase),
+            Case::Camel => map_first(name, char::to_ascii_lowercase),
             Case::Snake => {
                 let mut snake = String::new();
                 for (at, letter) in name.char_indices() {
@@ -64,14 +64,14 @@ impl Case {
                 snake
             }
             Case::ScreamingSnake | Case::Kebab | Case::ScreamingKebab => {
-                self.of_field(&Case::Snake.of_variant(name))
+                self.convert_field(&Case::Snake.convert_variant(name))
             }
         }
     }
 }
 
-/// The word with another first letter.
-fn first(word: &str, change: impl Fn(&char) -> char) -> String {
+/// Changes the first letter of a word.
+fn map_first(word: &str, change: impl Fn(&char) -> char) -> String {
     let mut letters = word.chars();
     letters.next().map(|letter| change(&letter)).into_iter().chain(letters).collect()
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::Case;
 
     #[test]
-    fn names_are_those_of_serde() {
+    fn names_are_converted_as_in_serde() {
         for (case, field, odd, variant) in [
             ("lowercase", "very_tasty", "_a__b1", "verytasty"),
             ("UPPERCASE", "VERY_TASTY", "_A__B1", "VERYTASTY"),
@@ -92,11 +92,11 @@ mod tests {
             ("kebab-case", "very-tasty", "-a--b1", "very-tasty"),
             ("SCREAMING-KEBAB-CASE", "VERY-TASTY", "-A--B1", "VERY-TASTY"),
         ] {
-            let Ok(made) = Case::named(case) else { panic!("{case}") };
-            assert_eq!(made.of_field("very_tasty"), field);
-            assert_eq!(made.of_field("_a__b1"), odd);
-            assert_eq!(made.of_variant("VeryTasty"), variant);
+            let Ok(case) = Case::from_name(case) else { panic!("{case}") };
+            assert_eq!(case.convert_field("very_tasty"), field);
+            assert_eq!(case.convert_field("_a__b1"), odd);
+            assert_eq!(case.convert_variant("VeryTasty"), variant);
         }
-        assert!(Case::named("Title Case").is_err());
+        assert!(Case::from_name("Title Case").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Enums: strings to choose from, and objects to choose from.
+//! Code generation for enums: string enumerations and tagged unions.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -6,61 +6,60 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{DataEnum, Error, Ident, LitStr, Result, Type, Variant};
 
-use crate::attributes::{OfType, OfVariant};
+use crate::attributes::{TypeAttributes, VariantAttributes};
 use crate::fields::{Fields, Value, located_at, optional, refuse};
 use crate::parse::with_static_lifetimes;
-use crate::shape::Made;
+use crate::shape::Generated;
 
-/// A variant that appears in the schema.
+/// A variant in the schema.
 struct Named<'v> {
     ident: &'v Ident,
     name: String,
-    said: OfVariant,
-    holds: Holds,
+    attributes: VariantAttributes,
+    content: VariantContent,
 }
 
-/// What a variant holds.
-enum Holds {
-    Nothing,
+/// The content of a variant.
+enum VariantContent {
+    Unit,
     Fields(Fields),
-    /// A struct of its own.
+    /// A single unnamed field, which is a struct.
     Struct(Type),
 }
 
-pub(crate) fn of_enum(data: &DataEnum, said: &OfType) -> Result<Made> {
+pub(crate) fn expand_enum(data: &DataEnum, attributes: &TypeAttributes) -> Result<Generated> {
     let mut variants: Vec<Named<'_>> = Vec::new();
     for variant in &data.variants {
-        let Some(named) = named(variant, said)? else { continue };
+        let Some(named) = parse_variant(variant, attributes)? else { continue };
         if variants.iter().any(|other| other.name == named.name) {
-            let why = format!("another variant has the name `{}`, too", named.name);
-            return Err(Error::new(variant.span(), why));
+            let reason = format!("another variant has the name `{}`, too", named.name);
+            return Err(Error::new(variant.span(), reason));
         }
         variants.push(named);
     }
     if variants.is_empty() {
         return refuse(data.enum_token.span(), "an enum without variants accepts nothing");
     }
-    match &said.tag {
-        Some(tag) => Ok(objects(&variants, tag, said.open)),
-        None => strings(&variants, said),
+    match &attributes.tag {
+        Some(tag) => Ok(expand_tagged_union(&variants, tag, attributes.open)),
+        None => expand_strings(&variants, attributes),
     }
 }
 
-fn named<'v>(variant: &'v Variant, of_type: &OfType) -> Result<Option<Named<'v>>> {
-    let said = OfVariant::parse(&variant.attrs)?;
-    if said.skip {
+fn parse_variant<'v>(variant: &'v Variant, type_attributes: &TypeAttributes) -> Result<Option<Named<'v>>> {
+    let attributes = VariantAttributes::parse(&variant.attrs)?;
+    if attributes.skip {
         return Ok(None);
     }
-    let plain = variant.ident.unraw().to_string();
-    let name = said
-        .name
-        .clone()
-        .unwrap_or_else(|| of_type.rename_all.map_or(plain.clone(), |case| case.of_variant(&plain)));
-    let holds = match &variant.fields {
-        syn::Fields::Unit => Holds::Nothing,
+    let rust_name = variant.ident.unraw().to_string();
+    let name = attributes.name.clone().unwrap_or_else(|| {
+        type_attributes.rename_all.map_or(rust_name.clone(), |case| case.convert_variant(&rust_name))
+    });
+    let content = match &variant.fields {
+        syn::Fields::Unit => VariantContent::Unit,
         syn::Fields::Named(fields) => {
-            let case = said.rename_all.or(of_type.rename_all_fields);
-            Holds::Fields(Fields::new(fields, case, of_type.open, None)?)
+            let case = attributes.rename_all.or(type_attributes.rename_all_fields);
+            VariantContent::Fields(Fields::new(fields, case, type_attributes.open, None)?)
         }
         syn::Fields::Unnamed(fields) => match fields.unnamed.first() {
             Some(field) if fields.unnamed.len() == 1 => {
@@ -68,7 +67,7 @@ fn named<'v>(variant: &'v Variant, of_type: &OfType) -> Result<Option<Named<'v>>
                 if value.is_member() || value.is_limited() {
                     return refuse(field.span(), "it is a struct, whose own fields have such attributes");
                 }
-                Holds::Struct(value.ty().clone())
+                VariantContent::Struct(value.ty().clone())
             }
             _ => {
                 return refuse(
@@ -78,19 +77,19 @@ fn named<'v>(variant: &'v Variant, of_type: &OfType) -> Result<Option<Named<'v>>
             }
         },
     };
-    Ok(Some(Named { ident: &variant.ident, name, said, holds }))
+    Ok(Some(Named { ident: &variant.ident, name, attributes, content }))
 }
 
-fn strings(variants: &[Named<'_>], said: &OfType) -> Result<Made> {
-    if let Some(variant) = variants.iter().find(|variant| !matches!(variant.holds, Holds::Nothing)) {
-        let why = "a variant that holds something needs a tag to tell it apart: `#[serde(tag = \"…\")]` on the enum";
-        return refuse(variant.ident.span(), why);
+fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result<Generated> {
+    if let Some(variant) = variants.iter().find(|variant| !matches!(variant.content, VariantContent::Unit)) {
+        let reason = "a variant that holds something needs a tag to tell it apart: `#[serde(tag = \"…\")]` on the enum";
+        return refuse(variant.ident.span(), reason);
     }
-    if said.open {
+    if attributes.open {
         return refuse(variants[0].ident.span(), "a string has no fields, known or unknown");
     }
     let names: Vec<_> = variants.iter().map(|variant| &variant.name).collect();
-    let descriptions = variants.iter().map(|variant| match &variant.said.description {
+    let descriptions = variants.iter().map(|variant| match &variant.attributes.description {
         Some(description) => description.clone(),
         None => quote!(""),
     });
@@ -98,7 +97,7 @@ fn strings(variants: &[Named<'_>], said: &OfType) -> Result<Made> {
         let ident = variant.ident;
         quote!(::core::result::Result::Ok(#index) => ::core::result::Result::Ok(Self::#ident),)
     });
-    Ok(Made {
+    Ok(Generated {
         node: quote!(__schema::Node::Names(&__schema::Names {
             names: &[#(#names),*],
             descriptions: &[#(#descriptions),*],
@@ -117,18 +116,18 @@ fn strings(variants: &[Named<'_>], said: &OfType) -> Result<Made> {
     })
 }
 
-fn objects(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Made {
+fn expand_tagged_union(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Generated {
     let names: Vec<_> = variants.iter().map(|variant| &variant.name).collect();
     let schemas = variants.iter().map(|variant| {
         let name = &variant.name;
-        let description = match (&variant.said.description, &variant.holds) {
-            (None, Holds::Struct(ty)) => {
+        let description = match (&variant.attributes.description, &variant.content) {
+            (None, VariantContent::Struct(ty)) => {
                 let ty = with_static_lifetimes(ty);
                 quote!(<#ty as __schema::Schema>::NODE.description())
             }
-            (said, _) => optional(said.as_ref()),
+            (description, _) => optional(description.as_ref()),
         };
-        let fields = variant.holds.schema(open);
+        let fields = variant.content.schema(open);
         quote_spanned!(located_at(variant.ident)=> __schema::Variant {
             name: #name,
             description: #description,
@@ -139,7 +138,7 @@ fn objects(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Made {
         let read = variant.read(open);
         quote!(#index => #read,)
     });
-    Made {
+    Generated {
         node: quote!(__schema::Node::OneOf(&__schema::OneOf { tag: #tag, variants: &[#(#schemas),*] })),
         deserialize: quote!(__derived::serde::Deserializer::deserialize_struct(
             __deserializer,
@@ -158,12 +157,12 @@ fn objects(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Made {
     }
 }
 
-impl Holds {
+impl VariantContent {
     fn schema(&self, open: bool) -> TokenStream {
         let fields = match self {
-            Holds::Nothing => Fields::none(open).schema(),
-            Holds::Fields(fields) => fields.schema(),
-            Holds::Struct(ty) => {
+            VariantContent::Unit => Fields::none(open).schema(),
+            VariantContent::Fields(fields) => fields.schema(),
+            VariantContent::Struct(ty) => {
                 let ty = with_static_lifetimes(ty);
                 return quote!(<#ty as __schema::Schema>::NODE.fields());
             }
@@ -173,13 +172,13 @@ impl Holds {
 }
 
 impl Named<'_> {
-    /// An expression: the variant, read from `members`.
+    /// Generates an expression that reads the variant from `__members`.
     fn read(&self, open: bool) -> TokenStream {
         let ident = self.ident;
-        match &self.holds {
-            Holds::Nothing => Fields::none(open).read(&quote!(Self::#ident)),
-            Holds::Fields(fields) => fields.read(&quote!(Self::#ident)),
-            Holds::Struct(ty) => quote!(
+        match &self.content {
+            VariantContent::Unit => Fields::none(open).read(&quote!(Self::#ident)),
+            VariantContent::Fields(fields) => fields.read(&quote!(Self::#ident)),
+            VariantContent::Struct(ty) => quote!(
                 <#ty as __derived::serde::Deserialize<'__de>>::deserialize(
                     __derived::serde::de::value::MapAccessDeserializer::new(__members)
                 ).map(Self::#ident)

@@ -1,4 +1,4 @@
-//! Pieces of attributes: strings, paths, ranges, literals, descriptions.
+//! Parsers for attribute values: strings, ranges, literals, doc comments.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -8,19 +8,19 @@ use syn::{Attribute, Error, Expr, Lit, LitStr, Meta, Result, Token, UnOp};
 
 use crate::names::Case;
 
-/// `name = "…"`.
-pub(crate) fn string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
+/// Parses `= "…"`.
+pub(crate) fn parse_string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     meta.value()?.parse()
 }
 
-/// `rename = "…"` or `rename(serialize = "…", deserialize = "…")`: what is for decoding.
-pub(crate) fn renamed(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
+/// Parses `rename = "…"` or `rename(serialize = "…", deserialize = "…")`, and returns the name for decoding.
+pub(crate) fn parse_rename(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
     if meta.input.peek(Token![=]) {
-        return string(meta).map(Some);
+        return parse_string(meta).map(Some);
     }
     let mut found = None;
     meta.parse_nested_meta(|side| {
-        let name = string(&side)?;
+        let name = parse_string(&side)?;
         if side.path.is_ident("deserialize") {
             found = Some(name);
         } else if !side.path.is_ident("serialize") {
@@ -31,14 +31,16 @@ pub(crate) fn renamed(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
     Ok(found)
 }
 
-/// The same for the name of a case.
-pub(crate) fn case(meta: &ParseNestedMeta<'_>) -> Result<Option<Case>> {
-    let found = renamed(meta)?;
-    found.map(|name| Case::named(&name.value()).map_err(|why| Error::new(name.span(), why))).transpose()
+/// Parses the name of a case in the forms of [`parse_rename`].
+pub(crate) fn parse_case(meta: &ParseNestedMeta<'_>) -> Result<Option<Case>> {
+    let found = parse_rename(meta)?;
+    found
+        .map(|name| Case::from_name(&name.value()).map_err(|reason| Error::new(name.span(), reason)))
+        .transpose()
 }
 
-/// Passes over what an attribute says that does not matter here.
-pub(crate) fn ignore(meta: &ParseNestedMeta<'_>) -> Result<()> {
+/// Skips the value of an irrelevant attribute.
+pub(crate) fn skip_value(meta: &ParseNestedMeta<'_>) -> Result<()> {
     if meta.input.peek(Token![=]) {
         meta.value()?.parse::<Expr>()?;
     } else if meta.input.peek(syn::token::Paren) {
@@ -49,25 +51,24 @@ pub(crate) fn ignore(meta: &ParseNestedMeta<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Puts a value where there may be only one.
-pub(crate) fn once<T>(meta: &ParseNestedMeta<'_>, place: &mut Option<T>, value: T) -> Result<()> {
-    if place.replace(value).is_some() {
+/// Stores a value, and refuses a second one.
+pub(crate) fn set_once<T>(meta: &ParseNestedMeta<'_>, target: &mut Option<T>, value: T) -> Result<()> {
+    if target.replace(value).is_some() {
         return Err(meta.error("this was said before"));
     }
     Ok(())
 }
 
-/// `0..=100`, `0..`, `..=100`.
+/// A range: `0..=100`, `0..`, `..=100`.
 pub(crate) struct Range {
     pub(crate) minimum: Option<Expr>,
     pub(crate) maximum: Option<Expr>,
 }
 
-// Whether the parser of expressions takes a range for one depends on the features that others ask of it, so it never
-// sees one.
+// The expression parser must not see the range, because other crates' features decide whether it accepts ranges.
 impl Parse for Range {
     fn parse(input: ParseStream<'_>) -> Result<Range> {
-        let minimum = part(input)?;
+        let minimum = parse_range_start(input)?;
         if input.peek(Token![..=]) {
             input.parse::<Token![..=]>()?;
             return Ok(Range { minimum, maximum: Some(input.parse()?) });
@@ -80,8 +81,8 @@ impl Parse for Range {
     }
 }
 
-/// The expression before `..`, if there is one.
-fn part(input: ParseStream<'_>) -> Result<Option<Expr>> {
+/// Parses the expression before `..`, if there is one.
+fn parse_range_start(input: ParseStream<'_>) -> Result<Option<Expr>> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![..]) && !input.peek(Token![,]) {
         tokens.extend([input.parse::<TokenTree>()?]);
@@ -89,18 +90,18 @@ fn part(input: ParseStream<'_>) -> Result<Option<Expr>> {
     if tokens.is_empty() { Ok(None) } else { syn::parse2(tokens).map(Some) }
 }
 
-/// A bound or a default.
+/// The literal value of a bound or a default.
 pub(crate) enum Literal {
-    /// The text of an integer.
+    /// An integer, as text.
     Integer(String),
-    /// JSON text of a number with a point or an exponent.
+    /// A float, as JSON text.
     Float(String),
     Boolean(bool),
     String(String),
 }
 
 impl Literal {
-    /// What the expression is, if it is as simple as that.
+    /// Reads an expression, if it is a literal, possibly with a minus sign.
     pub(crate) fn parse(expression: &Expr) -> Option<Literal> {
         match expression {
             Expr::Lit(literal) => match &literal.lit {
@@ -121,7 +122,7 @@ impl Literal {
         }
     }
 
-    /// As JSON writes it.
+    /// The literal as JSON text.
     pub(crate) fn json(&self) -> String {
         match self {
             Literal::Integer(text) | Literal::Float(text) => text.clone(),
@@ -131,7 +132,7 @@ impl Literal {
     }
 }
 
-/// `1.` is a number to Rust alone.
+/// Converts a Rust float to JSON, which does not allow `1.`.
 fn json_float(digits: &str) -> String {
     digits.strip_suffix('.').map_or_else(|| digits.to_owned(), |whole| format!("{whole}.0"))
 }
@@ -148,27 +149,27 @@ fn json_string(text: &str) -> String {
     json + "\""
 }
 
-/// What the doc comment says.
-pub(crate) fn documentation(attributes: &[Attribute]) -> Result<Option<TokenStream>> {
+/// The text of the doc comment.
+pub(crate) fn doc_text(attributes: &[Attribute]) -> Result<Option<TokenStream>> {
     let mut lines = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
         let Meta::NameValue(pair) = &attribute.meta else { continue };
         let Some(Literal::String(text)) = Literal::parse(&pair.value) else {
-            let why =
+            let reason =
                 "a description has to stand here, or in `#[tool(description = …)]`: this cannot be read";
-            return Err(Error::new_spanned(&pair.value, why));
+            return Err(Error::new_spanned(&pair.value, reason));
         };
         lines.extend(text.lines().map(|line| line.trim().to_owned()));
         if text.is_empty() {
             lines.push(String::new());
         }
     }
-    let text = paragraphs(&lines);
+    let text = join_paragraphs(&lines);
     Ok((!text.is_empty()).then(|| quote!(#text)))
 }
 
-/// Lines are filled for the eyes of people: only those that begin a paragraph or an item of a list are lines.
-fn paragraphs(lines: &[String]) -> String {
+/// Joins wrapped lines: only paragraphs and list items start on a new line.
+fn join_paragraphs(lines: &[String]) -> String {
     let mut text = String::new();
     let mut before = "";
     for line in lines {
@@ -186,7 +187,7 @@ fn paragraphs(lines: &[String]) -> String {
     text
 }
 
-/// The tokens with every lifetime replaced by the longest, for constants, which know no other.
+/// Replaces every lifetime by `'static`, because constants allow no other.
 pub(crate) fn with_static_lifetimes(tokens: impl ToTokens) -> TokenStream {
     let mut after_quote = false;
     let replace = |token: TokenTree| match token {
@@ -209,13 +210,13 @@ pub(crate) fn with_static_lifetimes(tokens: impl ToTokens) -> TokenStream {
 
 #[cfg(test)]
 mod tests {
-    use super::{json_string, paragraphs};
+    use super::{join_paragraphs, json_string};
 
     #[test]
     fn lines_become_paragraphs() {
         let text = ["One line", "and the next.", "", "", "Another:", "- one", "  more", "- two", ""];
         let lines: Vec<_> = text.iter().map(|line| line.trim().to_owned()).collect();
-        assert_eq!(paragraphs(&lines), "One line and the next.\n\nAnother:\n- one more\n- two");
+        assert_eq!(join_paragraphs(&lines), "One line and the next.\n\nAnother:\n- one more\n- two");
     }
 
     #[test]

@@ -1,59 +1,62 @@
-//! What kind of type it is, and the implementations for it.
+//! Entry point of the derive: dispatch on the type and generated implementations.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Fields as Kind, GenericParam, Generics, Lifetime, LifetimeParam, Result};
 
-use crate::attributes::OfType;
+use crate::attributes::TypeAttributes;
 use crate::fields::{Fields, Value, optional, refuse};
-use crate::one_of::of_enum;
+use crate::one_of::expand_enum;
 use crate::parse::with_static_lifetimes;
 
-/// The parts of the implementations.
-pub(crate) struct Made {
-    /// An expression for the node, without the type's description.
+/// The generated parts of the implementations.
+pub(crate) struct Generated {
+    /// The expression of the node, without the type's description.
     pub(crate) node: TokenStream,
     /// The body of `deserialize`.
     pub(crate) deserialize: TokenStream,
     /// The body of `from_members`.
     pub(crate) from_members: Option<TokenStream>,
-    /// What stands for a field of this type that is left out.
+    /// The value of a missing field of this type.
     pub(crate) absent: Option<TokenStream>,
-    /// Whether it can be the arguments of a tool.
+    /// Whether the type can be the arguments of a tool.
     pub(crate) is_object: bool,
 }
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     check_generics(&input.generics)?;
-    let (made, said) = match &input.data {
+    let (generated, attributes) = match &input.data {
         Data::Union(data) => return refuse(data.union_token.span(), "nobody can tell what a union holds"),
         Data::Enum(data) => {
-            let said = OfType::parse(&input.attrs, true, true)?;
-            (of_enum(data, &said)?, said)
+            let attributes = TypeAttributes::parse(&input.attrs, true, true)?;
+            (expand_enum(data, &attributes)?, attributes)
         }
         Data::Struct(data) => {
             let has_name = !matches!(data.fields, Kind::Unnamed(_));
-            let mut said = OfType::parse(&input.attrs, false, has_name)?;
-            let made = match &data.fields {
-                Kind::Named(fields) => {
-                    object(&Fields::new(fields, said.rename_all, said.open, said.default.take())?)
-                }
-                Kind::Unit => object(&Fields::none(said.open)),
+            let mut attributes = TypeAttributes::parse(&input.attrs, false, has_name)?;
+            let generated = match &data.fields {
+                Kind::Named(fields) => expand_object(&Fields::new(
+                    fields,
+                    attributes.rename_all,
+                    attributes.open,
+                    attributes.default.take(),
+                )?),
+                Kind::Unit => expand_object(&Fields::none(attributes.open)),
                 Kind::Unnamed(fields) => match fields.unnamed.first() {
                     Some(field) if fields.unnamed.len() == 1 => {
                         let value = Value::new(field)?;
                         if value.is_member()
                             || value.description().is_some()
-                            || said.open
-                            || said.rename_all.is_some()
+                            || attributes.open
+                            || attributes.rename_all.is_some()
                         {
                             return refuse(
                                 field.span(),
                                 "it has no name: say this where it is a field that has one",
                             );
                         }
-                        newtype(&value)
+                        expand_newtype(&value)
                     }
                     _ => {
                         return refuse(
@@ -63,13 +66,13 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                     }
                 },
             };
-            (made, said)
+            (generated, attributes)
         }
     };
-    Ok(implementations(input, &said, &made))
+    Ok(expand_implementations(input, &attributes, &generated))
 }
 
-/// Constants, and so schemas, cannot depend on parameters.
+/// Refuses type and const parameters, because constants, and so schemas, cannot depend on them.
 fn check_generics(generics: &Generics) -> Result<()> {
     match generics.params.iter().find(|parameter| !matches!(parameter, GenericParam::Lifetime(_))) {
         Some(parameter) => refuse(
@@ -80,9 +83,9 @@ fn check_generics(generics: &Generics) -> Result<()> {
     }
 }
 
-fn object(fields: &Fields) -> Made {
+fn expand_object(fields: &Fields) -> Generated {
     let (schema, names) = (fields.schema(), fields.names());
-    Made {
+    Generated {
         node: quote!(__schema::Node::Object(&#schema)),
         deserialize: quote!(__derived::serde::Deserializer::deserialize_struct(
             __deserializer,
@@ -96,11 +99,11 @@ fn object(fields: &Fields) -> Made {
     }
 }
 
-/// A struct that is its only field.
-fn newtype(value: &Value) -> Made {
+/// Generates the parts for a newtype struct.
+fn expand_newtype(value: &Value) -> Generated {
     let (node, seed, ty) = (value.node(), value.seed(), value.ty());
     let absent = (!value.has_schema()).then(|| quote!(<#ty as __schema::Schema>::absent().map(Self)));
-    Made {
+    Generated {
         node: quote!(*#node),
         deserialize: quote!(
             __derived::serde::de::DeserializeSeed::deserialize(#seed, __deserializer).map(Self)
@@ -111,16 +114,20 @@ fn newtype(value: &Value) -> Made {
     }
 }
 
-fn implementations(input: &DeriveInput, said: &OfType, made: &Made) -> TokenStream {
+fn expand_implementations(
+    input: &DeriveInput,
+    attributes: &TypeAttributes,
+    generated: &Generated,
+) -> TokenStream {
     let name = &input.ident;
-    let root = said.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
+    let root = attributes.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
     let (plain_generics, arguments, conditions) = input.generics.split_for_impl();
-    let generics = with_decoder(&input.generics);
+    let generics = with_decoder_lifetime(&input.generics);
     let (generics, _, _) = generics.split_for_impl();
     let static_arguments = with_static_lifetimes(&arguments);
-    let Made { node, deserialize, from_members, absent, is_object } = made;
+    let Generated { node, deserialize, from_members, absent, is_object } = generated;
 
-    let described = match &said.description {
+    let described = match &attributes.description {
         Some(description) => quote!({
             const __NODE: __schema::Node = #node;
             __schema::Node::Described(#description, &__NODE)
@@ -146,7 +153,7 @@ fn implementations(input: &DeriveInput, said: &OfType, made: &Made) -> TokenStre
             }
         )
     });
-    let description = optional(said.description.as_ref());
+    let description = optional(attributes.description.as_ref());
     let tool_arguments = is_object.then(|| {
         quote!(
             #[automatically_derived]
@@ -187,8 +194,8 @@ fn implementations(input: &DeriveInput, said: &OfType, made: &Made) -> TokenStre
     )
 }
 
-/// The parameters and the lifetime of what is decoded, which outlives the others.
-fn with_decoder(generics: &Generics) -> Generics {
+/// Adds the lifetime of the decoder, which outlives the others.
+fn with_decoder_lifetime(generics: &Generics) -> Generics {
     let mut extended = generics.clone();
     let span = proc_macro2::Span::call_site();
     let mut decoder = LifetimeParam::new(Lifetime::new("'__de", span));

@@ -1,4 +1,4 @@
-//! What a client says that it can do: in `initialize`, or in each request (`2026-07-28`).
+//! Client capabilities as declared in `initialize`, or in each request (`2026-07-28`).
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*, *Capability negotiation*; 2026-07-28, *Base protocol*, *`_meta`*.
 
@@ -9,13 +9,14 @@ use crate::protocol::revision::{Era, Revision};
 
 use crate::client::config::ClientConfig;
 
-/// Names, each with JSON text: an object.
+/// Pairs of a name and the JSON text of an object.
 pub(crate) type RawMembers<'i> = &'i [(&'i str, &'i str)];
 
 impl<'i> ClientConfig<'i> {
-    /// What it does for servers: what is declared here is asked for ([`Event::ServerRequest`](crate::client::Event::ServerRequest),
-    /// [`Event::InputRequired`](crate::client::Event::InputRequired)), and the rest is refused by the machine. Nothing if
-    /// this is not called. Each revision is told what it knows.
+    /// Sets the capabilities that the client offers to servers. Default: none. Requests for a declared capability
+    /// become events ([`Event::ServerRequest`](crate::client::Event::ServerRequest),
+    /// [`Event::InputRequired`](crate::client::Event::InputRequired)); the client refuses all others. A server sees
+    /// only the capabilities that its revision knows.
     ///
     /// ```
     /// use mcp_proto::{ClientCapabilities, client::ClientConfig};
@@ -24,11 +25,11 @@ impl<'i> ClientConfig<'i> {
     /// ```
     #[must_use]
     pub const fn capabilities(mut self, declared: ClientCapabilities) -> Self {
-        self.capabilities = declared.with_what_they_are_part_of();
+        self.capabilities = declared.with_parents();
         self
     }
 
-    /// Extensions that it knows (`2026-07-28`): for each its name, with a prefix as in `com.example/name`, and its
+    /// Sets the supported extensions (`2026-07-28`): pairs of a prefixed name, such as `com.example/name`, and its
     /// settings, a JSON object.
     #[must_use]
     pub const fn extensions(mut self, extensions: &'i [(&'i str, &'i str)]) -> Self {
@@ -36,14 +37,14 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// Experiments that it takes part in: for each its name, and its settings, a JSON object.
+    /// Sets the experimental capabilities: pairs of a name and its settings, a JSON object.
     #[must_use]
     pub const fn experimental(mut self, experimental: &'i [(&'i str, &'i str)]) -> Self {
         self.experimental = experimental;
         self
     }
 
-    /// What is declared to a server of this revision.
+    /// The capabilities that a server of this revision sees.
     pub(crate) fn declared(&self, revision: Revision) -> ClientCapabilities {
         use ClientCapabilities as C;
         let with_tools = C::SAMPLING_TOOLS.with(C::SAMPLING_CONTEXT);
@@ -57,7 +58,7 @@ impl<'i> ClientConfig<'i> {
         })
     }
 
-    /// The capabilities, as the revision writes them.
+    /// Writes the capabilities object of this revision.
     pub(crate) fn write_capabilities(&self, revision: Revision, out: &mut Writer<'_>) {
         use ClientCapabilities as C;
         let declared = self.declared(revision);
@@ -75,7 +76,7 @@ impl<'i> ClientConfig<'i> {
             write_parts("sampling", declared, parts, out);
         }
         if declared.has(C::ELICITATION_FORM) || declared.has(C::ELICITATION_URL) {
-            // Before 2025-11-25 there are no modes.
+            // Revisions before 2025-11-25 have no elicitation modes.
             let modes = if revision >= Revision::V2025_11_25 { declared } else { C::NONE };
             let parts = [(C::ELICITATION_FORM, "form"), (C::ELICITATION_URL, "url")];
             write_parts("elicitation", modes, parts, out);
@@ -87,7 +88,8 @@ impl<'i> ClientConfig<'i> {
         out.end_object();
     }
 
-    /// Whether the settings of extensions and experiments are objects, counted through in that order.
+    /// Checks that the settings of extensions, then of experiments, are objects. An error has the index over both
+    /// lists.
     pub(crate) fn check_declared(&self) -> Result<(), ConfigError> {
         for (entry, (_, text)) in self.extensions.iter().chain(self.experimental).enumerate() {
             let json =
@@ -123,7 +125,7 @@ fn write_raw(name: &str, members: RawMembers<'_>, out: &mut Writer<'_>) {
     out.begin_object();
     for (key, text) in members {
         out.key(key);
-        // `new` has checked it.
+        // `new` has checked the text.
         let _ = out.raw(text);
     }
     out.end_object();

@@ -1,4 +1,4 @@
-//! What sending needs: the output, the requests in flight, and what is known of the server.
+//! Client state for sending: output, requests in flight, negotiated session.
 
 use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
@@ -20,11 +20,11 @@ use crate::client::method::Method;
 use crate::client::notify::write_notification;
 use crate::client::options::{Meta, Options};
 use crate::client::outbound_request::{OutboundRequest, Progress, Stage};
-use crate::client::server_requests::{Owed, write_fault};
+use crate::client::server_requests::{CurrentRequest, write_fault};
 use crate::client::subscriptions::LISTEN;
 use crate::client::timeout::Timeout;
 
-/// What is known of the server.
+/// The negotiated session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
     pub(crate) revision: Revision,
@@ -45,44 +45,44 @@ pub(crate) struct ClientState<'b> {
     pub(crate) life: Lifecycle<role::Client>,
     pub(crate) peer: Option<Peer>,
     pub(crate) connecting: Option<Connecting>,
-    /// Revisions that were asked for.
+    /// Revisions that were requested.
     pub(crate) tried: Revisions,
-    /// The request that connects has found no room yet: how it is to be written.
-    pub(crate) unsent: Option<(Revision, Trigger)>,
-    /// Nobody waits for the answer to the probe any more, which may come all the same, and without an id.
-    pub(crate) given_up_probe: bool,
-    /// The probe was sent once more, because the server was only slow.
-    pub(crate) probed_again: bool,
-    /// `notifications/initialized` is still to be written.
-    pub(crate) owes_initialized: bool,
-    /// `notifications/roots/list_changed` is still to be written.
-    pub(crate) owes_roots: bool,
+    /// Revision and trigger of the connecting request while it waits for room.
+    pub(crate) unsent_connect: Option<(Revision, Trigger)>,
+    /// The probe was abandoned. Its response may still arrive, possibly without an id.
+    pub(crate) probe_abandoned: bool,
+    /// The probe was repeated, because the server was only slow.
+    pub(crate) probe_repeated: bool,
+    /// `notifications/initialized` has to be written.
+    pub(crate) initialized_pending: bool,
+    /// `notifications/roots/list_changed` has to be written.
+    pub(crate) roots_changed_pending: bool,
     pub(crate) now: Millis,
-    /// The number of the next request.
+    /// The sequence number of the next request.
     pub(crate) sequence: u64,
-    /// How many bytes are kept free for the machine's own answers to the server.
+    /// Bytes reserved for answers that the client writes by itself.
     pub(crate) reserve: usize,
-    /// What an answer of the host's may use, and what has to be free before a request is handed out.
+    /// The size limit of an application's answer, and the free space required before a request is handed out.
     pub(crate) reply_room: usize,
-    /// Where the output must end at the latest while the host answers.
+    /// The limit of the output position while the application answers.
     pub(crate) budget: usize,
-    /// The request of the server's that the host is to answer now.
-    pub(crate) owed: Option<Owed>,
-    /// A request of the server's waits for room.
-    pub(crate) ask_waits: bool,
-    /// What went wrong while the host answered; reported at the next poll.
+    /// The server's request that the application is answering.
+    pub(crate) current_request: Option<CurrentRequest>,
+    /// A request of the server waits for room.
+    pub(crate) server_request_waits: bool,
+    /// The error of the application's answer, reported at the next poll.
     pub(crate) fault: Option<ProtocolError>,
-    pub(crate) wants_room: bool,
+    pub(crate) writable_requested: bool,
     pub(crate) keep_alive: KeepAliveState,
 }
 
-/// The longest id of a server's request that is answered, in bytes.
+/// The longest id of a server's request that the client answers, in bytes.
 pub(crate) const ID_LIMIT: usize = 64;
 
-/// The longest answer to a server beside its id.
+/// The size limit of an answer that the client writes by itself, without the id.
 const LONGEST_ANSWER: usize = 168;
 
-/// The longest head and end of a request that connects.
+/// The size limit of the connecting request without its parameters.
 const REQUEST_HEAD: usize = 96;
 
 impl<'b> ClientState<'b> {
@@ -96,42 +96,43 @@ impl<'b> ClientState<'b> {
             life: Lifecycle::START,
             peer: None,
             connecting: None,
-            unsent: None,
+            unsent_connect: None,
             tried: Revisions::NONE,
-            given_up_probe: false,
-            probed_again: false,
-            owes_initialized: false,
-            owes_roots: false,
+            probe_abandoned: false,
+            probe_repeated: false,
+            initialized_pending: false,
+            roots_changed_pending: false,
             now: Millis::ZERO,
             sequence: 0,
             reserve: ID_LIMIT.saturating_add(LONGEST_ANSWER),
             budget: 0,
-            owed: None,
-            ask_waits: false,
+            current_request: None,
+            server_request_waits: false,
             fault: None,
-            wants_room: false,
+            writable_requested: false,
             keep_alive: KeepAliveState::OFF,
         }
     }
 
     pub(crate) fn reset(&mut self) {
         self.in_flight.clear();
-        self.begin_again();
+        self.reset_connection();
     }
 
-    /// A new connection. What is in flight stays as it is.
-    pub(crate) fn begin_again(&mut self) {
+    /// Resets the connection. Requests in flight stay.
+    pub(crate) fn reset_connection(&mut self) {
         self.output.reset();
         self.life = Lifecycle::START;
-        (self.peer, self.connecting, self.unsent, self.tried) = (None, None, None, Revisions::NONE);
-        (self.given_up_probe, self.probed_again) = (false, false);
-        (self.owes_initialized, self.wants_room) = (false, false);
-        (self.owes_roots, self.owed, self.ask_waits, self.fault) = (false, None, false, None);
+        (self.peer, self.connecting, self.unsent_connect, self.tried) = (None, None, None, Revisions::NONE);
+        (self.probe_abandoned, self.probe_repeated) = (false, false);
+        (self.initialized_pending, self.writable_requested) = (false, false);
+        (self.roots_changed_pending, self.current_request, self.server_request_waits, self.fault) =
+            (false, None, false, None);
         self.keep_alive.reset();
     }
 
-    /// How many bytes the largest message takes that the machine writes by itself.
-    pub(crate) fn measure(&self) -> usize {
+    /// The size of the largest message that the client writes by itself, in bytes.
+    pub(crate) fn max_message_size(&self) -> usize {
         let mut largest = self.reserve;
         for revision in self.info.revisions.newest_first() {
             let mut out = Writer::measure();
@@ -142,7 +143,7 @@ impl<'b> ClientState<'b> {
         largest.saturating_add(self.output.overhead())
     }
 
-    /// Writes a message into what is free, wherever that is.
+    /// Writes a message of at most `room` bytes after compacting the output.
     pub(crate) fn send(
         &mut self,
         about: About,
@@ -153,34 +154,34 @@ impl<'b> ClientState<'b> {
         self.output.write(about, room, body)
     }
 
-    /// What a request may use: not what is kept for answers, where any are given.
-    pub(crate) fn room(&self) -> usize {
-        let kept = if self.answers() { self.reserve } else { 0 };
-        self.output.free().saturating_sub(kept)
+    /// The room for a request: the free space without the reserve for answers, if the revision has answers.
+    pub(crate) fn request_room(&self) -> usize {
+        let reserve = if self.answers_requests() { self.reserve } else { 0 };
+        self.output.free().saturating_sub(reserve)
     }
 
-    /// Whether the revision has batches.
-    pub(crate) fn takes_batches(&self) -> bool {
+    /// Whether the negotiated revision has batches.
+    pub(crate) fn has_batches(&self) -> bool {
         self.peer.is_some_and(|peer| peer.revision == Revision::V2025_03_26)
     }
 
-    /// Whether requests of the server are answered. The stateless era forbids it.
-    pub(crate) fn answers(&self) -> bool {
+    /// Whether the client answers requests of the server. The stateless era forbids it.
+    pub(crate) fn answers_requests(&self) -> bool {
         self.era() != Some(Era::Stateless)
     }
 
-    /// Sends a request of the host's, if it may be sent now.
-    pub(crate) fn begin(
+    /// Sends a request of the application, if the connection permits it now.
+    pub(crate) fn begin_request(
         &mut self,
         name: &str,
         options: Options<'_>,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
-        self.begin_as(Method::from_name(name), name, options, params)
+        self.begin_request_as(Method::from_name(name), name, options, params)
     }
 
-    /// The same for a method that is more than its name says.
-    pub(crate) fn begin_as(
+    /// Like [`begin_request`](Self::begin_request), with the kind of request given instead of derived from the name.
+    pub(crate) fn begin_request_as(
         &mut self,
         method: Method,
         name: &str,
@@ -190,40 +191,40 @@ impl<'b> ClientState<'b> {
         let Some(peer) = self.peer.filter(|_| self.is_connected()) else {
             return Err(SendError::NotConnected);
         };
-        if self.owes_initialized || self.is_promised() {
-            self.wants_room = true;
+        if self.initialized_pending || self.holds_reply_room() {
+            self.writable_requested = true;
             return Err(SendError::Busy);
         }
         let more = options.members()?;
-        // A server that does not log would not know what to do with a level.
-        let level = options.log_level.filter(|_| self.can(ServerCapabilities::LOGGING));
+        // A level goes only to a server that declared `logging`.
+        let level = options.log_level.filter(|_| self.has_server_capability(ServerCapabilities::LOGGING));
         let timeouts = self.info.timeouts;
         let outgoing = OutboundRequest {
             sequence: self.sequence,
             method,
             stage: Stage::Waiting,
             progress: match options {
-                Options { progress: false, .. } => Progress::Nothing,
-                Options { ignore_progress: true, .. } => Progress::Shown,
-                _ => Progress::BuysTime,
+                Options { progress: false, .. } => Progress::Ignored,
+                Options { ignore_progress: true, .. } => Progress::Reported,
+                _ => Progress::ExtendsTimeout,
             },
             timeout: Timeout::new(options.timeout.unwrap_or(timeouts.request)),
             maximum: options.maximum.unwrap_or(timeouts.maximum),
             level,
             ..crate::peer::slots::Data::EMPTY
         };
-        // Due at once: the next poll starts its clock.
+        // Due at once, because the next poll starts the timeout.
         let Some(ticket) = self.in_flight.take(outgoing, Some(Millis::ZERO)) else {
-            // Slots whose requests are over, but for something to be written, are free as soon as there is room.
-            self.wants_room |= self.in_flight.first_queued().is_some();
+            // Slots that only wait to write a cancellation or an error become free with room in the output.
+            self.writable_requested |= self.in_flight.first_queued().is_some();
             return Err(SendError::Full);
         };
-        if !self.keep_meta(ticket, method, more) {
+        if !self.store_meta(ticket, method, more) {
             self.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
         let id = self.id_of(self.sequence, Some(ticket.slot));
-        let room = self.room();
+        let room = self.request_room();
         let meta = Meta { token: options.progress.then_some(id), level, more };
         let mut valid = true;
         let sent = self.write_request(id, name, peer.revision, room, meta, &mut |out| {
@@ -239,11 +240,11 @@ impl<'b> ClientState<'b> {
             }
             Err(Overflow) => {
                 self.in_flight.release(ticket);
-                Err(self.refused(valid))
+                Err(self.send_error(valid))
             }
         }
     }
-    /// Whether requests may be sent.
+    /// Whether the connection accepts requests.
     #[inline]
     pub(crate) fn is_connected(&self) -> bool {
         matches!(self.life.state(), State::Ready | State::Stateless)
@@ -253,25 +254,25 @@ impl<'b> ClientState<'b> {
         self.peer.map(|peer| peer.revision.era())
     }
 
-    /// Sends one thing that waits for room: the handshake, its end, a cancellation, a request for the next page.
-    /// `true`: there was one, and it is sent.
+    /// Writes one message that waits for room: the connecting request, `initialized`, a cancellation, a next page.
+    /// Returns `true` if a message was written.
     pub(crate) fn write_queued(&mut self) -> bool {
-        if let Some((revision, trigger)) = self.unsent {
+        if let Some((revision, trigger)) = self.unsent_connect {
             return self.write_connecting(revision, trigger);
         }
-        if self.owes_initialized {
+        if self.initialized_pending {
             let sent = self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
                 write_notification(out, methods::INITIALIZED.name, &mut |_| true);
             });
-            self.owes_initialized = sent.is_err();
+            self.initialized_pending = sent.is_err();
             return sent.is_ok();
         }
-        if self.owes_roots {
-            let room = self.room();
+        if self.roots_changed_pending {
+            let room = self.request_room();
             let sent = self.send(About::NOTIFICATION, room, &mut |out| {
                 write_notification(out, methods::ROOTS_LIST_CHANGED.name, &mut |_| true);
             });
-            self.owes_roots = sent.is_err();
+            self.roots_changed_pending = sent.is_err();
             return sent.is_ok();
         }
         let Some(ticket) = self.in_flight.first_queued() else { return false };
@@ -279,30 +280,30 @@ impl<'b> ClientState<'b> {
         let written = match outgoing.stage {
             Stage::Cancelled => self.write_cancel(ticket, outgoing, ""),
             Stage::NextPage => match outgoing.method {
-                Method::List(list) => self.send_again(ticket, list.method(), &mut |out, cursor| {
+                Method::List(list) => self.resend(ticket, list.method(), &mut |out, cursor| {
                     out.key("cursor");
                     out.json_bytes(cursor);
                 }),
                 _ => Ok(()),
             },
             Stage::Expired => self.write_expired(ticket, outgoing),
-            Stage::Relisten => self.send_again(ticket, LISTEN, &mut |out, filter| {
+            Stage::Resubscribe => self.resend(ticket, LISTEN, &mut |out, filter| {
                 out.key("notifications");
                 out.json_bytes(filter);
             }),
             _ => Ok(()),
         };
-        // A request that does not even fit alone never will.
-        let goes_on = matches!(outgoing.stage, Stage::NextPage | Stage::Relisten);
-        let hopeless = written.is_err() && goes_on && self.output.is_empty();
-        if written.is_err() && !hopeless {
+        // A request that does not fit into an empty buffer never fits.
+        let is_request = matches!(outgoing.stage, Stage::NextPage | Stage::Resubscribe);
+        let never_fits = written.is_err() && is_request && self.output.is_empty();
+        if written.is_err() && !never_fits {
             return false;
         }
         self.in_flight.unqueue_first();
         match outgoing.stage {
-            Stage::NextPage if hopeless => self.end_list(ticket, RequestFailure::CursorTooLong),
-            Stage::Relisten if hopeless => self.end_list(ticket, RequestFailure::Closed),
-            Stage::NextPage | Stage::Relisten => {}
+            Stage::NextPage if never_fits => self.fail_request(ticket, RequestFailure::CursorTooLong),
+            Stage::Resubscribe if never_fits => self.fail_request(ticket, RequestFailure::Closed),
+            Stage::NextPage | Stage::Resubscribe => {}
             _ => self.in_flight.release(ticket),
         }
         true
@@ -314,13 +315,13 @@ impl<'b> ClientState<'b> {
         outgoing: OutboundRequest,
         reason: &str,
     ) -> Result<(), Overflow> {
-        if self.owed.is_some() {
+        if self.current_request.is_some() {
             return Err(Overflow);
         }
         let id = self.id_of(outgoing.sequence, Some(ticket.slot));
         self.output.compact();
-        let kept = text_of(self.in_flight.text(ticket));
-        let reason = if outgoing.stage == Stage::Cancelled { kept } else { reason };
+        let stored = text_of(self.in_flight.text(ticket));
+        let reason = if outgoing.stage == Stage::Cancelled { stored } else { reason };
         self.output.write(About::NOTIFICATION, usize::MAX, &mut |out| {
             write_notification(out, methods::CANCELLED.name, &mut |out| {
                 out.key("requestId");
@@ -333,16 +334,16 @@ impl<'b> ClientState<'b> {
         })
     }
 
-    /// The host does not want the answer any more, or has waited long enough. The server is told: now, or when there
-    /// is room, with the reason if the slot's text can keep it for so long.
-    pub(crate) fn give_up(&mut self, ticket: Ticket, reason: &str) {
+    /// Abandons a request and notifies the server, now or when there is room. A notification that waits carries the
+    /// reason only if the slot's text can hold it.
+    pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
         let Some(outgoing) = self.in_flight.get(ticket).copied() else { return };
         self.in_flight.set_deadline(ticket, None);
         match outgoing.stage {
-            // It is in the queue already, and the server has answered the page before.
-            Stage::NextPage | Stage::Relisten => self.set_stage(ticket, Stage::Over),
-            // The server has answered it, or is gone.
-            Stage::Failed(_) | Stage::NeedsInput | Stage::Kept => self.in_flight.release(ticket),
+            // The request is queued already, and the server has answered the previous page.
+            Stage::NextPage | Stage::Resubscribe => self.set_stage(ticket, Stage::Done),
+            // The server has answered, or the connection is gone.
+            Stage::Failed(_) | Stage::NeedsInput | Stage::Parked => self.in_flight.release(ticket),
             Stage::Waiting | Stage::Listening if self.write_cancel(ticket, outgoing, reason).is_ok() => {
                 self.in_flight.release(ticket)
             }
@@ -353,7 +354,7 @@ impl<'b> ClientState<'b> {
                 }
                 self.in_flight.queue(ticket);
             }
-            Stage::Cancelled | Stage::Over | Stage::ServerRequest | Stage::Expired => {}
+            Stage::Cancelled | Stage::Done | Stage::Deferred | Stage::Expired => {}
         }
     }
 
@@ -363,26 +364,26 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// A request as the host may see it: not one whose end it has heard, nor one of the server's.
-    pub(crate) fn open(&self, ticket: Ticket) -> Option<&OutboundRequest> {
+    /// An open request of the application: its end was not reported, and it is not a request of the server.
+    pub(crate) fn open_request(&self, ticket: Ticket) -> Option<&OutboundRequest> {
         self.in_flight.get(ticket).filter(|outgoing| {
-            outgoing.asked.is_none() && !matches!(outgoing.stage, Stage::Cancelled | Stage::Over)
+            outgoing.input_kind.is_none() && !matches!(outgoing.stage, Stage::Cancelled | Stage::Done)
         })
     }
 
-    /// The request whose progress a token stands for.
+    /// The request that a progress token belongs to.
     pub(crate) fn find_token(&self, token: Json<'_>) -> Option<Ticket> {
         let ticket = self.find(token)?;
         let outgoing = self.in_flight.get(ticket)?;
         (outgoing.wants_progress() && outgoing.stage == Stage::Waiting).then_some(ticket)
     }
 
-    /// Whether there is room to answer the server.
+    /// Whether the output has room for an answer of the client's own.
     pub(crate) fn can_answer(&mut self) -> bool {
         self.output.free() >= self.reserve.saturating_add(self.output.overhead())
     }
 
-    /// Answers a request of the server's: with an empty result, or with the error of a fault.
+    /// Answers a server's request with an empty result, or with the error that `fault` maps to.
     pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, fault: Option<ProtocolError>) {
         let _ = self.send(About::response(stream), usize::MAX, &mut |out| match fault {
             None => {
@@ -394,7 +395,7 @@ impl<'b> ClientState<'b> {
         });
     }
 
-    /// Asks the server whether it is there: with `ping`, or with what every server has that knows no `ping`.
+    /// Sends a keep-alive request: `ping`, or `server/discover` in the stateless era, which has no `ping`.
     pub(crate) fn write_ping(&mut self) {
         let Some(peer) = self.peer else { return };
         let method = match peer.revision.era() {

@@ -1,4 +1,4 @@
-//! Who the client is, how it connects, and how long it waits.
+//! Client configuration: identity, revisions, timeouts, tolerances.
 
 use crate::json::{DEPTH_LIMIT, Json, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
@@ -11,7 +11,7 @@ use crate::time::Millis;
 use crate::client::capabilities::RawMembers;
 use crate::client::options::Meta;
 
-/// Who a client is and how it behaves. Made to be a `static`.
+/// The identity and behavior of a client. Usually a `static`.
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, Connect};
@@ -33,39 +33,41 @@ pub struct ClientConfig<'i> {
     pub(crate) rounds: u32,
 }
 
-/// Which era a client tries.
+/// The era that a client tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Connect {
-    /// Asks the server with `server/discover`, and shakes hands if it is of the era that needs it: if it answers
-    /// with anything but an error of the stateless era, or not at all within the probe's time.
+    /// Sends `server/discover` first, and `initialize` if the server is of the handshake era. A server is of the
+    /// handshake era if it answers with anything but an error of the stateless era, or not within the [probe
+    /// timeout](Timeouts::probe).
     #[default]
     Automatic,
-    /// Only `2026-07-28`. It still asks first, because a careless server of the other era might otherwise run a
-    /// request that was not meant for it.
+    /// Only `2026-07-28`. The client still sends `server/discover` first, because a careless server of the handshake
+    /// era might execute a request that was not meant for it.
     Stateless,
     /// Only the revisions with a handshake.
     Handshake,
 }
 
-/// How long a client waits, in milliseconds.
+/// The timeouts of a client, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the answer to `server/discover`, before a server counts as one of the handshake era. Three seconds. A server that
-    /// turns out to be slow and not old is asked once more.
+    /// For the response to `server/discover`, before the server counts as one of the handshake era. Default: three
+    /// seconds. A server that turns out to be slow and not old is probed once more.
     pub probe: Millis,
-    /// For the answer to `initialize`, or to `server/discover` where no handshake can follow. Thirty seconds.
+    /// For the response to `initialize`, or to `server/discover` where no handshake can follow. Default: thirty
+    /// seconds.
     pub initialize: Millis,
-    /// For the answer to a request, if it does not say otherwise. Progress starts it anew. One minute.
+    /// For the response to a request without a timeout of its own. Progress restarts it. Default: one minute.
     pub request: Millis,
-    /// For the answer to a request, whatever progress it makes; and for the host's answer to a request of the server's that
-    /// it [defers](crate::client::ServerRequest::defer). Ten minutes.
+    /// For the response to a request, regardless of progress; and for the application's answer to a server's request
+    /// that it [defers](crate::client::ServerRequest::defer). Default: ten minutes.
     pub maximum: Millis,
-    /// For what is unsent when the client shuts down. Two seconds.
+    /// For output that is not sent yet when the client shuts down. Default: two seconds.
     pub grace: Millis,
 }
 
 impl Timeouts {
-    /// The times that are used if none are given.
+    /// The default timeouts.
     pub const DEFAULT: Timeouts = Timeouts {
         probe: Millis::seconds(3),
         initialize: Millis::seconds(30),
@@ -82,7 +84,7 @@ impl Default for Timeouts {
 }
 
 impl<'i> ClientConfig<'i> {
-    /// A client with this name and version.
+    /// A configuration for a client of this name and version.
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ClientConfig {
@@ -101,93 +103,93 @@ impl<'i> ClientConfig<'i> {
         }
     }
 
-    /// A name for people (from `2025-06-18` on).
+    /// Sets the title, a human-readable name (from `2025-06-18` on).
     #[must_use]
     pub const fn title(mut self, title: &'i str) -> Self {
         self.identity = self.identity.title(title);
         self
     }
 
-    /// Images to show beside its name (from `2025-11-25` on). In `2026-07-28` they are part of every request.
+    /// Sets the icons (from `2025-11-25` on). In `2026-07-28` every request carries them.
     #[must_use]
     pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
         self.identity = self.identity.icons(Icons::new(icons));
         self
     }
 
-    /// What the client is for (from `2025-11-25` on).
+    /// Sets the description of the client (from `2025-11-25` on).
     #[must_use]
     pub const fn description(mut self, description: &'i str) -> Self {
         self.identity = self.identity.description(description);
         self
     }
 
-    /// The address of its website (from `2025-11-25` on).
+    /// Sets the URL of the client's website (from `2025-11-25` on).
     #[must_use]
     pub const fn website(mut self, url: &'i str) -> Self {
         self.identity = self.identity.website(url);
         self
     }
 
-    /// Which era it tries. [`Connect::Automatic`] if this is not called.
+    /// Sets the era to try. Default: [`Connect::Automatic`].
     #[must_use]
     pub const fn connect(mut self, connect: Connect) -> Self {
         self.connect = connect;
         self
     }
 
-    /// The revisions that it speaks: all of them if this is not called. The newest is asked for.
+    /// Sets the supported revisions. The client requests the newest. Default: all.
     #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
         self
     }
 
-    /// Other times to wait.
+    /// Sets the timeouts.
     #[must_use]
     pub const fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
     }
 
-    /// The deepest nesting of a message, 128 at most: the default.
+    /// Sets the maximum nesting depth of a message. Default and maximum: 128.
     #[must_use]
     pub const fn depth(mut self, levels: u8) -> Self {
         self.depth = levels;
         self
     }
 
-    /// The most pages that a list may have. A thousand if this is not called.
+    /// Sets the maximum number of pages of a list. Default: 1000.
     #[must_use]
     pub const fn pages(mut self, limit: u32) -> Self {
         self.pages = limit;
         self
     }
 
-    /// An empty cursor is a cursor like any other, as it always is in `2026-07-28`. If this is not called, a list of an
-    /// earlier revision ends there: some servers say so in that way.
+    /// Treats an empty cursor as a cursor, which is always so in `2026-07-28`. By default an empty cursor ends a list
+    /// of an earlier revision, because some servers mark the last page in this way.
     #[must_use]
     pub const fn empty_cursors(mut self) -> Self {
         self.empty_cursors = true;
         self
     }
 
-    /// Takes messages without `jsonrpc`, as if they said `"2.0"`. Another value is still refused, and so is its absence if
-    /// this is not called.
+    /// Accepts messages without `jsonrpc`, as if they contained `"2.0"`. Another value is still refused. By default a
+    /// missing `jsonrpc` is refused, too.
     #[must_use]
     pub const fn tolerate_missing_jsonrpc(mut self) -> Self {
         self.missing_jsonrpc = true;
         self
     }
 
-    /// How often a server may ask for input before it answers a request (`2026-07-28`). Ten times if this is not called.
+    /// Sets how often a server may require input for one request (`2026-07-28`). Default: ten times.
     #[must_use]
     pub const fn rounds(mut self, limit: u32) -> Self {
         self.rounds = limit;
         self
     }
 
-    /// `_meta` of a request: what the stateless era wants in each, and what belongs to this one.
+    /// Writes `_meta` of a request: the members that the stateless era requires, and those of this request.
     pub(crate) fn write_meta(&self, revision: Revision, meta: Meta<'_>, out: &mut Writer<'_>) {
         let stateless = revision.era() == Era::Stateless;
         if !stateless && meta.token.is_none() && meta.more.is_none() {

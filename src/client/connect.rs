@@ -1,4 +1,4 @@
-//! Finding out which era the server is of, and shaking hands if it needs that.
+//! Connecting: era detection with `server/discover`, then the handshake.
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning*, *Backward compatibility*.
 
@@ -13,11 +13,11 @@ use crate::rpc::{self, Outcome, code};
 use crate::client::client_state::{ClientState, Connecting, Peer};
 use crate::client::config::{ClientConfig, Connect};
 use crate::client::options::Meta;
-use crate::client::pending_event::{FailurePlan, PendingEvent};
+use crate::client::pending_event::{PendingEvent, PendingFailure};
 use crate::client::receive::is_complete;
 use crate::client::views::{Freshness, Implementation, list, object};
 
-/// What a request that connects carries beside `_meta`.
+/// Writes the parameters of the connecting request without `_meta`.
 pub(crate) fn write_params(info: &ClientConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     if revision.era() == Era::Handshake {
         out.field_string("protocolVersion", revision.as_str());
@@ -29,22 +29,22 @@ pub(crate) fn write_params(info: &ClientConfig<'_>, revision: Revision, out: &mu
 }
 
 impl ClientState<'_> {
-    /// Sends the first message.
+    /// Starts to connect with the first request.
     pub(crate) fn connect(&mut self) -> Option<PendingEvent> {
         let (era, trigger) = match self.info.connect {
             Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
             Connect::Automatic | Connect::Stateless => (Revisions::STATELESS, Trigger::Probe),
         };
         match self.info.revisions.and(era).latest() {
-            Some(revision) => self.request(revision, trigger),
+            Some(revision) => self.send_connect_request(revision, trigger),
             None if self.info.connect == Connect::Automatic => self.fall_back(None),
-            None => self.fail(FailurePlan::NoRevision),
+            None => self.fail_connect(PendingFailure::NoRevision),
         }
     }
 
-    /// Sends the request that connects, as soon as there is room: its time runs from now on. Alone, it always fits:
-    /// `new` has seen to that.
-    fn request(&mut self, revision: Revision, trigger: Trigger) -> Option<PendingEvent> {
+    /// Sends the connecting request as soon as there is room, and starts its timeout now. It fits into an empty buffer,
+    /// because `new` has checked that.
+    fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) -> Option<PendingEvent> {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.info.timeouts.probe,
             _ => self.info.timeouts.initialize,
@@ -57,7 +57,7 @@ impl ClientState<'_> {
         None
     }
 
-    /// Writes the request that connects. `false`: there is no room for it yet.
+    /// Writes the connecting request. Returns `false` if there is no room for it yet.
     pub(crate) fn write_connecting(&mut self, revision: Revision, trigger: Trigger) -> bool {
         let Some(connecting) = self.connecting else { return false };
         let method = match trigger {
@@ -68,111 +68,115 @@ impl ClientState<'_> {
         let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut |out| {
             write_params(info, revision, out);
         });
-        self.unsent = sent.is_err().then_some((revision, trigger));
+        self.unsent_connect = sent.is_err().then_some((revision, trigger));
         sent.is_ok()
     }
 
-    /// Whether a server of the handshake era will do.
+    /// Whether the configuration permits a server of the handshake era after a probe.
     fn may_fall_back(&self) -> bool {
         self.info.connect == Connect::Automatic
             && self.info.revisions.and(Revisions::HANDSHAKE).latest().is_some()
     }
 
-    /// Shakes hands, because the server is of the handshake era: in `offered`, or else in the newest revision.
+    /// Starts the handshake in the revision `offered`, or else in the newest supported revision.
     fn fall_back(&mut self, offered: Option<Revision>) -> Option<PendingEvent> {
         let newest = self.info.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
-            Some(revision) => self.request(revision, Trigger::Initialize),
-            None => self.fail(FailurePlan::NoRevision),
+            Some(revision) => self.send_connect_request(revision, Trigger::Initialize),
+            None => self.fail_connect(PendingFailure::NoRevision),
         }
     }
 
-    pub(crate) fn fail(&mut self, failure: FailurePlan) -> Option<PendingEvent> {
-        (self.connecting, self.unsent) = (None, None);
+    pub(crate) fn fail_connect(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
+        (self.connecting, self.unsent_connect) = (None, None);
         if !self.life.step(Trigger::Failed) {
             self.life.step(Trigger::Shutdown);
         }
         Some(PendingEvent::ConnectFailed(failure))
     }
 
-    /// The request that connects was not answered in time.
-    pub(crate) fn connect_timed_out(&mut self) -> Option<PendingEvent> {
+    /// Handles the timeout of the connecting request.
+    pub(crate) fn handle_connect_timeout(&mut self) -> Option<PendingEvent> {
         match self.life.state() {
             State::Probing if self.may_fall_back() => {
-                self.given_up_probe = true;
+                self.probe_abandoned = true;
                 self.fall_back(None)
             }
-            _ => self.fail(FailurePlan::TimedOut),
+            _ => self.fail_connect(PendingFailure::TimedOut),
         }
     }
 
-    /// The answer to the request that connects.
-    pub(crate) fn connect_answered(&mut self, line: &[u8], outcome: Outcome<'_>) -> Option<PendingEvent> {
+    /// Handles the response to the connecting request.
+    pub(crate) fn handle_connect_response(
+        &mut self,
+        line: &[u8],
+        outcome: Outcome<'_>,
+    ) -> Option<PendingEvent> {
         let span_of = |value: Json<'_>| rpc::span_of(line, value.bytes());
         match (self.life.state(), outcome) {
-            (State::Probing, Outcome::Result(result)) => self.discovered(line, span_of(result)),
-            (State::Probing, Outcome::Error(error)) => self.probe_refused(line, span_of(error)),
-            (_, Outcome::Result(result)) => self.initialized(line, span_of(result)),
-            (_, Outcome::Error(error)) => self.initialize_refused(line, span_of(error)),
-            (State::Probing, Outcome::Malformed) => self.no_discovery(),
-            (_, Outcome::Malformed) => self.fail(FailurePlan::InvalidResponse),
+            (State::Probing, Outcome::Result(result)) => self.handle_discovery(line, span_of(result)),
+            (State::Probing, Outcome::Error(error)) => self.handle_probe_error(line, span_of(error)),
+            (_, Outcome::Result(result)) => self.handle_initialize_result(line, span_of(result)),
+            (_, Outcome::Error(error)) => self.handle_initialize_error(line, span_of(error)),
+            (State::Probing, Outcome::Malformed) => self.handle_invalid_discovery(),
+            (_, Outcome::Malformed) => self.fail_connect(PendingFailure::InvalidResponse),
         }
     }
 
-    /// The server answers the probe with something that no server of the stateless era does: some answer anything that
-    /// they do not know with an empty result.
-    fn no_discovery(&mut self) -> Option<PendingEvent> {
+    /// Handles a probe response that no server of the stateless era sends. Some servers answer unknown methods with an
+    /// empty result.
+    fn handle_invalid_discovery(&mut self) -> Option<PendingEvent> {
         match self.may_fall_back() {
             true => self.fall_back(None),
-            false => self.fail(FailurePlan::InvalidResponse),
+            false => self.fail_connect(PendingFailure::InvalidResponse),
         }
     }
 
-    fn discovered(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+    fn handle_discovery(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let members = ["supportedVersions", "capabilities", "resultType"];
         let [versions, capabilities, kind] = rpc::view(line, span).pick(members);
         let versions = versions.filter(|value| value.kind() == Kind::Array);
         let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
-        let Some(versions) = versions else { return self.no_discovery() };
+        let Some(versions) = versions else { return self.handle_invalid_discovery() };
         let (Some(capabilities), true) = (capabilities, is_complete(kind)) else {
-            return self.fail(FailurePlan::InvalidResponse);
+            return self.fail_connect(PendingFailure::InvalidResponse);
         };
-        let mutual = named(versions).and(self.info.revisions);
+        let mutual = known_revisions(versions).and(self.info.revisions);
         if let Some(revision) = mutual.and(Revisions::STATELESS).latest() {
             self.life.step(Trigger::Discovered);
-            return self.connected(revision, capabilities, span);
+            return self.set_connected(revision, capabilities, span);
         }
         match mutual.latest() {
             Some(revision) if self.may_fall_back() => self.fall_back(Some(revision)),
-            _ => self.fail(FailurePlan::NoCommonRevision(span)),
+            _ => self.fail_connect(PendingFailure::NoCommonRevision(span)),
         }
     }
 
-    /// An error of the stateless era means that the server is of that era. Any other means that it is not, whichever
-    /// it is.
-    fn probe_refused(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+    /// Handles an error response to the probe. An error code of the stateless era proves that era; any other error
+    /// proves the handshake era.
+    fn handle_probe_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let error = rpc::view(line, span);
         let automatic = self.may_fall_back();
         match code_of(error) {
             Some(code::UNSUPPORTED_PROTOCOL_VERSION) => {
-                let mutual = supported(error).and(self.info.revisions);
+                let mutual = supported_revisions(error).and(self.info.revisions);
                 let untried =
                     mutual.and(Revisions::STATELESS).newest_first().find(|it| !self.tried.contains(*it));
                 match (untried, mutual.and(Revisions::HANDSHAKE).latest()) {
-                    (Some(revision), _) => self.request(revision, Trigger::Probe),
+                    (Some(revision), _) => self.send_connect_request(revision, Trigger::Probe),
                     (None, Some(revision)) if automatic => self.fall_back(Some(revision)),
-                    _ => self.fail(FailurePlan::Refused(span)),
+                    _ => self.fail_connect(PendingFailure::Refused(span)),
                 }
             }
             Some(code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY) => {
-                self.fail(FailurePlan::Refused(span))
+                self.fail_connect(PendingFailure::Refused(span))
             }
             _ if automatic => self.fall_back(None),
-            _ => self.fail(FailurePlan::Refused(span)),
+            _ => self.fail_connect(PendingFailure::Refused(span)),
         }
     }
 
-    fn initialized(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+    fn handle_initialize_result(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let members = ["protocolVersion", "capabilities", "serverInfo"];
         let [version, capabilities, info] = rpc::view(line, span).pick(members);
         let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
@@ -180,39 +184,43 @@ impl ClientState<'_> {
         let (Some(version), Some(capabilities), Some(_)) =
             (version.and_then(Json::string), capabilities, info)
         else {
-            return self.fail(FailurePlan::InvalidResponse);
+            return self.fail_connect(PendingFailure::InvalidResponse);
         };
-        let ours = self.info.revisions.and(Revisions::HANDSHAKE);
-        match Revision::from_json(version).filter(|revision| ours.contains(*revision)) {
+        let offered = self.info.revisions.and(Revisions::HANDSHAKE);
+        match Revision::from_json(version).filter(|revision| offered.contains(*revision)) {
             Some(revision) => {
                 self.life.step(Trigger::Accepted);
-                self.owes_initialized = true;
+                self.initialized_pending = true;
                 self.write_queued();
-                self.connected(revision, capabilities, span)
+                self.set_connected(revision, capabilities, span)
             }
-            None => self.fail(FailurePlan::NoCommonRevision(span)),
+            None => self.fail_connect(PendingFailure::NoCommonRevision(span)),
         }
     }
 
-    fn initialize_refused(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+    fn handle_initialize_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let error = rpc::view(line, span);
-        let mutual = supported(error).and(self.info.revisions).and(Revisions::HANDSHAKE);
+        let mutual = supported_revisions(error).and(self.info.revisions).and(Revisions::HANDSHAKE);
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
-            return self.request(revision, Trigger::Initialize);
+            return self.send_connect_request(revision, Trigger::Initialize);
         }
-        // A server that has read the probe only after it was given up is of that era from then on.
-        let serves_the_other = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
-        match self.tried.and(Revisions::STATELESS).latest().filter(|_| serves_the_other && !self.probed_again)
+        // A server that read the abandoned probe late is of the stateless era from then on: repeat the probe.
+        let is_stateless_error = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
+        match self
+            .tried
+            .and(Revisions::STATELESS)
+            .latest()
+            .filter(|_| is_stateless_error && !self.probe_repeated)
         {
             Some(revision) => {
-                self.probed_again = true;
-                self.request(revision, Trigger::Probe)
+                self.probe_repeated = true;
+                self.send_connect_request(revision, Trigger::Probe)
             }
-            None => self.fail(FailurePlan::Refused(span)),
+            None => self.fail_connect(PendingFailure::Refused(span)),
         }
     }
 
-    fn connected(
+    fn set_connected(
         &mut self,
         revision: Revision,
         capabilities: Json<'_>,
@@ -220,13 +228,13 @@ impl ClientState<'_> {
     ) -> Option<PendingEvent> {
         self.connecting = None;
         self.peer = Some(Peer { revision, capabilities: ServerCapabilities::from_json(capabilities) });
-        self.listen_again();
+        self.resubscribe();
         Some(PendingEvent::Connected { revision, result })
     }
 }
 
 /// The known revisions among the strings of an array.
-fn named(versions: Json<'_>) -> Revisions {
+fn known_revisions(versions: Json<'_>) -> Revisions {
     versions
         .elements()
         .filter_map(Json::string)
@@ -238,12 +246,12 @@ fn code_of(error: Json<'_>) -> Option<i32> {
     error.get("code").and_then(Json::integer).and_then(|number| i32::try_from(number).ok())
 }
 
-/// `data.supported` of an error.
-fn supported(error: Json<'_>) -> Revisions {
-    error.get("data").and_then(|data| data.get("supported")).map_or(Revisions::NONE, named)
+/// The known revisions in `data.supported` of an error.
+fn supported_revisions(error: Json<'_>) -> Revisions {
+    error.get("data").and_then(|data| data.get("supported")).map_or(Revisions::NONE, known_revisions)
 }
 
-/// A server that was connected to: who it is and what it can do.
+/// The server's response to the connecting request: identity and capabilities.
 #[derive(Debug, Clone, Copy)]
 pub struct Connected<'a> {
     pub(crate) revision: Revision,
@@ -251,63 +259,62 @@ pub struct Connected<'a> {
 }
 
 impl<'a> Connected<'a> {
-    /// The revision that both speak now.
+    /// The negotiated revision.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Who the server says it is. Not to be trusted.
+    /// The server's description of itself, which is not verified.
     #[must_use]
     pub fn server(&self) -> Implementation<'a> {
         Implementation::from_json(self.server_info().unwrap_or(Json::NULL))
     }
 
-    /// The same, as the server wrote it.
+    /// The server's description of itself, as raw JSON.
     #[must_use]
     pub fn server_info(&self) -> Option<Json<'a>> {
-        // Drafts of the stateless era had it beside the capabilities.
+        // Drafts of the stateless era placed it beside the capabilities.
         let in_meta = self.result.get("_meta").and_then(|meta| meta.get(meta::SERVER_INFO));
         in_meta.or_else(|| self.result.get("serverInfo"))
     }
 
-    /// What the server declared, as it wrote it.
+    /// The capabilities that the server declared, as raw JSON.
     #[must_use]
     pub fn raw_capabilities(&self) -> Json<'a> {
         self.result.get("capabilities").unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// What the server declared.
+    /// The capabilities that the server declared.
     #[must_use]
     pub fn capabilities(&self) -> ServerCapabilities {
         ServerCapabilities::from_json(self.raw_capabilities())
     }
 
-    /// How a model should use the server.
+    /// Instructions for a model that uses the server.
     #[must_use]
     pub fn instructions(&self) -> Option<Str<'a>> {
         self.result.get("instructions")?.string()
     }
 
-    /// All revisions that the server speaks, if it says so: from `2026-07-28` on. Those that this crate does not know are
-    /// among them.
+    /// All revisions that the server declares, including those unknown to this crate. Empty before `2026-07-28`.
     pub fn supported_versions(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.result, "supportedVersions").filter_map(Json::string)
     }
 
-    /// How long this may be kept.
+    /// How long the application may cache this result.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         Freshness::from_json(self.result)
     }
 
-    /// What else is said about it: `_meta`, an object.
+    /// The `_meta` object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
         object(self.result, "_meta")
     }
 
-    /// The whole answer, as the server wrote it.
+    /// The whole result, as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.result

@@ -1,4 +1,4 @@
-//! How a decision of `poll` becomes what the host hears: the plan's places in the line become borrows.
+//! Emits events: turns the spans of a pending event into borrowed views.
 
 use crate::framing::LineDecoder;
 use crate::json::{Json, Kind, Member, Span, Str};
@@ -10,20 +10,20 @@ use crate::client::Client;
 use crate::client::connect::Connected;
 use crate::client::event::{ConnectFailure, Event, Response};
 use crate::client::input_required::InputRequired;
-use crate::client::members::Noted;
+use crate::client::members::ResultIndex;
 use crate::client::method::Method;
-use crate::client::pending_event::{FailurePlan, OutcomePlan, PendingEvent};
+use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::subscriptions::Acknowledged;
 use crate::client::views::{LogMessage, Progress, Updated};
 
 impl Client<'_> {
-    /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
+    /// Returns the event, if the last poll returned [`Action::Event`](crate::Action::Event).
     pub fn event(&mut self) -> Option<Event<'_>> {
-        let plan = self.plan.take()?;
+        let pending_event = self.pending_event.take()?;
         let Client { input, core, .. } = self;
         let line = input.bytes();
         let view = |span: Span| rpc::view(line, span);
-        Some(match plan {
+        Some(match pending_event {
             PendingEvent::ProtocolError(fault) => Event::ProtocolError(fault),
             PendingEvent::Writable => Event::Writable,
             PendingEvent::PeerUnresponsive => Event::PeerUnresponsive,
@@ -31,28 +31,28 @@ impl Client<'_> {
                 Event::Connected(Connected { revision, result: view(result) })
             }
             PendingEvent::ConnectFailed(failure) => Event::ConnectFailed(match failure {
-                FailurePlan::NoRevision => ConnectFailure::NoRevision,
-                FailurePlan::NoCommonRevision(answer) => ConnectFailure::NoCommonRevision(view(answer)),
-                FailurePlan::Refused(error) => {
+                PendingFailure::NoRevision => ConnectFailure::NoRevision,
+                PendingFailure::NoCommonRevision(answer) => ConnectFailure::NoCommonRevision(view(answer)),
+                PendingFailure::Refused(error) => {
                     ConnectFailure::Refused(RpcError { error: view(error), era: None })
                 }
-                FailurePlan::InvalidResponse => ConnectFailure::InvalidResponse,
-                FailurePlan::TimedOut => ConnectFailure::TimedOut,
-                FailurePlan::Closed => ConnectFailure::Closed,
+                PendingFailure::InvalidResponse => ConnectFailure::InvalidResponse,
+                PendingFailure::TimedOut => ConnectFailure::TimedOut,
+                PendingFailure::Closed => ConnectFailure::Closed,
             }),
             PendingEvent::Response { ticket, method, outcome } => {
                 let outcome = match outcome {
-                    OutcomePlan::Result { result, member } => {
-                        return Some(Event::Response(finished(input, ticket, method, result, member)));
+                    PendingOutcome::Result { result, member } => {
+                        return Some(Event::Response(result_response(input, ticket, method, result, member)));
                     }
-                    OutcomePlan::Error(error) => {
+                    PendingOutcome::Error(error) => {
                         Outcome::Error(RpcError { error: view(error), era: core.era() })
                     }
-                    OutcomePlan::Failed(lost) => Outcome::Failed(lost),
+                    PendingOutcome::Failed(failure) => Outcome::Failed(failure),
                 };
-                Event::Response(Response { ticket, method, outcome, member: None, noted: None })
+                Event::Response(Response { ticket, method, outcome, member: None, index: None })
             }
-            PendingEvent::Page { ticket, list, result, last } => list.page(ticket, view(result), last),
+            PendingEvent::Page { ticket, list, result, last } => list.page_event(ticket, view(result), last),
             PendingEvent::Progress { ticket, params } => {
                 Event::Progress(Progress { ticket, params: view(params) })
             }
@@ -72,7 +72,7 @@ impl Client<'_> {
                 Event::Cancelled { ticket, reason: reason.and_then(|reason| view(reason).string()) }
             }
             PendingEvent::ServerRequest { id, params, context } => {
-                Event::ServerRequest(core.asked(view(id).bytes(), params.map(view), context))
+                Event::ServerRequest(core.server_request(view(id).bytes(), params.map(view), context))
             }
             PendingEvent::Notification { method, params } => {
                 let method = Str::trusted(line.get(method.range()).unwrap_or_default());
@@ -82,8 +82,8 @@ impl Client<'_> {
     }
 }
 
-/// A request that has ended with a result.
-fn finished<'a>(
+/// Builds the response of a request that ended with a result.
+fn result_response<'a>(
     input: &'a LineDecoder<'_>,
     ticket: Ticket,
     method: Method,
@@ -93,8 +93,8 @@ fn finished<'a>(
     let line = input.bytes();
     let member = Some(rpc::view(line, member)).filter(|member| !member.bytes().is_empty());
     let result = rpc::view(line, result);
-    // `null` is what some send for a result without members.
+    // Some servers send `null` for a result without members.
     let result = if result.kind() == Kind::Object { result } else { Json::EMPTY_OBJECT };
-    let noted = input.inner(Member::Result).map(|places| Noted { line, places });
-    Response { ticket, method, outcome: Outcome::Result(result), member, noted }
+    let index = input.inner(Member::Result).map(|index| ResultIndex { line, index });
+    Response { ticket, method, outcome: Outcome::Result(result), member, index }
 }

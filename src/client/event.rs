@@ -1,4 +1,4 @@
-//! What a client hears: answers, pages of lists, progress, and what the server says by itself.
+//! Events of the client: responses, list pages, progress, notifications, errors.
 
 use crate::error::ProtocolError;
 use crate::json::{Json, Str, WriteText, prints};
@@ -7,7 +7,7 @@ use crate::peer::slots::Ticket;
 
 use crate::client::connect::Connected;
 use crate::client::input_required::InputRequired;
-use crate::client::members::{Members, Noted};
+use crate::client::members::{Members, ResultIndex};
 use crate::client::method::Method;
 use crate::client::server_requests::ServerRequest;
 use crate::client::subscriptions::Acknowledged;
@@ -16,75 +16,76 @@ use crate::client::views::{
     ToolResult, ToolsPage, Updated,
 };
 
-/// What happened. It borrows the machine until the next poll.
+/// An event of the client. It borrows the client until the next poll.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// The server is connected: requests may be sent.
+    /// The client is connected and accepts requests.
     Connected(Connected<'a>),
     /// Connecting has failed. The connection closes.
     ConnectFailed(ConnectFailure<'a>),
-    /// A request has ended: exactly once for each ticket, but for those that the host cancelled, and lists, which
-    /// end with their last page.
+    /// A request has ended. This event comes exactly once for each ticket, except for requests that the application
+    /// cancelled, and for lists, which end with their last page.
     Response(Response<'a>),
-    /// A page of the list of tools has come.
+    /// A page of the list of tools.
     Tools(ToolsPage<'a>),
-    /// A page of the list of resources has come.
+    /// A page of the list of resources.
     Resources(ResourcesPage<'a>),
-    /// A page of the list of resource templates has come.
+    /// A page of the list of resource templates.
     Templates(TemplatesPage<'a>),
-    /// A page of the list of prompts has come.
+    /// A page of the list of prompts.
     Prompts(PromptsPage<'a>),
-    /// A request makes progress.
+    /// Progress of a request.
     Progress(Progress<'a>),
-    /// The server has logged something.
+    /// A log message of the server.
     Log(LogMessage<'a>),
-    /// The server says that a list has changed: it may be listed again.
+    /// A list of the server has changed, and a cached copy of it is out of date.
     Changed {
-        /// Which list.
+        /// The changed list.
         listed: Listed,
-        /// The subscription under which it says so (`2026-07-28`).
+        /// The subscription that reported the change (`2026-07-28`).
         subscription: Option<Ticket>,
     },
-    /// The server says that a resource has changed, which was subscribed to: it may be read again.
+    /// A subscribed resource has changed, and a cached copy of it is out of date.
     Updated {
-        /// Which one, or which part of what was subscribed to.
+        /// The changed resource, or the changed part of a subscribed resource.
         resource: Updated<'a>,
-        /// The subscription under which it says so (`2026-07-28`).
+        /// The subscription that reported the change (`2026-07-28`).
         subscription: Option<Ticket>,
     },
-    /// The server has taken up a subscription (`2026-07-28`).
+    /// The server has acknowledged a subscription (`2026-07-28`).
     Acknowledged(Acknowledged<'a>),
-    /// The server needs something before it answers a request (`2026-07-28`).
+    /// The server requires input before it answers a request (`2026-07-28`).
     InputRequired(InputRequired<'a>),
-    /// The server asks for something that the client has declared (up to `2025-11-25`).
+    /// The server requests input that the client has declared (up to `2025-11-25`).
     ServerRequest(ServerRequest<'a>),
-    /// A request of the server's that was [deferred](ServerRequest::defer) is taken back: stop working on it. It gets no answer,
-    /// and its ticket is gone. So it is when the connection ends.
+    /// A [deferred](ServerRequest::defer) request of the server was cancelled, by the server or by the end of the
+    /// connection. It gets no answer, and its ticket is invalid.
     Cancelled {
-        /// The request.
+        /// The ticket of the request.
         ticket: Ticket,
-        /// Why, if the server said so.
+        /// The reason, if the server gave one.
         reason: Option<Str<'a>>,
     },
-    /// A request of the server's that was deferred took too long; it is answered with an error. Its ticket is gone.
+    /// A deferred request of the server exceeded its deadline. The client answers it with an error, and its ticket is
+    /// invalid.
     Expired(Ticket),
-    /// Another notification of the server's.
+    /// Any other notification of the server.
     Notification {
-        /// Its method.
+        /// The method.
         method: Str<'a>,
-        /// Its parameters, if it has any.
+        /// The parameters, if there are any.
         params: Option<Json<'a>>,
     },
-    /// There is room again for what was refused as [`SendError::Busy`](crate::SendError::Busy).
+    /// The transmit buffer has room again after a refusal with [`SendError::Busy`](crate::SendError::Busy).
     Writable,
     /// The server does not answer pings.
     PeerUnresponsive,
-    /// Something went wrong, and was dealt with.
+    /// A protocol error that the client has handled.
     ProtocolError(ProtocolError),
 }
 
-/// The lists of a server.
+/// A list of the server that can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Listed {
@@ -96,34 +97,36 @@ pub enum Listed {
     Prompts,
 }
 
-/// Why connecting has failed.
+/// The reason of a failed connection attempt.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum ConnectFailure<'a> {
-    /// The client was set up without a revision that it could ask for.
+    /// The configuration has no revision that the client can request.
     NoRevision,
-    /// The server speaks no revision that the client does. With its answer.
+    /// Client and server have no revision in common. Contains the server's result or error.
     NoCommonRevision(Json<'a>),
-    /// The server has refused to connect.
+    /// The server answered the connecting request with an error.
     Refused(RpcError<'a>),
-    /// The server's answer is none.
+    /// The server's response is invalid.
     InvalidResponse,
-    /// The server has not answered in time.
+    /// The server did not answer in time.
     TimedOut,
-    /// The connection ended first.
+    /// The connection ended before the server answered.
     Closed,
 }
 
 impl WriteText for ConnectFailure<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
-            ConnectFailure::NoRevision => "the client is set up without a revision to ask for",
+            ConnectFailure::NoRevision => "the client is configured without a revision to request",
             ConnectFailure::NoCommonRevision(answer) => {
-                return ("the server speaks no revision that the client does; it answered ", answer)
+                return ("client and server have no revision in common; the server answered ", answer)
                     .pieces(put);
             }
-            ConnectFailure::Refused(error) => return ("the server refused to connect: ", error).pieces(put),
-            ConnectFailure::InvalidResponse => "the server's answer to the connection request is not valid",
+            ConnectFailure::Refused(error) => {
+                return ("the server refused the connection: ", error).pieces(put);
+            }
+            ConnectFailure::InvalidResponse => "the server's response to the connection request is not valid",
             ConnectFailure::TimedOut => "the server did not answer in time",
             ConnectFailure::Closed => "the connection ended before the server answered",
         });
@@ -132,7 +135,7 @@ impl WriteText for ConnectFailure<'_> {
 
 prints!(ConnectFailure<'_>);
 
-/// A request that has ended.
+/// The end of a request.
 #[derive(Clone, Copy)]
 pub struct Response<'a> {
     pub(crate) ticket: Ticket,
@@ -140,11 +143,11 @@ pub struct Response<'a> {
     pub(crate) outcome: Outcome<'a>,
     /// The [member](Method::member) of the result.
     pub(crate) member: Option<Json<'a>>,
-    /// What is known of where its other members stand.
-    pub(crate) noted: Option<Noted<'a>>,
+    /// The scanner's index of the result, if there is one.
+    pub(crate) index: Option<ResultIndex<'a>>,
 }
 
-/// What was found in the result is nobody's business.
+/// Prints neither `member` nor the member index, because both repeat the outcome.
 impl core::fmt::Debug for Response<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Response { ticket, method, outcome, .. } = self;
@@ -154,37 +157,37 @@ impl core::fmt::Debug for Response<'_> {
 }
 
 impl<'a> Response<'a> {
-    /// Which request.
+    /// The ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// How it ended.
+    /// The outcome of the request.
     #[must_use]
     pub fn outcome(&self) -> Outcome<'a> {
         self.outcome
     }
 
-    /// Whether it was lost, and sending it again can do no harm: it only looks, as lists, reads and completions do. Of a
-    /// call of a tool nobody knows.
+    /// Whether the request failed without a response and may be repeated without harm. Lists, reads and completions
+    /// only read; a tool call may have side effects and is not retryable.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(_)) && self.method.is_repeatable()
     }
 
-    /// The result of a tool, if the request was a call and has one.
+    /// The tool's result, if the request was a tool call and succeeded.
     #[must_use]
     pub fn tool_result(&self) -> Option<ToolResult<'a>> {
         match (self.method, self.outcome) {
             (Method::CallTool, Outcome::Result(result)) => {
-                Some(ToolResult::with(Members::noted(result, self.noted), self.member))
+                Some(ToolResult::with(Members::with_index(result, self.index), self.member))
             }
             _ => None,
         }
     }
 
-    /// What is in a resource, if the request was to read one and has a result.
+    /// The contents of a resource, if the request was `resources/read` and succeeded.
     #[must_use]
     pub fn resource(&self) -> Option<ReadResult<'a>> {
         match (self.method, self.outcome) {
@@ -193,7 +196,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// What a prompt says, if the request was to get one and has a result.
+    /// The messages of a prompt, if the request was `prompts/get` and succeeded.
     #[must_use]
     pub fn prompt(&self) -> Option<PromptResult<'a>> {
         match (self.method, self.outcome) {
@@ -202,7 +205,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// What is proposed for an argument, if the request was to complete one and has a result.
+    /// The proposed values of an argument, if the request was `completion/complete` and succeeded.
     #[must_use]
     pub fn completion(&self) -> Option<Completion<'a>> {
         match (self.method, self.outcome) {

@@ -1,5 +1,7 @@
-//! Requests that take several rounds (`2026-07-28`): a server that needs something of the client answers with questions,
-//! and the request is sent again with the answers. To the host it stays one request with one ticket.
+//! Multi-round-trip requests (`2026-07-28`): input requests of the server, and resuming.
+//!
+//! A server that needs input answers a request with input requests. The client sends the request again, with the input
+//! responses. For the application it stays one request with one ticket.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 
@@ -15,7 +17,7 @@ use crate::time::Millis;
 use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::method::Method;
-use crate::client::outbound_request::{Clock, Stage, UNANSWERED};
+use crate::client::outbound_request::{Clock, NO_SEQUENCE, Stage};
 use crate::client::pending_event::PendingEvent;
 use crate::client::server_requests::check;
 use crate::client::server_requests::input_request::InputRequest;
@@ -23,10 +25,11 @@ use crate::client::server_requests::results::{
     Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
 };
 
-/// A server needs something before it answers a request. [`Client::resume`] sends the request again with the answers;
-/// [`Client::cancel`] gives it up. The request's [maximum](crate::client::Options::maximum) goes on meanwhile.
+/// The server requires input before it answers a request. [`Client::resume`] sends the request again with the
+/// responses; [`Client::cancel`] abandons it. The [maximum](crate::client::Options::maximum) of the request keeps
+/// running.
 ///
-/// What is asked for stands in the receive buffer: take what is needed until the answers are there.
+/// The input requests borrow the receive buffer: copy the parts that are needed until the responses are ready.
 #[derive(Debug, Clone, Copy)]
 pub struct InputRequired<'a> {
     pub(crate) ticket: Ticket,
@@ -34,14 +37,14 @@ pub struct InputRequired<'a> {
 }
 
 impl<'a> InputRequired<'a> {
-    /// Which request.
+    /// The ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// What is asked for, each with the key of its answer. There may be nothing: then the server only wants the request
-    /// to come again, after a moment.
+    /// The input requests, each with the key of its response. If there are none, the server only wants the client to
+    /// repeat the request after a moment.
     pub fn requests(&self) -> impl Iterator<Item = (Str<'a>, InputRequest<'a>)> {
         self.result.get("inputRequests").unwrap_or(Json::NULL).members().filter_map(|(key, request)| {
             let [method, params] = request.pick(["method", "params"]);
@@ -50,7 +53,7 @@ impl<'a> InputRequired<'a> {
         })
     }
 
-    /// Whether the server has given a state that comes back to it. The machine keeps it.
+    /// Whether the server sent a `requestState`. The client stores it and sends it back.
     #[must_use]
     pub fn has_state(&self) -> bool {
         self.result.get("requestState").is_some_and(|state| state.kind() == Kind::String)
@@ -63,7 +66,7 @@ impl<'a> InputRequired<'a> {
     }
 }
 
-/// The answers to what a server asked for, each under its key. All of them have to be given.
+/// Writes the input responses, each under the key of its request. Every input request needs a response.
 #[derive(Debug)]
 pub struct InputResponses<'w, 'a> {
     out: &'w mut Writer<'a>,
@@ -71,38 +74,41 @@ pub struct InputResponses<'w, 'a> {
     valid: bool,
 }
 
-/// The only revision with questions in answers.
+/// The only revision with input requests in results.
 const REVISION: Revision = Revision::V2026_07_28;
 
 impl InputResponses<'_, '_> {
-    /// The user has filled in the form, whose fields `content` writes, names and values.
+    /// The user has submitted the form. `content` writes its fields, names and values.
     pub fn accept(&mut self, key: &str, content: impl FnOnce(&mut Writer<'_>)) {
         let mut content = once(content);
-        self.answer(key, &mut |out| write_form(out, REVISION, &mut |out| write_object(out, &mut content)));
+        self.write_response(key, &mut |out| {
+            write_form(out, REVISION, &mut |out| write_object(out, &mut content))
+        });
     }
 
-    /// The user agrees to open the address.
+    /// The user agrees to open the URL.
     pub fn agree(&mut self, key: &str) {
         self.action(key, Action::Accept);
     }
 
-    /// The user says no to a form or an address. (There is no such answer to anything else: give the request up.)
+    /// The user declines a form or a URL. (Other input requests cannot be declined: cancel the whole request.)
     pub fn decline(&mut self, key: &str) {
         self.action(key, Action::Decline);
     }
 
-    /// The user has closed a form or the question for an address.
+    /// The user has dismissed a form or a URL without a choice.
     pub fn cancel(&mut self, key: &str) {
         self.action(key, Action::Cancel);
     }
 
-    /// The roots, which `roots` adds one by one.
+    /// Responds with the roots, which `roots` adds one by one.
     pub fn roots(&mut self, key: &str, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         let mut roots = Some(roots);
-        self.answer(key, &mut |out| write_roots(out, &mut roots));
+        self.write_response(key, &mut |out| write_roots(out, &mut roots));
     }
 
-    /// What a model has said: see [`ServerRequestReply::sampled`](crate::client::ServerRequestReply::sampled).
+    /// Responds with a model's message: see
+    /// [`ServerRequestReply::sampled`](crate::client::ServerRequestReply::sampled).
     pub fn sampled(
         &mut self,
         key: &str,
@@ -111,17 +117,17 @@ impl InputResponses<'_, '_> {
         content: impl FnOnce(&mut Sampled<'_, '_>),
     ) {
         let mut content = Some(content);
-        self.answer(key, &mut |out| write_sampled(out, REVISION, model, stop_reason, &mut content));
+        self.write_response(key, &mut |out| write_sampled(out, REVISION, model, stop_reason, &mut content));
     }
 
     fn action(&mut self, key: &str, action: Action) {
-        self.answer(key, &mut |out| {
+        self.write_response(key, &mut |out| {
             action.write(out);
             true
         });
     }
 
-    fn answer(&mut self, key: &str, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    fn write_response(&mut self, key: &str, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         if self.count == 0 {
             self.out.key("inputResponses");
             self.out.begin_object();
@@ -135,25 +141,26 @@ impl InputResponses<'_, '_> {
 }
 
 impl Client<'_> {
-    /// Sends a request again, with the answers to what the server asked for ([`InputRequired`]). `params` writes its
-    /// members as they were (the machine has no room to keep them): of a call of a tool `name` and `arguments`. What the
-    /// [`Options`](crate::client::Options) said about it goes on, `_meta` included.
+    /// Sends a request again, with the responses to the server's input requests ([`InputRequired`]). `params` writes
+    /// the same members as in the first request, because the client does not store them: for a tool call `name` and
+    /// `arguments`. The [`Options`](crate::client::Options) of the request still apply, `_meta` included.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: it has ended, or nothing was asked. [`SendError::NotConnected`], [`SendError::Busy`]: as
-    /// [`call_with`](Client::call_with). [`SendError::Unwritable`]: it is larger than the transmit buffer, or not valid
-    /// JSON, or there are more or fewer answers than questions. Then nothing was sent, and it may be tried again.
+    /// [`SendError::Gone`]: the request has ended, or needs no input. [`SendError::NotConnected`], [`SendError::Busy`]:
+    /// as [`call_with`](Client::call_with). [`SendError::Unwritable`]: the request is larger than the transmit buffer,
+    /// or not valid JSON, or the number of responses differs from the number of input requests. After any error nothing
+    /// was sent, and the application may try again.
     pub fn resume(
         &mut self,
         ticket: Ticket,
         params: impl FnMut(&mut Writer<'_>),
-        answers: impl FnOnce(&mut InputResponses<'_, '_>),
+        responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut params = params;
-        self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(answers))
+        self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(responses))
     }
 
-    /// The same for a call of a tool, with arguments of any type that serializes to an object.
+    /// Resumes a tool call with arguments of any type that serializes to an object.
     ///
     /// # Errors
     /// As [`resume`](Client::resume).
@@ -163,16 +170,16 @@ impl Client<'_> {
         ticket: Ticket,
         tool: &str,
         arguments: &T,
-        answers: impl FnOnce(&mut InputResponses<'_, '_>),
+        responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut arguments = |out: &mut Writer<'_>| match out.serialize(arguments) {
             Ok(()) => out.ends_with(b'}'),
             Err(_) => out.overflowed(),
         };
-        self.resume_call_dyn(ticket, tool, &mut arguments, answers)
+        self.resume_call_dyn(ticket, tool, &mut arguments, responses)
     }
 
-    /// The same for a call of a tool, with arguments that are JSON text: an object.
+    /// Resumes a tool call with arguments as JSON text, which must be an object.
     ///
     /// # Errors
     /// As [`resume`](Client::resume).
@@ -181,11 +188,11 @@ impl Client<'_> {
         ticket: Ticket,
         tool: &str,
         arguments: &str,
-        answers: impl FnOnce(&mut InputResponses<'_, '_>),
+        responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut arguments =
             |out: &mut Writer<'_>| out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'));
-        self.resume_call_dyn(ticket, tool, &mut arguments, answers)
+        self.resume_call_dyn(ticket, tool, &mut arguments, responses)
     }
 
     fn resume_call_dyn(
@@ -193,9 +200,9 @@ impl Client<'_> {
         ticket: Ticket,
         tool: &str,
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-        answers: impl FnOnce(&mut InputResponses<'_, '_>),
+        responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
-        if self.core.open(ticket).is_some_and(|it| it.method != Method::CallTool) {
+        if self.core.open_request(ticket).is_some_and(|it| it.method != Method::CallTool) {
             return Err(SendError::Unwritable);
         }
         let mut params = |out: &mut Writer<'_>| {
@@ -203,19 +210,19 @@ impl Client<'_> {
             out.key("arguments");
             arguments(out)
         };
-        self.core.resume(ticket, &mut params, &mut Some(answers))
+        self.core.resume(ticket, &mut params, &mut Some(responses))
     }
 }
 
-/// What a result that asks for input asks for: how many questions, and its state as it is written.
-struct Questions<'l> {
+/// The number of input requests in a result, and its raw `requestState`.
+struct InputRequests<'l> {
     count: u32,
     state: &'l [u8],
 }
 
 impl ClientState<'_> {
-    /// Whether the host may be asked for all of that. `None`: it is no valid result.
-    fn questions<'l>(&self, result: Json<'l>) -> Option<Questions<'l>> {
+    /// Validates an input-required result against the declared capabilities. Returns `None` if the result is invalid.
+    fn check_input_requests<'l>(&self, result: Json<'l>) -> Option<InputRequests<'l>> {
         let [requests, state] = result.pick(["inputRequests", "requestState"]);
         let present = |value: &Json<'_>| !value.is_null();
         let (requests, state) = (requests.filter(present), state.filter(present));
@@ -230,11 +237,11 @@ impl ClientState<'_> {
             check::check(method?.string()?, params, self.declared(), self.in_flight.seed()).ok()?;
             count = count.saturating_add(1);
         }
-        let asks = count > 0 || state.is_some();
-        asks.then_some(Questions { count, state: state.map_or(b"", Json::bytes) })
+        let is_valid = count > 0 || state.is_some();
+        is_valid.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
     }
 
-    /// The server asks back. The request goes on under its ticket, if it can.
+    /// Handles an input-required result: stores its state and keeps the request in flight under its ticket.
     pub(crate) fn input_required(
         &mut self,
         line: &[u8],
@@ -242,22 +249,22 @@ impl ClientState<'_> {
         result: Json<'_>,
     ) -> Result<PendingEvent, RequestFailure> {
         let outgoing = self.in_flight.get(ticket).copied().ok_or(RequestFailure::Invalid)?;
-        let questions = outgoing.method.may_ask().and_then(|_| self.questions(result));
-        let questions = questions.ok_or(RequestFailure::Invalid)?;
+        let input_requests = outgoing.method.resumable_name().and_then(|_| self.check_input_requests(result));
+        let input_requests = input_requests.ok_or(RequestFailure::Invalid)?;
         if outgoing.number >= self.info.rounds {
             return Err(RequestFailure::TooManyRounds);
         }
-        if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), questions.state) {
+        if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), input_requests.state) {
             return Err(RequestFailure::StateTooLong);
         }
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
             outgoing.number = outgoing.number.saturating_add(1);
-            // Its id is used up: whatever still comes with it is for nobody.
-            outgoing.sequence = UNANSWERED.saturating_add(questions.count.into());
+            // The id is used up: further messages with it are ignored.
+            outgoing.sequence = NO_SEQUENCE.saturating_add(input_requests.count.into());
             outgoing.stage = Stage::NeedsInput;
             outgoing.last_progress = SortKey::NONE;
         }
-        // Before the first poll after it was sent, the maximum is a span.
+        // Before the first poll after sending, `maximum` is a duration, not a point in time.
         let deadline = match outgoing.clock {
             Clock::Stopped => Millis::ZERO,
             _ => outgoing.maximum,
@@ -270,27 +277,30 @@ impl ClientState<'_> {
         &mut self,
         ticket: Ticket,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-        answers: &mut Option<impl FnOnce(&mut InputResponses<'_, '_>)>,
+        responses: &mut Option<impl FnOnce(&mut InputResponses<'_, '_>)>,
     ) -> Result<(), SendError> {
         let outgoing = self.in_flight.get(ticket).ok_or(SendError::Gone)?;
         if outgoing.stage != Stage::NeedsInput {
             return Err(SendError::Gone);
         }
-        let questions = outgoing.questions();
-        let method =
-            outgoing.method.may_ask().filter(|_| self.is_connected()).ok_or(SendError::NotConnected)?;
+        let input_requests = outgoing.input_requests();
+        let method = outgoing
+            .method
+            .resumable_name()
+            .filter(|_| self.is_connected())
+            .ok_or(SendError::NotConnected)?;
         let mut valid = true;
-        let sent = self.send_again(ticket, method, &mut |out, state| {
+        let sent = self.resend(ticket, method, &mut |out, state| {
             valid = params(out);
             let mut written = InputResponses { out, count: 0, valid: true };
-            if let Some(answers) = answers.take() {
-                answers(&mut written);
+            if let Some(responses) = responses.take() {
+                responses(&mut written);
             }
-            let InputResponses { count, valid: answered, .. } = written;
+            let InputResponses { count, valid: written_valid, .. } = written;
             if count > 0 {
                 out.end_object();
             }
-            valid &= answered && u64::from(count) == questions;
+            valid &= written_valid && u64::from(count) == input_requests;
             if !state.is_empty() {
                 out.key("requestState");
                 out.json_bytes(state);
@@ -299,6 +309,6 @@ impl ClientState<'_> {
                 out.fail();
             }
         });
-        sent.map_err(|Overflow| self.refused(valid))
+        sent.map_err(|Overflow| self.send_error(valid))
     }
 }

@@ -1,4 +1,4 @@
-//! The lists of a server, which come page by page.
+//! Paginated lists of the server: cursors, page limits, end of a list.
 //!
 //! Specification: *Pagination*.
 
@@ -17,7 +17,7 @@ use crate::client::outbound_request::Stage;
 use crate::client::pending_event::PendingEvent;
 use crate::client::views::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 
-/// Which list.
+/// A paginated list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
     Tools,
@@ -36,7 +36,7 @@ impl List {
         }
     }
 
-    /// The member of a page that has the entries.
+    /// The member of a page that contains the entries.
     pub(crate) fn member(self) -> &'static str {
         match self {
             List::Tools => "tools",
@@ -46,7 +46,7 @@ impl List {
         }
     }
 
-    /// What a server that has the list declares.
+    /// The capability that a server with this list declares.
     pub(crate) fn capability(self) -> ServerCapabilities {
         match self {
             List::Tools => ServerCapabilities::TOOLS,
@@ -55,8 +55,8 @@ impl List {
         }
     }
 
-    /// The event that hands out a page.
-    pub(crate) fn page(self, ticket: Ticket, result: Json<'_>, last: bool) -> Event<'_> {
+    /// Builds the event for a page.
+    pub(crate) fn page_event(self, ticket: Ticket, result: Json<'_>, last: bool) -> Event<'_> {
         match self {
             List::Tools => Event::Tools(ToolsPage { ticket, result, last }),
             List::Resources => Event::Resources(ResourcesPage { ticket, result, last }),
@@ -67,44 +67,44 @@ impl List {
 }
 
 impl ClientState<'_> {
-    /// A page of a list has come: asks for the next one, unless it is the last.
-    pub(crate) fn page(
+    /// Handles a page of a list and queues the request for the next one, unless the page is the last.
+    pub(crate) fn handle_page(
         &mut self,
         list: List,
         members: Members<'_>,
         ticket: Ticket,
         span: Span,
     ) -> PendingEvent {
-        // Before 2026-07-28 an empty cursor is how some say that the list ends; there it is a cursor like any other.
-        let empty_counts = self.era() == Some(Era::Stateless) || self.info.empty_cursors;
+        // Before 2026-07-28 some servers end a list with an empty cursor; since then it is a cursor like any other.
+        let accepts_empty = self.era() == Some(Era::Stateless) || self.info.empty_cursors;
         let cursor = members.get("nextCursor");
-        let cursor = cursor.filter(|it| it.string().is_some_and(|text| empty_counts || !text.is_empty()));
+        let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
         let Some((outgoing, cursor)) = self.in_flight.get(ticket).copied().zip(cursor) else {
             self.in_flight.release(ticket);
             return PendingEvent::Page { ticket, list, result: span, last: true };
         };
-        let (_, last) = outgoing.kept(self.in_flight.text(ticket));
+        let (_, last) = outgoing.split_text(self.in_flight.text(ticket));
         let repeated = outgoing.number > 0 && last == cursor.bytes();
         let pages = outgoing.number.saturating_add(1);
         if repeated || pages >= self.info.pages {
-            self.end_list(ticket, RequestFailure::EndlessList);
+            self.fail_request(ticket, RequestFailure::EndlessList);
         } else if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), cursor.bytes()) {
-            self.end_list(ticket, RequestFailure::CursorTooLong);
+            self.fail_request(ticket, RequestFailure::CursorTooLong);
         } else {
             if let Some(outgoing) = self.in_flight.get_mut(ticket) {
                 (outgoing.number, outgoing.stage) = (pages, Stage::NextPage);
             }
-            // It may have to wait for room: that counts, too.
-            let deadline = outgoing.ends(self.now);
+            // The timeout includes the wait for room.
+            let deadline = outgoing.deadline_from(self.now);
             self.in_flight.set_deadline(ticket, Some(deadline));
             self.in_flight.queue(ticket);
         }
         PendingEvent::Page { ticket, list, result: span, last: false }
     }
 
-    /// A list cannot go on: its end is the next event.
-    pub(crate) fn end_list(&mut self, ticket: Ticket, lost: RequestFailure) {
-        self.set_stage(ticket, Stage::Failed(lost));
+    /// Fails a request: the next event reports its end.
+    pub(crate) fn fail_request(&mut self, ticket: Ticket, failure: RequestFailure) {
+        self.set_stage(ticket, Stage::Failed(failure));
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }
 }

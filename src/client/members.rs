@@ -1,48 +1,48 @@
-//! The members of a result, found by the scanner's index or, without one, by a walk over the result.
+//! Member lookup in results, using the scanner's index.
 
 use crate::json::{Json, MemberIndex};
 
-/// A result, and where its members stand, if that is known.
+/// A result and the index of its members, if there is one.
 #[derive(Clone, Copy)]
 pub(crate) struct Members<'a> {
     json: Json<'a>,
-    noted: Option<Noted<'a>>,
+    index: Option<ResultIndex<'a>>,
 }
 
-/// What the scanner has noted of a result, with the line that it stands in.
+/// The scanner's member index of a result, with the line that its spans refer to.
 #[derive(Clone, Copy)]
-pub(crate) struct Noted<'a> {
+pub(crate) struct ResultIndex<'a> {
     pub(crate) line: &'a [u8],
-    pub(crate) places: &'a MemberIndex,
+    pub(crate) index: &'a MemberIndex,
 }
 
 impl<'a> Members<'a> {
-    /// Of a value of which nothing is known.
+    /// Members of a value without an index.
     pub(crate) fn new(json: Json<'a>) -> Members<'a> {
-        Members { json, noted: None }
+        Members { json, index: None }
     }
 
-    /// Of a result of which this was noted.
+    /// Members of a result with this index.
     #[inline]
-    pub(crate) fn noted(json: Json<'a>, noted: Option<Noted<'a>>) -> Members<'a> {
-        Members { json, noted }
+    pub(crate) fn with_index(json: Json<'a>, index: Option<ResultIndex<'a>>) -> Members<'a> {
+        Members { json, index }
     }
 
-    /// The value itself.
+    /// The value.
     #[inline]
     pub(crate) fn json(self) -> Json<'a> {
         self.json
     }
 
-    /// See [`Json::pick`].
+    /// Looks up several members: see [`Json::pick`].
     pub(crate) fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
-        match self.noted {
-            Some(Noted { line, places }) => places.pick(line, keys),
+        match self.index {
+            Some(ResultIndex { line, index }) => index.pick(line, keys),
             None => self.json.pick(keys),
         }
     }
 
-    /// See [`Json::get`].
+    /// Looks up one member: see [`Json::get`].
     pub(crate) fn get(self, key: &str) -> Option<Json<'a>> {
         let [found] = self.pick([key]);
         found

@@ -1,26 +1,27 @@
-//! The client side of one connection, in both eras.
+//! The client side of one connection, for all protocol revisions.
 //!
-//! A [`ClientConfig`] says who the client is, which revisions it tries, how long it waits, and what it can do for servers. It
-//! connects by itself; then each call that sends a request gives a [`Ticket`], and each ticket has one end:
+//! A [`ClientConfig`] holds the client's identity, the revisions it offers, its timeouts and its capabilities. The
+//! client connects by itself. Each call that sends a request then returns a [`Ticket`], and each ticket ends once:
 //!
-//! | to | call | what the host hears |
+//! | to | call | the application receives |
 //! |---|---|---|
 //! | connect | [`Client::poll`] | [`Event::Connected`], or [`Event::ConnectFailed`] |
 //! | call a tool | [`Client::call`], [`call_with`](Client::call_with), [`call_json`](Client::call_json) | [`Response::tool_result`] |
 //! | list | [`Client::list_tools`], [`list_resources`](Client::list_resources), [`list_templates`](Client::list_templates), [`list_prompts`](Client::list_prompts) | [`Event::Tools`], … for each page |
 //! | read, get, complete | [`Client::read_resource`], [`get_prompt`](Client::get_prompt), [`complete`](Client::complete) | [`Response::resource`], [`prompt`](Response::prompt), [`completion`](Response::completion) |
-//! | hear of changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
+//! | subscribe to changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
 //! | send anything else | [`Client::request`], [`notify`](Client::notify) | [`Response::outcome`] |
-//! | give up | [`Client::cancel`] | nothing |
-//! | go on after a connection | [`Client::reconnect`] | [`Response::is_retryable`] says what may be sent again |
+//! | cancel | [`Client::cancel`] | nothing |
+//! | continue after a lost connection | [`Client::reconnect`] | [`Response::is_retryable`]: whether a failed request may be sent again |
 //!
-//! What a server asks (roots, a form or an address for the user, something for a model) comes as [`Event::ServerRequest`] up to
-//! `2025-11-25`, to be answered now or, with [`ServerRequest::defer`], later by [`Client::reply`]; in `2026-07-28` as
-//! [`Event::InputRequired`], to be answered with [`Client::resume`]. Either way an [`InputRequest`] is what is asked.
+//! A server requests input from the client: roots, a form or a URL for the user, or a message of a model. Up to
+//! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application answers it at once, or defers it with
+//! [`ServerRequest::defer`] and answers with [`Client::reply`]. In `2026-07-28` it arrives as [`Event::InputRequired`]
+//! and is answered with [`Client::resume`]. In both cases an [`InputRequest`] describes the input.
 //!
-//! What a server sends is read by views, named as the protocol names things: [`Tool`], [`Resource`], [`Content`]. Each can be
-//! made `of` any JSON, so that what was copied can be viewed again. (What a server *builds* under such names is in
-//! [`server`](crate::server), [`input`](crate::input) and the root of the crate.)
+//! Views read the server's messages and have the names of the protocol: [`Tool`], [`Resource`], [`Content`]. Each view
+//! has a constructor `from_json`, so the application can copy JSON and view the copy later. (The types of the same
+//! names that a server *builds* are in [`server`](crate::server), [`input`](crate::input) and the root of the crate.)
 
 mod capabilities;
 mod client_state;
@@ -64,9 +65,9 @@ pub use crate::protocol::annotations::Role;
 pub use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
 use crate::client::client_state::ClientState;
-use crate::client::members::Noted;
+use crate::client::members::ResultIndex;
 use crate::client::outbound_request::{Clock, Stage};
-use crate::client::pending_event::{FailurePlan, OutcomePlan, PendingEvent};
+use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive::Received;
 use crate::framing::{Content as LineContent, Line, LineDecoder};
 use crate::json::{Member, Shape};
@@ -79,13 +80,13 @@ use crate::protocol::revision::Revision;
 use crate::rpc::{self, Class};
 use crate::time::Millis;
 
-/// Room for one request that waits for its answer. Lend an array: `[Slot::EMPTY; 4]`.
+/// Memory of one request in flight. Lend an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::peer::slots::Slot<OutboundRequest>;
 
 /// The client side of one connection.
 ///
-/// Poll it, do what the [`Action`] says, and poll again. It connects by itself: [`Event::Connected`] says when requests
-/// may be sent. Each request gets a [`Ticket`], and each ticket one end.
+/// Call [`poll`](Client::poll), perform the [`Action`] that it returns, and poll again. The client connects by itself:
+/// after [`Event::Connected`] it sends requests. Each request gets a [`Ticket`], and each ticket ends once.
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, Slot};
@@ -104,17 +105,17 @@ pub type Slot = crate::peer::slots::Slot<OutboundRequest>;
 pub struct Client<'b> {
     input: LineDecoder<'b>,
     core: ClientState<'b>,
-    /// What `event` will hand out.
-    plan: Option<PendingEvent>,
-    /// The line belongs to that event: it goes at the first poll after it was handed out.
+    /// The event that `event` returns next.
+    pending_event: Option<PendingEvent>,
+    /// The current line backs that event: it is released at the first poll after `event` returned it.
     holds_line: bool,
-    grace_ends: Option<Millis>,
-    /// Where to look for requests that end with the connection: those before are over.
-    ending: u32,
+    grace_deadline: Option<Millis>,
+    /// The first slot whose request has not been ended yet while the connection closes.
+    next_ended_slot: u32,
 }
 
 impl Client<'_> {
-    /// How many requests are in flight, those of the server that were [deferred](ServerRequest::defer) included.
+    /// The number of requests in flight, including [deferred](ServerRequest::defer) requests of the server.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.core.in_flight.len()
@@ -123,61 +124,62 @@ impl Client<'_> {
     /// Whether a request is in flight.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
-        let asked = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::ServerRequest);
-        asked || self.core.open(ticket).is_some()
+        let is_deferred = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Deferred);
+        is_deferred || self.core.open_request(ticket).is_some()
     }
 
-    /// Where the connection is.
+    /// The state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
         self.core.life.state()
     }
 
-    /// The revision that both speak, once connected.
+    /// The negotiated revision. `None` until the client is connected.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.core.peer.map(|peer| peer.revision)
     }
 
-    /// What the server declared, once connected.
+    /// The capabilities that the server declared. `None` until the client is connected.
     #[must_use]
     pub fn capabilities(&self) -> Option<ServerCapabilities> {
         self.core.peer.map(|peer| peer.capabilities)
     }
 
-    /// Ends the connection: every request ends as [`RequestFailure::Closed`], what is unsent is still written for as long as the
-    /// grace lasts. The host then closes the server's input. [Subscriptions](Client::listen) wait for
-    /// [`reconnect`](Client::reconnect).
+    /// Ends the connection. Every request fails with [`RequestFailure::Closed`], and output that is not sent yet is
+    /// still written during the [grace period](Timeouts::grace). The caller then closes the server's input.
+    /// [Subscriptions](Client::listen) wait for [`reconnect`](Client::reconnect).
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
         self.core.connecting = None;
         self.core.life.step(Trigger::Shutdown);
     }
 
-    /// A new connection on the same buffers: everything of the old one is forgotten, and its tickets stay refused.
+    /// Starts a new connection on the same buffers. It drops all state of the old connection, and tickets of the old
+    /// connection stay invalid.
     pub fn reset(&mut self) {
         self.input.reset();
         self.core.reset();
-        self.plan = None;
+        self.pending_event = None;
         self.holds_line = false;
-        self.grace_ends = None;
-        self.ending = 0;
+        self.grace_deadline = None;
+        self.next_ended_slot = 0;
     }
 
-    /// What is needed next: see [`Machine::poll`].
+    /// Returns the next action for the caller: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.core.now = self.core.now.max(now);
-        if self.plan.is_none() && mem::take(&mut self.holds_line) {
-            if self.core.owed.is_some() {
-                self.core.answer_owed(self.input.bytes());
+        if self.pending_event.is_none() && mem::take(&mut self.holds_line) {
+            if self.core.current_request.is_some() {
+                self.core.answer_dropped_request(self.input.bytes());
             }
             self.input.release_element();
         }
         loop {
-            if self.plan.is_some() {
+            if self.pending_event.is_some() {
                 return Action::Event;
             }
-            if !self.advance() {
+            if !self.step() {
                 break;
             }
         }
@@ -191,92 +193,95 @@ impl Client<'_> {
         }
     }
 
-    /// When to poll again at the latest. What is overdue even now waits for room, not for time.
+    /// The time of the next poll at the latest. Deadlines in the past are left out, because overdue work waits for
+    /// buffer space, not for time.
     fn next_deadline(&self) -> Option<Millis> {
         let now = self.core.now;
         let request = self.core.in_flight.next_deadline();
         let connecting = self.core.connecting.map(|connecting| connecting.deadline);
-        let alive = self.core.keep_alive.deadline(now).filter(|_| self.core.is_connected());
-        let deadlines = [request, self.grace_ends, connecting, alive];
+        let keep_alive = self.core.keep_alive.deadline(now).filter(|_| self.core.is_connected());
+        let deadlines = [request, self.grace_deadline, connecting, keep_alive];
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
-    fn advance(&mut self) -> bool {
+    /// Takes the next possible step. Returns `false` if no step is possible before input arrives, output drains or a
+    /// deadline passes.
+    fn step(&mut self) -> bool {
         if self.core.output.is_broken() {
-            // What has come already is still heard: a server may have answered before it went.
+            // Process the input received so far: the server may have answered before the output broke.
             self.core.output.clear();
             self.input.end();
         }
         if let Some(fault) = self.core.fault.take() {
-            self.plan = Some(PendingEvent::ProtocolError(fault));
+            self.pending_event = Some(PendingEvent::ProtocolError(fault));
             return true;
         }
         match self.core.life.state() {
             State::Closed => return false,
             State::Start => {
-                self.plan = self.core.connect();
+                self.pending_event = self.core.connect();
                 return true;
             }
-            State::Draining => return self.end(),
+            State::Draining => return self.drain(),
             _ => {}
         }
         if self.core.connecting.is_some_and(|connecting| connecting.deadline <= self.core.now) {
-            self.plan = self.core.connect_timed_out();
+            self.pending_event = self.core.handle_connect_timeout();
             return true;
         }
-        self.expire()
+        self.expire_due_request()
             || self.core.write_queued()
-            || self.tell_room()
-            || self.ask_if_alive()
-            || self.next_line()
-            || self.end_of_input()
+            || self.emit_writable()
+            || self.check_keep_alive()
+            || self.process_next_line()
+            || self.handle_end_of_input()
     }
 
-    fn tell_room(&mut self) -> bool {
-        let tell = self.core.wants_room && self.core.output.is_empty() && !self.core.ask_waits;
-        if tell {
-            self.core.wants_room = false;
-            self.plan = Some(PendingEvent::Writable);
+    fn emit_writable(&mut self) -> bool {
+        let is_due =
+            self.core.writable_requested && self.core.output.is_empty() && !self.core.server_request_waits;
+        if is_due {
+            self.core.writable_requested = false;
+            self.pending_event = Some(PendingEvent::Writable);
         }
-        tell
+        is_due
     }
 
-    /// Deals with a request whose deadline has come: its time is over, or starts if it was just sent.
-    fn expire(&mut self) -> bool {
+    /// Handles one request whose deadline has passed: it times out, or its timeout starts if it was just sent.
+    fn expire_due_request(&mut self) -> bool {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
         let Some(outgoing) = self.core.in_flight.get(ticket) else { return false };
-        let (method, asked) = (outgoing.method, outgoing.asked.is_some());
-        let lost = match outgoing.stage {
-            Stage::ServerRequest => {
-                self.core.expire_ask(ticket);
-                self.plan = Some(PendingEvent::Expired(ticket));
+        let (method, is_server_request) = (outgoing.method, outgoing.input_kind.is_some());
+        let failure = match outgoing.stage {
+            Stage::Deferred => {
+                self.core.expire_deferred(ticket);
+                self.pending_event = Some(PendingEvent::Expired(ticket));
                 return true;
             }
-            Stage::Failed(lost) => lost,
+            Stage::Failed(failure) => failure,
             Stage::Waiting | Stage::NeedsInput if outgoing.clock != Clock::Running => {
-                self.start_clock(ticket);
+                self.start_timeout(ticket);
                 return true;
             }
             _ => RequestFailure::TimedOut,
         };
-        self.core.give_up(ticket, "timeout");
-        self.plan = Some(match asked {
+        self.core.abandon(ticket, "timeout");
+        self.pending_event = Some(match is_server_request {
             true => PendingEvent::Cancelled { ticket, reason: None },
-            false => PendingEvent::Response { ticket, method, outcome: OutcomePlan::Failed(lost) },
+            false => PendingEvent::Response { ticket, method, outcome: PendingOutcome::Failed(failure) },
         });
         true
     }
 
-    /// Starts the time of a request, for the first time or anew.
-    fn start_clock(&mut self, ticket: Ticket) {
+    /// Starts or restarts the timeout of a request.
+    fn start_timeout(&mut self, ticket: Ticket) {
         let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return };
-        let deadline = outgoing.start_clock(self.core.now);
+        let deadline = outgoing.start_timeout(self.core.now);
         self.core.in_flight.set_deadline(ticket, Some(deadline));
     }
 
-    fn ask_if_alive(&mut self) -> bool {
+    fn check_keep_alive(&mut self) -> bool {
         if !self.core.is_connected() {
             return false;
         }
@@ -290,24 +295,24 @@ impl Client<'_> {
                 if close {
                     self.input.close();
                 }
-                self.plan = Some(PendingEvent::PeerUnresponsive);
+                self.pending_event = Some(PendingEvent::PeerUnresponsive);
                 true
             }
         }
     }
 
-    /// Deals with the next line, if there is one and there is room for its answer.
-    fn next_line(&mut self) -> bool {
+    /// Processes the next line, if there is one and its answer has room.
+    fn process_next_line(&mut self) -> bool {
         match self.input.line() {
-            Some(line) => self.deal_with(line),
+            Some(line) => self.process_line(line),
             None => false,
         }
     }
 
-    fn deal_with(&mut self, line: Line) -> bool {
+    fn process_line(&mut self, line: Line) -> bool {
         let envelope = self.input.envelope();
         let is_array = matches!(line.content, LineContent::Message) && envelope.shape == Shape::Array;
-        if is_array && self.core.takes_batches() && self.input.open_batch() {
+        if is_array && self.core.has_batches() && self.input.open_batch() {
             return true;
         }
         let bytes = self.input.bytes();
@@ -326,10 +331,11 @@ impl Client<'_> {
                 envelope.method.is_some() && envelope.id.is_some()
             }
         };
-        if is_request && self.core.answers() {
-            let for_host = class.as_ref().is_some_and(|class| receive::is_for_host(&self.core, class));
-            let has_room = if for_host { self.core.has_reply_room() } else { self.core.can_answer() };
-            self.core.ask_waits = for_host && !has_room;
+        if is_request && self.core.answers_requests() {
+            let for_application =
+                class.as_ref().is_some_and(|class| receive::is_input_request(&self.core, class));
+            let has_room = if for_application { self.core.has_reply_room() } else { self.core.can_answer() };
+            self.core.server_request_waits = for_application && !has_room;
             if !has_room {
                 return false;
             }
@@ -338,10 +344,10 @@ impl Client<'_> {
         self.core.output.show();
         let received = match class {
             Some(class) => {
-                let noted = self.input.inner(Member::Result).map(|places| Noted { line: bytes, places });
-                receive::message(&mut self.core, bytes, class, noted, line.stream)
+                let index = self.input.inner(Member::Result).map(|index| ResultIndex { line: bytes, index });
+                receive::dispatch(&mut self.core, bytes, class, index, line.stream)
             }
-            None => receive::no_message(&mut self.core, bytes, line, &envelope),
+            None => receive::invalid_line(&mut self.core, bytes, line, &envelope),
         };
         let outcome = match &received {
             Received::ProtocolError(fault) => Err(*fault),
@@ -349,64 +355,65 @@ impl Client<'_> {
         };
         self.core.output.show_received(bytes, outcome);
         match received {
-            Received::Host(plan) => {
-                self.plan = Some(plan);
+            Received::Event(pending_event) => {
+                self.pending_event = Some(pending_event);
                 self.holds_line = true;
             }
             Received::Done => self.input.release_element(),
             Received::ProtocolError(fault) => {
-                self.plan = Some(PendingEvent::ProtocolError(fault));
+                self.pending_event = Some(PendingEvent::ProtocolError(fault));
                 self.input.release_element();
             }
         }
         true
     }
 
-    fn end_of_input(&mut self) -> bool {
+    fn handle_end_of_input(&mut self) -> bool {
         if !self.input.ended() {
             return false;
         }
         if self.input.line().is_some() {
-            // A request of the server's waits for room. It may do so for as long as the grace lasts.
-            let ends = self.grace_ends();
+            // A request of the server waits for room, at most for the grace period.
+            let ends = self.grace_deadline();
             if self.core.now < ends {
                 return false;
             }
         }
         if self.core.connecting.is_some() {
-            self.plan = self.core.fail(FailurePlan::Closed);
+            self.pending_event = self.core.fail_connect(PendingFailure::Closed);
             return true;
         }
         self.core.life.step(Trigger::EndOfInput)
     }
 
-    /// When the grace is over that starts now, if it has not before.
-    fn grace_ends(&mut self) -> Millis {
-        *self.grace_ends.get_or_insert(self.core.now.plus(self.core.info.timeouts.grace))
+    /// The end of the grace period, which starts at the first call.
+    fn grace_deadline(&mut self) -> Millis {
+        *self.grace_deadline.get_or_insert(self.core.now.plus(self.core.info.timeouts.grace))
     }
 
-    /// Ends every request, then the connection as soon as everything is written, or the grace is over.
-    fn end(&mut self) -> bool {
-        if let Some(ticket) = self.core.in_flight.first_from(self.ending) {
-            self.ending = ticket.slot;
+    /// Ends one request, or the connection if no request is left and all output is written or the grace period is over.
+    fn drain(&mut self) -> bool {
+        if let Some(ticket) = self.core.in_flight.first_from(self.next_ended_slot) {
+            self.next_ended_slot = ticket.slot;
             self.core.in_flight.unqueue_all();
-            if self.core.keep(ticket) {
-                self.ending = ticket.slot.saturating_add(1);
+            if self.core.park_subscription(ticket) {
+                self.next_ended_slot = ticket.slot.saturating_add(1);
                 return true;
             }
-            let open = self.core.open(ticket).copied();
+            let open = self.core.open_request(ticket).copied();
             let slot = self.core.in_flight.get(ticket);
-            let asked = slot.is_some_and(|it| it.asked.is_some() && it.stage != Stage::Expired);
+            let is_server_request =
+                slot.is_some_and(|it| it.input_kind.is_some() && it.stage != Stage::Expired);
             self.core.in_flight.release(ticket);
             if let Some(OutboundRequest { method, .. }) = open {
-                let outcome = OutcomePlan::Failed(RequestFailure::Closed);
-                self.plan = Some(PendingEvent::Response { ticket, method, outcome });
-            } else if asked {
-                self.plan = Some(PendingEvent::Cancelled { ticket, reason: None });
+                let outcome = PendingOutcome::Failed(RequestFailure::Closed);
+                self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
+            } else if is_server_request {
+                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: None });
             }
             return true;
         }
-        let ends = self.grace_ends();
+        let ends = self.grace_deadline();
         let over = self.core.output.is_empty() || ends <= self.core.now || self.core.output.is_broken();
         over && self.core.life.step(Trigger::Drained)
     }

@@ -1,4 +1,4 @@
-//! Notifications of the host's own.
+//! Notifications that the application sends.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::About;
@@ -11,16 +11,16 @@ use crate::client::Client;
 use crate::client::client_state::ClientState;
 
 impl Client<'_> {
-    /// Sends a notification that the machine does not send by itself. `params` writes its members, keys and values.
+    /// Sends a notification that the client does not send by itself. `params` writes its members, keys and values.
     ///
-    /// It is for what a server has beyond the protocol: one that was modelled on the Language Server Protocol wants
-    /// [`request`](Client::request) `shutdown`, its answer, and then the notification `exit`.
+    /// Use it for messages beyond the protocol. A server modelled on the Language Server Protocol, for example, expects
+    /// a [`request`](Client::request) `shutdown`, and after the response the notification `exit`.
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: not yet, or not any more. [`SendError::Unsupported`]: in `2026-07-28` clients send no
-    /// notifications but cancellations. [`SendError::Busy`]: there is no room yet;
-    /// [`Event::Writable`](crate::client::Event::Writable) says when there is. [`SendError::Unwritable`]: the parameters are larger than the
-    /// transmit buffer, or not valid JSON.
+    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: in `2026-07-28` clients
+    /// send no notifications but cancellations. [`SendError::Busy`]: there is no room yet;
+    /// [`Event::Writable`](crate::client::Event::Writable) reports when there is. [`SendError::Unwritable`]: the
+    /// parameters are larger than the transmit buffer, or not valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
         self.core.notify(method, &mut |out| out.members_checked(&mut params).is_ok())
@@ -39,11 +39,11 @@ impl ClientState<'_> {
         if self.era() == Some(Era::Stateless) {
             return Err(SendError::Unsupported);
         }
-        if self.owes_initialized || self.is_promised() {
-            self.wants_room = true;
+        if self.initialized_pending || self.holds_reply_room() {
+            self.writable_requested = true;
             return Err(SendError::Busy);
         }
-        let room = self.room();
+        let room = self.request_room();
         let mut valid = true;
         let sent = self.send(About::NOTIFICATION, room, &mut |out| {
             write_notification(out, method, &mut |out| {
@@ -51,20 +51,22 @@ impl ClientState<'_> {
                 valid
             });
         });
-        sent.map_err(|Overflow| self.refused(valid))
+        sent.map_err(|Overflow| self.send_error(valid))
     }
 
-    /// Why a message of the host's was not sent: it is not valid, it is too large, or it has to wait for room.
-    pub(crate) fn refused(&mut self, valid: bool) -> SendError {
+    /// The error for a message of the application that was not sent: it is invalid or too large, or has to wait for
+    /// room.
+    pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
         if !valid || self.output.is_empty() {
             return SendError::Unwritable;
         }
-        self.wants_room = true;
+        self.writable_requested = true;
         SendError::Busy
     }
 }
 
-/// Writes a notification; without parameters if `params` writes none. It says whether they are valid.
+/// Writes a notification, without `params` if the closure writes nothing. The closure returns whether the parameters
+/// are valid.
 pub(crate) fn write_notification(
     out: &mut Writer<'_>,
     method: &str,

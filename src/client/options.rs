@@ -1,4 +1,4 @@
-//! What a host may say about a request: how long to wait, what to hear of it, and what else goes with it.
+//! Options of a request: timeouts, progress, log level, `_meta`.
 
 use crate::error::SendError;
 use crate::json::{Json, Kind};
@@ -6,7 +6,7 @@ use crate::protocol::level::Level;
 use crate::protocol::meta;
 use crate::time::Millis;
 
-/// How long to wait for an answer, what to hear until then, and what goes into `_meta`.
+/// Options of a request: timeouts, progress, log level and additional `_meta`.
 ///
 /// ```
 /// use mcp_proto::{Level, Millis, client::Options};
@@ -15,22 +15,22 @@ use crate::time::Millis;
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Options<'o> {
-    /// How long to wait; `None`: as long as the client does ([`Timeouts::request`](crate::client::Timeouts::request)).
+    /// The timeout. `None`: the client's ([`Timeouts::request`](crate::client::Timeouts::request)).
     pub timeout: Option<Millis>,
-    /// How long to wait at most; `None`: as long as the client does ([`Timeouts::maximum`](crate::client::Timeouts::maximum)).
+    /// The maximum duration. `None`: the client's ([`Timeouts::maximum`](crate::client::Timeouts::maximum)).
     pub maximum: Option<Millis>,
-    /// Whether to ask for progress.
+    /// Whether the request asks for progress notifications.
     pub progress: bool,
-    /// Whether progress does not start the time anew.
+    /// Whether progress leaves the timeout unchanged instead of restarting it.
     pub ignore_progress: bool,
-    /// Which log messages to ask for.
+    /// The minimum level of log messages for this request.
     pub log_level: Option<Level>,
-    /// More members for `_meta`.
+    /// Additional members of `_meta`.
     pub meta: Option<&'o str>,
 }
 
 impl<'o> Options<'o> {
-    /// The client's own times, no progress, no log messages, and nothing more in `_meta`.
+    /// The client's timeouts, no progress, no log messages, no additional `_meta`.
     pub const DEFAULT: Options<'o> = Options {
         timeout: None,
         maximum: None,
@@ -40,55 +40,55 @@ impl<'o> Options<'o> {
         meta: None,
     };
 
-    /// Waits this long, in milliseconds. Progress starts it anew.
+    /// Sets the timeout, in milliseconds. Progress restarts it.
     #[must_use]
     pub const fn timeout(mut self, time: Millis) -> Self {
         self.timeout = Some(time);
         self
     }
 
-    /// Waits this long at most, in milliseconds, whatever progress is made; for a list, all its pages included.
+    /// Sets the maximum duration, in milliseconds, regardless of progress. For a list it covers all pages.
     #[must_use]
     pub const fn maximum(mut self, time: Millis) -> Self {
         self.maximum = Some(time);
         self
     }
 
-    /// Asks for progress.
+    /// Asks for progress notifications.
     #[must_use]
     pub const fn with_progress(mut self) -> Self {
         self.progress = true;
         self
     }
 
-    /// Progress does not start the time anew.
+    /// Makes the timeout independent of progress.
     #[must_use]
     pub const fn ignore_progress(mut self) -> Self {
         self.ignore_progress = true;
         self
     }
 
-    /// Asks for log messages about this request, of this level and above. It is part of the request in `2026-07-28`, if
-    /// the server declared `logging`; before, [`Client::set_log_level`](crate::Client::set_log_level) is for all of them.
+    /// Asks for log messages about this request, of this level and above. The request carries the level in `2026-07-28`
+    /// only, and only if the server declared `logging`. Before, [`Client::set_log_level`](crate::Client::set_log_level)
+    /// sets the level for all requests.
     #[must_use]
     pub const fn log_level(mut self, level: Level) -> Self {
         self.log_level = Some(level);
         self
     }
 
-    /// More members for `_meta`: a JSON object, such as `{"traceparent":"00-…"}`. What the machine itself says there
-    /// cannot be among them. It goes with every page of a list, and with a request that is
-    /// [sent again](crate::Client::resume), so it is kept in the text of the slot: see
-    /// [`Client::in_flight`](crate::Client::in_flight).
+    /// Adds members to `_meta`: a JSON object, such as `{"traceparent":"00-…"}`. Members that the client writes itself
+    /// are not allowed. They go with every page of a list, and with a request that is [resumed](crate::Client::resume).
+    /// So they are stored in the text of the slot: see [`Client::in_flight`](crate::Client::in_flight).
     ///
-    /// What is no such object makes the request [`SendError::Unwritable`].
+    /// Anything but such an object makes the request fail with [`SendError::Unwritable`].
     #[must_use]
     pub const fn meta(mut self, object: &'o str) -> Self {
         self.meta = Some(object);
         self
     }
 
-    /// The members of `_meta` that the host wants.
+    /// Validates and returns the additional members of `_meta`.
     pub(crate) fn members(&self) -> Result<Option<Json<'o>>, SendError> {
         let Some(text) = self.meta else { return Ok(None) };
         let json = Json::parse(text.as_bytes()).map_err(|_| SendError::Unwritable)?;
@@ -100,11 +100,11 @@ impl<'o> Options<'o> {
     }
 }
 
-/// What goes into `_meta` of a request, beside who asks and in which revision.
+/// The members of `_meta` that belong to one request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Meta<'m> {
     pub(crate) token: Option<u64>,
     pub(crate) level: Option<Level>,
-    /// The host's own members.
+    /// The additional members of the application.
     pub(crate) more: Option<Json<'m>>,
 }

@@ -1,5 +1,5 @@
-//! Requests of the client: what is remembered of each, and how it is written.
-#![allow(clippy::as_conversions, reason = "a table has at most what 16 bits count")]
+//! Request state in a slot; ids and encoding of outbound requests.
+#![allow(clippy::as_conversions, reason = "a table has at most 2^16 slots")]
 
 use crate::framing::outbound_message::About;
 use crate::json::{Json, SortKey, Writer, magnitude};
@@ -17,78 +17,79 @@ use crate::client::options::Meta;
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::timeout::Timeout;
 
-/// A request that the client has in flight, or one of the server's that it answers later. There is one of these for each
-/// slot, so it has no byte too many.
+/// A request of the client in flight, or a deferred request of the server. Each slot holds one, so its size is kept
+/// small.
 #[derive(Debug, Clone, Copy)]
 pub struct OutboundRequest {
-    /// Which of all requests it is: together with its slot, its id. From `UNANSWERED` on no answer is for it.
+    /// The sequence number, which forms the id together with the slot. Values from `NO_SEQUENCE` on match no response.
     pub(crate) sequence: u64,
-    /// As a span until the clock runs for the first time, then the point after which no progress helps.
+    /// A duration until the timeout starts for the first time, then the point in time that progress cannot extend.
     pub(crate) maximum: Millis,
     pub(crate) last_progress: SortKey,
     pub(crate) timeout: Timeout,
-    /// How many pages of a list have come, or how often the server has asked back. Of a request of the server's, its stream.
+    /// The number of pages received (of a list) or of input-required results; for a request of the server, its stream.
     pub(crate) number: u32,
-    /// What goes into `_meta` when it is sent again, too: so many bytes at the start of the text, and a level.
+    /// The length of the additional `_meta` at the start of the slot's text, for when the request is sent again.
     pub(crate) meta_length: u16,
     pub(crate) level: Option<Level>,
     pub(crate) method: Method,
     pub(crate) stage: Stage,
     pub(crate) clock: Clock,
     pub(crate) progress: Progress,
-    /// A request of the server's: what it asks for.
-    pub(crate) asked: Option<InputKind>,
+    /// The kind of input, for a request of the server; else `None`.
+    pub(crate) input_kind: Option<InputKind>,
 }
 
-const _: () = assert!(size_of::<crate::client::Slot>() <= 64, "a request takes more memory");
+const _: () = assert!(size_of::<crate::client::Slot>() <= 64, "a slot exceeds 64 bytes");
 
-/// The first number that no request of ours ever has. What is above it says how many questions the server has asked.
-pub(crate) const UNANSWERED: u64 = 1 << 63;
+/// The first sequence number that no request uses. The distance to it is the number of input requests.
+pub(crate) const NO_SEQUENCE: u64 = 1 << 63;
 
-/// What the host wants to hear of progress.
+/// How a request treats progress notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    Nothing,
-    /// It is shown, but the time of the request goes on.
-    Shown,
-    /// The time starts anew, too.
-    BuysTime,
+    Ignored,
+    /// Progress is reported, and the timeout is unchanged.
+    Reported,
+    /// Progress is reported, and restarts the timeout.
+    ExtendsTimeout,
 }
 
-/// Whether the time of a request runs: it starts at the first poll after it was sent.
+/// Whether the timeout of a request runs. It starts at the first poll after sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
-    /// Not yet.
+    /// The timeout has not started yet.
     Stopped,
-    /// Not anew yet, since it was sent again; the maximum, which is for all of it, does.
-    Again,
+    /// The request was sent again: the timeout restarts at the next poll, while the maximum keeps running.
+    Restarting,
     Running,
 }
 
-/// How far a request is.
+/// The stage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Sent; its answer is awaited.
+    /// Sent; the response is pending.
     Waiting,
-    /// The request for the next page is to be written.
+    /// The request for the next page has to be written.
     NextPage,
-    /// A subscription that was acknowledged.
+    /// An acknowledged subscription.
     Listening,
-    /// A subscription that waits for the next connection. Its text is its filter, as in the two before.
-    Kept,
-    /// A subscription that is to be written again.
-    Relisten,
-    /// The server has asked back; the host is to send it again with answers to its [questions](OutboundRequest::questions). Its text is the state.
+    /// A subscription that waits for the next connection. Its text is its filter, as in the two stages before.
+    Parked,
+    /// A subscription that has to be sent again.
+    Resubscribe,
+    /// The server requires input, and the application has to resume the request with responses to its [input
+    /// requests](OutboundRequest::input_requests). Its text is the server's state.
     NeedsInput,
-    /// A list that cannot go on. The host has heard its last page, and is to hear why there are no more.
+    /// A failed list. Its last page was reported, and its failure has to be reported.
     Failed(RequestFailure),
-    /// The host has heard its end; a cancellation is to be written.
+    /// The end was reported to the application; a cancellation has to be written.
     Cancelled,
-    /// The host has heard its end, and the peer does not have to.
-    Over,
-    /// A request of the server's, which the host answers later.
-    ServerRequest,
-    /// One whose time was over, of which the host has heard; the error for it is to be written. Its text is its id.
+    /// The end was reported to the application, and the server needs no cancellation.
+    Done,
+    /// A deferred request of the server.
+    Deferred,
+    /// An expired deferred request, whose end was reported and whose error has to be written. Its text is its id.
     Expired,
 }
 
@@ -102,30 +103,30 @@ impl Data for OutboundRequest {
         meta_length: 0,
         level: None,
         method: Method::Other,
-        stage: Stage::Over,
+        stage: Stage::Done,
         clock: Clock::Stopped,
-        progress: Progress::Nothing,
-        asked: None,
+        progress: Progress::Ignored,
+        input_kind: None,
     };
 }
 
 impl ClientState<'_> {
-    /// How many ids share a sequence number: one for each slot, and one for connecting.
+    /// The number of ids per sequence number: one for each slot, and one for connecting.
     fn stride(&self) -> u32 {
         (self.in_flight.limit() as u32).saturating_add(1)
     }
 
-    /// The id of a request in a slot, or of the one that connects. Ids only ever grow; the first is 1.
+    /// The id of a request in a slot, or of the connecting request. Ids always grow; the first is 1.
     pub(crate) fn id_of(&self, sequence: u64, slot: Option<u32>) -> u64 {
         let place = slot.map_or(0, |slot| u64::from(slot).saturating_add(1));
         sequence.saturating_mul(self.stride().into()).saturating_add(place).saturating_add(1)
     }
 
-    /// The sequence number and the slot of an id that was used, whether it is in flight or not. Some servers answer
-    /// with the digits in a string.
-    pub(crate) fn place_of(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
+    /// The sequence number and slot of an id that was used, in flight or not. Some servers answer with the digits in a
+    /// string.
+    pub(crate) fn locate_id(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
         let digits = match id.bytes() {
-            // No id of ours begins like that, and it would be read as one.
+            // No own id starts with zero, but the parser would accept one.
             [b'"', b'0', ..] => return None,
             [b'"', digits @ .., b'"'] => digits,
             digits => digits,
@@ -134,23 +135,23 @@ impl ClientState<'_> {
         (sequence < self.sequence).then_some((sequence, slot.checked_sub(1)))
     }
 
-    /// The request with this id, if its answer is awaited: not the request for the page before, nor one that the host has
-    /// given up.
-    pub(crate) fn awaited(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
-        let (sequence, slot) = self.place_of(id)?;
+    /// The request with this id, if its response is pending. Previous pages of a list and cancelled requests do not
+    /// match.
+    pub(crate) fn find_pending(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
+        let (sequence, slot) = self.locate_id(id)?;
         let (ticket, outgoing) = self.in_flight.at(slot?)?;
-        let waits = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
-        (waits && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
+        let is_pending = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
+        (is_pending && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
     }
 
-    /// The request that was last sent with this id, as long as it has its slot.
+    /// The request that was last sent with this id, as long as it holds its slot.
     pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
-        let (sequence, slot) = self.place_of(id)?;
-        self.sent_as(sequence, slot?)
+        let (sequence, slot) = self.locate_id(id)?;
+        self.find_by_sequence(sequence, slot?)
     }
 
-    /// The request that is in a slot, if that was last sent with this number.
-    pub(crate) fn sent_as(&self, sequence: u64, slot: u32) -> Option<Ticket> {
+    /// The request in a slot, if it was last sent with this sequence number.
+    pub(crate) fn find_by_sequence(&self, sequence: u64, slot: u32) -> Option<Ticket> {
         let (ticket, outgoing) = self.in_flight.at(slot)?;
         (outgoing.sequence == sequence).then_some(ticket)
     }
@@ -181,9 +182,9 @@ impl ClientState<'_> {
         self.output.end_message(About::REQUEST, to)
     }
 
-    /// Sends a request of a slot again, under a fresh id: for the next page of a list, with answers to what the server
-    /// has asked, over a new connection. `params` writes its members, from what is kept of it.
-    pub(crate) fn send_again(
+    /// Sends the request of a slot again under a new id: for the next page of a list, with input responses, or on a new
+    /// connection. `params` writes its members from the text stored in the slot.
+    pub(crate) fn resend(
         &mut self,
         ticket: Ticket,
         method: &str,
@@ -193,9 +194,9 @@ impl ClientState<'_> {
             return Ok(());
         };
         let id = self.id_of(self.sequence, Some(ticket.slot));
-        let (room, info) = (self.room(), self.info);
+        let (room, info) = (self.request_room(), self.info);
         self.output.compact();
-        let (more, kept) = outgoing.kept(self.in_flight.text(ticket));
+        let (more, rest) = outgoing.split_text(self.in_flight.text(ticket));
         let token = outgoing.wants_progress().then_some(id);
         self.output.write(About::REQUEST, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
@@ -203,7 +204,7 @@ impl ClientState<'_> {
             out.field_string("method", method);
             out.key("params");
             out.begin_object();
-            params(out, kept);
+            params(out, rest);
             info.write_meta(peer.revision, Meta { token, level: outgoing.level, more }, out);
             out.token("}}");
         })?;
@@ -211,7 +212,7 @@ impl ClientState<'_> {
             (outgoing.sequence, outgoing.stage) = (self.sequence, Stage::Waiting);
             outgoing.last_progress = SortKey::NONE;
             if outgoing.clock == Clock::Running {
-                outgoing.clock = Clock::Again;
+                outgoing.clock = Clock::Restarting;
             }
         }
         self.sequence = self.sequence.saturating_add(1);
@@ -219,55 +220,55 @@ impl ClientState<'_> {
         Ok(())
     }
 
-    /// Keeps the host's part of `_meta` of a request that may have to be sent again. `false`: there is no room for it,
-    /// and it will have to be: the pages of a list follow. One that did not fit is missed as soon as the server asks back.
-    pub(crate) fn keep_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
-        let may_ask = method.may_ask().is_some() && self.era() == Some(Era::Stateless);
-        let again = may_ask || matches!(method, Method::List(_));
-        let (true, Some(more)) = (again, more) else { return true };
+    /// Stores the additional `_meta` of a request that may be sent again. Returns `false` if it does not fit and is
+    /// certainly needed, for the pages of a list. If a resumable request's `_meta` does not fit, the input-required
+    /// result fails later.
+    pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
+        let is_resumable = method.resumable_name().is_some() && self.era() == Some(Era::Stateless);
+        let may_resend = is_resumable || matches!(method, Method::List(_));
+        let (true, Some(more)) = (may_resend, more) else { return true };
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
             outgoing.meta_length = u16::try_from(more.bytes().len()).unwrap_or(u16::MAX);
         }
-        self.in_flight.set_text_after(ticket, 0, more.bytes()) || may_ask
+        self.in_flight.set_text_after(ticket, 0, more.bytes()) || is_resumable
     }
 }
 
 impl OutboundRequest {
-    /// Whether the host asked for progress.
+    /// Whether the request asks for progress.
     pub(crate) fn wants_progress(&self) -> bool {
-        self.progress != Progress::Nothing
+        self.progress != Progress::Ignored
     }
 
-    /// How many questions the server has asked, of a request that needs input.
-    pub(crate) fn questions(&self) -> u64 {
-        self.sequence.saturating_sub(UNANSWERED)
+    /// The number of input requests of a request that needs input.
+    pub(crate) fn input_requests(&self) -> u64 {
+        self.sequence.saturating_sub(NO_SEQUENCE)
     }
 
-    /// Starts its time, for the first time or anew, and says when it will be over.
-    pub(crate) fn start_clock(&mut self, now: Millis) -> Millis {
+    /// Starts or restarts the timeout, and returns its deadline.
+    pub(crate) fn start_timeout(&mut self, now: Millis) -> Millis {
         if core::mem::replace(&mut self.clock, Clock::Running) == Clock::Stopped {
             self.maximum = now.plus(self.maximum);
         }
         match self.stage {
-            Stage::Waiting => self.ends(now),
+            Stage::Waiting => self.deadline_from(now),
             _ => self.maximum,
         }
     }
 
-    /// When its time is over, if that starts now.
-    pub(crate) fn ends(&self, now: Millis) -> Millis {
+    /// The deadline of a timeout that starts now.
+    pub(crate) fn deadline_from(&self, now: Millis) -> Millis {
         now.plus(self.timeout.millis()).min(self.maximum)
     }
 
-    /// What the text of its slot keeps: the host's part of `_meta`, if there is any, and what else it takes to send it
-    /// again.
-    pub(crate) fn kept<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {
+    /// Splits the text of the slot: the additional `_meta`, if there is any, and the rest that sending again needs.
+    pub(crate) fn split_text<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {
         let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
         ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
     }
 }
 
-/// How parameters begin, behind a method.
+/// The start of the parameters, after the method.
 const PARAMS: &str = r#","params":{"#;
 
 /// `{"jsonrpc":"2.0","id":…,"method":…,"params":{`
@@ -284,7 +285,7 @@ mod tests {
     use std::string::{String, ToString};
 
     #[test]
-    fn an_id_is_its_digits_and_nothing_else() {
+    fn id_magnitude_accepts_digits_only() {
         for length in 0..=30 {
             for digit in '0'..='9' {
                 let digits: String = core::iter::repeat_n(digit, length).collect();
@@ -298,7 +299,7 @@ mod tests {
         }
         for id in [u64::MAX, u64::MAX - 1, 10u64.pow(19), 10u64.pow(19) - 1, 0, 1] {
             assert_eq!(magnitude(id.to_string().as_bytes()), Some(id));
-            // As many as there are and `id` are too many.
+            // 2^64 + `id` overflows.
             let more = u128::from(u64::MAX) + 1 + u128::from(id);
             assert_eq!(magnitude(more.to_string().as_bytes()), None);
         }

@@ -1,4 +1,4 @@
-//! What `poll` decided and `event` will hand out: plain numbers, so that nothing is borrowed in between.
+//! The event chosen by `poll`, stored as spans.
 
 use crate::error::ProtocolError;
 use crate::json::Span;
@@ -11,15 +11,15 @@ use crate::client::lists::List;
 use crate::client::method::Method;
 use crate::client::server_requests::Context;
 
-/// An event that waits to be handed out, with the places of its parts in the line.
+/// An event that waits for `event`. Its parts are spans of the line, so that nothing is borrowed between the calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingEvent {
     ProtocolError(ProtocolError),
     Writable,
     PeerUnresponsive,
     Connected { revision: Revision, result: Span },
-    ConnectFailed(FailurePlan),
-    Response { ticket: Ticket, method: Method, outcome: OutcomePlan },
+    ConnectFailed(PendingFailure),
+    Response { ticket: Ticket, method: Method, outcome: PendingOutcome },
     Page { ticket: Ticket, list: List, result: Span, last: bool },
     Progress { ticket: Ticket, params: Span },
     Log { params: Span },
@@ -33,10 +33,10 @@ pub(crate) enum PendingEvent {
     Notification { method: Span, params: Option<Span> },
 }
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum OutcomePlan {
-    /// With its [member](Method::member), if there is one: it need not be looked for again.
+pub(crate) enum PendingOutcome {
+    /// `member` is the [required member](Method::member) of the result, or empty.
     Result {
         result: Span,
         member: Span,
@@ -45,11 +45,11 @@ pub(crate) enum OutcomePlan {
     Failed(RequestFailure),
 }
 
-/// Why connecting failed.
+/// The reason of a failed connection attempt.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum FailurePlan {
+pub(crate) enum PendingFailure {
     NoRevision,
-    /// With the result or the error that said so.
+    /// Contains the server's result or error.
     NoCommonRevision(Span),
     Refused(Span),
     InvalidResponse,

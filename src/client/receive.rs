@@ -1,4 +1,4 @@
-//! What comes in: answers to requests in flight, and what the server says by itself.
+//! Dispatch of received messages: responses, server requests, notifications.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
@@ -13,45 +13,46 @@ use crate::rpc::{self, Class, Invalid, Outcome, span_of};
 
 use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
-use crate::client::members::{Members, Noted};
+use crate::client::members::{Members, ResultIndex};
 use crate::client::method::Method;
 use crate::client::outbound_request::{Clock, Progress, Stage};
-use crate::client::pending_event::{FailurePlan, OutcomePlan, PendingEvent};
-use crate::client::server_requests::Owed;
+use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
+use crate::client::server_requests::CurrentRequest;
 
-/// What became of a line.
+/// The result of processing a line.
 pub(crate) enum Received {
-    /// Dealt with, nothing to tell.
+    /// Processed without an event.
     Done,
-    /// Refused or dropped.
+    /// Refused or ignored.
     ProtocolError(ProtocolError),
-    /// The host hears of it.
-    Host(PendingEvent),
+    /// Processed with an event for the application.
+    Event(PendingEvent),
 }
 
 impl From<Option<PendingEvent>> for Received {
-    fn from(plan: Option<PendingEvent>) -> Received {
-        plan.map_or(Received::Done, Received::Host)
+    fn from(pending_event: Option<PendingEvent>) -> Received {
+        pending_event.map_or(Received::Done, Received::Event)
     }
 }
 
-/// Deals with a valid JSON text. There is room for an answer, if it is a request. `noted` is what the scanner has noted of
-/// the members of a result.
-pub(crate) fn message(
+/// Processes a valid JSON text. If it is a request, there is room for an answer. `index` is the scanner's index of a
+/// result.
+pub(crate) fn dispatch(
     core: &mut ClientState<'_>,
     line: &[u8],
     class: Class<'_>,
-    noted: Option<Noted<'_>>,
+    index: Option<ResultIndex<'_>>,
     stream: StreamId,
 ) -> Received {
     match class {
         Class::Request { id, method, params } => request(core, line, id, method, params, stream),
         Class::Notification { method, params } => notification(core, line, method, params),
-        Class::Response { id, outcome } => response(core, line, id, outcome, noted),
-        Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent.is_none()) {
-            // Only one request is in flight, so it must be that one, unless a slow server answers the one before.
-            Some(_) if !core::mem::take(&mut core.given_up_probe) => {
-                core.connect_answered(line, Outcome::Error(error)).into()
+        Class::Response { id, outcome } => response(core, line, id, outcome, index),
+        Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent_connect.is_none()) {
+            // Only the connecting request is in flight, so the error belongs to it, unless a slow server answers the
+            // abandoned probe.
+            Some(_) if !core::mem::take(&mut core.probe_abandoned) => {
+                core.handle_connect_response(line, Outcome::Error(error)).into()
             }
             _ => {
                 let code = error.get("code").and_then(Json::integer);
@@ -59,9 +60,9 @@ pub(crate) fn message(
                 Received::ProtocolError(ProtocolError::ErrorWithoutId { code })
             }
         },
-        // Neither a method nor a result nor an error: an answer that is none, if anybody waits for one.
+        // No method, result or error: a malformed response, if a request with this id is pending.
         Class::Invalid { why: Invalid::Method, id: Some(id), .. }
-            if Json::trusted(line).get("method").is_none() && is_awaited(core, id) =>
+            if Json::trusted(line).get("method").is_none() && is_pending_response(core, id) =>
         {
             response(core, line, id, Outcome::Malformed, None)
         }
@@ -75,15 +76,15 @@ pub(crate) fn message(
     }
 }
 
-/// Deals with a line that is no valid JSON text, or was thrown away. A client never answers noise; a request that was
-/// only too long is none.
-pub(crate) fn no_message(
+/// Processes a line that is not valid JSON, or was discarded. The client never answers invalid JSON, but it answers a
+/// request that was only too long.
+pub(crate) fn invalid_line(
     core: &mut ClientState<'_>,
     bytes: &[u8],
     line: Line,
     envelope: &Envelope,
 ) -> Received {
-    let (id, fault, lost) = match line.content {
+    let (id, fault, failure) = match line.content {
         Content::Message | Content::Truncated => return Received::ProtocolError(ProtocolError::Truncated),
         Content::Broken(error) if error.kind.leaves_members() => {
             let fault = match error.kind {
@@ -101,24 +102,26 @@ pub(crate) fn no_message(
         return Received::ProtocolError(fault);
     };
     if envelope.method.is_some() {
-        if core.answers() && id.len() <= ID_LIMIT {
+        if core.answers_requests() && id.len() <= ID_LIMIT {
             core.answer(id, line.stream, Some(fault));
         }
         return Received::ProtocolError(fault);
     }
     let id = Json::trusted(id);
     if is_connecting(core, id) {
-        return core.fail(FailurePlan::InvalidResponse).into();
+        return core.fail_connect(PendingFailure::InvalidResponse).into();
     }
-    match core.awaited(id) {
-        Some((ticket, method)) => Received::Host(finish(core, ticket, method, OutcomePlan::Failed(lost))),
-        // Whatever it says, the server is there.
+    match core.find_pending(id) {
+        Some((ticket, method)) => {
+            Received::Event(end_request(core, ticket, method, PendingOutcome::Failed(failure)))
+        }
+        // Even a broken response to a ping proves that the server is alive.
         None if core.keep_alive.asked_with(id) => Received::Done,
         None => Received::ProtocolError(fault),
     }
 }
 
-/// A server of the handshake era may ask whether the client is there, and for what it has declared.
+/// Handles a request of the server. Only the handshake era permits them: `ping`, and input that the client declared.
 fn request(
     core: &mut ClientState<'_>,
     line: &[u8],
@@ -128,8 +131,8 @@ fn request(
     stream: StreamId,
 ) -> Received {
     let id_text = id.bytes();
-    if !core.answers() {
-        // The specification forbids the client to answer, even with an error.
+    if !core.answers_requests() {
+        // The specification forbids any answer, even an error.
         return Received::ProtocolError(ProtocolError::UnknownMethod);
     }
     if id_text.len() > ID_LIMIT {
@@ -141,12 +144,12 @@ fn request(
             core.answer(id_text, stream, None);
             return Received::Done;
         }
-        () => match core.asked_for(method, params, stream) {
+        () => match core.check_server_request(method, params, stream) {
             Ok(context) => {
                 let id = span_of(line, id_text);
                 let params = params.map(|params| span_of(line, params.bytes()));
-                core.owed = Some(Owed { id, stream });
-                return Received::Host(PendingEvent::ServerRequest { id, params, context });
+                core.current_request = Some(CurrentRequest { id, stream });
+                return Received::Event(PendingEvent::ServerRequest { id, params, context });
             }
             Err(fault) => fault,
         },
@@ -155,10 +158,10 @@ fn request(
     Received::ProtocolError(refused)
 }
 
-/// Whether the host may be asked, so that there has to be room for its answer.
-pub(crate) fn is_for_host(core: &ClientState<'_>, class: &Class<'_>) -> bool {
+/// Whether the message is a request for the application, so that its answer needs room.
+pub(crate) fn is_input_request(core: &ClientState<'_>, class: &Class<'_>) -> bool {
     match class {
-        Class::Request { method, .. } => core.may_be_asked(*method),
+        Class::Request { method, .. } => core.accepts_method(*method),
         _ => false,
     }
 }
@@ -178,7 +181,7 @@ fn notification(
     }
     if name == methods::MESSAGE.name {
         return match object {
-            Some(params) => Received::Host(PendingEvent::Log { params: span_of(line, params.bytes()) }),
+            Some(params) => Received::Event(PendingEvent::Log { params: span_of(line, params.bytes()) }),
             None => Received::ProtocolError(ProtocolError::InvalidParams),
         };
     }
@@ -191,36 +194,38 @@ fn notification(
         (methods::PROMPTS_LIST_CHANGED.name, Listed::Prompts),
     ];
     let view = object.unwrap_or(Json::EMPTY_OBJECT);
-    let plan = match lists.into_iter().find(|(method, _)| name == **method) {
+    let pending_event = match lists.into_iter().find(|(method, _)| name == **method) {
         Some((_, listed)) => core.list_changed(view, listed),
         None if name == methods::RESOURCES_UPDATED.name => core.resource_updated(line, view),
-        None if name == methods::SUBSCRIPTIONS_ACKNOWLEDGED.name && !core.answers() => match object {
-            Some(params) => core.acknowledged(line, span_of(line, params.bytes())),
-            None => Err(ProtocolError::UnknownSubscription),
-        },
+        None if name == methods::SUBSCRIPTIONS_ACKNOWLEDGED.name && !core.answers_requests() => {
+            match object {
+                Some(params) => core.acknowledged(line, span_of(line, params.bytes())),
+                None => Err(ProtocolError::UnknownSubscription),
+            }
+        }
         None => Ok(PendingEvent::Notification {
             method: span_of(line, name.raw().as_bytes()),
             params: params.map(|params| span_of(line, params.bytes())),
         }),
     };
-    plan.map_or_else(Received::ProtocolError, Received::Host)
+    pending_event.map_or_else(Received::ProtocolError, Received::Event)
 }
 
-/// The server takes back what it asked.
+/// Handles a cancellation by the server.
 fn cancelled(core: &mut ClientState<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
     let params = params.unwrap_or(Json::NULL);
     let [id, reason] = params.pick(["requestId", "reason"]);
     let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
-    if !core.answers() {
-        // All that this server may end is a subscription.
+    if !core.answers_requests() {
+        // In the stateless era a server can only cancel a subscription.
         return core.subscription_ended(id).map_or_else(Received::ProtocolError, Received::from);
     }
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
     let reason = reason.map(|reason| span_of(line, reason.bytes()));
-    match core.ask_cancelled(id, reason) {
-        Ok(plan) => Received::Host(plan),
+    match core.cancel_deferred(id, reason) {
+        Ok(pending_event) => Received::Event(pending_event),
         Err(fault) => Received::ProtocolError(fault),
     }
 }
@@ -235,23 +240,23 @@ fn progress(core: &mut ClientState<'_>, line: &[u8], params: Json<'_>) -> Receiv
         return Received::ProtocolError(ProtocolError::UnknownProgress);
     };
     let Some(outgoing) = core.in_flight.get_mut(ticket) else { return Received::Done };
-    // Progress that does not grow is shown, but buys no time.
+    // Progress that does not grow is reported, but does not restart the timeout.
     if progress.rank() > outgoing.last_progress {
         outgoing.last_progress = progress.rank();
-        if outgoing.progress == Progress::BuysTime && outgoing.clock == Clock::Running {
-            let deadline = outgoing.ends(core.now);
+        if outgoing.progress == Progress::ExtendsTimeout && outgoing.clock == Clock::Running {
+            let deadline = outgoing.deadline_from(core.now);
             core.in_flight.set_deadline(ticket, Some(deadline));
         }
     }
-    Received::Host(PendingEvent::Progress { ticket, params: span_of(line, params.bytes()) })
+    Received::Event(PendingEvent::Progress { ticket, params: span_of(line, params.bytes()) })
 }
 
 fn is_connecting(core: &ClientState<'_>, id: Json<'_>) -> bool {
-    matches!(core.place_of(id), Some((sequence, None)) if core.connects_as(sequence))
+    matches!(core.locate_id(id), Some((sequence, None)) if core.is_connect_sequence(sequence))
 }
 
-fn is_awaited(core: &ClientState<'_>, id: Json<'_>) -> bool {
-    is_connecting(core, id) || core.awaited(id).is_some()
+fn is_pending_response(core: &ClientState<'_>, id: Json<'_>) -> bool {
+    is_connecting(core, id) || core.find_pending(id).is_some()
 }
 
 fn response(
@@ -259,44 +264,46 @@ fn response(
     line: &[u8],
     id: Json<'_>,
     outcome: Outcome<'_>,
-    noted: Option<Noted<'_>>,
+    index: Option<ResultIndex<'_>>,
 ) -> Received {
-    let (sequence, slot) = match core.place_of(id) {
+    let (sequence, slot) = match core.locate_id(id) {
         Some((sequence, Some(slot))) => (sequence, slot),
-        Some((sequence, None)) if core.connects_as(sequence) => {
-            return core.connect_answered(line, outcome).into();
+        Some((sequence, None)) if core.is_connect_sequence(sequence) => {
+            return core.handle_connect_response(line, outcome).into();
         }
         Some((_, None)) => {
-            // The probe that was given up.
-            core.given_up_probe = false;
+            // The response to the abandoned probe.
+            core.probe_abandoned = false;
             return Received::Done;
         }
         None if core.keep_alive.asked_with(id) => return Received::Done,
         None => return Received::ProtocolError(ProtocolError::UnknownResponse),
     };
-    // Late answers are to be expected; answers to nothing that was ever asked are not.
-    let Some(ticket) = core.sent_as(sequence, slot) else { return Received::Done };
+    // Late responses are expected; responses to ids that were never used are errors.
+    let Some(ticket) = core.find_by_sequence(sequence, slot) else { return Received::Done };
     let Some(outgoing) = core.in_flight.get(ticket) else { return Received::Done };
     match outgoing.stage {
         Stage::Waiting | Stage::Listening => {}
         Stage::Cancelled => {
-            // Answered before the cancellation left: nothing is left to cancel.
-            core.set_stage(ticket, Stage::Over);
+            // The response came before the cancellation was sent, so no cancellation is needed.
+            core.set_stage(ticket, Stage::Done);
             return Received::Done;
         }
         _ => return Received::Done,
     }
     let method = outgoing.method;
-    Received::Host(match outcome {
-        Outcome::Malformed => finish(core, ticket, method, OutcomePlan::Failed(RequestFailure::Invalid)),
-        Outcome::Error(error) => {
-            finish(core, ticket, method, OutcomePlan::Error(span_of(line, error.bytes())))
+    Received::Event(match outcome {
+        Outcome::Malformed => {
+            end_request(core, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid))
         }
-        Outcome::Result(value) => result(core, line, ticket, method, Members::noted(value, noted)),
+        Outcome::Error(error) => {
+            end_request(core, ticket, method, PendingOutcome::Error(span_of(line, error.bytes())))
+        }
+        Outcome::Result(value) => result(core, line, ticket, method, Members::with_index(value, index)),
     })
 }
 
-/// The result of a request, whose answer was awaited.
+/// Handles the result of a pending request.
 pub(crate) fn result(
     core: &mut ClientState<'_>,
     line: &[u8],
@@ -305,7 +312,7 @@ pub(crate) fn result(
     members: Members<'_>,
 ) -> PendingEvent {
     let result = members.json();
-    // One walk over the result at most, and none that finds nothing.
+    // Look up all members in one pass, and skip the pass if no member is needed.
     let [kind, member] = match (core.era(), method.member()) {
         (Some(Era::Stateless), member) => members.pick(["resultType", member.unwrap_or_default()]),
         (_, Some(member)) => [None, members.get(member)],
@@ -313,43 +320,49 @@ pub(crate) fn result(
     };
     if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
         return match core.input_required(line, ticket, result) {
-            Ok(plan) => plan,
-            Err(lost) => finish(core, ticket, method, OutcomePlan::Failed(lost)),
+            Ok(pending_event) => pending_event,
+            Err(failure) => end_request(core, ticket, method, PendingOutcome::Failed(failure)),
         };
     }
-    if !method.fits(result, member) || !is_complete(kind) {
-        return finish(core, ticket, method, OutcomePlan::Failed(RequestFailure::Invalid));
+    if !method.accepts_result(result, member) || !is_complete(kind) {
+        return end_request(core, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid));
     }
     let span = span_of(line, result.bytes());
     match method {
-        Method::List(list) => core.page(list, members, ticket, span),
+        Method::List(list) => core.handle_page(list, members, ticket, span),
         _ => {
             let member = member.map_or(Span::EMPTY, |member| span_of(line, member.bytes()));
-            finish(core, ticket, method, OutcomePlan::Result { result: span, member })
+            end_request(core, ticket, method, PendingOutcome::Result { result: span, member })
         }
     }
 }
 
-/// Whether a result of this type is the whole answer: older servers do not say so.
+/// Whether `resultType` marks a complete result. Older servers omit it.
 pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
     let kind = kind.filter(|kind| !kind.is_null());
     kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
 }
 
-/// A request has ended, and its slot is free.
-fn finish(core: &mut ClientState<'_>, ticket: Ticket, method: Method, outcome: OutcomePlan) -> PendingEvent {
+/// Ends a request and frees its slot.
+fn end_request(
+    core: &mut ClientState<'_>,
+    ticket: Ticket,
+    method: Method,
+    outcome: PendingOutcome,
+) -> PendingEvent {
     core.in_flight.release(ticket);
     PendingEvent::Response { ticket, method, outcome }
 }
 
 impl ClientState<'_> {
-    /// Whether the request that connects has this number, and was sent: what was not cannot be answered.
-    fn connects_as(&self, sequence: u64) -> bool {
-        self.unsent.is_none() && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
+    /// Whether the connecting request has this sequence number and was sent. An unsent request has no response.
+    fn is_connect_sequence(&self, sequence: u64) -> bool {
+        self.unsent_connect.is_none()
+            && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
     }
 
-    /// Whether the server declared what a request needs.
-    pub(crate) fn can(&self, capability: ServerCapabilities) -> bool {
+    /// Whether the server declared a capability.
+    pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
         self.peer.is_some_and(|peer| peer.capabilities.has(capability))
     }
 }

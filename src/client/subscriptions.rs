@@ -1,4 +1,4 @@
-//! Subscriptions of the stateless era: one request that stays open, and what the server says under its id.
+//! Subscriptions of the stateless era: filter, acknowledgment, notifications.
 //!
 //! Specification: 2026-07-28, *Subscriptions*.
 
@@ -18,9 +18,9 @@ use crate::client::event::Listed;
 use crate::client::method::Method;
 use crate::client::options::Options;
 use crate::client::outbound_request::{OutboundRequest, Stage};
-use crate::client::pending_event::{OutcomePlan, PendingEvent};
+use crate::client::pending_event::{PendingEvent, PendingOutcome};
 
-/// What a client wants to hear of.
+/// The set of changes that a subscription covers.
 ///
 /// ```
 /// use mcp_proto::client::Filter;
@@ -35,31 +35,31 @@ pub struct Filter<'f> {
 }
 
 impl<'f> Filter<'f> {
-    /// Nothing yet.
+    /// An empty filter.
     pub const NOTHING: Filter<'static> = Filter { tools: false, prompts: false, resources: false, uris: &[] };
 
-    /// That the list of tools has changed.
+    /// Adds changes of the list of tools.
     #[must_use]
     pub const fn tools(mut self) -> Filter<'f> {
         self.tools = true;
         self
     }
 
-    /// That the list of prompts has changed.
+    /// Adds changes of the list of prompts.
     #[must_use]
     pub const fn prompts(mut self) -> Filter<'f> {
         self.prompts = true;
         self
     }
 
-    /// That the list of resources has changed.
+    /// Adds changes of the list of resources.
     #[must_use]
     pub const fn resources(mut self) -> Filter<'f> {
         self.resources = true;
         self
     }
 
-    /// That one of these resources has changed.
+    /// Sets the resources whose changes are covered.
     #[must_use]
     pub const fn uris<'n>(self, uris: &'n [&'n str]) -> Filter<'n> {
         Filter { tools: self.tools, prompts: self.prompts, resources: self.resources, uris }
@@ -86,7 +86,7 @@ const PROMPTS: &str = "promptsListChanged";
 const RESOURCES: &str = "resourcesListChanged";
 const URIS: &str = "resourceSubscriptions";
 
-/// A server has taken up a subscription, or the part of it that it can: what it leaves out will not be told.
+/// The server's acknowledgment of a subscription. It may cover a part of the requested filter only.
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledged<'a> {
     pub(crate) ticket: Ticket,
@@ -94,36 +94,36 @@ pub struct Acknowledged<'a> {
 }
 
 impl<'a> Acknowledged<'a> {
-    /// Which subscription.
+    /// The ticket of the subscription.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// Whether it will tell that the list of tools has changed.
+    /// Whether it covers changes of the list of tools.
     #[must_use]
     pub fn tools(&self) -> bool {
         self.has(TOOLS)
     }
 
-    /// Whether it will tell that the list of prompts has changed.
+    /// Whether it covers changes of the list of prompts.
     #[must_use]
     pub fn prompts(&self) -> bool {
         self.has(PROMPTS)
     }
 
-    /// Whether it will tell that the list of resources has changed.
+    /// Whether it covers changes of the list of resources.
     #[must_use]
     pub fn resources(&self) -> bool {
         self.has(RESOURCES)
     }
 
-    /// The resources of which it will tell that they have changed.
+    /// The resources whose changes it covers.
     pub fn uris(&self) -> impl Iterator<Item = Str<'a>> {
         self.raw().get(URIS).unwrap_or(Json::NULL).elements().filter_map(Json::string)
     }
 
-    /// The filter that it honours, as it wrote it.
+    /// The acknowledged filter, as raw JSON.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.params.get("notifications").unwrap_or(Json::EMPTY_OBJECT)
@@ -135,16 +135,18 @@ impl<'a> Acknowledged<'a> {
 }
 
 impl Client<'_> {
-    /// Subscribes to what `filter` says (`2026-07-28`). [`Event::Acknowledged`] says what of it the server will tell;
-    /// then it stays open, for as long as it takes, until [`cancel`](Client::cancel), or until the server ends it
-    /// ([`Event::Response`]). There may be several. Of the options only the timeout counts: for the acknowledgment.
+    /// Subscribes to the changes in `filter` (`2026-07-28`). [`Event::Acknowledged`] reports the part of the filter
+    /// that the server supports. The subscription then stays open until [`cancel`](Client::cancel), or until the server
+    /// ends it ([`Event::Response`]). Several subscriptions may be open. Of the options only the timeout applies, to
+    /// the acknowledgment.
     ///
-    /// If the text of a slot can keep the filter, the subscription outlives its connection: see
+    /// If the text of a slot can hold the filter, the subscription outlives its connection: see
     /// [`reconnect`](Client::reconnect).
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the server is of the handshake era, where changes of lists are told unasked, and those of
-    /// resources after `resources/subscribe`. Otherwise as [`call_with`](Client::call_with).
+    /// [`SendError::Unsupported`]: the server is of the handshake era, which reports changes of lists without a
+    /// subscription, and changes of resources after [`subscribe`](Client::subscribe). Otherwise as
+    /// [`call_with`](Client::call_with).
     ///
     /// [`Event::Acknowledged`]: crate::client::Event::Acknowledged
     /// [`Event::Response`]: crate::client::Event::Response
@@ -154,7 +156,7 @@ impl Client<'_> {
         }
         let mut options = options.maximum(Millis(u64::MAX));
         options.progress = false;
-        let ticket = self.core.begin(LISTEN, options, &mut |out| {
+        let ticket = self.core.begin_request(LISTEN, options, &mut |out| {
             out.key("notifications");
             filter.write(out);
             true
@@ -167,15 +169,16 @@ impl Client<'_> {
 pub(crate) const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
 
 impl OutboundRequest {
-    /// Whether it is a subscription that has not ended.
+    /// Whether this is a subscription that has not ended.
     pub(crate) fn is_subscription(&self) -> bool {
         self.method == Method::Listen
-            && matches!(self.stage, Stage::Waiting | Stage::Listening | Stage::Kept | Stage::Relisten)
+            && matches!(self.stage, Stage::Waiting | Stage::Listening | Stage::Parked | Stage::Resubscribe)
     }
 }
 
 impl ClientState<'_> {
-    /// The subscription that a notification belongs to. Its id has to be what was sent, type and all.
+    /// The subscription in `stage` that a notification belongs to. The id must have the type that the client sent, a
+    /// number.
     fn subscription(&self, params: Json<'_>, stage: Stage) -> Result<Ticket, ProtocolError> {
         let id = params.get("_meta").and_then(|meta| meta.get(meta::SUBSCRIPTION_ID));
         id.filter(|id| id.kind() == Kind::Number)
@@ -187,7 +190,7 @@ impl ClientState<'_> {
             .ok_or(ProtocolError::UnknownSubscription)
     }
 
-    /// The server has taken up a subscription: from now on it has no deadline.
+    /// Handles an acknowledgment: the subscription has no deadline from now on.
     pub(crate) fn acknowledged(&mut self, line: &[u8], params: Span) -> Result<PendingEvent, ProtocolError> {
         let ticket = self.subscription(rpc::view(line, params), Stage::Waiting)?;
         self.set_stage(ticket, Stage::Listening);
@@ -195,8 +198,8 @@ impl ClientState<'_> {
         Ok(PendingEvent::Acknowledged { ticket, params })
     }
 
-    /// Which subscription says that something has changed. In the handshake era it belongs to none.
-    fn told_by(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
+    /// The subscription that a change notification belongs to. Returns `Ok(None)` in the handshake era.
+    fn subscription_of_change(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
         match self.era() {
             Some(Era::Stateless) => self.subscription(params, Stage::Listening).map(Some),
             _ => Ok(None),
@@ -208,7 +211,7 @@ impl ClientState<'_> {
         params: Json<'_>,
         listed: Listed,
     ) -> Result<PendingEvent, ProtocolError> {
-        Ok(PendingEvent::Changed { listed, subscription: self.told_by(params)? })
+        Ok(PendingEvent::Changed { listed, subscription: self.subscription_of_change(params)? })
     }
 
     pub(crate) fn resource_updated(
@@ -216,28 +219,28 @@ impl ClientState<'_> {
         line: &[u8],
         params: Json<'_>,
     ) -> Result<PendingEvent, ProtocolError> {
-        let subscription = self.told_by(params)?;
+        let subscription = self.subscription_of_change(params)?;
         params.get("uri").filter(|uri| uri.kind() == Kind::String).ok_or(ProtocolError::InvalidParams)?;
         Ok(PendingEvent::Updated { params: rpc::span_of(line, params.bytes()), subscription })
     }
 
-    /// The server ends a subscription without an answer.
+    /// Handles the server's cancellation of a subscription.
     pub(crate) fn subscription_ended(&mut self, id: Json<'_>) -> Result<Option<PendingEvent>, ProtocolError> {
         let ticket = self.find(id);
         let open = ticket.and_then(|ticket| Some((ticket, *self.in_flight.get(ticket)?)));
         match open {
             Some((ticket, outgoing)) if outgoing.is_subscription() => {
                 self.in_flight.release(ticket);
-                let (method, outcome) = (outgoing.method, OutcomePlan::Failed(RequestFailure::Ended));
+                let (method, outcome) = (outgoing.method, PendingOutcome::Failed(RequestFailure::Ended));
                 Ok(Some(PendingEvent::Response { ticket, method, outcome }))
             }
-            // Ended before the cancellation left: nothing is left to cancel.
+            // The server ended it before the cancellation was sent, so no cancellation is needed.
             Some((ticket, OutboundRequest { method: Method::Listen, stage: Stage::Cancelled, .. })) => {
-                self.set_stage(ticket, Stage::Over);
+                self.set_stage(ticket, Stage::Done);
                 Ok(None)
             }
-            // It may say so behind its answer, too.
-            None if self.place_of(id).is_some() => Ok(None),
+            // The cancellation may follow the response.
+            None if self.locate_id(id).is_some() => Ok(None),
             _ => Err(ProtocolError::UnknownCancel),
         }
     }

@@ -1,18 +1,19 @@
-//! Timeouts in half the room that other spans take: every slot keeps one.
-#![allow(clippy::as_conversions, reason = "digits and their place are cut to the bits that they have")]
+//! A duration in four bytes.
+#![allow(clippy::as_conversions, reason = "mantissa and exponent are cut to their bit widths")]
 
 use crate::time::Millis;
 
-/// A span of time in four bytes: up to 18 hours as it is, beyond that rounded up, by less than one part in 33 million.
+/// A duration in four bytes, because every slot stores one. It is exact up to 18 hours. Longer durations are rounded
+/// up, by less than one part in 33 million.
 ///
-/// 26 bits of digits, and above them the number of zeros behind these.
+/// The low 26 bits are the mantissa, the high 6 bits the exponent: the number of zeros after the mantissa.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeout(u32);
 
 const DIGITS: u32 = 26;
 
 impl Timeout {
-    /// No time at all.
+    /// A duration of zero.
     pub(crate) const ZERO: Timeout = Timeout(0);
 
     pub(crate) const fn new(span: Millis) -> Timeout {
@@ -20,7 +21,7 @@ impl Timeout {
         let mut digits = span.0 >> zeros;
         if digits << zeros != span.0 {
             digits = digits.wrapping_add(1);
-            // All digits were the highest: now there is one more.
+            // Rounding overflowed the mantissa by one bit.
             let more = (digits >> DIGITS) as u32;
             (digits, zeros) = (digits >> more, zeros.wrapping_add(more));
         }
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_kept_as_they_are_or_rounded_up_a_little() {
+    fn timeout_is_exact_or_rounded_up() {
         let exact =
             [0, 1, 30_000, 3_600_000, 18 * 3_600_000, (1 << 26) - 1, 1 << 26, 1 << 40, 1 << 63, u64::MAX];
         for span in exact {
@@ -47,9 +48,13 @@ mod tests {
         for shift in 0..64 {
             for more in [0, 1, 2, 3, 12345, u64::MAX >> 1, u64::MAX - 1] {
                 let span = (u64::MAX >> shift).saturating_sub(more >> shift);
-                let kept = Timeout::new(Millis(span)).millis().0;
-                assert!(kept >= span && kept - span <= span >> 25, "{span} {kept}");
-                assert_eq!(Timeout::new(Millis(kept)).millis().0, kept, "{span}: what was rounded stays");
+                let rounded = Timeout::new(Millis(span)).millis().0;
+                assert!(rounded >= span && rounded - span <= span >> 25, "{span} {rounded}");
+                assert_eq!(
+                    Timeout::new(Millis(rounded)).millis().0,
+                    rounded,
+                    "{span}: rounding is idempotent"
+                );
             }
         }
     }

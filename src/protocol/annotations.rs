@@ -1,21 +1,21 @@
-//! For whom something is, and how much it matters.
+//! Annotations (audience, priority, age), and the roles of a conversation.
 //!
 //! Specification: *Server features*, *Resources*, *Annotations*.
 
 use crate::json::{Decimal, Json, Writer};
 use crate::protocol::revision::Revision;
 
-/// Who speaks in a conversation, or whom something is for.
+/// The role of a speaker, or of an audience.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
 }
 
 impl Role {
-    /// Its name in messages.
+    /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl Role {
     }
 }
 
-/// What clients may go by when they show or use a resource or a piece of content.
+/// Hints for clients on how to show or use a resource or a content block.
 ///
 /// ```
 /// use mcp_proto::{Annotations, Decimal, Role};
@@ -45,34 +45,34 @@ pub struct Annotations<'n> {
 }
 
 impl<'n> Annotations<'n> {
-    /// None yet.
+    /// Empty annotations.
     #[must_use]
     pub const fn new() -> Annotations<'n> {
         Annotations { audience: &[], priority: None, last_modified: None }
     }
 
-    /// Whom it is for. Everybody, if this is not called.
+    /// Sets the audience. Default: everybody.
     #[must_use]
     pub const fn audience(mut self, audience: &'n [Role]) -> Self {
         self.audience = audience;
         self
     }
 
-    /// How important it is, from 0 (can be left out) to 1 (needed). What lies outside is taken for the nearer of both.
+    /// Sets the importance, from 0 (optional) to 1 (required). Values outside this range are clamped.
     #[must_use]
     pub const fn priority(mut self, priority: Decimal) -> Self {
         self.priority = Some(priority);
         self
     }
 
-    /// When it changed last, as ISO 8601 writes it (from `2025-06-18` on): `2026-01-31T12:00:00Z`.
+    /// Sets the time of the last change in ISO 8601, such as `2026-01-31T12:00:00Z` (from `2025-06-18` on).
     #[must_use]
     pub const fn last_modified(mut self, time: &'n str) -> Self {
         self.last_modified = Some(time);
         self
     }
 
-    /// The member `annotations`, if there are any that the revision has.
+    /// Writes the member `annotations`, unless no annotation is set that the revision has.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         let last_modified = self.last_modified.filter(|_| revision >= Revision::V2025_06_18);
         if self.audience.is_empty() && self.priority.is_none() && last_modified.is_none() {

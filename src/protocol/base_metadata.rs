@@ -1,17 +1,17 @@
-//! What tools, resources, templates and prompts all say about themselves.
+//! Base metadata of tools, resources, templates and prompts: name, title, description, icons.
 
 use crate::json::{Json, Kind, ScanError, Writer};
 use crate::protocol::icon::Icons;
 use crate::protocol::implementation::{Names, write_texts};
 use crate::protocol::revision::Revision;
 
-/// The name of an entry of a list, and what people and models read about it.
+/// The base metadata of a list entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Details<'t> {
-    /// In the order of `NAMES`.
+    /// The texts in the order of `NAMES`.
     texts: [Option<&'t str>; 3],
     pub(crate) icons: Icons<'t>,
-    /// An object, as JSON text.
+    /// The JSON text of an object.
     pub(crate) meta: Option<&'t str>,
 }
 
@@ -48,7 +48,7 @@ impl<'t> Details<'t> {
         *description = Some(text);
     }
 
-    /// The members that the revision has. Whether `_meta` is an object was looked at before.
+    /// Writes the members that the revision has. The caller has checked that `_meta` is an object.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         write_texts(NAMES, &self.texts, revision, out);
         self.icons.write(revision, out);
@@ -58,10 +58,11 @@ impl<'t> Details<'t> {
     }
 }
 
-/// What has to be an object, as JSON text of the host's.
+/// JSON texts of the application, each of which must be an object.
 pub(crate) type Objects<'t> = [Option<&'t str>; 3];
 
-/// What is wrong with the first that is none: not even valid JSON, or something else.
+/// Finds the first text that is not an object. Returns `Some(Some(error))` if it is invalid JSON, `Some(None)` if it is
+/// another value, and `None` if all texts are objects.
 pub(crate) fn not_an_object(texts: Objects<'_>) -> Option<Option<ScanError>> {
     texts.into_iter().flatten().find_map(|text| match Json::parse(text.as_bytes()) {
         Ok(value) => (value.kind() != Kind::Object).then_some(None),
@@ -69,7 +70,7 @@ pub(crate) fn not_an_object(texts: Objects<'_>) -> Option<Option<ScanError>> {
     })
 }
 
-/// A member that is raw JSON text of the host's, if there is one.
+/// Writes a member with raw JSON text of the application, if there is one.
 pub(crate) fn write_raw(key: &str, text: Option<&str>, out: &mut Writer<'_>) {
     if let Some(text) = text {
         out.key(key);
@@ -77,39 +78,39 @@ pub(crate) fn write_raw(key: &str, text: Option<&str>, out: &mut Writer<'_>) {
     }
 }
 
-/// The builders that every entry has.
+/// Adds the builder methods that every list entry has.
 macro_rules! details {
     ($entry:ident) => {
         impl<'t> $entry<'t> {
-            /// A name for people (from `2025-06-18` on).
+            /// Sets the title, a human-readable name (from `2025-06-18` on).
             #[must_use]
             pub const fn title(mut self, title: &'t str) -> Self {
                 self.details.set_title(title);
                 self
             }
 
-            /// What it is, for the model.
+            /// Sets the description for the model.
             #[must_use]
             pub const fn description(mut self, text: &'t str) -> Self {
                 self.details.set_description(text);
                 self
             }
 
-            /// Images to show beside it (from `2025-11-25` on).
+            /// Sets the icons (from `2025-11-25` on).
             #[must_use]
             pub const fn icons(mut self, icons: &'t [$crate::Icon<'t>]) -> Self {
                 self.details.icons = $crate::protocol::icon::Icons::new(icons);
                 self
             }
 
-            /// Its `_meta`: an object, as JSON text (from `2025-06-18` on).
+            /// Sets `_meta`, the JSON text of an object (from `2025-06-18` on).
             #[must_use]
             pub const fn meta(mut self, json: &'t str) -> Self {
                 self.details.meta = Some(json);
                 self
             }
 
-            /// Its name.
+            /// The name.
             #[must_use]
             pub const fn name(&self) -> &'t str {
                 self.details.name()

@@ -1,26 +1,26 @@
-//! What the two sides can do, as bits.
+//! Capabilities of clients and servers, as bit sets.
 
 use crate::json::{Json, Kind, Writer};
 
 macro_rules! bits {
     ($name:ident) => {
         impl $name {
-            /// None of them.
+            /// The empty set.
             pub const NONE: $name = $name(0);
 
-            /// Whether all of `other` are among these.
+            /// Whether the set contains all of `other`.
             #[must_use]
             pub const fn has(self, other: $name) -> bool {
                 self.0 & other.0 == other.0
             }
 
-            /// These and those of `other`.
+            /// The union with `other`.
             #[must_use]
             pub const fn with(self, other: $name) -> $name {
                 $name(self.0 | other.0)
             }
 
-            /// These without those of `other`.
+            /// The difference: this set without `other`.
             #[must_use]
             pub const fn without(self, other: $name) -> $name {
                 $name(self.0 & !other.0)
@@ -35,7 +35,7 @@ macro_rules! bits {
     };
 }
 
-/// What a client declared: in `initialize`, or in the `_meta` of each request (`2026-07-28`).
+/// The capabilities that a client declares: in `initialize`, or in the `_meta` of each request (`2026-07-28`).
 ///
 /// Specification: *Lifecycle*, *Capability negotiation*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -48,7 +48,7 @@ impl ClientCapabilities {
     pub const ROOTS: ClientCapabilities = ClientCapabilities(1);
     /// `sampling`
     pub const SAMPLING: ClientCapabilities = ClientCapabilities(2);
-    /// `elicitation`, in form mode: the only mode before `2025-11-25`, and what an empty object means.
+    /// `elicitation` in form mode: the only mode before `2025-11-25`, and the meaning of an empty object.
     pub const ELICITATION_FORM: ClientCapabilities = ClientCapabilities(4);
     /// `elicitation.url`
     pub const ELICITATION_URL: ClientCapabilities = ClientCapabilities(8);
@@ -61,8 +61,8 @@ impl ClientCapabilities {
 
     pub(crate) const EVERYTHING: ClientCapabilities = ClientCapabilities(u8::MAX);
 
-    /// A part of a capability declares the whole.
-    pub(crate) const fn with_what_they_are_part_of(mut self) -> ClientCapabilities {
+    /// Adds the parent of each sub-capability.
+    pub(crate) const fn with_parents(mut self) -> ClientCapabilities {
         if self.has(Self::ROOTS_LIST_CHANGED) {
             self = self.with(Self::ROOTS);
         }
@@ -87,7 +87,7 @@ impl ClientCapabilities {
         bits
     }
 
-    /// Writes them as a client would declare them: an object.
+    /// Writes the object in which a client declares them.
     pub(crate) fn write(self, out: &mut Writer<'_>) {
         use ClientCapabilities as C;
         let groups = [
@@ -114,7 +114,7 @@ impl ClientCapabilities {
     }
 }
 
-/// What a server declared: in its answer to `initialize`, or to `server/discover` (`2026-07-28`).
+/// The capabilities that a server declares: in its response to `initialize`, or to `server/discover` (`2026-07-28`).
 ///
 /// Specification: *Lifecycle*, *Capability negotiation*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -159,7 +159,7 @@ impl ServerCapabilities {
     }
 }
 
-/// An object declares; so does `true`, which some write; anything else does not.
+/// Whether a value declares a capability: an object does, and so does `true`, which some implementations write.
 fn is_declared(value: Option<Json<'_>>) -> bool {
     value.is_some_and(|value| value.kind() == Kind::Object || value.boolean() == Some(true))
 }
@@ -198,9 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_client_capabilities_read_back() {
         for bits in 0..128 {
-            // `roots.listChanged` is nothing that a server can ask for.
+            // A server cannot require `roots.listChanged`.
             let bits = ClientCapabilities(bits & !ClientCapabilities::ROOTS_LIST_CHANGED.0);
             let mut text = [0; 128];
             let mut out = Writer::new(Room::Lent(&mut text), 0, 128);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_declares_the_same_way() {
+    fn an_object_or_true_declares_a_server_capability() {
         use ServerCapabilities as S;
         let text =
             r#"{"tools":{"listChanged":true},"prompts":true,"logging":{},"resources":{"subscribe":true}}"#;

@@ -1,4 +1,4 @@
-//! Content: what tools return, prompts consist of and models read, in the form that each revision has.
+//! Writers for content blocks and resource contents, for each revision.
 //!
 //! Specification: *Server features*, *Tools*, *Tool result*, and *Prompts*, *Prompt messages*.
 
@@ -8,52 +8,52 @@ use crate::protocol::base_metadata::not_an_object;
 use crate::protocol::resource::Resource;
 use crate::protocol::revision::Revision;
 
-/// The media type of text that has no other, and of bytes. Some clients want one with every resource.
+/// The default media types of text and binary resources. Some clients require one with every resource.
 const TEXT: &str = "text/plain";
 const BYTES: &str = "application/octet-stream";
 
-/// An array in a result that its first element opens, so that other members can stand before it and behind it.
+/// State of an array in a result. The first element opens the array, so that other members can precede and follow it.
 #[derive(Debug)]
 pub(crate) struct Items {
     key: &'static str,
-    place: Place,
+    position: Position,
     pub(crate) count: usize,
-    /// Whether all that was written can be sent.
+    /// Whether all elements so far are valid.
     pub(crate) valid: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     Before,
-    Within,
-    Behind,
+    Inside,
+    After,
 }
 
 impl Items {
     pub(crate) fn new(key: &'static str) -> Items {
-        Items { key, place: Place::Before, count: 0, valid: true }
+        Items { key, position: Position::Before, count: 0, valid: true }
     }
 
-    /// An array that is open already.
+    /// Creates the state of an array that is already open.
     pub(crate) fn within() -> Items {
-        Items { key: "", place: Place::Within, count: 0, valid: true }
+        Items { key: "", position: Position::Inside, count: 0, valid: true }
     }
 
-    /// Whether nothing of the array is written yet.
+    /// Whether the array is not opened yet.
     pub(crate) fn not_begun(&self) -> bool {
-        self.place == Place::Before
+        self.position == Position::Before
     }
 
-    /// Makes sure that the next value is an element. `false`: the array is closed already.
+    /// Opens the array if necessary, so that the next value becomes an element. Returns `false` if the array is closed.
     pub(crate) fn element(&mut self, out: &mut Writer<'_>) -> bool {
-        match self.place {
-            Place::Before => {
+        match self.position {
+            Position::Before => {
                 out.key(self.key);
                 out.begin_array();
-                self.place = Place::Within;
+                self.position = Position::Inside;
             }
-            Place::Within => {}
-            Place::Behind => {
+            Position::Inside => {}
+            Position::After => {
                 self.valid = false;
                 return false;
             }
@@ -62,27 +62,27 @@ impl Items {
         true
     }
 
-    /// Makes sure that what comes next is a member of the result.
+    /// Closes the array if it is open, so that the next value becomes a member of the result.
     pub(crate) fn member(&mut self, out: &mut Writer<'_>) {
-        if self.place == Place::Within {
+        if self.position == Position::Inside {
             out.end_array();
-            self.place = Place::Behind;
+            self.position = Position::After;
         }
     }
 
-    /// The array is there, and closed.
+    /// Completes the array: opens it if necessary and closes it.
     pub(crate) fn end(&mut self, out: &mut Writer<'_>) {
-        if self.place == Place::Before {
+        if self.position == Position::Before {
             out.key(self.key);
             out.begin_array();
-            self.place = Place::Within;
+            self.position = Position::Inside;
         }
         self.member(out);
     }
 }
 
-/// One piece of content. One of `text`, `image`, `audio`, `resource_text`, `resource_blob` and `link` writes it; what it
-/// is annotated with is said before that.
+/// A content block. Set annotations and `_meta` first, then write the block with one of `text`, `image`, `audio`,
+/// `resource_text`, `resource_blob` and `link`.
 ///
 /// ```
 /// # use mcp_proto::server::Call;
@@ -94,13 +94,13 @@ impl Items {
 /// });
 /// # }
 /// ```
-#[must_use = "nothing is written until it is said what it is"]
+#[must_use = "nothing is written before a method such as `text` is called"]
 #[derive(Debug)]
 pub struct ContentBlock<'w, 'a> {
     out: &'w mut Writer<'a>,
     items: &'w mut Items,
     revision: Revision,
-    /// In a prompt: who says it.
+    /// The role of the speaker, for a message of a prompt.
     role: Option<Role>,
     annotations: Annotations<'w>,
     meta: Option<&'w str>,
@@ -116,29 +116,31 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         ContentBlock { out, items, revision, role, annotations: Annotations::new(), meta: None }
     }
 
-    /// For whom it is, and how much it matters. (A link has the annotations of what it links to.)
+    /// Sets the annotations. (A link has the annotations of the linked resource.)
     pub fn annotations(mut self, annotations: Annotations<'w>) -> Self {
         self.annotations = annotations;
         self
     }
 
-    /// Its `_meta`: an object, as JSON text (from `2025-06-18` on). If it is none, the whole answer becomes an error.
+    /// Sets `_meta`, the JSON text of an object (from `2025-06-18` on). If the text is invalid, the whole result
+    /// becomes an error.
     pub fn meta(mut self, json: &'w str) -> Self {
         self.meta = Some(json);
         self
     }
 
-    /// Text.
+    /// Writes text.
     pub fn text(self, text: impl WriteText) {
         self.piece(Piece::Text(&text));
     }
 
-    /// An image, with its media type: `image/png`.
+    /// Writes an image with its media type, such as `image/png`.
     pub fn image(self, bytes: &[u8], mime_type: &str) {
         self.piece(Piece::Image { bytes, mime_type });
     }
 
-    /// Sound, with its media type: `audio/wav`. `2024-11-05` has none, and gets a text that says so.
+    /// Writes audio with its media type, such as `audio/wav`. `2024-11-05` has no audio, so its clients get a text that
+    /// says so.
     pub fn audio(self, bytes: &[u8], mime_type: &str) {
         self.piece(Piece::Audio { bytes, mime_type });
     }
@@ -148,12 +150,12 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         self.write(&mut |out| piece.write(revision, out));
     }
 
-    /// A resource with its text in it. Without a media type it is `text/plain`.
+    /// Writes an embedded text resource. The default media type is `text/plain`.
     pub fn resource_text(self, uri: &str, mime_type: Option<&str>, text: impl WriteText) {
         self.resource(uri, mime_type, Body::Text(&text));
     }
 
-    /// A resource with its bytes in it. Without a media type it is `application/octet-stream`.
+    /// Writes an embedded binary resource. The default media type is `application/octet-stream`.
     pub fn resource_blob(self, uri: &str, mime_type: Option<&str>, bytes: &[u8]) {
         self.resource(uri, mime_type, Body::Blob(bytes));
     }
@@ -166,11 +168,11 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         });
     }
 
-    /// A resource that the client can read (from `2025-06-18` on; older revisions get a text with its name and URI).
+    /// Writes a link to a resource (from `2025-06-18` on; older revisions get a text with its name and URI).
     pub fn link(mut self, resource: &Resource<'w>) {
         if self.revision < Revision::V2025_06_18 {
             self.annotations = resource.annotations;
-            return self.text((resource.shown_name(), ": ", resource.uri));
+            return self.text((resource.display_name(), ": ", resource.uri));
         }
         (self.annotations, self.meta) = (Annotations::new(), None);
         let revision = self.revision;
@@ -181,7 +183,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         *valid &= not_an_object(resource.objects()).is_none();
     }
 
-    /// Writes the block, and returns whether all is valid so far.
+    /// Writes the block, and returns the validity flag of the array.
     fn write(self, body: &mut dyn FnMut(&mut Writer<'_>)) -> &'w mut bool {
         let ContentBlock { out, items, revision, role, annotations, meta } = self;
         if !items.element(out) {
@@ -207,7 +209,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
     }
 }
 
-/// A piece of content that stands by itself.
+/// The content of a block without a resource.
 #[derive(Clone, Copy)]
 pub(crate) enum Piece<'x> {
     Text(&'x dyn WriteText),
@@ -216,7 +218,7 @@ pub(crate) enum Piece<'x> {
 }
 
 impl Piece<'_> {
-    /// Writes its members.
+    /// Writes the members of the block.
     pub(crate) fn write(self, revision: Revision, out: &mut Writer<'_>) {
         let (kind, bytes, mime_type) = match self {
             Piece::Text(text) => {
@@ -237,7 +239,7 @@ impl Piece<'_> {
     }
 }
 
-/// Whether the result of a tool may have such a structured value.
+/// Whether the revision allows a structured tool result of this type.
 pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
     match revision {
         Revision::V2024_11_05 | Revision::V2025_03_26 => false,
@@ -246,14 +248,14 @@ pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
     }
 }
 
-/// What a resource contains.
+/// The contents of a resource.
 #[derive(Clone, Copy)]
 pub(crate) enum Body<'x> {
     Text(&'x dyn WriteText),
     Blob(&'x [u8]),
 }
 
-/// What a resource contains, and under which URI.
+/// Writes the contents of a resource with its URI.
 pub(crate) fn write_contents(out: &mut Writer<'_>, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
     let fallback = if matches!(body, Body::Text(_)) { TEXT } else { BYTES };
     out.begin_object();

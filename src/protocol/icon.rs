@@ -1,11 +1,11 @@
-//! Icons of servers, clients and what servers offer.
+//! Icons of servers, clients and list entries.
 //!
 //! Specification: from 2025-11-25 on, *Base protocol*, *Icons*.
 
 use crate::json::Writer;
 use crate::protocol::revision::Revision;
 
-/// An image that clients may show beside a name (from `2025-11-25` on; older revisions leave it out).
+/// An image for a name in a user interface (from `2025-11-25` on; omitted in older revisions).
 ///
 /// ```
 /// use mcp_proto::{Icon, Theme};
@@ -20,37 +20,37 @@ pub struct Icon<'i> {
     theme: Option<Theme>,
 }
 
-/// Which background an icon was made for.
+/// The background that an icon is designed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Theme {
-    /// A light one.
+    /// A light background.
     Light,
-    /// A dark one.
+    /// A dark background.
     Dark,
 }
 
 impl<'i> Icon<'i> {
-    /// An icon at this URI: `https:`, or `data:` with the image in base64.
+    /// Creates an icon with this URI: `https:`, or `data:` with the image in base64.
     #[must_use]
     pub const fn new(src: &'i str) -> Icon<'i> {
         Icon { src, mime_type: None, sizes: &[], theme: None }
     }
 
-    /// Its media type, if the URI does not tell: `image/png`.
+    /// Sets the media type, such as `image/png`, if the URI does not determine it.
     #[must_use]
     pub const fn mime_type(mut self, mime_type: &'i str) -> Self {
         self.mime_type = Some(mime_type);
         self
     }
 
-    /// The sizes that it is good for: `48x48`, or `any` if it scales.
+    /// Sets the suitable sizes: `48x48`, or `any` for a scalable image.
     #[must_use]
     pub const fn sizes(mut self, sizes: &'i [&'i str]) -> Self {
         self.sizes = sizes;
         self
     }
 
-    /// The background that it was made for.
+    /// Sets the background that it is designed for.
     #[must_use]
     pub const fn theme(mut self, theme: Theme) -> Self {
         self.theme = Some(theme);
@@ -73,7 +73,7 @@ impl<'i> Icon<'i> {
     }
 }
 
-/// The icons of something, with the way to write them: where there are none, that is not linked either.
+/// A list of icons with their write function. A program without icons does not link that function.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Icons<'i> {
     icons: &'i [Icon<'i>],
@@ -87,7 +87,7 @@ impl<'i> Icons<'i> {
         Icons { icons, write: Some(write_icons) }
     }
 
-    /// The member `icons`, if there are any and the revision has them.
+    /// Writes the member `icons`, if there are any and the revision has them.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         if let Some(write) = self.write.filter(|_| revision >= Revision::V2025_11_25) {
             write(self.icons, out);

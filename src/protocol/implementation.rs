@@ -1,4 +1,4 @@
-//! Who a server or a client is: `serverInfo` and `clientInfo`, `Implementation` in the schemas.
+//! Identity of a server or client: `serverInfo` and `clientInfo`, the schemas' `Implementation`.
 //!
 //! Specification: *Lifecycle*, *Initialization*; 2026-07-28, *Base protocol*, *`_meta`*.
 
@@ -6,10 +6,10 @@ use crate::json::Writer;
 use crate::protocol::icon::Icons;
 use crate::protocol::revision::Revision;
 
-/// Members that are texts: the name of each, and the first revision that has it.
+/// The names of text members, each with the first revision that has it.
 pub(crate) type Names = [(&'static str, Revision)];
 
-/// Writes those texts that there are and that the revision has.
+/// Writes the texts that are set and that the revision has.
 pub(crate) fn write_texts(names: &Names, texts: &[Option<&str>], revision: Revision, out: &mut Writer<'_>) {
     for ((name, since), text) in names.iter().zip(texts) {
         if revision >= *since {
@@ -26,10 +26,10 @@ const NAMES: &Names = &[
     ("websiteUrl", Revision::V2025_11_25),
 ];
 
-/// A name and a version, and what people may want to know.
+/// The name and version of an implementation, with optional descriptive texts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Identity<'i> {
-    /// In the order of `NAMES`.
+    /// The texts in the order of `NAMES`.
     texts: [Option<&'i str>; 5],
     icons: Icons<'i>,
 }
@@ -62,7 +62,7 @@ impl<'i> Identity<'i> {
         self
     }
 
-    /// The object, with the members that the revision has.
+    /// Writes the object with the members that the revision has.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         write_texts(NAMES, &self.texts, revision, out);

@@ -2,26 +2,26 @@
 
 use crate::json::Str;
 
-/// How severe a log message is, least severe first.
+/// The severity of a log message, in ascending order.
 ///
 /// Specification: *Logging*; the names are those of RFC 5424.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Detail for finding faults.
+    /// Details for debugging.
     Debug,
-    /// What is going on.
+    /// Information on normal operation.
     Info,
-    /// Normal, but worth a look.
+    /// A normal but significant event.
     Notice,
-    /// Something may go wrong.
+    /// A possible problem.
     Warning,
-    /// Something went wrong.
+    /// An error.
     Error,
-    /// A part of the system failed.
+    /// A failure of a part of the system.
     Critical,
-    /// Something has to be done at once.
+    /// A condition that requires immediate action.
     Alert,
-    /// The system is unusable.
+    /// An unusable system.
     Emergency,
 }
 

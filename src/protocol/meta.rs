@@ -1,4 +1,4 @@
-//! The keys of `_meta`, and what a request says about itself there.
+//! Keys of `_meta`, and the metadata of a request.
 //!
 //! Specification: 2026-07-28, *Base protocol*, *`_meta`*.
 
@@ -15,21 +15,21 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 
-/// What a client's machine says by itself in the `_meta` of a request.
+/// The members that the client itself writes into the `_meta` of a request.
 pub(crate) const OF_REQUESTS: [&str; 5] =
     [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
 
-/// What a request of the stateless era says about itself.
+/// The metadata of a request of the stateless era.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestMeta<'a> {
-    /// The revision as it is written; `None` if it is no string.
+    /// The raw revision; `None` if it is not a string.
     pub(crate) version: Option<crate::json::Str<'a>>,
     pub(crate) capabilities: Option<ClientCapabilities>,
     pub(crate) level: Option<Result<Level, ()>>,
 }
 
 impl<'a> RequestMeta<'a> {
-    /// `None`: the request does not belong to the stateless era.
+    /// Reads the metadata. Returns `None` if the request does not belong to the stateless era.
     pub(crate) fn from_json(meta: Json<'a>) -> Option<RequestMeta<'a>> {
         let [version, capabilities, level] = meta.pick([PROTOCOL_VERSION, CLIENT_CAPABILITIES, LOG_LEVEL]);
         let version = version.filter(|value| !value.is_null())?;
@@ -44,13 +44,13 @@ impl<'a> RequestMeta<'a> {
         })
     }
 
-    /// The revision, if it is a known one.
+    /// The revision, if it is known.
     pub(crate) fn revision(&self) -> Option<Revision> {
         self.version.and_then(Revision::from_json)
     }
 }
 
-/// `"_meta":{"progressToken":…}` of a request that has nothing else to say about itself.
+/// Writes `"_meta":{"progressToken":…}`, for a request without other metadata.
 pub(crate) fn write_progress_token(token: u64, out: &mut Writer<'_>) {
     out.key("_meta");
     out.begin_object();
@@ -59,7 +59,7 @@ pub(crate) fn write_progress_token(token: u64, out: &mut Writer<'_>) {
     out.end_object();
 }
 
-/// The token under which the requester wants to hear of progress: a string or an integer, as it is written.
+/// The progress token, a string or an integer, as raw JSON.
 pub(crate) fn progress_token(meta: Json<'_>) -> Option<Json<'_>> {
     meta.get(PROGRESS_TOKEN).filter(|token| crate::rpc::is_id(*token))
 }

@@ -1,7 +1,7 @@
-//! The methods and notifications of the protocol: which revisions have them, who sends them, and what has to be declared.
+//! Table of the protocol's methods: revisions, senders, required capabilities.
 //!
-//! This is the one table of them. The machines look revisions up here, `docs/protocol.md` is written from it, and a test
-//! holds it against the official schemas. A proxy or a router may use it, too.
+//! Server and client look revisions up in this table, `docs/protocol.md` is generated from it, and a test compares it
+//! with the official schemas. Proxies and routers can use it, too.
 //!
 //! Specification: every revision, *Schema*; the extension *Tasks* of `2026-07-28`.
 
@@ -53,7 +53,7 @@ impl Method {
         self
     }
 
-    const fn asked_in_results(mut self) -> Method {
+    const fn sent_in_results(mut self) -> Method {
         self.in_results = STATELESS;
         self
     }
@@ -68,13 +68,13 @@ impl Method {
         self
     }
 
-    /// Its name on the wire.
+    /// The name on the wire.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Whether it is a request. If not, it is a notification.
+    /// Whether the method is a request. If not, it is a notification.
     #[must_use]
     pub const fn is_request(&self) -> bool {
         self.is_request
@@ -86,26 +86,26 @@ impl Method {
         self.by_client
     }
 
-    /// The revisions in which a server sends it, as a message of its own.
+    /// The revisions in which a server sends it as a message.
     #[must_use]
     pub const fn by_server(&self) -> Revisions {
         self.by_server
     }
 
-    /// The revisions in which a server asks it inside of a result: `inputRequests` of `2026-07-28`.
+    /// The revisions in which a server sends it inside a result: `inputRequests` of `2026-07-28`.
     #[must_use]
     pub const fn in_results(&self) -> Revisions {
         self.in_results
     }
 
-    /// The revisions in which only the extension *Tasks* has it: requests are the client's, notifications the server's.
+    /// The revisions in which only the extension *Tasks* has it. Clients send its requests, servers its notifications.
     #[must_use]
     pub const fn by_extension(&self) -> Revisions {
         self.by_extension
     }
 
-    /// The capability without which it is not used, behind the side that declares it: `server.tools.listChanged`.
-    /// `completion/complete` has none before `2025-03-26`.
+    /// The required capability, prefixed with the side that declares it: `server.tools.listChanged`.
+    /// `completion/complete` requires none before `2025-03-26`.
     #[must_use]
     pub const fn capability(&self) -> Option<&'static str> {
         self.capability
@@ -118,12 +118,12 @@ const STATELESS: Revisions = Revisions::STATELESS;
 const SINCE_2025_06_18: Revisions = Revisions::since(Revision::V2025_06_18).and(HANDSHAKE);
 const ONLY_2025_11_25: Revisions = Revisions::only(Revision::V2025_11_25);
 
-/// Writes the constants and the list of them, so that none can be missing there.
+/// Defines the constants and their list, so that the list is complete.
 macro_rules! table {
     ($($(#[$doc:meta])* $constant:ident = $kind:ident($name:literal)$(.$set:ident($($value:expr)?))*;)*) => {
         $($(#[$doc])* pub const $constant: Method = Method::$kind($name)$(.$set($($value)?))*;)*
 
-        /// All of them: requests first, in the order of the specification.
+        /// All methods: requests first, in the order of the specification.
         pub const ALL: &[Method] = &[$($constant),*];
     };
 }
@@ -131,9 +131,9 @@ macro_rules! table {
 table! {
     /// Opens a session.
     INITIALIZE = request("initialize").sent_by_client(HANDSHAKE);
-    /// Asks whether the other side is there.
+    /// Checks that the peer is alive.
     PING = request("ping").sent_by_client(HANDSHAKE).sent_by_server(HANDSHAKE);
-    /// Asks what the server is and can do.
+    /// Requests the identity, revisions and capabilities of the server.
     SERVER_DISCOVER = request("server/discover").sent_by_client(STATELESS);
     /// Lists the tools.
     TOOLS_LIST = request("tools/list").sent_by_client(ALL_REVISIONS).needs("server.tools");
@@ -141,35 +141,35 @@ table! {
     TOOLS_CALL = request("tools/call").sent_by_client(ALL_REVISIONS).needs("server.tools");
     /// Lists the resources.
     RESOURCES_LIST = request("resources/list").sent_by_client(ALL_REVISIONS).needs("server.resources");
-    /// Lists the templates of resources.
+    /// Lists the resource templates.
     RESOURCES_TEMPLATES_LIST =
         request("resources/templates/list").sent_by_client(ALL_REVISIONS).needs("server.resources");
     /// Reads a resource.
     RESOURCES_READ = request("resources/read").sent_by_client(ALL_REVISIONS).needs("server.resources");
-    /// Asks to be told of changes of a resource.
+    /// Subscribes to changes of a resource.
     RESOURCES_SUBSCRIBE = request("resources/subscribe").sent_by_client(HANDSHAKE).needs("server.resources.subscribe");
-    /// Asks not to be told any more.
+    /// Cancels a subscription to a resource.
     RESOURCES_UNSUBSCRIBE =
         request("resources/unsubscribe").sent_by_client(HANDSHAKE).needs("server.resources.subscribe");
     /// Lists the prompts.
     PROMPTS_LIST = request("prompts/list").sent_by_client(ALL_REVISIONS).needs("server.prompts");
-    /// Fills a prompt in.
+    /// Gets a prompt with arguments.
     PROMPTS_GET = request("prompts/get").sent_by_client(ALL_REVISIONS).needs("server.prompts");
-    /// Proposes values of an argument.
+    /// Requests proposals for the value of an argument.
     COMPLETION_COMPLETE = request("completion/complete").sent_by_client(ALL_REVISIONS).needs("server.completions");
-    /// Sets the least severe log message that is wanted.
+    /// Sets the minimum level of log messages.
     LOGGING_SET_LEVEL = request("logging/setLevel").sent_by_client(HANDSHAKE).needs("server.logging");
-    /// Asks to be told of changes, for as long as it is not answered.
+    /// Subscribes to changes until the request ends.
     SUBSCRIPTIONS_LISTEN = request("subscriptions/listen").sent_by_client(STATELESS);
-    /// Asks the client's model.
+    /// Requests a message from the client's model.
     SAMPLING_CREATE_MESSAGE = request("sampling/createMessage")
-        .sent_by_server(HANDSHAKE).asked_in_results().needs("client.sampling");
-    /// Asks the user.
+        .sent_by_server(HANDSHAKE).sent_in_results().needs("client.sampling");
+    /// Requests input from the user.
     ELICITATION_CREATE = request("elicitation/create")
-        .sent_by_server(SINCE_2025_06_18).asked_in_results().needs("client.elicitation");
-    /// Asks where the server may work.
-    ROOTS_LIST = request("roots/list").sent_by_server(HANDSHAKE).asked_in_results().needs("client.roots");
-    /// Asks how far a task is.
+        .sent_by_server(SINCE_2025_06_18).sent_in_results().needs("client.elicitation");
+    /// Requests the roots that the server may work in.
+    ROOTS_LIST = request("roots/list").sent_by_server(HANDSHAKE).sent_in_results().needs("client.roots");
+    /// Gets the status of a task.
     TASKS_GET = request("tasks/get")
         .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).with_extension().needs("tasks");
     /// Waits for the result of a task.
@@ -181,41 +181,41 @@ table! {
     /// Cancels a task.
     TASKS_CANCEL = request("tasks/cancel")
         .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).with_extension().needs("tasks.cancel");
-    /// Gives a task what it asked for.
+    /// Sends the input that a task requires.
     TASKS_UPDATE = request("tasks/update").with_extension().needs("tasks");
 
-    /// The handshake is complete.
+    /// Completes the handshake.
     INITIALIZED = notification("notifications/initialized").sent_by_client(HANDSHAKE);
-    /// A request of the sender's is not wanted any more. In `2026-07-28` a server sends it for `subscriptions/listen` alone.
+    /// Cancels a request of the sender. In `2026-07-28` a server sends it for `subscriptions/listen` only.
     CANCELLED = notification("notifications/cancelled").sent_by_client(ALL_REVISIONS).sent_by_server(ALL_REVISIONS);
-    /// How far a request is that asked to be told.
+    /// Reports progress of a request with a progress token.
     PROGRESS = notification("notifications/progress").sent_by_client(HANDSHAKE).sent_by_server(ALL_REVISIONS);
-    /// A log message.
+    /// Sends a log message.
     MESSAGE = notification("notifications/message").sent_by_server(ALL_REVISIONS).needs("server.logging");
-    /// The list of tools has changed.
+    /// Reports a change of the list of tools.
     TOOLS_LIST_CHANGED = notification("notifications/tools/list_changed")
         .sent_by_server(ALL_REVISIONS).needs("server.tools.listChanged");
-    /// The list of resources has changed.
+    /// Reports a change of the list of resources.
     RESOURCES_LIST_CHANGED = notification("notifications/resources/list_changed")
         .sent_by_server(ALL_REVISIONS).needs("server.resources.listChanged");
-    /// A resource has changed.
+    /// Reports a change of a resource.
     RESOURCES_UPDATED = notification("notifications/resources/updated")
         .sent_by_server(ALL_REVISIONS).needs("server.resources.subscribe");
-    /// The list of prompts has changed.
+    /// Reports a change of the list of prompts.
     PROMPTS_LIST_CHANGED = notification("notifications/prompts/list_changed")
         .sent_by_server(ALL_REVISIONS).needs("server.prompts.listChanged");
-    /// The roots have changed.
+    /// Reports a change of the roots.
     ROOTS_LIST_CHANGED = notification("notifications/roots/list_changed")
         .sent_by_client(HANDSHAKE).needs("client.roots.listChanged");
-    /// What the user was sent elsewhere for is done.
+    /// Reports the completion of a URL elicitation.
     ELICITATION_COMPLETE = notification("notifications/elicitation/complete")
         .sent_by_server(ONLY_2025_11_25).needs("client.elicitation.url");
-    /// Which changes a `subscriptions/listen` will be told of.
+    /// Acknowledges the changes that a `subscriptions/listen` covers.
     SUBSCRIPTIONS_ACKNOWLEDGED = notification("notifications/subscriptions/acknowledged").sent_by_server(STATELESS);
-    /// How far a task is.
+    /// Reports the status of a task.
     TASKS_STATUS = notification("notifications/tasks/status")
         .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).needs("tasks");
-    /// How far a task is, in the extension.
+    /// Reports the status of a task, in the extension.
     TASKS = notification("notifications/tasks").with_extension().needs("tasks");
 }
 
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_there_once_and_somebody_sends_it() {
+    fn names_are_unique_and_have_a_sender() {
         for (index, method) in ALL.iter().enumerate() {
             assert!(!ALL[..index].iter().any(|earlier| earlier.name == method.name), "{}", method.name);
             assert_eq!(method.is_request, !method.name.starts_with("notifications/"), "{}", method.name);

@@ -1,4 +1,4 @@
-//! The protocol's own objects.
+//! Protocol data: revisions, methods, capabilities, objects.
 
 pub(crate) mod annotations;
 pub(crate) mod base_metadata;

@@ -1,4 +1,4 @@
-//! Resources and their templates, as they stand in the lists of them.
+//! Resources and resource templates that a server lists.
 //!
 //! Specification: *Server features*, *Resources*.
 
@@ -8,7 +8,7 @@ use crate::protocol::base_metadata::{Details, Objects, details};
 use crate::protocol::revision::Revision;
 use crate::protocol::uri_template::{self, Matches};
 
-/// A resource: something that can be read under a URI. It stands in a list, or is named by a tool's result.
+/// A resource: data that clients read under a URI. A server lists it, or links to it in a tool's result.
 ///
 /// ```
 /// use mcp_proto::server::Resource;
@@ -26,51 +26,51 @@ pub struct Resource<'t> {
 details!(Resource);
 
 impl<'t> Resource<'t> {
-    /// A resource with its URI (RFC 3986) and its name.
+    /// Creates a resource with its URI (RFC 3986) and its name.
     #[must_use]
     pub const fn new(uri: &'t str, name: &'t str) -> Resource<'t> {
         let details = Details::new(name);
         Resource { uri, details, mime_type: None, annotations: Annotations::new(), size: None }
     }
 
-    /// The media type of what it contains. Answers to reading it name it, too.
+    /// Sets the media type of the contents, which results of reading also carry.
     #[must_use]
     pub const fn mime_type(mut self, mime_type: &'t str) -> Self {
         self.mime_type = Some(mime_type);
         self
     }
 
-    /// For whom it is, and how much it matters.
+    /// Sets the annotations.
     #[must_use]
     pub const fn annotations(mut self, annotations: Annotations<'t>) -> Self {
         self.annotations = annotations;
         self
     }
 
-    /// How many bytes it has, before any encoding.
+    /// Sets the size in bytes, before any encoding.
     #[must_use]
     pub const fn size(mut self, bytes: u64) -> Self {
         self.size = Some(bytes);
         self
     }
 
-    /// Its URI.
+    /// The URI.
     #[must_use]
     pub const fn uri(&self) -> &'t str {
         self.uri
     }
 
-    /// The name that people read.
-    pub(crate) fn shown_name(&self) -> &'t str {
+    /// The display name: the title, or else the name.
+    pub(crate) fn display_name(&self) -> &'t str {
         self.details.title().unwrap_or(self.details.name())
     }
 
-    /// What has to be an object, as JSON text.
+    /// The JSON texts that must be objects.
     pub(crate) fn objects(&self) -> Objects<'t> {
         [self.details.meta, None, None]
     }
 
-    /// The members of the entry that the revision has.
+    /// Writes the members of the list entry that the revision has.
     pub(crate) fn write_members(&self, revision: Revision, out: &mut Writer<'_>) {
         out.field_string("uri", self.uri);
         self.details.write(revision, out);
@@ -82,7 +82,7 @@ impl<'t> Resource<'t> {
         }
     }
 
-    /// The entry of the list.
+    /// Writes the list entry.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         self.write_members(revision, out);
@@ -90,10 +90,10 @@ impl<'t> Resource<'t> {
     }
 }
 
-/// Resources whose URIs follow a pattern.
+/// A template for resources whose URIs follow a pattern.
 ///
-/// The pattern is a URI template (RFC 6570) with variables `{name}`, whose values have no reserved characters such as
-/// `/`, and `{+name}`, whose values may have them. Behind a `{+name}` no `{name}` may stand.
+/// The pattern is a URI template (RFC 6570) with variables `{name}` and `{+name}`. The values of `{name}` have no
+/// reserved characters such as `/`; those of `{+name}` may have them. No `{name}` may follow a `{+name}`.
 ///
 /// ```
 /// use mcp_proto::server::Template;
@@ -114,35 +114,35 @@ pub struct Template<'t> {
 details!(Template);
 
 impl<'t> Template<'t> {
-    /// A template with the pattern of its URIs and its name.
+    /// Creates a template with its pattern and its name.
     #[must_use]
     pub const fn new(uri_template: &'t str, name: &'t str) -> Template<'t> {
         let details = Details::new(name);
         Template { uri: uri_template, details, mime_type: None, annotations: Annotations::new() }
     }
 
-    /// The media type of what they contain, if it is the same for all. Answers to reading them name it, too.
+    /// Sets the media type of the contents, if it is the same for all resources. Results of reading also carry it.
     #[must_use]
     pub const fn mime_type(mut self, mime_type: &'t str) -> Self {
         self.mime_type = Some(mime_type);
         self
     }
 
-    /// For whom they are, and how much they matter.
+    /// Sets the annotations.
     #[must_use]
     pub const fn annotations(mut self, annotations: Annotations<'t>) -> Self {
         self.annotations = annotations;
         self
     }
 
-    /// The pattern.
+    /// The URI template.
     #[must_use]
     pub const fn uri_template(&self) -> &'t str {
         self.uri
     }
 
-    /// The values of the variables, if the URI follows the pattern. Where it does in several ways, all values but the
-    /// last one are as short as they can be. They may be empty.
+    /// Matches a URI and returns the values of the variables. If the URI matches in several ways, all values except the
+    /// last are as short as possible. Values may be empty. Returns `None` if the URI does not match.
     #[must_use]
     pub fn matches<'a>(&self, uri: &'a str) -> Option<Matches<'a>>
     where
@@ -152,12 +152,12 @@ impl<'t> Template<'t> {
         Some(Matches { template: self.uri, uri })
     }
 
-    /// What has to be an object, as JSON text.
+    /// The JSON texts that must be objects.
     pub(crate) fn objects(&self) -> Objects<'t> {
         [self.details.meta, None, None]
     }
 
-    /// The entry of the list.
+    /// Writes the list entry.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         out.field_string("uriTemplate", self.uri);

@@ -1,8 +1,9 @@
-//! Protocol revisions and eras, and sets of them.
+//! Protocol revisions, eras and sets of revisions.
 
 use crate::json::{Str, WriteText, prints};
 
-/// A revision of the protocol, oldest first, so that `>=` asks "does it have what came with that one?".
+/// A revision of the protocol. Revisions are ordered by age, so `revision >= other` means that the features of `other`
+/// are available.
 ///
 /// Specification: every revision, *Versioning*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,12 +21,12 @@ pub enum Revision {
     V2026_07_28,
 }
 
-/// How a connection is used: with a handshake and a session, or with requests that stand alone.
+/// The connection model: a handshake with a session, or self-contained requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
     /// `initialize` opens a session (revisions up to `2025-11-25`).
     Handshake,
-    /// Every request says what it needs (revision `2026-07-28`).
+    /// Every request carries its revision and capabilities (revision `2026-07-28`).
     Stateless,
 }
 
@@ -39,7 +40,7 @@ impl Revision {
         Revision::V2026_07_28,
     ];
 
-    /// The text of the revision on the wire.
+    /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -51,7 +52,7 @@ impl Revision {
         }
     }
 
-    /// The revision with exactly this text. Versions are names: nothing is compared by order or by prefix.
+    /// The revision with exactly this name. Names are not compared by order or prefix.
     #[must_use]
     pub fn parse(text: &str) -> Option<Revision> {
         Revision::ALL.into_iter().find(|revision| revision.as_str() == text)
@@ -61,7 +62,7 @@ impl Revision {
         Revision::ALL.into_iter().find(|revision| text == *revision.as_str())
     }
 
-    /// The era that it belongs to.
+    /// The era of the revision.
     #[must_use]
     pub const fn era(self) -> Era {
         match self {
@@ -89,7 +90,7 @@ impl WriteText for Revision {
 
 prints!(Revision);
 
-/// A set of revisions: which ones a machine speaks, or which ones have a method.
+/// A set of revisions.
 ///
 /// ```
 /// use mcp_proto::{Revision, Revisions};
@@ -100,16 +101,16 @@ prints!(Revision);
 pub struct Revisions(u8);
 
 impl Revisions {
-    /// No revision.
+    /// The empty set.
     pub const NONE: Revisions = Revisions(0);
-    /// Every revision.
+    /// All revisions.
     pub const ALL: Revisions = Revisions(31);
     /// The four revisions with a handshake.
     pub const HANDSHAKE: Revisions = Revisions(15);
-    /// The revision without one.
+    /// The revision without a handshake.
     pub const STATELESS: Revisions = Revisions(16);
 
-    /// Just this one.
+    /// The set of this revision only.
     #[must_use]
     pub const fn only(revision: Revision) -> Revisions {
         Revisions(revision.bit())
@@ -121,31 +122,31 @@ impl Revisions {
         Revisions(31 & !(revision.bit().wrapping_sub(1)))
     }
 
-    /// This set and one more.
+    /// This set with one more revision.
     #[must_use]
     pub const fn with(self, revision: Revision) -> Revisions {
         Revisions(self.0 | revision.bit())
     }
 
-    /// What both sets have.
+    /// The intersection of both sets.
     #[must_use]
     pub const fn and(self, other: Revisions) -> Revisions {
         Revisions(self.0 & other.0)
     }
 
-    /// Whether the set has this revision.
+    /// Whether the set contains this revision.
     #[must_use]
     pub const fn contains(self, revision: Revision) -> bool {
         self.0 & revision.bit() != 0
     }
 
-    /// Whether there is none in it.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The revisions of the set, newest first: the order in which they are offered.
+    /// The revisions of the set, newest first, which is the order of preference.
     pub fn newest_first(self) -> impl Iterator<Item = Revision> {
         let mut left = self;
         core::iter::from_fn(move || left.take_latest())
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_revision_is_its_exact_text() {
+    fn revision_parses_exact_name_only() {
         for revision in Revision::ALL {
             assert_eq!(Revision::parse(revision.as_str()), Some(revision));
         }
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_know_what_is_in_them() {
+    fn revision_sets_contain_their_members() {
         assert_eq!(Revisions::HANDSHAKE.latest(), Some(Revision::V2025_11_25));
         assert_eq!(Revisions::ALL.latest(), Some(Revision::V2026_07_28));
         assert_eq!(Revisions::ALL.and(Revisions::STATELESS), Revisions::STATELESS);

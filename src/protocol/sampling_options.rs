@@ -1,22 +1,22 @@
-//! What a server may say about how a model is to be asked, whoever writes or reads it.
+//! Sampling options that servers write and clients read.
 //!
 //! Specification: *Sampling*.
 
 use crate::json::Json;
 
-/// How much the model should know of what servers have told the client.
+/// The context of MCP servers that the model's prompt includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IncludeContext {
-    /// Nothing.
+    /// No context.
     None,
-    /// What the server that asks has told.
+    /// The context of the requesting server.
     ThisServer,
-    /// What all servers have told.
+    /// The context of all servers.
     AllServers,
 }
 
 impl IncludeContext {
-    /// Its name in messages.
+    /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -36,16 +36,16 @@ impl IncludeContext {
 /// Whether the model may, must or must not call tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ToolChoice {
-    /// It may.
+    /// The model may call tools.
     Auto,
-    /// It must call one at least.
+    /// The model must call at least one tool.
     Required,
-    /// It must not.
+    /// The model must not call tools.
     None,
 }
 
 impl ToolChoice {
-    /// Its name in messages.
+    /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! The JSON-RPC envelope: what kind of message a line is, which ids are ids, and the error codes.
+//! JSON-RPC messages: classification, request ids, error codes.
 //!
 //! Specification: every revision, *Base protocol*, *Messages*; JSON-RPC 2.0.
 
@@ -8,32 +8,32 @@ use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanError, Scanner, Shape, 
 pub mod code {
     /// The text is not JSON.
     pub const PARSE_ERROR: i32 = -32700;
-    /// It is JSON, but no valid message for this state.
+    /// The JSON is not a valid message in this state.
     pub const INVALID_REQUEST: i32 = -32600;
     /// The method does not exist, or belongs to a capability that was not declared.
     pub const METHOD_NOT_FOUND: i32 = -32601;
-    /// The parameters are wrong, or name something that does not exist.
+    /// The parameters are invalid, or name something that does not exist.
     pub const INVALID_PARAMS: i32 = -32602;
     /// The receiver failed.
     pub const INTERNAL_ERROR: i32 = -32603;
-    /// The user does not want what a server has asked for: sampling (up to `2025-11-25`).
+    /// The user rejected a sampling request (up to `2025-11-25`).
     pub const USER_REJECTED: i32 = -1;
-    /// Up to `2025-11-25`: there is no such resource. (Since then it is `INVALID_PARAMS`.)
+    /// Up to `2025-11-25`: the resource does not exist. (Later revisions use `INVALID_PARAMS`.)
     pub const RESOURCE_NOT_FOUND: i32 = -32002;
     /// `2025-11-25`: the user has to open a web page before the request can be served.
     pub const URL_ELICITATION_REQUIRED: i32 = -32042;
-    /// `2026-07-28`: HTTP headers and body disagree.
+    /// `2026-07-28`: HTTP headers and body contradict each other.
     pub const HEADER_MISMATCH: i32 = -32020;
     /// `2026-07-28`: the request needs a capability that the client did not declare in it.
     pub const MISSING_CLIENT_CAPABILITY: i32 = -32021;
-    /// `2026-07-28`: the request is in a revision that the server does not speak.
+    /// `2026-07-28`: the server does not support the revision of the request.
     pub const UNSUPPORTED_PROTOCOL_VERSION: i32 = -32022;
 }
 
-/// One whole message that has been scanned: valid JSON, its envelope found, nothing copied.
+/// One scanned message: valid JSON with its envelope members located, without copies.
 ///
-/// A router, a proxy or a fuzzer that has to look at a message before the machine does parses it once and passes it
-/// on with [`Receive::parsed`](crate::Receive::parsed).
+/// A router, proxy or fuzzer inspects a message before the client or server does. It parses the message once, and
+/// passes it on with [`Receive::parsed`](crate::Receive::parsed).
 ///
 /// ```
 /// use mcp_proto::rpc::{Message, MessageKind};
@@ -49,14 +49,14 @@ pub struct Message<'m> {
     envelope: Envelope,
 }
 
-/// What a message is, by the members that it has.
+/// The kind of a message, derived from its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MessageKind {
     /// A method and an id.
     Request,
     /// A method and no id.
     Notification,
-    /// An id, and either a result or an error; or an error that no id came with.
+    /// An id with either a result or an error, or an error without an id.
     Response,
     /// A JSON array: a batch (`2025-03-26` only).
     Batch,
@@ -68,7 +68,7 @@ impl<'m> Message<'m> {
     /// Scans one message.
     ///
     /// # Errors
-    /// It is not valid JSON, or nested deeper than [`DEPTH_LIMIT`].
+    /// The text is not valid JSON, or nested deeper than [`DEPTH_LIMIT`].
     pub fn parse(bytes: &'m [u8]) -> Result<Message<'m>, ScanError> {
         let mut scanner = Scanner::new(DEPTH_LIMIT);
         scanner.feed(bytes);
@@ -85,7 +85,7 @@ impl<'m> Message<'m> {
         self.envelope
     }
 
-    /// What kind of message it is.
+    /// The kind of the message.
     #[must_use]
     pub fn kind(&self) -> MessageKind {
         match classify(&self.envelope, self.bytes) {
@@ -133,25 +133,25 @@ impl<'m> Message<'m> {
 }
 
 impl Envelope {
-    /// Whether it has what only responses have, and no method.
+    /// Whether it has a result or an error, and no method.
     pub(crate) fn looks_like_response(&self) -> bool {
         self.method.is_none() && (self.result.is_some() || self.error.is_some())
     }
 
-    /// Leaves no id that cannot be relied on if the message was cut at `at`: one that ends there may be the beginning of
-    /// another, and one alone may be that of a request or of a response.
+    /// Drops an unreliable id of a message that was truncated at `at`. An id that ends there may be incomplete. An id
+    /// without a method, result or error may belong to a request or to a response.
     pub(crate) fn cut(&mut self, at: usize) {
         let known = self.method.or(self.result).or(self.error).is_some();
         self.id = self.id.filter(|id| id.end < at && known);
     }
 }
 
-/// The value at `span` of a text that was scanned.
+/// The value at `span` of a scanned text.
 pub(crate) fn view(bytes: &[u8], span: Span) -> Json<'_> {
     Json::exact(bytes.get(span.range()).unwrap_or_default())
 }
 
-/// What a message is, with its parts.
+/// A classified message with its parts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Class<'m> {
     Request {
@@ -167,15 +167,15 @@ pub(crate) enum Class<'m> {
         id: Json<'m>,
         outcome: Outcome<'m>,
     },
-    /// Cannot belong to any request.
+    /// An error response that matches no request.
     ErrorWithoutId {
         error: Json<'m>,
     },
     Invalid {
-        /// An id that an answer can carry.
+        /// The id for an error response, if it is valid.
         id: Option<Json<'m>>,
         why: Invalid,
-        /// Whether it may be answered: never what looks like a notification or a response.
+        /// Whether an error response is allowed: never for a message that looks like a notification or a response.
         answerable: bool,
     },
 }
@@ -184,11 +184,11 @@ pub(crate) enum Class<'m> {
 pub(crate) enum Outcome<'m> {
     Result(Json<'m>),
     Error(Json<'m>),
-    /// Both, neither, or an error that is no object.
+    /// Both members, neither, or an error that is not an object.
     Malformed,
 }
 
-/// Why a message is no message.
+/// The reason why a message is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invalid {
     Batch,
@@ -198,12 +198,12 @@ pub(crate) enum Invalid {
     Method,
 }
 
-/// The table of the protocol's message kinds. `bytes` is the text that the envelope was found in.
+/// Classifies a message. `bytes` is the text that the envelope's spans refer to.
 pub(crate) fn classify<'m>(envelope: &Envelope, bytes: &'m [u8]) -> Class<'m> {
     classify_with(envelope, bytes, false)
 }
 
-/// The same; a missing `jsonrpc` may be tolerated.
+/// Like [`classify`], but optionally accepts a missing `jsonrpc`.
 pub(crate) fn classify_with<'m>(
     envelope: &Envelope,
     bytes: &'m [u8],
@@ -253,12 +253,12 @@ fn response<'m>(result: Option<Json<'m>>, error: Option<Json<'m>>, id: Option<Js
     }
 }
 
-/// Whether a value can be the id of a request: a string or an integer, written as one.
+/// Whether a value is a valid request id: a string, or a number without fraction and exponent.
 pub(crate) fn is_id(value: Json<'_>) -> bool {
     value.kind() == Kind::String || value.is_integer_text()
 }
 
-/// Whether two ids are the same: same type and same value, however the strings are escaped.
+/// Whether two ids are equal: same type and same value, regardless of string escapes.
 pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
     match (left.string(), right.string()) {
         (Some(left), Some(right)) => left == right,
@@ -267,7 +267,7 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
     }
 }
 
-/// Where `part` stands in `line`, which it is a part of.
+/// The span of `part` in `line`. `part` must be a subslice of `line`.
 pub(crate) fn span_of(line: &[u8], part: &[u8]) -> Span {
     let start = part.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
     Span { start, end: start.wrapping_add(part.len()) }
@@ -277,9 +277,9 @@ pub(crate) fn span_of(line: &[u8], part: &[u8]) -> Span {
 mod tests {
     use super::*;
 
-    /// The classification table: members of the message, what it is, the id that an answer would carry.
+    /// The classification table: the text of a message and its kind.
     #[test]
-    fn a_message_is_what_its_members_say() {
+    fn message_kind_depends_on_members() {
         use MessageKind::{Batch, Invalid, Notification, Request, Response};
         let cases: &[(&str, MessageKind)] = &[
             (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, Request),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_codes_are_those_of_the_specifications() {
+    fn error_codes_match_specifications() {
         use code::*;
         let of_json_rpc = [PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR];
         assert_eq!(of_json_rpc, [-32700, -32600, -32601, -32602, -32603]);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn every_member_can_be_looked_at() {
+    fn message_returns_members_of_any_type() {
         let text = br#"{"jsonrpc":"2.0","id":1.5,"method":2,"params":[3],"result":4,"error":"5"}"#;
         let message = Message::parse(text).unwrap();
         let members = [message.id(), message.method(), message.params(), message.result(), message.error()];
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_message_that_was_cut_only_an_id_that_is_all_there_counts() {
+    fn truncated_message_keeps_complete_id_only() {
         let cases = [
             (r#"{"id":12,"method":"m"}"#, 9, true),
             (r#"{"method":"m","id":12}"#, 22, true),
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_has_one_outcome() {
+    fn response_has_one_outcome() {
         let cases = [
             (r#"{"jsonrpc":"2.0","id":1,"result":7}"#, "result 7"),
             (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#, "error {\"code\":1}"),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_are_null_are_none() {
+    fn null_params_are_none() {
         let cases = [("null", None), ("{}", Some("{}")), ("[]", Some("[]"))];
         for (params, expected) in cases {
             let text = std::format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_could_be_a_request_may_be_answered() {
+    fn only_possible_requests_are_answerable() {
         let cases: &[(&str, bool, Option<&str>)] = &[
             (r#"{"id":1,"method":"m"}"#, true, Some("1")),
             (r#"{"method":"m"}"#, false, None),

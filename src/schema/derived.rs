@@ -1,4 +1,4 @@
-//! What derived decoders are made of. It is public for them alone.
+//! Runtime support of derived decoders. Public for derived code only.
 
 use core::marker::PhantomData;
 
@@ -9,21 +9,21 @@ pub use crate::schema::text::{as_text, requirement, requirement_length, schema, 
 pub use core::marker::PhantomData as Plain;
 pub use serde_core as serde;
 
-/// What a derived struct calls itself before a `Deserializer`: whole numbers are integers to it however they are
-/// written.
+/// The struct name that a derived struct passes to a `Deserializer`. It makes the decoder accept integers in any
+/// notation.
 pub const STRUCT: &str = "mcp_proto::ToolArguments";
 
-/// What a derived enum calls itself. The first of its fields is the tag, the others are the variants; the decoder
-/// shows the tag first, wherever it stands.
+/// The struct name that a derived enum passes. The first field name is the tag, the others are the variants. The
+/// decoder returns the tag first, wherever it is.
 pub const ONE_OF: &str = "mcp_proto::ToolArguments: one of";
 
-/// A type made from the members of an object.
+/// A type that is built from the members of an object.
 pub trait FromMembers<'de>: Sized {
-    /// Reads them all.
+    /// Reads all members.
     fn from_members<A: MapAccess<'de>>(members: A) -> Result<Self, A::Error>;
 }
 
-/// Visits an object.
+/// A visitor of an object.
 pub struct Object<T>(pub PhantomData<T>);
 
 impl<'de, T: FromMembers<'de>> Visitor<'de> for Object<T> {
@@ -38,23 +38,23 @@ impl<'de, T: FromMembers<'de>> Visitor<'de> for Object<T> {
     }
 }
 
-/// Finds a name among those that there are: its index.
+/// A seed that decodes a name to its index in `names`.
 #[derive(Clone, Copy)]
 pub struct Name {
-    /// Those that there are.
+    /// The known names.
     pub names: &'static [&'static str],
-    /// What to do with others.
+    /// The treatment of unknown names.
     pub unknown: Unknown,
 }
 
-/// What to do with an unknown name.
+/// The treatment of an unknown name.
 #[derive(Clone, Copy)]
 pub enum Unknown {
-    /// It is a member too many.
+    /// Refuse it as an unknown member.
     Member,
-    /// It is no variant.
+    /// Refuse it as an unknown variant.
     Variant,
-    /// It does not matter: the index is that behind the last one.
+    /// Return `names.len()`, so that the member is skipped.
     Ignored,
 }
 
@@ -82,13 +82,13 @@ impl Visitor<'_> for Name {
         }
     }
 
-    /// The decoder has found it already.
+    /// The decoder has looked the name up already.
     fn visit_u64<E: Error>(self, index: u64) -> Result<usize, E> {
         Ok(usize::try_from(index).unwrap_or(usize::MAX))
     }
 }
 
-/// Decodes a value and looks at it.
+/// A seed that decodes a value and checks it.
 pub struct Checked<T, C> {
     check: C,
     requirement: &'static str,
@@ -96,7 +96,7 @@ pub struct Checked<T, C> {
 }
 
 impl<T, C: FnOnce(&T) -> bool> Checked<T, C> {
-    /// The sentence is for what does not pass.
+    /// Creates the seed. `requirement` is the error message for values that fail the check.
     pub fn new(check: C, requirement: &'static str) -> Self {
         Checked { check, requirement, plain: PhantomData }
     }
@@ -111,7 +111,7 @@ impl<'de, T: serde_core::Deserialize<'de>, C: FnOnce(&T) -> bool> DeserializeSee
     }
 }
 
-/// Takes the value of a member that must not come twice.
+/// Decodes the value of a member, and refuses a duplicate.
 #[inline(never)]
 pub fn take<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
     place: &mut Option<S::Value>,
@@ -129,17 +129,17 @@ pub fn take<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
     Ok(())
 }
 
-/// Takes the value of a member that nobody asked for.
+/// Skips the value of an unknown member.
 pub fn skip<'de, A: MapAccess<'de>>(members: &mut A) -> Result<(), A::Error> {
     members.next_value::<serde_core::de::IgnoredAny>().map(drop)
 }
 
-/// The value of a field, which may be absent if its type has a value for that.
+/// The value of a field, or the value of its type for a missing field.
 pub fn or_absent<T: crate::schema::Schema>(value: Option<T>) -> Option<T> {
     value.or_else(T::absent)
 }
 
-/// Which variant it is: the first member says so.
+/// Reads the tag, which is the first member, and returns the index of the variant.
 pub fn variant<'de, A: MapAccess<'de>>(
     members: &mut A,
     tag: &'static [&'static str],
@@ -150,21 +150,21 @@ pub fn variant<'de, A: MapAccess<'de>>(
     members.next_value_seed(Name { names, unknown: Unknown::Variant })
 }
 
-/// What no index should be.
+/// The error for an index without a variant.
 pub fn no_variant<E: Error>() -> E {
     E::custom("no such variant")
 }
 
-/// A number, or none at all.
+/// A number, or an `Option` of one.
 #[diagnostic::on_unimplemented(
     message = "`range`, `minimum` and `maximum` are for numbers",
     label = "not for `{Self}`"
 )]
 pub trait Number {
-    /// What bounds it.
+    /// The type of the bounds.
     type Bound: PartialOrd;
 
-    /// Whether it lies within them, both included.
+    /// Whether it lies within the bounds, which are inclusive.
     fn lies_within(&self, minimum: Option<Self::Bound>, maximum: Option<Self::Bound>) -> bool;
 }
 
@@ -190,13 +190,13 @@ impl<N: Number> Number for Option<N> {
     }
 }
 
-/// A string of some length, or none at all.
+/// A string, or an `Option` of one.
 #[diagnostic::on_unimplemented(
     message = "`min_length` and `max_length` are for strings",
     label = "not for `{Self}`"
 )]
 pub trait Characters {
-    /// Whether it has so many characters.
+    /// Whether the number of characters lies within the bounds, which are inclusive.
     fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool;
 }
 
@@ -219,13 +219,13 @@ impl<T: Characters> Characters for Option<T> {
     }
 }
 
-/// A list of some length, or none at all.
+/// A list of variable length, or an `Option` of one.
 #[diagnostic::on_unimplemented(
     message = "`min_items` and `max_items` are for lists that have no fixed length",
     label = "not for `{Self}`"
 )]
 pub trait List {
-    /// Whether it has so many elements.
+    /// Whether the number of elements lies within the bounds, which are inclusive.
     fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool;
 }
 

@@ -1,7 +1,7 @@
-//! The JSON Schema of a tool's arguments, written at compile time from the type that they are decoded into.
+//! JSON Schemas of tool arguments, generated at compile time from types.
 //!
-//! [`derive(ToolArguments)`](macro@crate::ToolArguments) makes both from one struct: `INPUT_SCHEMA`, a `&'static str`, and
-//! an implementation of serde's `Deserialize` that accepts exactly what the schema accepts.
+//! [`derive(ToolArguments)`](macro@crate::ToolArguments) generates two items from one struct: `INPUT_SCHEMA`, a
+//! `&'static str`, and an implementation of serde's `Deserialize` that accepts the same values as the schema.
 //!
 //! ```
 //! use mcp_proto::server::Tool;
@@ -41,17 +41,18 @@
 //! # Ok::<(), json::TypedError>(())
 //! ```
 //!
-//! # What is accepted
+//! # Accepted values
 //!
-//! - Members that the struct does not have are refused, as is a member that stands there twice.
-//! - `1.0` and `1e2` are integers, because they are to JSON Schema.
-//! - An [`Option`] may be left out or `null`.
-//! - The schema does not say how large a floating point number may be: one that its type cannot hold is refused all the
-//!   same. Its bounds are compared with what the type makes of it: `f32` takes 0.50000000001 for 0.5.
+//! - Unknown members and duplicate members are refused.
+//! - `1.0` and `1e2` are integers, as in JSON Schema.
+//! - An [`Option`] may be missing or `null`.
+//! - The schema has no limit for floating point numbers, but a number that its type cannot hold is refused. Bounds are
+//!   compared after conversion: an `f32` field reads 0.50000000001 as 0.5.
 //!
 //! # Types of other crates
 //!
-//! A type that implements `Deserialize` becomes a field together with a [`Node`] that says what it accepts:
+//! A field may have any type that implements `Deserialize`, together with a [`Node`] that describes the accepted
+//! values:
 //!
 //! ```
 //! # mod heapless { pub type String<const N: usize> = std::string::String; }
@@ -60,7 +61,7 @@
 //!
 //! #[derive(ToolArguments)]
 //! struct Greet {
-//!     // In UTF-8 a character has up to four bytes.
+//!     // A character has up to four bytes in UTF-8.
 //!     #[tool(schema = Node::string(0, Some(8)))]
 //!     name: heapless::String<32>,
 //! }
@@ -75,7 +76,7 @@ pub(crate) mod text;
 
 pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole};
 
-/// A type whose values a JSON Schema describes. Implement it by hand for what stands for a type that has one.
+/// A type whose values a JSON Schema describes. Implement it by hand for a type with its own `Deserialize`.
 ///
 /// ```
 /// use mcp_proto::schema::{Node, Schema};
@@ -92,10 +93,10 @@ pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole}
     note = "derive `ToolArguments` for your own types, or say what it accepts: `#[tool(schema = …)]`"
 )]
 pub trait Schema {
-    /// What the decoder of this type accepts.
+    /// The values that the decoder of this type accepts.
     const NODE: Node;
 
-    /// The value of a field that is left out, if it may be: if [`NODE`](Schema::NODE) is optional.
+    /// The value of a missing field, if [`NODE`](Schema::NODE) is optional.
     #[doc(hidden)]
     fn absent() -> Option<Self>
     where
@@ -105,10 +106,11 @@ pub trait Schema {
     }
 }
 
-/// The arguments of a tool: a struct, or an enum of such, with the derive macro of the same name.
+/// The arguments of a tool: a struct or an enum with the derive macro of the same name.
 ///
-/// See [`schema`](crate::schema) for what it makes, and [`Tool::with_arguments`](crate::server::Tool::with_arguments) and
-/// [`Call::with`](crate::server::Call::with) for where it goes.
+/// See [`schema`](crate::schema) for the generated code, and
+/// [`Tool::with_arguments`](crate::server::Tool::with_arguments) and [`Call::with`](crate::server::Call::with) for its
+/// use.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the arguments of a tool",
     note = "derive `ToolArguments` for it: it has to be a struct with named fields, or an enum with `#[serde(tag = \"…\")]`"
@@ -117,14 +119,14 @@ pub trait ToolArguments: Schema {
     /// The JSON Schema of the arguments, as JSON text.
     const INPUT_SCHEMA: &'static str;
 
-    /// What the doc comment of the type says: what the tool does.
+    /// The description of the tool, from the doc comment of the type.
     const DESCRIPTION: Option<&'static str>;
 }
 
 macro_rules! integers {
     ($($integer:ident)*) => {$(
         impl Schema for $integer {
-            #[allow(clippy::unnecessary_cast, reason = "it is one for some of them")]
+            #[allow(clippy::unnecessary_cast, reason = "the cast is unnecessary for some of the types")]
             const NODE: Node = Node::Integer {
                 minimum: if $integer::MIN == 0 { Whole::ZERO } else { Whole::new($integer::MIN as i128) },
                 maximum: Whole::positive($integer::MAX as u128),

@@ -1,7 +1,8 @@
-//! What a type accepts, as a constant tree: a generic implementation cannot put texts together, but it can refer to
-//! trees.
+//! Schema nodes: a constant tree that describes the values of a type.
+//!
+//! The tree exists because a generic implementation cannot concatenate constant texts, but it can refer to constants.
 
-/// What a type accepts: the tree from which its JSON Schema is written.
+/// The description of a type's values, from which its JSON Schema is written.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Node {
@@ -9,100 +10,100 @@ pub enum Node {
     Boolean,
     /// A number without a fraction.
     Integer {
-        /// The least.
+        /// The minimum.
         minimum: Whole,
-        /// The greatest.
+        /// The maximum.
         maximum: Whole,
     },
     /// Any number.
     Number {
-        /// The least, as JSON text.
+        /// The minimum, as JSON text.
         minimum: Option<&'static str>,
-        /// The greatest, as JSON text.
+        /// The maximum, as JSON text.
         maximum: Option<&'static str>,
     },
     /// A string, measured in characters.
     String {
-        /// How many characters it has at least.
+        /// The minimum number of characters.
         shortest: usize,
-        /// How many it has at most.
+        /// The maximum number of characters.
         longest: Option<usize>,
     },
-    /// One of some strings.
+    /// One of several strings.
     Names(&'static Names),
     /// An array.
     Array {
-        /// What its elements are.
+        /// The description of the elements.
         items: &'static Node,
-        /// How many there are at least.
+        /// The minimum number of elements.
         fewest: usize,
-        /// How many there are at most.
+        /// The maximum number of elements.
         most: Option<usize>,
     },
     /// An object.
     Object(&'static Fields),
-    /// One of some objects, which a member with a fixed name tells apart.
+    /// One of several objects, distinguished by a tag member.
     OneOf(&'static OneOf),
-    /// The same or `null`; a field of this kind may be left out.
+    /// The inner value or `null`; a field of this kind may be missing.
     Optional(&'static Node),
-    /// The same with a description, which that of a field replaces.
+    /// The inner value with a description, which the description of a field overrides.
     Described(&'static str, &'static Node),
 }
 
-/// Strings to choose from.
+/// The values of a string enumeration.
 #[derive(Debug, Clone, Copy)]
 pub struct Names {
     /// The strings.
     pub names: &'static [&'static str],
-    /// What each of them means; empty if it is not said.
+    /// The description of each string; empty if there is none.
     pub descriptions: &'static [&'static str],
 }
 
 /// The members of an object.
 #[derive(Debug, Clone, Copy)]
 pub struct Fields {
-    /// Those with a name.
+    /// The known members.
     pub fields: &'static [Field],
-    /// Whether others may be there, too, whatever they are.
+    /// Whether unknown members are accepted.
     pub open: bool,
 }
 
 /// A member of an object.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it means, for the model.
+    /// The description for the model.
     pub description: Option<&'static str>,
-    /// What it accepts.
+    /// The description of its values.
     pub node: &'static Node,
-    /// Whether it may be left out although it is not [`Optional`](Node::Optional).
+    /// Whether it may be missing although it is not [`Optional`](Node::Optional).
     pub has_default: bool,
-    /// What stands for it then, as JSON text.
+    /// The default for a missing member, as JSON text.
     pub default: Option<&'static str>,
 }
 
-/// Objects to choose from.
+/// A tagged union of objects.
 #[derive(Debug, Clone, Copy)]
 pub struct OneOf {
-    /// The member that tells them apart.
+    /// The name of the tag member.
     pub tag: &'static str,
-    /// The objects.
+    /// The variants.
     pub variants: &'static [Variant],
 }
 
-/// One of the objects.
+/// A variant of a tagged union.
 #[derive(Debug, Clone, Copy)]
 pub struct Variant {
     /// The value of the tag.
     pub name: &'static str,
-    /// What it means, for the model.
+    /// The description for the model.
     pub description: Option<&'static str>,
-    /// Its members, without the tag.
+    /// The members without the tag.
     pub fields: &'static Fields,
 }
 
-/// A whole number of up to 128 bits and a sign: wide enough for the bounds of every integer.
+/// An integer of 128 bits and a sign, which can hold the bounds of every integer type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whole {
     negative: bool,
@@ -113,13 +114,13 @@ impl Whole {
     /// Zero.
     pub const ZERO: Whole = Whole::positive(0);
 
-    /// A number with a sign.
+    /// Creates an integer from a signed value.
     #[must_use]
     pub const fn new(value: i128) -> Whole {
         Whole { negative: value < 0, magnitude: value.unsigned_abs() }
     }
 
-    /// A number without one.
+    /// Creates a non-negative integer.
     #[must_use]
     pub const fn positive(magnitude: u128) -> Whole {
         Whole { negative: false, magnitude }
@@ -143,25 +144,25 @@ impl Whole {
 }
 
 impl Node {
-    /// An integer within these bounds, both included.
+    /// An integer within these inclusive bounds.
     #[must_use]
     pub const fn integer(minimum: i128, maximum: i128) -> Node {
         Node::Integer { minimum: Whole::new(minimum), maximum: Whole::new(maximum) }
     }
 
-    /// A string of so many characters.
+    /// A string with a minimum and maximum number of characters.
     #[must_use]
     pub const fn string(shortest: usize, longest: Option<usize>) -> Node {
         Node::String { shortest, longest }
     }
 
-    /// An array of so many elements.
+    /// An array with a minimum and maximum number of elements.
     #[must_use]
     pub const fn array(items: &'static Node, fewest: usize, most: Option<usize>) -> Node {
         Node::Array { items, fewest, most }
     }
 
-    /// Whether `null` will do.
+    /// Whether `null` is accepted.
     #[must_use]
     pub const fn is_optional(&self) -> bool {
         match self {
@@ -172,21 +173,21 @@ impl Node {
     }
 }
 
-// What follows is evaluated while a derived type is compiled: a failed assertion is an error of the compiler.
+// The compiler evaluates the following functions for derived types: a failed assertion is a compile error.
 
-/// A bound of a number, as an attribute gives it.
+/// A bound of a number in an attribute.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub enum Bound {
-    /// Of an integer.
+    /// A bound of an integer.
     Whole(Whole),
-    /// Of a floating point number: JSON text.
+    /// A bound of a floating point number, as JSON text.
     Text(&'static str),
 }
 
 #[doc(hidden)]
 impl Node {
-    /// What is left if `null` and a description are not looked at.
+    /// The node without `Optional` and `Described` wrappers.
     #[must_use]
     pub const fn inner(self) -> Node {
         match self {
@@ -195,7 +196,7 @@ impl Node {
         }
     }
 
-    /// What is said of the type.
+    /// The description of the type.
     #[must_use]
     pub const fn description(self) -> Option<&'static str> {
         match self {
@@ -252,9 +253,9 @@ impl Node {
         self
     }
 
-    /// The members of the struct that a variant holds.
+    /// The members of the struct in a newtype variant.
     #[must_use]
-    #[expect(clippy::panic, reason = "only the compiler evaluates it")]
+    #[expect(clippy::panic, reason = "evaluated at compile time only")]
     pub const fn fields(self) -> &'static Fields {
         match self.inner() {
             Node::Object(fields) => fields,

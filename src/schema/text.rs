@@ -1,27 +1,29 @@
-//! Writing a tree of nodes as text, at compile time: once to measure it, and once more to keep it.
-#![allow(clippy::as_conversions, reason = "only the compiler runs this, and `From` is not constant")]
-// Only the compiler evaluates this. It refuses what would go wrong here.
+//! Writes schemas and error texts at compile time from nodes.
+//!
+//! Each text is written twice: once to measure it, and once to store it.
+#![allow(clippy::as_conversions, reason = "evaluated at compile time only, and `From` is not constant")]
+// Evaluated at compile time only: an index or an overflow error is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use crate::schema::node::{Field, Fields, Node, OneOf, Variant, Whole};
 
-/// How long the JSON Schema is.
+/// The length of the JSON Schema in bytes.
 #[must_use]
 pub const fn schema_length(node: &Node) -> usize {
     let mut text = Text { bytes: [], length: 0 };
-    text.schema(node, Outside { description: None, tag: None, default: None, nullable: false });
+    text.schema(node, Context { description: None, tag: None, default: None, nullable: false });
     text.length
 }
 
-/// The JSON Schema.
+/// Writes the JSON Schema.
 #[must_use]
 pub const fn schema<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
     let mut text = Text { bytes: [0; LENGTH], length: 0 };
-    text.schema(node, Outside { description: None, tag: None, default: None, nullable: false });
+    text.schema(node, Context { description: None, tag: None, default: None, nullable: false });
     text.bytes
 }
 
-/// How long the sentence is that says what a number, a text or a list has to be.
+/// The length of the requirement in bytes.
 #[must_use]
 pub const fn requirement_length(node: &Node) -> usize {
     let mut text = Text { bytes: [], length: 0 };
@@ -29,7 +31,7 @@ pub const fn requirement_length(node: &Node) -> usize {
     text.length
 }
 
-/// What a number, a text or a list has to be: "expected an integer from 0 to 100".
+/// Writes the requirement of a number, string or array: "expected an integer from 0 to 100".
 #[must_use]
 pub const fn requirement<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
     let mut text = Text { bytes: [0; LENGTH], length: 0 };
@@ -37,7 +39,7 @@ pub const fn requirement<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
     text.bytes
 }
 
-/// What was written, as the text that it is.
+/// Converts written bytes to text.
 #[must_use]
 pub const fn as_text(bytes: &'static [u8]) -> &'static str {
     match core::str::from_utf8(bytes) {
@@ -46,17 +48,17 @@ pub const fn as_text(bytes: &'static [u8]) -> &'static str {
     }
 }
 
-/// What is known of a value from outside of its type.
+/// Properties of a value that its use determines, not its type.
 #[derive(Clone, Copy)]
-struct Outside {
+struct Context {
     description: Option<&'static str>,
-    /// The name and the value of the member that tells objects apart.
+    /// The name and the value of the tag member.
     tag: Option<(&'static str, &'static str)>,
     default: Option<&'static str>,
     nullable: bool,
 }
 
-/// A text that grows to its length; with no room it only counts.
+/// A text buffer. With a length of zero it only counts.
 struct Text<const LENGTH: usize> {
     bytes: [u8; LENGTH],
     length: usize,
@@ -97,7 +99,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
         self.number(Whole::positive(count as u128));
     }
 
-    /// The inside of a string.
+    /// Writes text with JSON escapes, without quotes.
     const fn escaped(&mut self, text: &str) {
         let mut rest = text.as_bytes();
         while let [byte, tail @ ..] = rest {
@@ -126,34 +128,34 @@ impl<const LENGTH: usize> Text<LENGTH> {
         self.byte(b'"');
     }
 
-    const fn schema(&mut self, node: &Node, mut outside: Outside) {
+    const fn schema(&mut self, node: &Node, mut context: Context) {
         match node {
             Node::Described(description, node) => {
-                if outside.description.is_none() {
-                    outside.description = Some(*description);
+                if context.description.is_none() {
+                    context.description = Some(*description);
                 }
-                return self.schema(node, outside);
+                return self.schema(node, context);
             }
             Node::Optional(node) => {
-                outside.nullable = true;
-                return self.schema(node, outside);
+                context.nullable = true;
+                return self.schema(node, context);
             }
             _ => {}
         }
         self.byte(b'{');
         match node {
-            Node::OneOf(one_of) => self.one_of(one_of, outside),
-            _ => self.single(node, outside),
+            Node::OneOf(one_of) => self.one_of(one_of, context),
+            _ => self.single(node, context),
         }
-        if let Some(default) = outside.default {
+        if let Some(default) = context.default {
             self.text(",\"default\":");
             self.text(default);
         }
         self.byte(b'}');
     }
 
-    /// The members of a schema with a type.
-    const fn single(&mut self, node: &Node, outside: Outside) {
+    /// Writes the members of a schema that has a type.
+    const fn single(&mut self, node: &Node, context: Context) {
         self.text("\"type\":");
         let name = match node {
             Node::Boolean => "\"boolean\"",
@@ -163,14 +165,14 @@ impl<const LENGTH: usize> Text<LENGTH> {
             Node::Object(_) | Node::OneOf(_) => "\"object\"",
             _ => "\"string\"",
         };
-        if outside.nullable {
+        if context.nullable {
             self.byte(b'[');
             self.text(name);
             self.text(",\"null\"]");
         } else {
             self.text(name);
         }
-        self.description(outside.description, node);
+        self.description(context.description, node);
         match node {
             Node::Integer { minimum, maximum } => {
                 self.text(",\"minimum\":");
@@ -187,11 +189,11 @@ impl<const LENGTH: usize> Text<LENGTH> {
             }
             Node::Array { items, fewest, most } => {
                 self.text(",\"items\":");
-                self.schema(items, Outside { description: None, tag: None, default: None, nullable: false });
+                self.schema(items, Context { description: None, tag: None, default: None, nullable: false });
                 self.bounds(",\"minItems\":", *fewest, ",\"maxItems\":", *most);
             }
-            Node::Names(names) => self.names(names.names, outside.nullable),
-            Node::Object(fields) => self.fields(fields, outside.tag),
+            Node::Names(names) => self.names(names.names, context.nullable),
+            Node::Object(fields) => self.fields(fields, context.tag),
             _ => {}
         }
     }
@@ -214,7 +216,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
         }
     }
 
-    /// The description, and what each of the names means.
+    /// Writes the description, followed by a list of the descriptions of names.
     const fn description(&mut self, description: Option<&str>, node: &Node) {
         let mut meant: (&[&str], &[&str]) = (&[], &[]);
         if let Node::Names(names) = node {
@@ -272,7 +274,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
             self.string(field.name);
             self.byte(b':');
             let Field { description, default, .. } = *field;
-            self.schema(field.node, Outside { description, tag: None, default, nullable: false });
+            self.schema(field.node, Context { description, tag: None, default, nullable: false });
             some = true;
             rest = tail;
         }
@@ -304,9 +306,9 @@ impl<const LENGTH: usize> Text<LENGTH> {
         }
     }
 
-    const fn one_of(&mut self, one_of: &OneOf, outside: Outside) {
-        // Whoever looks at the outside alone sees that it is an object.
-        self.single(&Node::OneOf(&OneOf { tag: "", variants: &[] }), outside);
+    const fn one_of(&mut self, one_of: &OneOf, context: Context) {
+        // The type is written outside `oneOf`, too, for readers that ignore `oneOf`.
+        self.single(&Node::OneOf(&OneOf { tag: "", variants: &[] }), context);
         self.text(",\"oneOf\":");
         let mut before = b'[';
         let mut rest = one_of.variants;
@@ -314,11 +316,11 @@ impl<const LENGTH: usize> Text<LENGTH> {
             let Variant { name, description, fields } = *variant;
             self.byte(before);
             let tag = Some((one_of.tag, name));
-            self.schema(&Node::Object(fields), Outside { description, tag, default: None, nullable: false });
+            self.schema(&Node::Object(fields), Context { description, tag, default: None, nullable: false });
             before = b',';
             rest = tail;
         }
-        self.text(if outside.nullable { ",{\"type\":\"null\"}]" } else { "]" });
+        self.text(if context.nullable { ",{\"type\":\"null\"}]" } else { "]" });
     }
 
     const fn requirement(&mut self, node: &Node) {

@@ -1,4 +1,4 @@
-//! What a host may ask about what a server offers beside tools: resources, prompts, completion, log messages.
+//! Requests for resources, prompts, completion and log levels.
 
 use crate::error::SendError;
 use crate::json::Writer;
@@ -13,30 +13,31 @@ use crate::client::lists::List;
 use crate::client::method::Method;
 use crate::client::options::Options;
 
-/// Whose argument is to be completed.
+/// The owner of the argument to complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reference<'r> {
-    /// That of the prompt of this name.
+    /// The prompt of this name.
     Prompt(&'r str),
-    /// That of the resource template with this URI.
+    /// The resource template with this URI.
     Resource(&'r str),
 }
 
 impl Client<'_> {
-    /// Lists the resources, page by page: [`Event::Resources`](crate::client::Event::Resources) for each, the next one
-    /// is asked for by itself.
+    /// Lists the resources, page by page: [`Event::Resources`](crate::client::Event::Resources) for each page. The
+    /// client requests the next page by itself.
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: not yet, or not any more. [`SendError::Unsupported`]: the server has no resources.
-    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no room yet; [`Event::Writable`](crate::client::Event::Writable)
-    /// says when there is. [`SendError::Unwritable`]: it is larger than the transmit buffer, or its `_meta` is not valid.
+    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no
+    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no room yet;
+    /// [`Event::Writable`](crate::client::Event::Writable) reports when there is. [`SendError::Unwritable`]: the
+    /// request is larger than the transmit buffer, or its `_meta` is not valid.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Resources, options)
     }
 
-    /// Lists the resource templates, page by page: [`Event::Templates`](crate::client::Event::Templates) for each, the
-    /// next one is asked for by itself.
+    /// Lists the resource templates, page by page: [`Event::Templates`](crate::client::Event::Templates) for each page.
+    /// The client requests the next page by itself.
     ///
     /// # Errors
     /// As [`list_resources`](Client::list_resources).
@@ -44,8 +45,8 @@ impl Client<'_> {
         self.list(List::Templates, options)
     }
 
-    /// Lists the prompts, page by page: [`Event::Prompts`](crate::client::Event::Prompts) for each, the next one is
-    /// asked for by itself.
+    /// Lists the prompts, page by page: [`Event::Prompts`](crate::client::Event::Prompts) for each page. The client
+    /// requests the next page by itself.
     ///
     /// # Errors
     /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no prompts.
@@ -54,47 +55,47 @@ impl Client<'_> {
     }
 
     pub(crate) fn list(&mut self, list: List, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.needs(list.capability())?;
-        self.core.begin_as(Method::List(list), list.method(), options, &mut |_| true)
+        self.require_capability(list.capability())?;
+        self.core.begin_request_as(Method::List(list), list.method(), options, &mut |_| true)
     }
 
-    /// Reads a resource: [`Response::resource`](crate::client::Response::resource) is what is in it.
+    /// Reads a resource. The response has its contents: [`Response::resource`](crate::client::Response::resource).
     ///
     /// # Errors
     /// As [`list_resources`](Client::list_resources).
     pub fn read_resource(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.needs(ServerCapabilities::RESOURCES)?;
-        self.about(methods::RESOURCES_READ.name, uri, options)
+        self.require_capability(ServerCapabilities::RESOURCES)?;
+        self.begin_with_uri(methods::RESOURCES_READ.name, uri, options)
     }
 
-    /// Asks to be told when a resource changes: [`Event::Updated`](crate::client::Event::Updated). The result is empty.
-    /// Only in the handshake era.
+    /// Subscribes to changes of a resource, reported as [`Event::Updated`](crate::client::Event::Updated). The result
+    /// is empty. Only in the handshake era.
     ///
     /// # Errors
-    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server does not tell, or the revision
-    /// is `2026-07-28`, which has other subscriptions.
+    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no resource
+    /// subscriptions, or the revision is `2026-07-28`, which uses [`listen`](Client::listen) instead.
     pub fn subscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.needs_handshake(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
-        self.about(methods::RESOURCES_SUBSCRIBE.name, uri, options)
+        self.require_handshake_capability(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
+        self.begin_with_uri(methods::RESOURCES_SUBSCRIBE.name, uri, options)
     }
 
-    /// Does not want to be told any more. The result is empty.
+    /// Cancels a subscription to a resource. The result is empty.
     ///
     /// # Errors
     /// As [`subscribe`](Client::subscribe).
     pub fn unsubscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.needs_handshake(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
-        self.about(methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
+        self.require_handshake_capability(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
+        self.begin_with_uri(methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
     }
 
-    fn about(&mut self, method: &str, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.core.begin(method, options, &mut |out| {
+    fn begin_with_uri(&mut self, method: &str, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.core.begin_request(method, options, &mut |out| {
             out.field_string("uri", uri);
             true
         })
     }
 
-    /// Gets what a prompt says, with these arguments, name and value:
+    /// Gets the messages of a prompt for these arguments, pairs of name and value:
     /// [`Response::prompt`](crate::client::Response::prompt).
     ///
     /// # Errors
@@ -105,21 +106,21 @@ impl Client<'_> {
         arguments: &[(&str, &str)],
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
-        self.needs(ServerCapabilities::PROMPTS)?;
-        self.core.begin(methods::PROMPTS_GET.name, options, &mut |out| {
+        self.require_capability(ServerCapabilities::PROMPTS)?;
+        self.core.begin_request(methods::PROMPTS_GET.name, options, &mut |out| {
             out.field_string("name", name);
             write_arguments(arguments, out);
             true
         })
     }
 
-    /// Asks what the value of an argument may be, of which so much has been typed:
-    /// [`Response::completion`](crate::client::Response::completion). `context` are the arguments that have a value already;
-    /// before `2025-06-18` the protocol has no place for them, and they are left out.
+    /// Requests proposals for the value of an argument, given its prefix `value`:
+    /// [`Response::completion`](crate::client::Response::completion). `context` contains the arguments that have a
+    /// value already. Revisions before `2025-06-18` have no context, and the client omits it.
     ///
     /// # Errors
-    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server does not complete. In
-    /// `2024-11-05` no server could say that it does, so any is asked.
+    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no completion.
+    /// `2024-11-05` has no such capability, so the request always goes out.
     pub fn complete(
         &mut self,
         reference: Reference<'_>,
@@ -133,12 +134,12 @@ impl Client<'_> {
             Revision::V2024_11_05 => ServerCapabilities::NONE,
             _ => ServerCapabilities::COMPLETIONS,
         };
-        self.needs(needed)?;
+        self.require_capability(needed)?;
         let (kind, member, name) = match reference {
             Reference::Prompt(name) => ("ref/prompt", "name", name),
             Reference::Resource(uri) => ("ref/resource", "uri", uri),
         };
-        self.core.begin(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
+        self.core.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
             out.key("ref");
             out.begin_object();
             out.field_string("type", kind);
@@ -159,22 +160,22 @@ impl Client<'_> {
         })
     }
 
-    /// Asks for log messages of this level and above. The result is empty. Only in the handshake era: in `2026-07-28` each
-    /// request says so, by [`Options::log_level`].
+    /// Sets the minimum level of log messages. The result is empty. Only in the handshake era: in `2026-07-28` each
+    /// request carries its level, set with [`Options::log_level`].
     ///
     /// # Errors
-    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server does not log, or the revision
-    /// is `2026-07-28`.
+    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no logging, or the
+    /// revision is `2026-07-28`.
     pub fn set_log_level(&mut self, level: Level, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.needs_handshake(ServerCapabilities::LOGGING)?;
-        self.core.begin(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
+        self.require_handshake_capability(ServerCapabilities::LOGGING)?;
+        self.core.begin_request(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
             out.field_string("level", level.as_str());
             true
         })
     }
 
-    fn needs_handshake(&self, capability: ServerCapabilities) -> Result<(), SendError> {
-        self.needs(capability)?;
+    fn require_handshake_capability(&self, capability: ServerCapabilities) -> Result<(), SendError> {
+        self.require_capability(capability)?;
         match self.core.era() {
             Some(Era::Handshake) => Ok(()),
             _ => Err(SendError::Unsupported),
@@ -182,7 +183,7 @@ impl Client<'_> {
     }
 }
 
-/// `arguments`, if there are any: a map of strings.
+/// Writes `arguments`, a map of strings, unless it is empty.
 fn write_arguments(arguments: &[(&str, &str)], out: &mut Writer<'_>) {
     if arguments.is_empty() {
         return;

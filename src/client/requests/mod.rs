@@ -1,4 +1,4 @@
-//! Requests of the client: sending and cancelling them.
+//! Requests of the client: sending and cancellation.
 
 pub(crate) mod features;
 pub(crate) mod send;

@@ -1,4 +1,4 @@
-//! What a host may ask of the server, and how it takes that back.
+//! Tool calls, lists, arbitrary requests, cancellation and deferred replies.
 
 use crate::error::SendError;
 use crate::json::Writer;
@@ -13,12 +13,13 @@ use crate::client::options::Options;
 use crate::client::server_requests::ServerRequestReply;
 
 impl Client<'_> {
-    /// Calls a tool. `arguments` writes them: an object.
+    /// Calls a tool. `arguments` writes the arguments, an object.
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: not yet, or not any more. [`SendError::Unsupported`]: the server has no tools.
-    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no room yet; [`Event::Writable`](crate::client::Event::Writable) says when there is.
-    /// [`SendError::Unwritable`]: the arguments are larger than the transmit buffer, or not valid JSON.
+    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tools.
+    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no room yet;
+    /// [`Event::Writable`](crate::client::Event::Writable) reports when there is. [`SendError::Unwritable`]: the
+    /// arguments are larger than the transmit buffer, or not valid JSON.
     pub fn call_with(
         &mut self,
         tool: &str,
@@ -48,7 +49,7 @@ impl Client<'_> {
         })
     }
 
-    /// Calls a tool with arguments that are JSON text: an object.
+    /// Calls a tool with arguments as JSON text, which must be an object.
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with).
@@ -69,18 +70,20 @@ impl Client<'_> {
         options: Options<'_>,
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
-        self.needs(ServerCapabilities::TOOLS)?;
-        self.core.begin(methods::TOOLS_CALL.name, options, &mut |out| {
+        self.require_capability(ServerCapabilities::TOOLS)?;
+        self.core.begin_request(methods::TOOLS_CALL.name, options, &mut |out| {
             write_name(out, tool);
             arguments(out)
         })
     }
 
-    /// Lists the tools, page by page: [`Event::Tools`](crate::client::Event::Tools) for each, the next one is asked for by
-    /// itself. So one request lists everything; it ends with the page that [is the last](crate::client::ToolsPage::is_last).
+    /// Lists the tools, page by page: [`Event::Tools`](crate::client::Event::Tools) for each page. The client requests
+    /// the next page by itself, so one call lists everything. [`is_last`](crate::client::ToolsPage::is_last) marks the
+    /// end of the list.
     ///
-    /// To look for one tool only, [`find`](crate::client::ToolsPage::find) it on each page, and [`cancel`](Client::cancel)
-    /// the request when it is there: before the next poll this costs nothing, because the next page is not asked for yet.
+    /// To search for one tool, call [`find`](crate::client::ToolsPage::find) on each page, and
+    /// [`cancel`](Client::cancel) the request after a match. Before the next poll the cancellation sends nothing,
+    /// because the next page is not requested yet.
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with).
@@ -88,24 +91,24 @@ impl Client<'_> {
         self.list(List::Tools, options)
     }
 
-    /// Asks whether the server is there. With `2026-07-28`, which has no `ping`, this is `server/discover`.
+    /// Checks that the server answers. In `2026-07-28`, which has no `ping`, this sends `server/discover`.
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with).
     pub fn ping(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         let stateless = self.core.era() == Some(Era::Stateless);
         let method = if stateless { methods::SERVER_DISCOVER.name } else { methods::PING.name };
-        self.core.begin(method, options, &mut |_| true)
+        self.core.begin_request(method, options, &mut |_| true)
     }
 
-    /// Sends any other request. `params` writes its members, keys and values; `_meta` is the machine's.
+    /// Sends any other request. `params` writes its members, keys and values; the client writes `_meta`.
     ///
-    /// One whose method the client knows is that request, whoever has named it: a `tools/call` may
-    /// [need input](crate::client::InputRequired), and ends with a [`tool_result`](crate::client::Response::tool_result).
-    /// Only the pages of a list do not follow by themselves.
+    /// A method that the client knows behaves as if sent by its own function. A `tools/call`, for example, may [require
+    /// input](crate::client::InputRequired), and ends with a [`tool_result`](crate::client::Response::tool_result).
+    /// Lists are the exception: the client does not request further pages.
     ///
     /// # Errors
-    /// As [`call_with`](Client::call_with), except that no capability is asked for.
+    /// As [`call_with`](Client::call_with), except that no capability is required.
     pub fn request(
         &mut self,
         method: &str,
@@ -113,34 +116,36 @@ impl Client<'_> {
         params: impl FnMut(&mut Writer<'_>),
     ) -> Result<Ticket, SendError> {
         let mut params = params;
-        self.core.begin(method, options, &mut |out| out.members_checked(&mut params).is_ok())
+        self.core.begin_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
     }
 
-    /// Cancels a request. Its ticket is gone; the server is told.
+    /// Cancels a request and notifies the server. The ticket becomes invalid.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: it has ended already.
+    /// [`SendError::Gone`]: the request has ended already.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
-        self.core.open(ticket).ok_or(SendError::Gone)?;
-        self.core.give_up(ticket, reason);
+        self.core.open_request(ticket).ok_or(SendError::Gone)?;
+        self.core.abandon(ticket, reason);
         Ok(())
     }
 
-    /// The right to answer a request of the server's that was [deferred](crate::client::ServerRequest::defer), now.
+    /// Returns the right to answer a [deferred](crate::client::ServerRequest::defer) request of the server now.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`SendError::Busy`]: there is
-    /// no room for an answer yet; [`Event::Writable`](crate::client::Event::Writable) says when there is.
+    /// [`SendError::Gone`]: the request was answered or cancelled, has expired, or its connection has ended.
+    /// [`SendError::Busy`]: there is no room for an answer yet; [`Event::Writable`](crate::client::Event::Writable)
+    /// reports when there is.
     pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         self.core.reply(ticket)
     }
 
-    /// Says that the roots have changed. The server is told as soon as there is room, once for any number of changes.
+    /// Notifies the server that the roots have changed, as soon as there is room. Changes before that are merged into
+    /// one notification.
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: not yet, or not any more. [`SendError::Unsupported`]: the client has not declared
-    /// [`ROOTS_LIST_CHANGED`](crate::ClientCapabilities::ROOTS_LIST_CHANGED), or the revision has no such message
-    /// (`2026-07-28`: servers ask for the roots when they need them).
+    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the client has not
+    /// declared [`ROOTS_LIST_CHANGED`](crate::ClientCapabilities::ROOTS_LIST_CHANGED), or the revision has no such
+    /// notification (in `2026-07-28` servers request the roots when they need them).
     pub fn roots_changed(&mut self) -> Result<(), SendError> {
         if !self.core.is_connected() {
             return Err(SendError::NotConnected);
@@ -148,20 +153,20 @@ impl Client<'_> {
         if !self.core.declared().has(ClientCapabilities::ROOTS_LIST_CHANGED) {
             return Err(SendError::Unsupported);
         }
-        self.core.owes_roots = true;
+        self.core.roots_changed_pending = true;
         Ok(())
     }
 
-    pub(crate) fn needs(&self, capability: ServerCapabilities) -> Result<(), SendError> {
+    pub(crate) fn require_capability(&self, capability: ServerCapabilities) -> Result<(), SendError> {
         match self.core.is_connected() {
             false => Err(SendError::NotConnected),
-            true if self.core.can(capability) => Ok(()),
+            true if self.core.has_server_capability(capability) => Ok(()),
             true => Err(SendError::Unsupported),
         }
     }
 }
 
-/// `"name":…,"arguments":` at the start of an object.
+/// Writes `"name":…,"arguments":`.
 pub(crate) fn write_name(out: &mut Writer<'_>, tool: &str) {
     out.field_string("name", tool);
     out.key("arguments");

@@ -1,9 +1,9 @@
-//! Whether the server may ask for something, and has asked for it properly.
+//! Validation of input requests against the declared capabilities.
 //!
 //! Specification: *Sampling*, *Elicitation*, *Roots*: *Error handling*; 2025-11-25 and later, *Sampling*, *Message
 //! content constraints*.
 
-use crate::client::views::{OpenUrl, SampleMessage, says, text};
+use crate::client::views::{OpenUrl, SampleMessage, has_text, text};
 use crate::error::ProtocolError;
 use crate::json::{Json, Kind, Str};
 use crate::peer::slots::hash_text;
@@ -12,32 +12,33 @@ use crate::protocol::capabilities::ClientCapabilities as Declared;
 
 use crate::client::server_requests::input_request::InputKind;
 
-/// The methods by which a server asks. `None`: it is none of them, or nothing of the kind was declared.
-pub(crate) fn asks(method: Str<'_>, declared: Declared) -> Option<InputKind> {
-    let elicits = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
+/// The kind of input that a method requests. Returns `None` if the method requests no input, or the client did not
+/// declare the capability. For elicitation the kind is always `Form`.
+pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<InputKind> {
+    let has_elicitation = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
     let kinds = [
         (InputKind::Roots, declared.has(Declared::ROOTS)),
         (InputKind::Sample, declared.has(Declared::SAMPLING)),
-        (InputKind::Form, elicits),
+        (InputKind::Form, has_elicitation),
     ];
     kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
-/// What kind of thing a request asks for that was checked.
+/// The kind of input that a validated request asks for.
 pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
-    let kind = asks(method, Declared::EVERYTHING)?;
-    let is_url = params.is_some_and(|params| says(params, "mode", "url"));
+    let kind = kind_of_method(method, Declared::EVERYTHING)?;
+    let is_url = params.is_some_and(|params| has_text(params, "mode", "url"));
     Some(if kind == InputKind::Form && is_url { InputKind::Url } else { kind })
 }
 
-/// What is asked for. `seed` is that of the table of requests.
+/// Validates a request and returns its kind. `seed` is the seed of the request table.
 pub(crate) fn check(
     method: Str<'_>,
     params: Option<Json<'_>>,
     declared: Declared,
     seed: u64,
 ) -> Result<InputKind, ProtocolError> {
-    let kind = asks(method, declared).ok_or(ProtocolError::UnknownMethod)?;
+    let kind = kind_of_method(method, declared).ok_or(ProtocolError::UnknownMethod)?;
     let params = params.unwrap_or(Json::EMPTY_OBJECT);
     if params.kind() != Kind::Object {
         return Err(ProtocolError::InvalidParams);
@@ -45,35 +46,37 @@ pub(crate) fn check(
     match kind {
         InputKind::Roots => Ok(kind),
         InputKind::Sample => {
-            sample(params, declared, seed).then_some(kind).ok_or(ProtocolError::InvalidParams)
+            check_sampling(params, declared, seed).then_some(kind).ok_or(ProtocolError::InvalidParams)
         }
-        InputKind::Form | InputKind::Url => elicit(params, declared).ok_or(ProtocolError::InvalidParams),
+        InputKind::Form | InputKind::Url => {
+            check_elicitation(params, declared).ok_or(ProtocolError::InvalidParams)
+        }
     }
 }
 
-/// A form, unless it says otherwise.
-fn elicit(params: Json<'_>, declared: Declared) -> Option<InputKind> {
+/// Validates an elicitation. The mode defaults to a form.
+fn check_elicitation(params: Json<'_>, declared: Declared) -> Option<InputKind> {
     let [mode, message, schema] = params.pick(["mode", "message", "requestedSchema"]);
     let mode = mode.filter(|mode| !mode.is_null());
     if mode.is_none_or(|mode| mode.string().is_some_and(|mode| mode == "form")) {
         let written = message?.kind() == Kind::String && schema?.kind() == Kind::Object;
         return (written && declared.has(Declared::ELICITATION_FORM)).then_some(InputKind::Form);
     }
-    let is_url = says(params, "mode", "url") && declared.has(Declared::ELICITATION_URL);
+    let is_url = has_text(params, "mode", "url") && declared.has(Declared::ELICITATION_URL);
     (is_url && OpenUrl::is_one(params)).then_some(InputKind::Url)
 }
 
-fn sample(params: Json<'_>, declared: Declared, seed: u64) -> bool {
+fn check_sampling(params: Json<'_>, declared: Declared, seed: u64) -> bool {
     let [messages, most, tools, choice] = params.pick(["messages", "maxTokens", "tools", "toolChoice"]);
     let present = |value: Option<Json<'_>>| value.is_some_and(|value| !value.is_null());
     let with_tools = present(tools) || present(choice);
-    messages.is_some_and(|messages| messages.kind() == Kind::Array && are_balanced(messages, seed))
+    messages.is_some_and(|messages| messages.kind() == Kind::Array && tool_uses_match(messages, seed))
         && most.and_then(Json::unsigned).is_some()
         && (!with_tools || declared.has(Declared::SAMPLING_TOOLS))
 }
 
-/// Uses and results of tools in one message: how many blocks of any kind, how many of these, and a sum that is the
-/// same for the same ids in any order. (So comparing takes no time and no memory that a server could ask for.)
+/// A set of tool-use ids in one message: their number, and an order-independent sum of their hashes. Comparing two sets
+/// takes constant time and memory, because the server controls their size.
 #[derive(Default, PartialEq, Eq)]
 struct Ids {
     count: usize,
@@ -88,9 +91,9 @@ impl Ids {
     }
 }
 
-/// Whether a message with results of tools has nothing else, and each result is that of a use in the message before,
-/// and each use has one.
-fn are_balanced(messages: Json<'_>, seed: u64) -> bool {
+/// Whether tool uses and results match: a message with results has only results, each belongs to a use in the previous
+/// message, and each use has a result.
+fn tool_uses_match(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
     for message in messages.elements().map(SampleMessage::from_json) {
         if message.raw().kind() != Kind::Object {
@@ -100,15 +103,15 @@ fn are_balanced(messages: Json<'_>, seed: u64) -> bool {
         for block in message.blocks() {
             blocks = blocks.saturating_add(1);
             let block = block.raw();
-            if says(block, "type", "tool_use") {
+            if has_text(block, "type", "tool_use") {
                 uses.add(text(block, "id").unwrap_or_default(), seed);
-            } else if says(block, "type", "tool_result") {
+            } else if has_text(block, "type", "tool_result") {
                 results.add(text(block, "toolUseId").unwrap_or_default(), seed);
             }
         }
         let assistant = message.role() == Some(Role::Assistant);
-        let pure = results.count == 0 || (results.count == blocks && !assistant);
-        if !pure || results != wanted || (uses.count > 0 && !assistant) {
+        let is_pure = results.count == 0 || (results.count == blocks && !assistant);
+        if !is_pure || results != wanted || (uses.count > 0 && !assistant) {
             return false;
         }
         wanted = uses;
@@ -135,7 +138,7 @@ mod tests {
         .with(Declared::ELICITATION_URL);
 
     #[test]
-    fn what_is_not_declared_is_unknown_and_a_mode_that_is_not_is_invalid() {
+    fn undeclared_method_is_unknown_undeclared_mode_is_invalid() {
         const FORM: &str = r#"{"message":"m","requestedSchema":{}}"#;
         const URL: &str = r#"{"mode":"url","message":"m","url":"u","elicitationId":"i"}"#;
         const SAMPLE: &str = r#"{"messages":[],"maxTokens":1}"#;
@@ -209,7 +212,8 @@ mod tests {
         }
     }
 
-    /// A message per word: `u` and `a` for the two roles, then its blocks: `t` text, `+x` a use, `-x` its result.
+    /// Builds a conversation with one message per word: the role `u` or `a`, then blocks: `t` text, `+x` use, `-x`
+    /// result.
     fn conversation(words: &str) -> String {
         let mut messages = String::new();
         for word in words.split(' ').filter(|word| !word.is_empty()) {
@@ -243,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn every_use_of_a_tool_has_its_result_in_the_next_message_which_has_nothing_else() {
+    fn tool_use_requires_result_in_next_message() {
         let cases = [
             ("", true),
             ("ut at ut", true),

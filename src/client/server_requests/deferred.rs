@@ -1,8 +1,8 @@
-//! How what a server asks is answered, kept for later, cancelled, and ended.
+//! Answering, deferring, cancelling and expiring requests of the server.
 
 use crate::client::client_state::{ClientState, Peer};
 use crate::client::notify::write_notification;
-use crate::client::outbound_request::{OutboundRequest, Stage, UNANSWERED};
+use crate::client::outbound_request::{NO_SEQUENCE, OutboundRequest, Stage};
 use crate::client::pending_event::PendingEvent;
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{About, StreamId};
@@ -15,28 +15,30 @@ use crate::protocol::methods;
 use crate::rpc;
 use crate::time::Millis;
 
-use crate::client::server_requests::{Answering, Context, ServerRequest, ServerRequestReply, Source, check};
+use crate::client::server_requests::{
+    Context, ReplyHandler, ServerRequest, ServerRequestReply, Source, check,
+};
 
-/// The request that was handed out, or is about to be: the machine owes an answer to it.
+/// The server's request that the application answers during the current event.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Owed {
+pub(crate) struct CurrentRequest {
     pub(crate) id: Span,
     pub(crate) stream: StreamId,
 }
 
 impl ClientState<'_> {
-    /// What the client has declared to this server. Nothing, until that is known.
+    /// The capabilities declared to this server. None until the client is connected.
     pub(crate) fn declared(&self) -> ClientCapabilities {
         self.peer.map_or(ClientCapabilities::NONE, |peer| self.info.declared(peer.revision))
     }
 
-    /// Whether the host answers requests with this method.
-    pub(crate) fn may_be_asked(&self, method: Str<'_>) -> bool {
-        check::asks(method, self.declared()).is_some()
+    /// Whether the application answers requests with this method.
+    pub(crate) fn accepts_method(&self, method: Str<'_>) -> bool {
+        check::kind_of_method(method, self.declared()).is_some()
     }
 
-    /// What the server asks for, if it may.
-    pub(crate) fn asked_for(
+    /// Validates a request of the server.
+    pub(crate) fn check_server_request(
         &self,
         method: Str<'_>,
         params: Option<Json<'_>>,
@@ -47,8 +49,8 @@ impl ClientState<'_> {
         Ok(Context { revision: peer.revision, kind, stream })
     }
 
-    /// The request that the host is to answer.
-    pub(crate) fn asked<'a>(
+    /// Builds the request that the application answers.
+    pub(crate) fn server_request<'a>(
         &'a mut self,
         id: &'a [u8],
         params: Option<Json<'a>>,
@@ -60,17 +62,17 @@ impl ClientState<'_> {
         ServerRequest { params, reply: ServerRequestReply { machine: self, source, context } }
     }
 
-    /// How many bytes the machine's own answer takes at most.
-    pub(crate) fn small(&self) -> usize {
+    /// The size limit of an answer that the client writes by itself, in bytes.
+    pub(crate) fn own_answer_size(&self) -> usize {
         self.reserve.saturating_add(self.output.overhead())
     }
 
-    /// Whether a request of the server's has been promised the room that there is, or waits for it.
-    pub(crate) fn is_promised(&self) -> bool {
-        self.owed.is_some() || self.ask_waits
+    /// Whether a request of the server holds the free room of the output, or has_queued for it.
+    pub(crate) fn holds_reply_room(&self) -> bool {
+        self.current_request.is_some() || self.server_request_waits
     }
 
-    /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
+    /// Checks that a whole answer fits, and reserves its room as the budget.
     pub(crate) fn has_reply_room(&mut self) -> bool {
         let has = self.output.has(self.reply_room);
         if has {
@@ -83,34 +85,34 @@ impl ClientState<'_> {
         self.budget.saturating_sub(self.output.end())
     }
 
-    /// Answers what the host let go.
-    pub(crate) fn answer_owed(&mut self, line: &[u8]) {
-        if let Some(owed) = self.owed.take() {
-            let id = line.get(owed.id.range()).unwrap_or_default();
-            self.answer(id, owed.stream, Some(ProtocolError::Unanswered));
+    /// Answers the current request with an error if the application dropped it.
+    pub(crate) fn answer_dropped_request(&mut self, line: &[u8]) {
+        if let Some(current_request) = self.current_request.take() {
+            let id = line.get(current_request.id.range()).unwrap_or_default();
+            self.answer(id, current_request.stream, Some(ProtocolError::Unanswered));
             self.fault = Some(ProtocolError::Unanswered);
         }
     }
 
-    /// The right to answer a deferred request.
+    /// Returns the right to answer a deferred request.
     pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
-        let asked = self.in_flight.get(ticket).filter(|it| it.stage == Stage::ServerRequest);
-        let stream = asked.map_or(StreamId::NONE, |it| StreamId(it.number));
-        let kind = asked.and_then(|it| it.asked).ok_or(SendError::Gone)?;
-        // Its connection is this one: what was asked over another one has ended with that.
+        let deferred = self.in_flight.get(ticket).filter(|it| it.stage == Stage::Deferred);
+        let stream = deferred.map_or(StreamId::NONE, |it| StreamId(it.number));
+        let kind = deferred.and_then(|it| it.input_kind).ok_or(SendError::Gone)?;
+        // The revision of this connection applies, because deferred requests end with their connection.
         let Peer { revision, .. } = self.peer.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
-        // What the machine itself has to answer or to report comes first.
-        let waits = self.fault.is_some() || self.in_flight.first_queued().is_some();
-        if self.is_promised() || waits || !self.has_reply_room() {
-            self.wants_room = true;
+        // Pending errors and queued messages come first.
+        let has_queued = self.fault.is_some() || self.in_flight.first_queued().is_some();
+        if self.holds_reply_room() || has_queued || !self.has_reply_room() {
+            self.writable_requested = true;
             return Err(SendError::Busy);
         }
         Ok(ServerRequestReply { machine: self, source: Source::Slot(ticket), context })
     }
 
-    /// The server takes back what it asked.
-    pub(crate) fn ask_cancelled(
+    /// Cancels a deferred request on behalf of the server.
+    pub(crate) fn cancel_deferred(
         &mut self,
         id: Json<'_>,
         reason: Option<Span>,
@@ -120,9 +122,9 @@ impl ClientState<'_> {
         Ok(PendingEvent::Cancelled { ticket, reason })
     }
 
-    /// The time of a deferred request is over: it cannot be found, cancelled or answered any more. Its error is written
-    /// when there is room.
-    pub(crate) fn expire_ask(&mut self, ticket: Ticket) {
+    /// Expires a deferred request: it cannot be found, cancelled or answered any more. The error is written when there
+    /// is room.
+    pub(crate) fn expire_deferred(&mut self, ticket: Ticket) {
         self.in_flight.forget_id(ticket);
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
@@ -131,7 +133,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Writes the error of a request whose time was over.
+    /// Writes the error of an expired request.
     pub(crate) fn write_expired(
         &mut self,
         ticket: Ticket,
@@ -145,15 +147,15 @@ impl ClientState<'_> {
         })
     }
 
-    fn close(&mut self, source: &Source<'_>) {
+    fn finish_reply(&mut self, source: &Source<'_>) {
         match source {
-            Source::Line { .. } => self.owed = None,
+            Source::Line { .. } => self.current_request = None,
             Source::Slot(ticket) => self.in_flight.release(*ticket),
         }
     }
 
-    /// What was reported last, if the request wants to hear of progress.
-    fn progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
+    /// The last reported progress, if the request has a progress token.
+    fn last_progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
         match source {
             Source::Line { meta, last, .. } => {
                 meta::progress_token(*meta).map(|_| *last).ok_or(SendError::NotWanted)
@@ -167,7 +169,7 @@ impl ClientState<'_> {
     }
 }
 
-/// `{"jsonrpc":"2.0","id":…,"error":{…}}`
+/// Writes `{"jsonrpc":"2.0","id":…,"error":{…}}`.
 pub(crate) fn write_fault(out: &mut Writer<'_>, id: &[u8], fault: ProtocolError) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
@@ -178,7 +180,7 @@ pub(crate) fn write_fault(out: &mut Writer<'_>, id: &[u8], fault: ProtocolError)
     out.token("}}");
 }
 
-impl Answering for ClientState<'_> {
+impl ReplyHandler for ClientState<'_> {
     fn answer(
         &mut self,
         source: &Source<'_>,
@@ -201,7 +203,7 @@ impl Answering for ClientState<'_> {
             }
         });
         match sent {
-            Ok(()) => self.close(source),
+            Ok(()) => self.finish_reply(source),
             Err(Overflow) => {
                 let limit = self.reply_room;
                 let fault =
@@ -218,7 +220,7 @@ impl Answering for ClientState<'_> {
         };
         let room = self.reply_budget();
         let _ = self.output.write(About::response(stream), room, &mut |out| write_fault(out, id, fault));
-        self.close(source);
+        self.finish_reply(source);
         self.fault = Some(fault);
     }
 
@@ -230,10 +232,10 @@ impl Answering for ClientState<'_> {
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), SendError> {
         let rank = progress.rank();
-        if rank <= self.progress_of(source)? {
+        if rank <= self.last_progress_of(source)? {
             return Err(SendError::NotWanted);
         }
-        let room = self.reply_budget().saturating_sub(self.small());
+        let room = self.reply_budget().saturating_sub(self.own_answer_size());
         let token = match source {
             Source::Line { meta, .. } => meta::progress_token(*meta).map_or(&b""[..], Json::bytes),
             Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
@@ -265,10 +267,10 @@ impl Answering for ClientState<'_> {
         let token = meta::progress_token(*meta).map_or(&b""[..], Json::bytes);
         let fits = id.len().saturating_add(token.len()) <= self.in_flight.text_limit();
         let outgoing = OutboundRequest {
-            sequence: UNANSWERED,
+            sequence: NO_SEQUENCE,
             number: context.stream.0,
-            stage: Stage::ServerRequest,
-            asked: Some(context.kind),
+            stage: Stage::Deferred,
+            input_kind: Some(context.kind),
             last_progress: *last,
             ..crate::peer::slots::Data::EMPTY
         };
@@ -278,7 +280,7 @@ impl Answering for ClientState<'_> {
             self.in_flight.release(ticket);
             return None;
         }
-        self.owed = None;
+        self.current_request = None;
         Some(ticket)
     }
 }

@@ -1,24 +1,24 @@
-//! What a server asks for: one of four things.
+//! An input request: roots, form, URL or sampling.
 
 use crate::client::views::{ElicitForm, OpenUrl, Sample};
 use crate::json::Json;
 use crate::protocol::methods;
 
-/// What a server asks for.
+/// A request of the server for input.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum InputRequest<'a> {
-    /// The roots: the folders that it may work in.
+    /// The roots: the directories that the server may work in.
     Roots,
     /// A form for the user to fill in.
     Elicit(ElicitForm<'a>),
-    /// An address for the user to open.
+    /// A URL for the user to open.
     OpenUrl(OpenUrl<'a>),
-    /// Something for a model to say.
+    /// A message for a model to generate.
     Sample(Sample<'a>),
 }
 
-/// What kind of thing is asked for.
+/// The kind of an input request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InputKind {
     Roots,
@@ -38,8 +38,8 @@ impl InputKind {
 }
 
 impl<'a> InputRequest<'a> {
-    /// A view of a request that was copied: its [method](InputRequest::method) and its [parameters](InputRequest::raw).
-    /// `None`: that method asks for nothing.
+    /// Views a copied request: its [method](InputRequest::method) and its [parameters](InputRequest::raw). Returns
+    /// `None` if the method requests no input.
     #[must_use]
     pub fn view(method: &str, params: Json<'a>) -> Option<InputRequest<'a>> {
         let kinds = [InputKind::Roots, InputKind::Form, InputKind::Sample];
@@ -49,7 +49,7 @@ impl<'a> InputRequest<'a> {
         Some(InputRequest::from_json(if is_url { InputKind::Url } else { kind }, params))
     }
 
-    /// The method that asks for it.
+    /// The method of the request.
     #[must_use]
     pub fn method(&self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// The whole parameters; of [`Roots`](InputRequest::Roots) an object without members.
+    /// The whole parameters. For [`Roots`](InputRequest::Roots) an empty object.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         match self {
@@ -71,7 +71,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// A view of params that were checked.
+    /// Views validated parameters.
     pub(crate) fn from_json(kind: InputKind, params: Json<'a>) -> InputRequest<'a> {
         match kind {
             InputKind::Roots => InputRequest::Roots,
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_copied_can_be_viewed_again() {
+    fn copied_request_can_be_viewed_again() {
         let cases = [
             ("roots/list", "{}"),
             ("elicitation/create", r#"{"message":"m","requestedSchema":{}}"#),

@@ -1,4 +1,4 @@
-//! What a server of the handshake era asks of the client, and the right to answer that, now or later.
+//! Requests of the server (handshake era), answered at once or later.
 //!
 //! Specification: up to 2025-11-25, *Roots*, *Sampling*, *Elicitation*.
 
@@ -15,14 +15,14 @@ use crate::protocol::revision::Revision;
 use crate::rpc::code;
 use crate::time::Millis;
 
-pub(crate) use crate::client::server_requests::deferred::{Owed, write_fault};
+pub(crate) use crate::client::server_requests::deferred::{CurrentRequest, write_fault};
 
 use crate::client::server_requests::input_request::{InputKind, InputRequest};
 use crate::client::server_requests::results::{
     Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
 };
 
-/// What an answer depends on.
+/// The properties of a request that its answer depends on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
     pub(crate) revision: Revision,
@@ -30,18 +30,19 @@ pub(crate) struct Context {
     pub(crate) stream: StreamId,
 }
 
-/// Where a request's id and progress token stand.
+/// The location of a request's id and progress token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// In the line that is being dealt with.
+    /// In the current line.
     Line { id: &'a [u8], meta: Json<'a>, last: SortKey },
     /// In the slot of a deferred request.
     Slot(Ticket),
 }
 
-/// What a token needs of the machine. It hides the machine's own lifetime, so that a token has only one.
-pub(crate) trait Answering: Send {
-    /// `body` writes the member `result` or `error`, and says whether it is what it should be.
+/// The operations of the client that a [`ServerRequestReply`] needs. A trait object hides the client's own lifetime, so
+/// that a reply has only one.
+pub(crate) trait ReplyHandler: Send {
+    /// Sends an answer. `body` writes the member `result` or `error`, and returns whether it is valid.
     fn answer(
         &mut self,
         source: &Source<'_>,
@@ -59,20 +60,20 @@ pub(crate) trait Answering: Send {
     fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket>;
 }
 
-/// A request of the server's: what it asks for, which stands in the receive buffer, and the right to answer it.
+/// A request of the server for input, and the right to answer it. Its parameters borrow the receive buffer.
 ///
-/// Every answer consumes it, and none can fail. One that is dropped without an answer gets an error (-32603) at the
-/// next poll.
+/// Every answer consumes it, and none can fail. If the application drops it without an answer, the client sends an
+/// error (-32603) at the next poll.
 ///
 /// ```
 /// use mcp_proto::client::{ServerRequest, InputRequest};
-/// fn answer(asked: ServerRequest<'_>) {
-///     match asked.input() {
-///         InputRequest::Roots => asked.roots(|roots| roots.add("file:///home/user/project", "Project")),
+/// fn answer(request: ServerRequest<'_>) {
+///     match request.input() {
+///         InputRequest::Roots => request.roots(|roots| roots.add("file:///home/user/project", "Project")),
 ///         InputRequest::Elicit(form) if form.message() == "Who are you?" => {
-///             asked.accept(|content| content.field_string("name", "octocat"));
+///             request.accept(|content| content.field_string("name", "octocat"));
 ///         }
-///         _ => asked.decline(),
+///         _ => request.decline(),
 ///     }
 /// }
 /// ```
@@ -83,48 +84,48 @@ pub struct ServerRequest<'a> {
     pub(crate) reply: ServerRequestReply<'a>,
 }
 
-/// The right to answer a request of the server's. Every answer consumes it, and none can fail: one that does not fit
-/// is replaced by a small error, and the next event is a [`ProtocolError`]; so is one that the request did not ask for, or that
-/// its revision cannot say.
+/// The right to answer a request of the server. Every answer consumes it, and none can fail. The client sends a small
+/// error instead if the answer does not fit, is of the wrong kind, or cannot be expressed in the revision. The next
+/// event is then a [`ProtocolError`].
 ///
-/// Dropping it is no answer: a [deferred](ServerRequest::defer) request stays in flight.
+/// Dropping it sends no answer: a [deferred](ServerRequest::defer) request stays in flight.
 #[must_use = "a request has to be answered"]
 pub struct ServerRequestReply<'a> {
-    pub(crate) machine: &'a mut (dyn Answering + 'a),
+    pub(crate) machine: &'a mut (dyn ReplyHandler + 'a),
     pub(crate) source: Source<'a>,
     pub(crate) context: Context,
 }
 
 impl<'a> ServerRequest<'a> {
-    /// What it asks for.
+    /// The requested input.
     #[must_use]
     pub fn input(&self) -> InputRequest<'a> {
         InputRequest::from_json(self.reply.context.kind, self.params)
     }
 
-    /// The parameters of the request as they are: an object.
+    /// The raw parameters, an object.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.params
     }
 
-    /// The stream that the request came from, in frame mode.
+    /// The stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.reply.stream()
     }
 
-    /// The user agrees: see [`ServerRequestReply::accept`].
+    /// The user accepts: see [`ServerRequestReply::accept`].
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         self.reply.accept(content);
     }
 
-    /// The user says no: see [`ServerRequestReply::decline`].
+    /// The user declines: see [`ServerRequestReply::decline`].
     pub fn decline(self) {
         self.reply.decline();
     }
 
-    /// The user says nothing: see [`ServerRequestReply::cancel`].
+    /// The user dismisses the request: see [`ServerRequestReply::cancel`].
     pub fn cancel(self) {
         self.reply.cancel();
     }
@@ -134,7 +135,7 @@ impl<'a> ServerRequest<'a> {
         self.reply.roots(roots);
     }
 
-    /// Answers with what a model has said: see [`ServerRequestReply::sampled`].
+    /// Answers with a model's message: see [`ServerRequestReply::sampled`].
     pub fn sampled(self, model: &str, stop_reason: &str, content: impl FnOnce(&mut Sampled<'_, '_>)) {
         self.reply.sampled(model, stop_reason, content);
     }
@@ -144,10 +145,11 @@ impl<'a> ServerRequest<'a> {
         self.reply.error(code, message);
     }
 
-    /// Reports progress now, before the answer: see [`ServerRequestReply::progress`].
+    /// Reports progress before the answer: see [`ServerRequestReply::progress`].
     ///
     /// # Errors
-    /// It was not asked for, has not grown, or does not fit beside the answer. The request goes on.
+    /// The request has no progress token, the progress has not grown, or it does not fit beside the answer. The request
+    /// stays open.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -157,13 +159,13 @@ impl<'a> ServerRequest<'a> {
         self.reply.progress(progress, total, message)
     }
 
-    /// Leaves the answer for later, for as long as a user takes: [`Client::reply`](crate::Client::reply) gives it for the
-    /// ticket. It takes a slot. If that does not happen within `time` (the client's
-    /// [`maximum`](crate::client::Timeouts::maximum), if none is given), the machine answers with an error, and says so
-    /// by [`Event::Expired`](crate::client::Event::Expired).
+    /// Defers the answer, for as long as a user needs. [`Client::reply`](crate::Client::reply) returns the right to
+    /// answer for the ticket. A deferred request occupies a slot. It expires after `time`, or after the client's
+    /// [`maximum`](crate::client::Timeouts::maximum) if `time` is `None`. The client then answers with an error and
+    /// emits [`Event::Expired`](crate::client::Event::Expired).
     ///
     /// # Errors
-    /// The request comes back if no slot is free, or its id does not fit into the text of one.
+    /// Returns the request if no slot is free, or its id does not fit into the text of a slot.
     pub fn defer(self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
         match self.reply.machine.defer(&self.reply.source, self.reply.context, time) {
             Some(ticket) => Ok(ticket),
@@ -173,16 +175,16 @@ impl<'a> ServerRequest<'a> {
 }
 
 impl ServerRequestReply<'_> {
-    /// The stream that the request came from, in frame mode.
+    /// The stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.context.stream
     }
 
-    /// The user has filled in the form, whose fields `content` writes, names and values; or agrees to open the address,
-    /// and `content` is not asked.
+    /// The user has submitted the form, whose fields `content` writes, names and values; or agrees to open the URL, and
+    /// `content` is not called.
     ///
-    /// Values are text, numbers, `true` and `false`, and from `2025-11-25` on arrays of texts.
+    /// Values are strings, numbers and booleans, and from `2025-11-25` on arrays of strings.
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         let revision = self.context.revision;
         let mut content = Some(content);
@@ -194,7 +196,7 @@ impl ServerRequestReply<'_> {
         });
     }
 
-    /// The same with fields of any type that serializes to an object.
+    /// Accepts a form with fields of any type that serializes to an object.
     #[cfg(feature = "serde")]
     pub fn accept_value<T: serde_core::Serialize + ?Sized>(self, content: &T) {
         let revision = self.context.revision;
@@ -207,11 +209,11 @@ impl ServerRequestReply<'_> {
         match self.context.kind {
             InputKind::Form => self.result(form),
             InputKind::Url => self.action(Action::Accept),
-            InputKind::Roots | InputKind::Sample => self.not_asked_for(),
+            InputKind::Roots | InputKind::Sample => self.refuse_wrong_kind(),
         }
     }
 
-    /// The user says no. To what is no elicitation this is an error (-1).
+    /// The user declines. If the request is not an elicitation, the answer is an error (-1).
     pub fn decline(self) {
         match self.context.kind {
             InputKind::Form | InputKind::Url => self.action(Action::Decline),
@@ -219,7 +221,8 @@ impl ServerRequestReply<'_> {
         }
     }
 
-    /// The user has closed the question without an answer. To what is no elicitation this is an error (-1).
+    /// The user has dismissed the request without a choice. If the request is not an elicitation, the answer is an
+    /// error (-1).
     pub fn cancel(self) {
         match self.context.kind {
             InputKind::Form | InputKind::Url => self.action(Action::Cancel),
@@ -232,17 +235,17 @@ impl ServerRequestReply<'_> {
     /// Answers with the roots, which `roots` adds one by one.
     pub fn roots(self, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         if self.context.kind != InputKind::Roots {
-            return self.not_asked_for();
+            return self.refuse_wrong_kind();
         }
         let mut roots = Some(roots);
         self.result(&mut |out| write_roots(out, &mut roots));
     }
 
-    /// Answers with what a model has said: its name, why it stopped (`endTurn`, `stopSequence`, `maxTokens`, `toolUse`,
-    /// or another; left out if it is empty), and the content, piece by piece.
+    /// Answers with a model's message: the model's name, the stop reason (`endTurn`, `stopSequence`, `maxTokens`,
+    /// `toolUse`, or another; omitted if empty), and the content blocks.
     pub fn sampled(self, model: &str, stop_reason: &str, content: impl FnOnce(&mut Sampled<'_, '_>)) {
         if self.context.kind != InputKind::Sample {
-            return self.not_asked_for();
+            return self.refuse_wrong_kind();
         }
         let revision = self.context.revision;
         let mut content = Some(content);
@@ -263,11 +266,12 @@ impl ServerRequestReply<'_> {
         });
     }
 
-    /// Reports progress, if the request asked for it. It must grow each time.
+    /// Reports progress, if the request has a progress token. The progress must grow each time.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the request did not ask, or it has not grown. [`SendError::Unwritable`]: it does not fit
-    /// beside the answer that is still to come. Either way the request goes on.
+    /// [`SendError::NotWanted`]: the request has no progress token, or the progress has not grown.
+    /// [`SendError::Unwritable`]: the notification does not fit beside the answer that has to follow. In both cases the
+    /// request stays open.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -304,7 +308,7 @@ impl ServerRequestReply<'_> {
         });
     }
 
-    fn not_asked_for(self) {
+    fn refuse_wrong_kind(self) {
         let ServerRequestReply { machine, source, context } = self;
         machine.refuse(&source, context.stream, ProtocolError::InvalidReply);
     }

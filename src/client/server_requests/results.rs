@@ -1,12 +1,12 @@
-//! How answers to a server are written: what is strict about them, whoever writes their parts.
+//! Writers for the results of server requests, with validation.
 //!
-//! Each function writes the members of an answer, and says whether the host wrote what the revision allows there.
+//! Each function writes the members of a result, and returns whether the application wrote what the revision allows.
 
 use crate::json::{Json, Kind, WriteText, Writer};
 use crate::protocol::content::{ContentBlock, Items};
 use crate::protocol::revision::Revision;
 
-/// What the user said to a form or an address.
+/// The user's choice about a form or a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Accept,
@@ -27,8 +27,8 @@ impl Action {
     }
 }
 
-/// A form that was filled in: text, numbers, truth values, and from 2025-11-25 on lists of texts.
-/// `content` writes the object.
+/// Writes a submitted form. `content` writes an object of strings, numbers and booleans, and from 2025-11-25 on arrays
+/// of strings.
 pub(crate) fn write_form(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -46,10 +46,10 @@ pub(crate) fn write_form(
     };
     let fit =
         |content: Json<'_>| content.kind() == Kind::Object && content.members().all(|(_, value)| fits(value));
-    valid && written(out, from).is_none_or(fit)
+    valid && written_json(out, from).is_none_or(fit)
 }
 
-/// An object whose members `body` writes.
+/// Writes an object whose members `body` writes. Returns whether they are valid.
 pub(crate) fn write_object(out: &mut Writer<'_>, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
     out.begin_object();
     let valid = out.members_checked(body).is_ok();
@@ -57,15 +57,16 @@ pub(crate) fn write_object(out: &mut Writer<'_>, body: &mut dyn FnMut(&mut Write
     valid
 }
 
-/// What was written from here on. `None`: it does not fit, and is not sent.
-fn written<'w>(out: &'w Writer<'_>, from: usize) -> Option<Json<'w>> {
+/// The JSON written from the position `from` on. Returns `None` if the output has overflowed, because the message is
+/// not sent then.
+fn written_json<'w>(out: &'w Writer<'_>, from: usize) -> Option<Json<'w>> {
     if out.overflowed() {
         return None;
     }
     out.written().get(from..).filter(|text| !text.is_empty()).map(Json::trusted)
 }
 
-/// The roots of a client, one by one.
+/// Writes the roots of a client, one by one.
 #[derive(Debug)]
 pub struct Roots<'w, 'a> {
     out: &'w mut Writer<'a>,
@@ -73,10 +74,10 @@ pub struct Roots<'w, 'a> {
 }
 
 impl Roots<'_, '_> {
-    /// Adds a root: its URI, which must start with `file://` and be escaped as URIs are (`file:///my%20files`), and its
-    /// name for people, if that is not empty.
+    /// Adds a root: its URI, and its human-readable name unless that is empty. The URI must start with `file://` and be
+    /// percent-encoded (`file:///my%20files`).
     pub fn add(&mut self, uri: &str, name: &str) {
-        // What else no URI may have: RFC 3986 wants it escaped.
+        // RFC 3986 requires these characters to be percent-encoded.
         let is_uri = |byte: u8| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte);
         self.valid &= uri.starts_with("file://") && uri.bytes().all(is_uri);
         self.out.begin_object();
@@ -88,7 +89,7 @@ impl Roots<'_, '_> {
     }
 }
 
-/// The members of an answer with roots. Who adds them is called once.
+/// Writes a result with roots. It calls `body` once.
 pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Roots<'_, '_>)>) -> bool {
     out.key("roots");
     out.begin_array();
@@ -101,12 +102,12 @@ pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&m
     valid
 }
 
-/// What a model has said, piece by piece. Before `2025-11-25` there can only be one.
+/// Writes the content blocks of a model's message. Revisions before `2025-11-25` allow only one.
 ///
 /// ```
 /// # use mcp_proto::client::ServerRequest;
-/// # fn answer(asked: ServerRequest<'_>, png: &[u8]) {
-/// asked.sampled("a-model", "endTurn", |said| said.image(png, "image/png"));
+/// # fn answer(request: ServerRequest<'_>, png: &[u8]) {
+/// request.sampled("a-model", "endTurn", |content| content.image(png, "image/png"));
 /// # }
 /// ```
 #[derive(Debug)]
@@ -117,26 +118,27 @@ pub struct Sampled<'w, 'a> {
 }
 
 impl<'a> Sampled<'_, 'a> {
-    /// Text.
+    /// Adds text.
     pub fn text(&mut self, text: impl WriteText) {
         self.piece().text(text);
     }
 
-    /// An image, with its media type: `image/png`.
+    /// Adds an image with its media type, such as `image/png`.
     pub fn image(&mut self, bytes: &[u8], mime_type: &str) {
         self.piece().image(bytes, mime_type);
     }
 
-    /// Sound, with its media type: `audio/wav`. `2024-11-05` has none, and gets a text that says so.
+    /// Adds audio with its media type, such as `audio/wav`. `2024-11-05` has no audio, so the client writes a text that
+    /// says so.
     pub fn audio(&mut self, bytes: &[u8], mime_type: &str) {
         self.piece().audio(bytes, mime_type);
     }
 
-    /// The model wants to use a tool (from `2025-11-25` on): the name of this use, the tool, and the members of its
-    /// arguments, which `input` writes.
+    /// Adds a tool use (from `2025-11-25` on): its id, the tool's name, and the members of its arguments, which `input`
+    /// writes.
     pub fn tool_use(&mut self, id: &str, tool: &str, input: impl FnOnce(&mut Writer<'_>)) {
         self.pieces.element(self.out);
-        self.pieces.valid &= allows(self.revision, "tool_use");
+        self.pieces.valid &= allows_block(self.revision, "tool_use");
         self.out.begin_object();
         self.out.field_string("type", "tool_use");
         self.out.field_string("id", id);
@@ -146,7 +148,7 @@ impl<'a> Sampled<'_, 'a> {
         self.out.end_object();
     }
 
-    /// Anything else: a block that `block` writes, an object whose `type` may stand in a sample.
+    /// Adds any other content block. `block` writes an object whose `type` is allowed in a sampling message.
     pub fn block(&mut self, block: impl FnOnce(&mut Writer<'_>)) {
         self.pieces.element(self.out);
         let (mut block, mut from) = (once(block), 0);
@@ -156,9 +158,9 @@ impl<'a> Sampled<'_, 'a> {
         };
         let checked = self.out.value_checked(&mut write).is_ok();
         self.pieces.valid &= checked
-            && written(self.out, from).is_none_or(|block| {
+            && written_json(self.out, from).is_none_or(|block| {
                 let kind = block.get("type").and_then(Json::string).and_then(|kind| kind.as_str());
-                kind.is_some_and(|kind| allows(self.revision, kind))
+                kind.is_some_and(|kind| allows_block(self.revision, kind))
             });
     }
 
@@ -167,8 +169,8 @@ impl<'a> Sampled<'_, 'a> {
     }
 }
 
-/// Whether a block of this type may stand in a sample of this revision.
-fn allows(revision: Revision, kind: &str) -> bool {
+/// Whether this revision allows a content block of this type in a sampling message.
+fn allows_block(revision: Revision, kind: &str) -> bool {
     match kind {
         "text" | "image" => true,
         "audio" => revision >= Revision::V2025_03_26,
@@ -177,7 +179,7 @@ fn allows(revision: Revision, kind: &str) -> bool {
     }
 }
 
-/// What is called once, as what may be called more often.
+/// Wraps an `FnOnce` as an `FnMut` that does nothing after the first call.
 pub(crate) fn once(body: impl FnOnce(&mut Writer<'_>)) -> impl FnMut(&mut Writer<'_>) {
     let mut body = Some(body);
     move |out: &mut Writer<'_>| {
@@ -187,7 +189,8 @@ pub(crate) fn once(body: impl FnOnce(&mut Writer<'_>)) -> impl FnMut(&mut Writer
     }
 }
 
-/// A message of the model. One piece stands alone, as every revision has it; several are a list.
+/// Writes a model's message. A single content block is written as an object, which every revision allows; several are
+/// an array.
 pub(crate) fn write_sampled(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -203,7 +206,7 @@ pub(crate) fn write_sampled(
     out.key("content");
     let before = out.mark();
     out.begin_array();
-    let behind_bracket = out.len();
+    let after_bracket = out.len();
     let mut sampled = Sampled { out, revision, pieces: Items::within() };
     if let Some(body) = body.take() {
         body(&mut sampled);
@@ -213,7 +216,7 @@ pub(crate) fn write_sampled(
     }
     let Items { count, valid, .. } = sampled.pieces;
     if count == 1 {
-        out.cut(before, behind_bracket);
+        out.cut(before, after_bracket);
     } else {
         out.end_array();
     }

@@ -1,11 +1,12 @@
-//! Bytes that came as base64, decoded into the caller's buffer.
-#![allow(clippy::as_conversions, reason = "the low byte is what is wanted")]
+//! Base64 decoding into the caller's buffer.
+#![allow(clippy::as_conversions, reason = "only the low byte is needed")]
 
 use crate::json::{Str, WriteText, prints};
 
-/// Bytes as base64, as the server wrote them.
+/// Binary data in base64, as the server wrote it.
 ///
-/// Both alphabets of RFC 4648 are read, with padding or without, and line breaks are skipped: servers write all of these.
+/// It accepts both alphabets of RFC 4648, with or without padding, and skips line breaks, because servers write all of
+/// these.
 ///
 /// ```
 /// use mcp_proto::client::Block;
@@ -22,16 +23,16 @@ pub struct Base64<'a> {
     text: Str<'a>,
 }
 
-/// Why base64 was not decoded.
+/// The reason why base64 was not decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Base64Error {
     /// The buffer is too small.
     TooShort {
-        /// How many bytes are enough.
+        /// The required size, in bytes.
         needed: usize,
     },
-    /// The text is no base64: a character that does not belong there, or an end in the middle. The server's fault.
+    /// The text is not base64: it has an invalid character, or ends within a group. The server sent invalid data.
     Invalid,
 }
 
@@ -51,7 +52,7 @@ prints!(Base64Error);
 impl core::error::Error for Base64Error {}
 
 impl<'a> Base64<'a> {
-    /// Bytes that this text stands for.
+    /// Wraps base64 text.
     #[must_use]
     pub fn new(text: Str<'a>) -> Base64<'a> {
         Base64 { text }
@@ -63,18 +64,18 @@ impl<'a> Base64<'a> {
         self.text
     }
 
-    /// How many bytes it stands for, if it is valid.
+    /// The decoded length in bytes, if the text is valid.
     #[must_use]
     pub fn decoded_len(self) -> usize {
         let digits = self.text.chars().filter(|character| digit(*character).is_some()).count();
-        // Four digits are three bytes; two or three left over are one or two.
+        // Four digits are three bytes; two or three remaining digits are one or two bytes.
         (digits / 4).saturating_mul(3).saturating_add((digits % 4).saturating_sub(1))
     }
 
-    /// Decodes to the start of `target`, and returns what is there.
+    /// Decodes to the start of `target`, and returns the decoded bytes.
     ///
     /// # Errors
-    /// `target` is too small, or the text is no base64. What `target` then has is not meant for anything.
+    /// `target` is too small, or the text is not base64. The content of `target` is then unspecified.
     pub fn decode(self, target: &mut [u8]) -> Result<&[u8], Base64Error> {
         let mut length = 0usize;
         for byte in self.bytes() {
@@ -88,7 +89,7 @@ impl<'a> Base64<'a> {
         Ok(target.get(..length).unwrap_or_default())
     }
 
-    /// The bytes one by one, for what is larger than any buffer. An error is the last item.
+    /// Decodes byte by byte, for data larger than any buffer. An error is the last item.
     pub fn bytes(self) -> impl Iterator<Item = Result<u8, Base64Error>> + use<'a> {
         Bytes { characters: self.text.chars(), bits: 0, count: 0, state: State::Digits }
     }
@@ -96,7 +97,7 @@ impl<'a> Base64<'a> {
 
 struct Bytes<'a> {
     characters: crate::json::Chars<'a>,
-    /// The last digits, and how many of their bits are still to be handed out.
+    /// The last digits; `count` of their bits have not been returned yet.
     bits: u32,
     count: u32,
     state: State,
@@ -105,16 +106,16 @@ struct Bytes<'a> {
 #[derive(PartialEq, Eq)]
 enum State {
     Digits,
-    /// So much padding was seen: only more of it may follow.
+    /// This number of padding characters was seen; only more padding may follow.
     Padding(u8),
-    Over,
+    Done,
 }
 
 impl Iterator for Bytes<'_> {
     type Item = Result<u8, Base64Error>;
 
     fn next(&mut self) -> Option<Result<u8, Base64Error>> {
-        if self.state == State::Over {
+        if self.state == State::Done {
             return None;
         }
         while let Some(character) = self.characters.next() {
@@ -133,7 +134,7 @@ impl Iterator for Bytes<'_> {
                 _ => return self.invalid(),
             }
         }
-        // What is left of a last group: nothing, four bits of two digits, or two bits of three.
+        // The rest of the last group: nothing, four bits of two digits, or two bits of three.
         let whole = match (self.count, &self.state) {
             (_, State::Digits) => self.count != 6,
             (4, State::Padding(seen)) => *seen == 2,
@@ -143,14 +144,14 @@ impl Iterator for Bytes<'_> {
         if !whole {
             return self.invalid();
         }
-        self.state = State::Over;
+        self.state = State::Done;
         None
     }
 }
 
 impl Bytes<'_> {
     fn invalid(&mut self) -> Option<Result<u8, Base64Error>> {
-        self.state = State::Over;
+        self.state = State::Done;
         Some(Err(Base64Error::Invalid))
     }
 }
@@ -178,8 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn it_is_decoded_as_servers_write_it() {
-        // Those of RFC 4648, both alphabets, without padding, escaped as some do, and broken into lines.
+    fn base64_variants_are_decoded() {
+        // The examples of RFC 4648; both alphabets; without padding; with escapes; with line breaks.
         let cases: &[(&str, &[u8])] = &[
             (r#""""#, b""),
             (r#""Zg==""#, b"f"),
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_base64_is_refused() {
+    fn invalid_base64_is_refused() {
         let cases = [
             "Z", "Zm9vY", "Z===", "Zg=", "Zg===", "Zm8==", "Zm9v=", "Zg==Zg==", "Z g=", "Zg=é", "é", "=",
             "Zm9v$",

@@ -1,10 +1,10 @@
-//! What `completion/complete` has answered.
+//! View of a completion result.
 
 use crate::client::views::{list, view};
 use crate::json::{Json, Str};
 
 view! {
-    /// What the server proposes for the value of an argument.
+    /// The result of `completion/complete`: proposed values of an argument.
     ///
     /// Specification: *Completion*.
     Completion with meta
@@ -15,18 +15,18 @@ impl<'a> Completion<'a> {
         self.json.get("completion").unwrap_or(Json::NULL)
     }
 
-    /// The values, the best one first; a hundred at most.
+    /// The proposed values, at most 100, the best first.
     pub fn values(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.inner(), "values").filter_map(Json::string)
     }
 
-    /// How many there are in all, if the server says so.
+    /// The total number of values, if the server reports it.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         self.inner().get("total")?.unsigned()
     }
 
-    /// Whether there are more than these.
+    /// Whether there are more values than these.
     #[must_use]
     pub fn has_more(&self) -> bool {
         self.inner().get("hasMore").and_then(Json::boolean) == Some(true)

@@ -1,4 +1,4 @@
-//! Pieces of content: what tools, prompts and models say, and how models use tools.
+//! Views of content blocks and annotations.
 
 use crate::client::views::{
     Base64, Resource, ResourceContents, ToolResult, list, number, object, text, view,
@@ -7,58 +7,58 @@ use crate::json::{Decimal, Json, Kind, Str};
 use crate::protocol::annotations::Role;
 
 view! {
-    /// A piece of content, with what is said about it.
+    /// A content block with its annotations and metadata.
     ///
     /// Specification: *Tools*, *Tool result*; *Prompts*, *PromptMessage*; *Sampling*, *SamplingMessage*.
     Block with meta
 }
 
-/// What a piece of content is.
+/// The content of a block, by type.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Content<'a> {
     /// Text.
     Text(Str<'a>),
-    /// A picture.
+    /// An image.
     Image {
-        /// Its bytes.
+        /// The binary data.
         data: Base64<'a>,
-        /// Its MIME type.
+        /// The MIME type.
         mime: Option<Str<'a>>,
     },
-    /// A sound.
+    /// Audio.
     Audio {
-        /// Its bytes.
+        /// The binary data.
         data: Base64<'a>,
-        /// Its MIME type.
+        /// The MIME type.
         mime: Option<Str<'a>>,
     },
-    /// A resource, with what is in it.
+    /// An embedded resource with its contents.
     Resource(ResourceContents<'a>),
-    /// A resource that can be read.
+    /// A link to a resource.
     Link(Resource<'a>),
-    /// The model wants a tool to be used (sampling).
+    /// A tool use that the model requests (sampling).
     ToolUse {
-        /// The name of this use, for its result.
+        /// The id of this use, which its result refers to.
         id: Str<'a>,
-        /// The tool.
+        /// The name of the tool.
         name: Str<'a>,
-        /// Its arguments: an object.
+        /// The arguments, an object.
         input: Json<'a>,
     },
-    /// What came of that.
+    /// The result of a tool use (sampling).
     ToolResult {
-        /// Which use it is the result of.
+        /// The id of the tool use.
         tool_use_id: Str<'a>,
         /// The result.
         result: ToolResult<'a>,
     },
-    /// Something else, as the peer wrote it: of a kind that is not known, or without what belongs to its kind.
+    /// Any other block, as raw JSON: its type is unknown, or a required member is missing.
     Other(Json<'a>),
 }
 
 impl<'a> Block<'a> {
-    /// What it is.
+    /// The content, by type.
     #[must_use]
     pub fn content(&self) -> Content<'a> {
         let [kind, text, data, mime] = self.json.pick(["type", "text", "data", "mimeType"]);
@@ -77,27 +77,27 @@ impl<'a> Block<'a> {
         found.unwrap_or(Content::Other(self.json))
     }
 
-    /// Its text, if it is [text](Content::Text): for those who do not ask for the rest.
+    /// The text of a [text](Content::Text) block. Cheaper than `content`, because it reads two members only.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
         let [kind, text] = self.json.pick(["type", "text"]);
         let is_text = kind.and_then(Json::string).is_some_and(|kind| kind == "text");
         text.filter(|_| is_text).and_then(Json::string)
     }
 
-    /// The pieces of a member that is one or an array of them.
+    /// The blocks of a member that is a single block or an array of blocks.
     pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = Block<'a>> + use<'a> {
         let one = content.filter(|content| content.kind() == Kind::Object);
         content.unwrap_or(Json::NULL).elements().chain(one).map(Block::from_json)
     }
 
-    /// For whom it is, how important, and how old.
+    /// The annotations: audience, priority and age.
     #[must_use]
     pub fn annotations(&self) -> Annotations<'a> {
         Annotations::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 }
 
-/// An embedded resource. Some servers embed one with nothing in it: that is a link.
+/// Reads an embedded resource. Some servers embed one without contents, which is read as a link.
 fn resource(json: Json<'_>) -> Option<Content<'_>> {
     let contents = ResourceContents::from_json(json);
     let is_full = contents.text().is_some() || contents.blob().is_some();
@@ -120,31 +120,31 @@ fn tool_result(json: Json<'_>) -> Option<Content<'_>> {
 }
 
 view! {
-    /// For whom something is, how important, and how old. Servers may leave all of it out.
+    /// Annotations: audience, priority and age. Servers may omit all of them.
     ///
     /// Specification: *Resources*, *Annotations*.
     Annotations
 }
 
 impl<'a> Annotations<'a> {
-    /// For whom it is; none if the server does not say.
+    /// The intended audience; empty if the server does not specify it.
     pub fn audience(&self) -> impl Iterator<Item = Role> + use<'a> {
         list(self.json, "audience").filter_map(Role::from_json)
     }
 
-    /// Whether it is for `role`: it is for everybody if the server does not say.
+    /// Whether the audience includes `role`. Without a specified audience it includes everybody.
     #[must_use]
     pub fn is_for(&self, role: Role) -> bool {
         self.audience().next().is_none() || self.audience().any(|one| one == role)
     }
 
-    /// How important it is, from 0, which can be left out, to 1, which cannot.
+    /// The importance, from 0 (entirely optional) to 1 (required).
     #[must_use]
     pub fn priority(&self) -> Option<Decimal> {
         number(self.json, "priority")
     }
 
-    /// When it was last changed: a time as ISO 8601 writes it.
+    /// The time of the last change, in ISO 8601.
     #[must_use]
     pub fn last_modified(&self) -> Option<Str<'a>> {
         text(self.json, "lastModified")

@@ -1,23 +1,24 @@
-//! What a user is asked: what a form is made of, which address to open.
+//! Views of elicitation requests: forms, their fields, URLs.
 
 use crate::client::views::{number, text, view};
 use crate::json::{Decimal, Json, Kind, Str};
 
 view! {
-    /// A form for the user to fill in. The user has to know which server asks, and has to be free to say no.
+    /// A form for the user to fill in. The application has to show which server requests it, and has to let the user
+    /// decline.
     ///
     /// Specification: *Elicitation*.
     ElicitForm with meta
 }
 
 impl<'a> ElicitForm<'a> {
-    /// Why it is asked for.
+    /// The message for the user, which explains the request.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
         text(self.json, "message").unwrap_or_default()
     }
 
-    /// The JSON Schema of the answer: an object whose properties are primitive.
+    /// The JSON Schema of the form's content: an object whose properties are primitive.
     #[must_use]
     pub fn requested_schema(&self) -> Json<'a> {
         self.json.get("requestedSchema").unwrap_or(Json::EMPTY_OBJECT)
@@ -39,11 +40,11 @@ pub struct Property<'a> {
     required: Option<Json<'a>>,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PropertyKind {
-    /// Text; [`Property::format`] may say which.
+    /// A string; [`Property::format`] may restrict it.
     Text,
     /// A number.
     Number,
@@ -55,46 +56,46 @@ pub enum PropertyKind {
     Choice,
     /// Any number of the [`choices`](Property::choices).
     Choices,
-    /// Nothing that the specification knows.
+    /// A type unknown to the specification.
     Other,
 }
 
-/// One of several values to choose from.
+/// A value of a single-choice or multiple-choice field.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice<'a> {
-    /// What is answered.
+    /// The value in the response.
     pub value: Str<'a>,
-    /// What people read; the value again if there is nothing else.
+    /// The title for the user; equal to the value if there is none.
     pub title: Str<'a>,
 }
 
 impl<'a> Property<'a> {
-    /// Its name in the answer.
+    /// The name of the field in the response.
     #[must_use]
     pub fn name(&self) -> Str<'a> {
         self.name
     }
 
-    /// Its name for people: its title, or its name.
+    /// The display name: the title, or else the name.
     #[must_use]
     pub fn title(&self) -> Str<'a> {
         text(self.schema, "title").unwrap_or(self.name)
     }
 
-    /// What it is for.
+    /// The description of the field.
     #[must_use]
     pub fn description(&self) -> Option<Str<'a>> {
         text(self.schema, "description")
     }
 
-    /// Whether the answer has to have it.
+    /// Whether the response must contain the field.
     #[must_use]
     pub fn is_required(&self) -> bool {
         let required = self.required.unwrap_or(Json::NULL);
         required.elements().filter_map(Json::string).any(|name| name == self.name)
     }
 
-    /// What it holds.
+    /// The type of the field.
     #[must_use]
     pub fn kind(&self) -> PropertyKind {
         let [kind, list, titled] = self.schema.pick(["type", "enum", "oneOf"]);
@@ -112,7 +113,7 @@ impl<'a> Property<'a> {
         }
     }
 
-    /// The values to choose from, with their titles; none if it is no choice.
+    /// The values to choose from, with their titles. Empty if the field is not a choice.
     pub fn choices(&self) -> impl Iterator<Item = Choice<'a>> {
         let of_items = self.schema.get("items").filter(|_| self.kind() == PropertyKind::Choices);
         let [list, names, one_of, any_of] =
@@ -131,19 +132,20 @@ impl<'a> Property<'a> {
         untitled.chain(titled)
     }
 
-    /// What it holds if the user changes nothing.
+    /// The default value.
     #[must_use]
     pub fn default(&self) -> Option<Json<'a>> {
         self.schema.get("default").filter(|value| !value.is_null())
     }
 
-    /// Of text: `email`, `uri`, `date` or `date-time`.
+    /// The format of a string: `email`, `uri`, `date` or `date-time`.
     #[must_use]
     pub fn format(&self) -> Option<Str<'a>> {
         text(self.schema, "format")
     }
 
-    /// The least and the most: of a number its value, of text the number of its characters, of choices their number.
+    /// The minimum and maximum: of a number its value, of a string its length in characters, of a multiple choice the
+    /// number of values.
     #[must_use]
     pub fn limits(&self) -> (Option<Decimal>, Option<Decimal>) {
         let [least, most] = match self.kind() {
@@ -154,7 +156,7 @@ impl<'a> Property<'a> {
         (number(self.schema, least), number(self.schema, most))
     }
 
-    /// Its whole schema.
+    /// The whole schema of the field.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.schema
@@ -162,33 +164,33 @@ impl<'a> Property<'a> {
 }
 
 view! {
-    /// An address for the user to open. Show it whole, do not fetch it, and open it only if the user agrees: saying so is
-    /// the answer, and what happens there is not.
+    /// A URL for the user to open. Show the whole URL, do not fetch it, and open it only with the user's consent. The
+    /// response reports the consent only, not what the user does on the page.
     ///
     /// Specification: *Elicitation*, *URL mode*.
     OpenUrl with meta
 }
 
 impl<'a> OpenUrl<'a> {
-    /// Why it is to be opened.
+    /// The message for the user, which explains the request.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
         text(self.json, "message").unwrap_or_default()
     }
 
-    /// The address.
+    /// The URL.
     #[must_use]
     pub fn url(&self) -> Str<'a> {
         text(self.json, "url").unwrap_or_default()
     }
 
-    /// The name under which `notifications/elicitation/complete` says that it is done (`2025-11-25`).
+    /// The id by which `notifications/elicitation/complete` reports the completion (`2025-11-25`).
     #[must_use]
     pub fn elicitation_id(&self) -> Option<Str<'a>> {
         text(self.json, "elicitationId")
     }
 
-    /// Whether these are the parameters of one.
+    /// Whether these are valid parameters of a URL request.
     pub(crate) fn is_one(params: Json<'_>) -> bool {
         let [message, url] = params.pick(["message", "url"]);
         [message, url].into_iter().all(|text| text.is_some_and(|text| text.kind() == Kind::String))

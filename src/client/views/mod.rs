@@ -1,7 +1,8 @@
-//! What a server sends, read where it stands: views that look a member up when they are asked for it.
+//! Read-only views of JSON that servers send.
 //!
-//! Every view is made `of` a JSON value, so what was copied can be viewed again. It is liberal: a member that is
-//! missing, or of the wrong kind, is none. What a view has no getter for is in its `raw` value.
+//! Each view has a constructor `from_json`, so the application can copy JSON and view the copy later. A getter looks
+//! its member up on each call. It returns none if the member is missing or of the wrong type. Members without a getter
+//! are available through `raw`.
 
 mod base64;
 mod completion;
@@ -29,7 +30,7 @@ pub use crate::client::views::tool::{Tool, ToolHints, ToolResult};
 
 use crate::json::{Decimal, Elements, Json, Kind, Str};
 
-/// Declares a view: one JSON value, and what every view has.
+/// Declares a view type over one JSON value, with the functions that every view has.
 macro_rules! view {
     ($(#[$docs:meta])* $name:ident) => {
         $(#[$docs])*
@@ -39,7 +40,7 @@ macro_rules! view {
         }
 
         impl<'a> $name<'a> {
-            /// A view of this value. One that is no object has no members.
+            /// Views this value. A value that is not an object has no members.
             #[must_use]
             pub fn from_json(json: $crate::json::Json<'a>) -> $name<'a> {
                 $name { json }
@@ -56,7 +57,7 @@ macro_rules! view {
         view! { $(#[$docs])* $name }
 
         impl<'a> $name<'a> {
-            /// What else is said about it: `_meta`, an object.
+            /// The `_meta` object.
             #[must_use]
             pub fn meta(&self) -> Option<$crate::json::Json<'a>> {
                 $crate::client::views::object(self.json, "_meta")
@@ -66,7 +67,7 @@ macro_rules! view {
 }
 pub(crate) use view;
 
-/// Gives a view the names that everything in a list has, and its description. What they are for differs.
+/// Adds the getters of base metadata and of the description to a view.
 macro_rules! named {
     ($view:ident, $name:literal, $description:literal) => {
         impl<'a> $view<'a> {
@@ -76,13 +77,13 @@ macro_rules! named {
                 $crate::client::views::text(self.json, "name")
             }
 
-            /// Its title.
+            /// The title.
             #[must_use]
             pub fn title(&self) -> Option<$crate::json::Str<'a>> {
                 $crate::client::views::text(self.json, "title")
             }
 
-            /// Its name for people: its title, or its name.
+            /// The display name: the title, or else the name.
             #[must_use]
             pub fn display_name(&self) -> Option<$crate::json::Str<'a>> {
                 self.title().filter(|title| !title.is_empty()).or_else(|| self.name())
@@ -98,32 +99,32 @@ macro_rules! named {
 }
 use named;
 
-/// A member that is a string.
+/// Returns a member that is a string.
 pub(crate) fn text<'a>(json: Json<'a>, name: &str) -> Option<Str<'a>> {
     json.get(name)?.string()
 }
 
-/// Whether a member is this string.
-pub(crate) fn says(json: Json<'_>, name: &str, value: &str) -> bool {
+/// Whether a member equals this string.
+pub(crate) fn has_text(json: Json<'_>, name: &str, value: &str) -> bool {
     text(json, name).is_some_and(|text| text == value)
 }
 
-/// A member that is a number.
+/// Returns a member that is a number.
 pub(crate) fn number(json: Json<'_>, name: &str) -> Option<Decimal> {
     Decimal::parse(json.get(name)?.number()?)
 }
 
-/// A member that is an object.
+/// Returns a member that is an object.
 pub(crate) fn object<'a>(json: Json<'a>, name: &str) -> Option<Json<'a>> {
     json.get(name).filter(|value| value.kind() == Kind::Object)
 }
 
-/// The elements of a member that is an array; of anything else none.
+/// Returns the elements of a member that is an array, or none.
 pub(crate) fn list<'a>(json: Json<'a>, name: &str) -> Elements<'a> {
     json.get(name).unwrap_or(Json::NULL).elements()
 }
 
-/// The elements that are objects: what is none is no entry.
+/// Returns the elements that are objects. Other elements are invalid entries.
 pub(super) fn entries<'a>(json: Json<'a>, name: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
     list(json, name).filter(|entry| entry.kind() == Kind::Object)
 }

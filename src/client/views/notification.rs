@@ -1,4 +1,4 @@
-//! What the server says by itself.
+//! Views of notifications: progress, log messages, resource updates.
 
 use crate::client::views::{number, object, text, view};
 use crate::json::{Decimal, Json, Str};
@@ -13,31 +13,31 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Which request.
+    /// The ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// How far it is.
+    /// The current progress.
     #[must_use]
     pub fn progress(&self) -> Decimal {
         number(self.params, "progress").unwrap_or(Decimal::ZERO)
     }
 
-    /// Where it ends, if that is known.
+    /// The total, if it is known.
     #[must_use]
     pub fn total(&self) -> Option<Decimal> {
         number(self.params, "total")
     }
 
-    /// What it is doing.
+    /// A message about the current step.
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         text(self.params, "message")
     }
 
-    /// What else is said about it: `_meta`, an object.
+    /// The `_meta` object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
         object(self.params, "_meta")
@@ -51,26 +51,26 @@ impl<'a> Progress<'a> {
 }
 
 view! {
-    /// A log message of the server's.
+    /// A log message of the server.
     ///
     /// Specification: *Logging*.
     LogMessage with meta
 }
 
 impl<'a> LogMessage<'a> {
-    /// How severe it is, if the server says so by a known name.
+    /// The level, if the server wrote a known one.
     #[must_use]
     pub fn level(&self) -> Option<Level> {
         Level::from_json(text(self.json, "level")?)
     }
 
-    /// Which part of the server it comes from.
+    /// The name of the logger in the server.
     #[must_use]
     pub fn logger(&self) -> Option<Str<'a>> {
         text(self.json, "logger")
     }
 
-    /// What it says: any value, often a string.
+    /// The logged data: any value, often a string.
     #[must_use]
     pub fn data(&self) -> Json<'a> {
         self.json.get("data").unwrap_or(Json::NULL)
@@ -78,14 +78,14 @@ impl<'a> LogMessage<'a> {
 }
 
 view! {
-    /// A resource has changed, or a part of one that was subscribed to.
+    /// A change of a subscribed resource, or of a part of one.
     ///
     /// Specification: *Resources*, *Subscriptions*.
     Updated with meta
 }
 
 impl<'a> Updated<'a> {
-    /// Which resource. The client only hands out those that say so.
+    /// The URI of the resource. Always present in events of the client.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")

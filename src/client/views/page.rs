@@ -1,25 +1,26 @@
-//! Pages of lists, and how long a result is fresh.
+//! Views of list pages, and cache freshness.
 
 use crate::client::views::{Prompt, Resource, ResourceTemplate, Tool, entries, object};
 use crate::json::Json;
 use crate::peer::slots::Ticket;
 use crate::time::Millis;
 
-/// How long a result may be kept, and by whom. Servers up to `2025-11-25` do not say: then it is not fresh at all.
+/// The lifetime and scope of a cached result. Servers up to `2025-11-25` do not report it, so their results are not
+/// fresh.
 ///
-/// A notification that the thing has changed ends it at once.
+/// A change notification ends the freshness at once.
 ///
 /// Specification: 2026-07-28, *Caching*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Freshness {
-    /// For how long after it came, in milliseconds.
+    /// The lifetime after the result was received, in milliseconds.
     pub fresh_for: Millis,
-    /// Whether it is the same for everybody. If not, it must not be shown to other users.
+    /// Whether the result is the same for all users. If `false`, do not show it to other users.
     pub shared: bool,
 }
 
 impl Freshness {
-    /// What a result says about itself.
+    /// Reads the freshness of a result.
     #[must_use]
     pub fn from_json(result: Json<'_>) -> Freshness {
         let [time, scope] = result.pick(["ttlMs", "cacheScope"]);
@@ -29,14 +30,14 @@ impl Freshness {
         }
     }
 
-    /// Whether what came at `since` is still fresh at `now`.
+    /// Whether a result received at `since` is still fresh at `now`.
     #[must_use]
     pub fn is_fresh(&self, since: Millis, now: Millis) -> bool {
         now < since.plus(self.fresh_for)
     }
 }
 
-/// A time that is negative or no integer is none; one past what fits is forever.
+/// Converts a duration: negative or non-integer values are zero, and values past the range saturate.
 fn milliseconds(json: Json<'_>) -> u64 {
     let beyond = json.is_integer_text() && !json.bytes().starts_with(b"-");
     json.unsigned().unwrap_or(if beyond { u64::MAX } else { 0 })
@@ -58,14 +59,14 @@ macro_rules! page {
         }
 
         impl<'a> $name<'a> {
-            /// Which request.
+            /// The ticket of the request.
             #[must_use]
             pub fn ticket(&self) -> Ticket {
                 self.ticket
             }
 
-            /// Whether this is the end of the list. If not, the next page is asked for by itself; should that not go on,
-            /// [`Event::Response`](crate::client::Event::Response) says why.
+            /// Whether this is the last page. If not, the client requests the next page by itself. If that fails,
+            /// [`Event::Response`](crate::client::Event::Response) reports the reason.
             #[must_use]
             pub fn is_last(&self) -> bool {
                 self.last
@@ -82,13 +83,13 @@ macro_rules! page {
                 self.$entries().find(|entry| entry.$key().is_some_and(|own| own == $key))
             }
 
-            /// How long the page may be kept.
+            /// How long the application may cache the page.
             #[must_use]
             pub fn freshness(&self) -> Freshness {
                 Freshness::from_json(self.result)
             }
 
-            /// What else is said about it: `_meta`, an object.
+            /// The `_meta` object.
             #[must_use]
             pub fn meta(&self) -> Option<Json<'a>> {
                 object(self.result, "_meta")
@@ -110,12 +111,12 @@ page! {
     ToolsPage of Tool from "tools",
     /// The tools of the page, in the server's order.
     tools,
-    /// The tool of this name, if it is on the page; of several, the first.
+    /// Finds the first tool of this name on the page.
     ///
     /// ```
     /// use mcp_proto::client::{Client, Event};
     ///
-    /// /// Lists until the tool is found, and no further. Returns the schema of its arguments.
+    /// /// Lists tools until one has this name. Returns the schema of its arguments.
     /// fn found(client: &mut Client<'_>, name: &str) -> Option<String> {
     ///     let Some(Event::Tools(page)) = client.event() else { return None };
     ///     let schema = page.find(name)?.input_schema().to_string();
@@ -136,7 +137,7 @@ page! {
     ResourcesPage of Resource from "resources",
     /// The resources of the page, in the server's order.
     resources,
-    /// The resource with this URI, if it is on the page; of several, the first.
+    /// Finds the first resource with this URI on the page.
     find by uri
 }
 
@@ -147,7 +148,7 @@ page! {
     TemplatesPage of ResourceTemplate from "resourceTemplates",
     /// The templates of the page, in the server's order.
     templates,
-    /// The template of this name, if it is on the page; of several, the first.
+    /// Finds the first template of this name on the page.
     find by name
 }
 
@@ -158,6 +159,6 @@ page! {
     PromptsPage of Prompt from "prompts",
     /// The prompts of the page, in the server's order.
     prompts,
-    /// The prompt of this name, if it is on the page; of several, the first.
+    /// Finds the first prompt of this name on the page.
     find by name
 }

@@ -1,4 +1,4 @@
-//! Prompts: what there is, and what one says.
+//! Views of prompts and their messages.
 
 use crate::client::views::implementation::icons;
 use crate::client::views::{Block, Content, Icon, entries, named, text, view};
@@ -12,15 +12,19 @@ view! {
     Prompt with meta
 }
 
-named!(Prompt, "Its name: what [`Client::get_prompt`](crate::Client::get_prompt) takes.", "What it is for.");
+named!(
+    Prompt,
+    "The name, which [`Client::get_prompt`](crate::Client::get_prompt) takes.",
+    "The description."
+);
 
 impl<'a> Prompt<'a> {
-    /// The arguments that it takes.
+    /// The arguments of the prompt.
     pub fn arguments(&self) -> impl Iterator<Item = PromptArgument<'a>> + use<'a> {
         entries(self.json, "arguments").map(PromptArgument::from_json)
     }
 
-    /// Its icons.
+    /// The icons.
     pub fn icons(&self) -> impl Iterator<Item = Icon<'a>> + use<'a> {
         icons(self.json)
     }
@@ -31,10 +35,10 @@ view! {
     PromptArgument
 }
 
-named!(PromptArgument, "Its name.", "What it is.");
+named!(PromptArgument, "The name.", "The description.");
 
 impl<'a> PromptArgument<'a> {
-    /// Whether it has to be given.
+    /// Whether the argument is required.
     #[must_use]
     pub fn is_required(&self) -> bool {
         self.json.get("required").and_then(Json::boolean) == Some(true)
@@ -42,20 +46,20 @@ impl<'a> PromptArgument<'a> {
 }
 
 view! {
-    /// What `prompts/get` has answered.
+    /// The result of `prompts/get`.
     ///
     /// Specification: *Prompts*, *Getting a prompt*.
     PromptResult with meta
 }
 
 impl<'a> PromptResult<'a> {
-    /// What the prompt is for.
+    /// The description of the prompt.
     #[must_use]
     pub fn description(&self) -> Option<Str<'a>> {
         text(self.json, "description")
     }
 
-    /// What it says.
+    /// The messages of the prompt.
     pub fn messages(&self) -> impl Iterator<Item = PromptMessage<'a>> + use<'a> {
         entries(self.json, "messages").map(PromptMessage::from_json)
     }
@@ -67,19 +71,19 @@ view! {
 }
 
 impl<'a> PromptMessage<'a> {
-    /// Who says it.
+    /// The role of the speaker.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
         Role::from_json(self.json.get("role")?)
     }
 
-    /// What is said.
+    /// The content of the message.
     #[must_use]
     pub fn content(&self) -> Content<'a> {
         self.block().content()
     }
 
-    /// What is said, with what is said about it.
+    /// The content block of the message, with its annotations.
     #[must_use]
     pub fn block(&self) -> Block<'a> {
         Block::from_json(self.json.get("content").unwrap_or(Json::NULL))

@@ -1,42 +1,42 @@
-//! Resources: what there is, and what is in them.
+//! Views of resources, templates and their contents.
 
 use crate::client::views::implementation::icons;
 use crate::client::views::{Annotations, Base64, Freshness, Icon, entries, named, text, view};
 use crate::json::{Json, Str};
 
 view! {
-    /// A resource, as the server describes it: an entry of the list, or a link in some content.
+    /// A resource, as the server describes it: a list entry or a link in content.
     ///
     /// Specification: *Resources*, *Resource*.
     Resource with meta
 }
 
 view! {
-    /// A family of resources, as the server describes it.
+    /// A resource template, as the server describes it.
     ///
     /// Specification: *Resources*, *Resource templates*.
     ResourceTemplate with meta
 }
 
-/// What an entry of either list has.
+/// Adds the common getters of resources and templates.
 macro_rules! entry {
     ($name:ident) => {
-        named!($name, "Its name, for programs.", "What it is.");
+        named!($name, "The programmatic name.", "The description.");
 
         impl<'a> $name<'a> {
-            /// Its MIME type.
+            /// The MIME type.
             #[must_use]
             pub fn mime(&self) -> Option<Str<'a>> {
                 text(self.json, "mimeType")
             }
 
-            /// For whom it is, how important, and how old.
+            /// The annotations: audience, priority and age.
             #[must_use]
             pub fn annotations(&self) -> Annotations<'a> {
                 Annotations::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
             }
 
-            /// Its icons.
+            /// The icons.
             pub fn icons(&self) -> impl Iterator<Item = Icon<'a>> + use<'a> {
                 icons(self.json)
             }
@@ -48,13 +48,13 @@ entry!(Resource);
 entry!(ResourceTemplate);
 
 impl<'a> Resource<'a> {
-    /// Where it is: what [`Client::read_resource`](crate::Client::read_resource) takes.
+    /// The URI, which [`Client::read_resource`](crate::Client::read_resource) takes.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
     }
 
-    /// How large it is, in bytes, before any encoding.
+    /// The size in bytes, before any encoding.
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         self.json.get("size")?.unsigned()
@@ -62,7 +62,7 @@ impl<'a> Resource<'a> {
 }
 
 impl<'a> ResourceTemplate<'a> {
-    /// The URIs of the family: a template of RFC 6570.
+    /// The URI template (RFC 6570).
     #[must_use]
     pub fn uri_template(&self) -> Option<Str<'a>> {
         text(self.json, "uriTemplate")
@@ -70,32 +70,32 @@ impl<'a> ResourceTemplate<'a> {
 }
 
 view! {
-    /// What is in a resource, or in one part of it: text or bytes.
+    /// The contents of a resource, or of one part of it: text or binary data.
     ///
     /// Specification: *Resources*, *Resource contents*.
     ResourceContents with meta
 }
 
 impl<'a> ResourceContents<'a> {
-    /// Which resource it is, or which part of the one that was asked for.
+    /// The URI of the resource, or of a part of the requested one.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
     }
 
-    /// Its MIME type.
+    /// The MIME type.
     #[must_use]
     pub fn mime(&self) -> Option<Str<'a>> {
         text(self.json, "mimeType")
     }
 
-    /// The text, if it is text.
+    /// The text, unless the contents are binary.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         text(self.json, "text")
     }
 
-    /// The bytes, if it is not.
+    /// The binary data, unless the contents are text.
     #[must_use]
     pub fn blob(&self) -> Option<Base64<'a>> {
         text(self.json, "blob").map(Base64::new)
@@ -103,14 +103,14 @@ impl<'a> ResourceContents<'a> {
 }
 
 view! {
-    /// What `resources/read` has answered.
+    /// The result of `resources/read`.
     ///
     /// Specification: *Resources*, *Reading resources*.
     ReadResult with meta
 }
 
 impl<'a> ReadResult<'a> {
-    /// What is in the resource, part by part: more than one for a folder, say.
+    /// The contents, part by part. A directory, for example, has several parts.
     pub fn contents(&self) -> impl Iterator<Item = ResourceContents<'a>> + use<'a> {
         entries(self.json, "contents").map(ResourceContents::from_json)
     }
@@ -121,7 +121,7 @@ impl<'a> ReadResult<'a> {
         self.contents().find_map(|contents| contents.text())
     }
 
-    /// How long it may be kept.
+    /// How long the application may cache the result.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         Freshness::from_json(self.json)

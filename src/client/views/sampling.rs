@@ -1,4 +1,4 @@
-//! What a model is to say.
+//! Views of sampling requests.
 
 use crate::client::views::{Block, Content, Tool, list, number, text, view};
 use crate::json::{Decimal, Json, Str};
@@ -6,67 +6,68 @@ use crate::protocol::annotations::Role;
 use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
 view! {
-    /// Something for a model to say. The user should see it, and be free to change it or to say no.
+    /// A sampling request: a message for a model to generate. The application should show it to the user, who may
+    /// change or decline it.
     ///
     /// Specification: *Sampling*.
     Sample with meta
 }
 
 impl<'a> Sample<'a> {
-    /// What was said so far.
+    /// The messages of the conversation so far.
     pub fn messages(&self) -> impl Iterator<Item = SampleMessage<'a>> + use<'a> {
         list(self.json, "messages").map(SampleMessage::from_json)
     }
 
-    /// The most tokens that may be generated. This has to be kept to.
+    /// The maximum number of tokens to generate, which is binding.
     #[must_use]
     pub fn max_tokens(&self) -> u64 {
         self.json.get("maxTokens").and_then(Json::unsigned).unwrap_or(0)
     }
 
-    /// The system prompt that the server would like.
+    /// The system prompt that the server prefers.
     #[must_use]
     pub fn system_prompt(&self) -> Option<Str<'a>> {
         text(self.json, "systemPrompt")
     }
 
-    /// The temperature that it would like.
+    /// The temperature that the server prefers.
     #[must_use]
     pub fn temperature(&self) -> Option<Decimal> {
         number(self.json, "temperature")
     }
 
-    /// Texts that end what is generated.
+    /// Strings that stop the generation.
     pub fn stop_sequences(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "stopSequences").filter_map(Json::string)
     }
 
-    /// Which model it would like.
+    /// The server's preferences for the choice of a model.
     #[must_use]
     pub fn model_preferences(&self) -> Option<ModelPreferences<'a>> {
         self.json.get("modelPreferences").map(ModelPreferences::from_json)
     }
 
-    /// How much of what servers have told it would like the model to know. It may be ignored.
+    /// The context of MCP servers that the server wants in the prompt. The application may ignore it.
     #[must_use]
     pub fn include_context(&self) -> IncludeContext {
         self.json.get("includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)
     }
 
-    /// The tools that the model may use. There are some only if the client declared
+    /// The tools that the model may use. Only for clients that declared
     /// [`SAMPLING_TOOLS`](crate::ClientCapabilities::SAMPLING_TOOLS).
     pub fn tools(&self) -> impl Iterator<Item = Tool<'a>> + use<'a> {
         list(self.json, "tools").map(Tool::from_json)
     }
 
-    /// Whether it is to use them.
+    /// Whether the model may or must use the tools.
     #[must_use]
     pub fn tool_choice(&self) -> ToolChoice {
         let mode = self.json.get("toolChoice").and_then(|choice| choice.get("mode"));
         mode.and_then(ToolChoice::from_json).unwrap_or(ToolChoice::Auto)
     }
 
-    /// What is meant for the provider of the model.
+    /// Metadata for the provider of the model.
     #[must_use]
     pub fn metadata(&self) -> Option<Json<'a>> {
         self.json.get("metadata").filter(|metadata| !metadata.is_null())
@@ -74,29 +75,29 @@ impl<'a> Sample<'a> {
 }
 
 view! {
-    /// Which model a server would like.
+    /// A server's preferences for the choice of a model.
     ModelPreferences
 }
 
 impl<'a> ModelPreferences<'a> {
-    /// Parts of names of models, the best first.
+    /// Substrings of model names, the preferred first.
     pub fn hints(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "hints").filter_map(|hint| text(hint, "name"))
     }
 
-    /// How much a low price matters, from 0 to 1.
+    /// The priority of a low cost, from 0 to 1.
     #[must_use]
     pub fn cost(&self) -> Option<Decimal> {
         number(self.json, "costPriority")
     }
 
-    /// How much speed matters, from 0 to 1.
+    /// The priority of speed, from 0 to 1.
     #[must_use]
     pub fn speed(&self) -> Option<Decimal> {
         number(self.json, "speedPriority")
     }
 
-    /// How much intelligence matters, from 0 to 1.
+    /// The priority of intelligence, from 0 to 1.
     #[must_use]
     pub fn intelligence(&self) -> Option<Decimal> {
         number(self.json, "intelligencePriority")
@@ -104,23 +105,23 @@ impl<'a> ModelPreferences<'a> {
 }
 
 view! {
-    /// A message of what was said so far.
+    /// A message of the conversation.
     SampleMessage with meta
 }
 
 impl<'a> SampleMessage<'a> {
-    /// Who says it.
+    /// The role of the speaker.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
         Role::from_json(self.json.get("role")?)
     }
 
-    /// What is said, piece by piece, whether the server wrote one or several.
+    /// The content of the message, one item per block. A single block and an array are read alike.
     pub fn content(&self) -> impl Iterator<Item = Content<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
 
-    /// What is said, piece by piece, with what is said about each.
+    /// The content blocks of the message, with their annotations.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
         Block::one_or_many(self.json.get("content"))
     }

@@ -13,9 +13,9 @@ fn block(text: &str) -> String {
     std::format!("{:?}", Block::from_json(json(text)).content())
 }
 
-/// What is wrong in a block makes it something else, never something half.
+/// A block with a missing or invalid member is read as `Other`, never partially.
 #[test]
-fn a_block_is_what_it_says_if_it_has_what_belongs_to_that() {
+fn block_without_required_members_is_other() {
     let cases: &[(&str, &str)] = &[
         (r#"{"type":"text","text":"a"}"#, "Text"),
         (r#"{"type":"te\u0078t","text":""}"#, "Text"),
@@ -31,7 +31,7 @@ fn a_block_is_what_it_says_if_it_has_what_belongs_to_that() {
         (r#"{"type":"resource","resource":{"uri":"u","text":""}}"#, "Resource"),
         (r#"{"type":"resource","resource":{"uri":"u","blob":""}}"#, "Resource"),
         (r#"{"type":"resource","resource":{"text":""}}"#, "Resource"),
-        // Embedded, and nothing in it: a link.
+        // An embedded resource without contents is a link.
         (r#"{"type":"resource","resource":{"uri":"u","name":"n"}}"#, "Link"),
         (r#"{"type":"resource","uri":"u","name":"n","mimeType":"m"}"#, "Link"),
         (r#"{"type":"resource","uri":"u","text":"t"}"#, "Resource"),
@@ -53,7 +53,7 @@ fn a_block_is_what_it_says_if_it_has_what_belongs_to_that() {
 }
 
 #[test]
-fn text_is_found_however_its_block_is_written() {
+fn text_is_found_in_any_member_order() {
     for length in 0..10 {
         for special in ["", "\\\"", "\\\\", "}", "]", "{\\\"", "\u{e9}", "\\u0000"] {
             let text = std::format!("{}{special}{}", "x".repeat(length), "y".repeat(length % 9));
@@ -91,7 +91,7 @@ fn text_is_found_however_its_block_is_written() {
 }
 
 #[test]
-fn what_is_said_about_a_block_is_kept_with_it() {
+fn block_has_annotations_and_meta() {
     let block = Block::from_json(json(
         r#"{"type":"text","text":"a","annotations":{"audience":["user","robot"],"priority":0.50},"_meta":{"k":1}}"#,
     ));
@@ -108,7 +108,7 @@ fn what_is_said_about_a_block_is_kept_with_it() {
 }
 
 #[test]
-fn a_result_without_content_has_none() {
+fn result_without_content_is_empty() {
     for text in ["{}", r#"{"content":null}"#, r#"{"content":[]}"#] {
         let result = ToolResult::from_json(json(text));
         assert!(result.content().next().is_none() && result.text().is_none() && !result.is_error());
@@ -116,7 +116,7 @@ fn a_result_without_content_has_none() {
 }
 
 #[test]
-fn the_name_for_people_is_the_first_that_there_is() {
+fn display_name_is_first_nonempty_title_or_name() {
     let cases = [
         (r#"{"name":"n","title":"t","annotations":{"title":"a"}}"#, "t", "t"),
         (r#"{"name":"n","annotations":{"title":"a"}}"#, "a", "n"),
@@ -139,7 +139,7 @@ fn the_name_for_people_is_the_first_that_there_is() {
 }
 
 #[test]
-fn an_argument_that_says_nothing_is_not_required() {
+fn argument_without_required_is_optional() {
     for (text, required) in [
         (r#"{"name":"a"}"#, false),
         (r#"{"name":"a","required":null}"#, false),
@@ -152,7 +152,7 @@ fn an_argument_that_says_nothing_is_not_required() {
 }
 
 #[test]
-fn what_a_model_is_not_told_is_its_own_choice() {
+fn missing_sampling_options_have_defaults() {
     for text in
         ["{}", r#"{"includeContext":null,"toolChoice":null}"#, r#"{"includeContext":"x","toolChoice":{}}"#]
     {
@@ -163,18 +163,21 @@ fn what_a_model_is_not_told_is_its_own_choice() {
         );
         assert!(sample.model_preferences().is_none_or(|it| it.cost().is_none()), "{text}");
     }
-    let told = Sample::from_json(json(r#"{"includeContext":"allServers","toolChoice":{"mode":"none"}}"#));
-    assert_eq!((told.include_context(), told.tool_choice()), (IncludeContext::AllServers, ToolChoice::None));
+    let sample = Sample::from_json(json(r#"{"includeContext":"allServers","toolChoice":{"mode":"none"}}"#));
+    assert_eq!(
+        (sample.include_context(), sample.tool_choice()),
+        (IncludeContext::AllServers, ToolChoice::None)
+    );
 }
 
 #[test]
-fn a_tool_that_says_nothing_may_do_anything_and_takes_any_object() {
+fn tool_without_hints_has_worst_case_defaults() {
     for text in ["{}", r#"{"inputSchema":{},"annotations":{}}"#, r#"{"inputSchema":null,"annotations":null}"#]
     {
         let tool = Tool::from_json(json(text));
         let hints = tool.hints();
-        let said = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
-        assert_eq!(said, [false, true, false, true], "{text}");
+        let values = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
+        assert_eq!(values, [false, true, false, true], "{text}");
         assert_eq!(tool.input_schema().raw(), r#"{"type":"object"}"#);
         assert!(tool.output_schema().is_none());
     }
@@ -182,12 +185,12 @@ fn a_tool_that_says_nothing_may_do_anything_and_takes_any_object() {
         r#"{"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}"#,
     ));
     let hints = tool.hints();
-    let said = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
-    assert_eq!(said, [true, false, true, false]);
+    let values = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
+    assert_eq!(values, [true, false, true, false]);
 }
 
 #[test]
-fn what_says_nothing_about_its_freshness_is_not_fresh() {
+fn result_without_freshness_is_not_fresh() {
     use crate::Millis;
     let cases = [
         ("{}", 0, false),
@@ -209,9 +212,9 @@ fn what_says_nothing_about_its_freshness_is_not_fresh() {
     assert!(!Freshness::default().is_fresh(Millis(10), Millis(10)));
 }
 
-/// Entries that are none are left out; of the wrong members of an entry there are none.
+/// Invalid entries are skipped, and members of the wrong type are absent.
 #[test]
-fn views_of_nonsense_have_no_members() {
+fn views_of_invalid_json_have_no_members() {
     for text in ["null", "[]", "7", r#"{"name":1,"uri":[],"icons":{},"arguments":[1],"size":-1,"values":3}"#]
     {
         let json = json(text);

@@ -1,4 +1,4 @@
-//! Tools: what there is, and what one has answered.
+//! Views of tools and their results.
 
 use crate::client::members::Members;
 use crate::client::views::implementation::icons;
@@ -12,95 +12,96 @@ view! {
     Tool with meta
 }
 
-/// What any object fits.
+/// A schema that accepts any object.
 const ANY_OBJECT: &[u8] = br#"{"type":"object"}"#;
 
 impl<'a> Tool<'a> {
-    /// Its name: what [`Client::call_with`](crate::Client::call_with) takes.
+    /// The name, which [`Client::call_with`](crate::Client::call_with) takes.
     #[must_use]
     pub fn name(&self) -> Option<Str<'a>> {
         text(self.json, "name")
     }
 
-    /// Its title. For people, [`display_name`](Tool::display_name) also looks elsewhere.
+    /// The title member. For the title shown to users see [`display_name`](Tool::display_name), which has fallbacks.
     #[must_use]
     pub fn title(&self) -> Option<Str<'a>> {
         text(self.json, "title")
     }
 
-    /// Its name for people: its title, or that of its hints, or its name.
+    /// The display name: the title, else the title of the hints, else the name.
     #[must_use]
     pub fn display_name(&self) -> Option<Str<'a>> {
         let titles = [self.title(), self.hints().title()];
         titles.into_iter().flatten().find(|title| !title.is_empty()).or_else(|| self.name())
     }
 
-    /// What it does.
+    /// The description.
     #[must_use]
     pub fn description(&self) -> Option<Str<'a>> {
         text(self.json, "description")
     }
 
-    /// The JSON Schema of its arguments. Of a server that leaves it out or empty, the one that any object fits.
+    /// The JSON Schema of the arguments. If the server omits it or sends an empty one, a schema that accepts any
+    /// object.
     #[must_use]
     pub fn input_schema(&self) -> Json<'a> {
         let schema = object(self.json, "inputSchema").filter(|schema| schema.members().next().is_some());
         schema.unwrap_or(Json::trusted(ANY_OBJECT))
     }
 
-    /// The JSON Schema of its structured results.
+    /// The JSON Schema of structured results.
     #[must_use]
     pub fn output_schema(&self) -> Option<Json<'a>> {
         self.json.get("outputSchema")
     }
 
-    /// What the server says about how it behaves.
+    /// The hints about the tool's behavior.
     #[must_use]
     pub fn hints(&self) -> ToolHints<'a> {
         ToolHints::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 
-    /// Its icons.
+    /// The icons.
     pub fn icons(&self) -> impl Iterator<Item = Icon<'a>> + use<'a> {
         icons(self.json)
     }
 }
 
 view! {
-    /// How a tool behaves, as the server says: not to be trusted unless the server is. Where it says nothing, these are
-    /// the specification's defaults, which assume the worst.
+    /// Hints about a tool's behavior. Do not rely on hints of an untrusted server. Missing hints have the
+    /// specification's defaults, which assume the worst.
     ///
     /// Specification: *Tools*, *ToolAnnotations*.
     ToolHints
 }
 
 impl<'a> ToolHints<'a> {
-    /// Its title.
+    /// The title in the annotations.
     #[must_use]
     pub fn title(&self) -> Option<Str<'a>> {
         text(self.json, "title")
     }
 
-    /// It changes nothing. False if the server does not say.
+    /// Whether the tool has no side effects. Default: false.
     #[must_use]
     pub fn read_only(&self) -> bool {
         self.flag("readOnlyHint", false)
     }
 
-    /// What it changes may be lost. True if the server does not say. Means nothing of what is read-only.
+    /// Whether the tool may destroy data. Default: true. Meaningless for a read-only tool.
     #[must_use]
     pub fn destructive(&self) -> bool {
         self.flag("destructiveHint", true)
     }
 
-    /// Called again with the same arguments, it changes nothing more. False if the server does not say. Means nothing of
-    /// what is read-only.
+    /// Whether a repeated call with the same arguments has no further effect. Default: false. Meaningless for a
+    /// read-only tool.
     #[must_use]
     pub fn idempotent(&self) -> bool {
         self.flag("idempotentHint", false)
     }
 
-    /// It deals with things outside, such as the web. True if the server does not say.
+    /// Whether the tool interacts with external entities, such as the web. Default: true.
     #[must_use]
     pub fn open_world(&self) -> bool {
         self.flag("openWorldHint", true)
@@ -125,12 +126,12 @@ impl<'a> ToolHints<'a> {
 #[derive(Clone, Copy)]
 pub struct ToolResult<'a> {
     members: Members<'a>,
-    /// The content, if it was found before.
+    /// The content, if the lookup is done already.
     content: Option<Json<'a>>,
 }
 
 impl<'a> ToolResult<'a> {
-    /// A view of this value. One that is no object has no members.
+    /// Views this value. A value that is not an object has no members.
     #[must_use]
     pub fn from_json(json: Json<'a>) -> ToolResult<'a> {
         ToolResult { members: Members::new(json), content: None }
@@ -146,42 +147,42 @@ impl<'a> ToolResult<'a> {
         self.members.json()
     }
 
-    /// What else is said about it: `_meta`, an object.
+    /// The `_meta` object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
         self.members.get("_meta").filter(|meta| meta.kind() == Kind::Object)
     }
 
-    /// Whether the tool says that it failed.
+    /// Whether the tool reports an error.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.members.get("isError").and_then(Json::boolean) == Some(true)
     }
 
-    /// Its content, piece by piece. None if the server left it out.
+    /// The content, one item per block. Empty if the server omitted it.
     pub fn content(&self) -> impl Iterator<Item = Content<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
 
-    /// Its content, piece by piece, with what is said about each.
+    /// The content blocks with their annotations.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
         self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(Block::from_json)
     }
 
-    /// The first piece of text.
+    /// The first text block.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         self.blocks().find_map(|block| block.text())
     }
 
-    /// The structured content: an object, in `2026-07-28` any value.
+    /// The structured content: an object, or any value in `2026-07-28`.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
         self.members.get("structuredContent")
     }
 }
 
-/// Where its content was found is nobody's business.
+/// Prints the raw value only, because the content is a part of it.
 impl core::fmt::Debug for ToolResult<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("ToolResult").field("json", &self.raw()).finish()

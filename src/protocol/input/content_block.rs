@@ -1,4 +1,4 @@
-//! What a message for a model is made of.
+//! Content blocks of sampling messages.
 //!
 //! Specification: *Sampling*, *Message content*.
 
@@ -6,7 +6,7 @@ use crate::json::{Json, Kind as JsonKind, Writer};
 use crate::protocol::content::{Piece, may_be_structured};
 use crate::protocol::revision::Revision;
 
-/// A piece of a message for a model.
+/// A content block of a sampling message.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a>(Kind<'a>);
 
@@ -20,39 +20,39 @@ enum Kind<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Text.
+    /// A text block.
     #[must_use]
     pub const fn text(text: &'a str) -> Block<'a> {
         Block(Kind::Text(text))
     }
 
-    /// A picture, with its MIME type.
+    /// An image with its MIME type.
     #[must_use]
     pub const fn image(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
         Block(Kind::Image { bytes, mime_type })
     }
 
-    /// Sound, with its MIME type. A client of `2024-11-05`, which has none, gets a text that says so.
+    /// Audio with its MIME type. `2024-11-05` has no audio, so its clients get a text that says so.
     #[must_use]
     pub const fn audio(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
         Block(Kind::Audio { bytes, mime_type })
     }
 
-    /// The model has called a tool (from `2025-11-25` on): the id of that call, the tool's name, and its arguments as
-    /// JSON text, an object.
+    /// A tool use by the model (from `2025-11-25` on): its id, the tool's name, and its arguments as the JSON text of
+    /// an object.
     #[must_use]
     pub const fn tool_use(id: &'a str, name: &'a str, input: &'a str) -> Block<'a> {
         Block(Kind::ToolUse { id, name, input })
     }
 
-    /// What the call with this id came to (from `2025-11-25` on): text, pictures, sound.
+    /// The result of the tool use with this id (from `2025-11-25` on): text, images or audio.
     #[must_use]
     pub const fn tool_result(id: &'a str, content: &'a [Block<'a>]) -> Block<'a> {
         Block(Kind::ToolResult { id, content, structured: None, failed: false })
     }
 
-    /// Of the result of a tool: its structured value, as JSON text. `2025-11-25` has only objects, and does not get others.
-    /// Other blocks stay as they are.
+    /// Sets the structured value of a tool result, as JSON text. `2025-11-25` allows only objects; other values are
+    /// omitted there. No effect on other blocks.
     #[must_use]
     pub const fn structured(mut self, json: &'a str) -> Self {
         if let Kind::ToolResult { structured, .. } = &mut self.0 {
@@ -61,7 +61,7 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// Of the result of a tool: it has failed. Other blocks stay as they are.
+    /// Marks a tool result as an error. No effect on other blocks.
     #[must_use]
     pub const fn failed(mut self) -> Self {
         if let Kind::ToolResult { failed, .. } = &mut self.0 {
@@ -70,22 +70,22 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// The id of the call, if this is one.
+    /// The id, if this is a tool use.
     pub(super) fn tool_use_id(&self) -> Option<&'a str> {
         if let Kind::ToolUse { id, .. } = self.0 { Some(id) } else { None }
     }
 
-    /// The id of the call that this is the result of, if it is one.
+    /// The id of the tool use, if this is a tool result.
     pub(super) fn tool_result_id(&self) -> Option<&'a str> {
         if let Kind::ToolResult { id, .. } = self.0 { Some(id) } else { None }
     }
 
-    /// Whether it needs a client that lets the model call tools.
+    /// Whether the block requires a client with tool support in sampling.
     pub(super) fn needs_tools(&self) -> bool {
         matches!(self.0, Kind::ToolUse { .. } | Kind::ToolResult { .. })
     }
 
-    /// Writes it. `false`: it is not valid.
+    /// Writes the block. Returns `false` if it is not valid.
     pub(super) fn write(&self, revision: Revision, out: &mut Writer<'_>) -> bool {
         let mut valid = true;
         out.begin_object();
@@ -122,7 +122,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Writes the member, if the revision knows such a value. `false`: it is no JSON.
+/// Writes the structured value, if the revision allows it. Returns `false` if the text is not JSON.
 fn write_structured(text: &str, revision: Revision, out: &mut Writer<'_>) -> bool {
     let Ok(value) = Json::parse(text.as_bytes()) else { return false };
     if may_be_structured(revision, value.kind() == JsonKind::Object) {

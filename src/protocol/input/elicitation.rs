@@ -1,4 +1,4 @@
-//! Elicitation: asking the user, in a form that the client shows or at a web page.
+//! Elicitation requests of a server: forms and URLs.
 //!
 //! Specification: *Elicitation*.
 
@@ -9,10 +9,10 @@ use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
 use crate::protocol::revision::Revision;
 
-/// Asks the user to fill in a form (from `2025-06-18` on). The answer is read with
+/// A form for the user to fill in (from `2025-06-18` on). Read the response with
 /// [`ElicitResult::from_json`](super::ElicitResult::from_json).
 ///
-/// Never ask for secrets in a form: the specification forbids it. That is what [`OpenUrl`] is for.
+/// Never request secrets in a form: the specification forbids it. Use [`OpenUrl`] for them.
 ///
 /// ```
 /// use mcp_proto::input::{Choice, Field, Form};
@@ -35,14 +35,15 @@ enum Schema<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// A form with a message for the user. No two fields may have the same name. They are written as the revision of the client knows them.
+    /// Creates a form with a message for the user. Field names must be unique. The schema is written in the client's
+    /// revision.
     #[must_use]
     pub const fn new(message: &'a str, fields: &'a [Field<'a>]) -> Form<'a> {
         Form { message, schema: Schema::Fields(fields) }
     }
 
-    /// A form with a schema that is JSON text: an object whose properties are primitive. It is written as it is, so
-    /// it has to be one that the client's revision allows.
+    /// Creates a form with a schema as JSON text: an object whose properties are primitive. The schema is written
+    /// verbatim, so the client's revision must allow it.
     #[must_use]
     pub const fn raw(message: &'a str, schema: &'a str) -> Form<'a> {
         Form { message, schema: Schema::Raw(schema) }
@@ -64,15 +65,15 @@ impl Input for Form<'_> {
 }
 
 impl Sealed for Form<'_> {
-    fn write(&self, to: To, out: &mut Writer<'_>) -> bool {
-        if to.revision >= Revision::V2025_11_25 {
+    fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool {
+        if recipient.revision >= Revision::V2025_11_25 {
             out.field_string("mode", "form");
         }
         out.field_string("message", self.message);
         out.key("requestedSchema");
         match self.schema {
             Schema::Fields(fields) => {
-                form_field::write_schema(fields, to.revision, out);
+                form_field::write_schema(fields, recipient.revision, out);
                 let names = || fields.iter().map(Field::name);
                 names().enumerate().all(|(at, name)| !names().take(at).any(|known| known == name))
             }
@@ -81,8 +82,8 @@ impl Sealed for Form<'_> {
     }
 }
 
-/// Asks the user to open a web page (from `2025-11-25` on): to log in, to pay, to enter a secret. The answer only says
-/// whether the user agreed; what came of it, the server learns at that page.
+/// A web page for the user to open (from `2025-11-25` on): to log in, to pay, to enter a secret. The response only
+/// reports whether the user agreed. The page itself has to report the outcome to the server.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenUrl<'a> {
     message: &'a str,
@@ -91,26 +92,27 @@ pub struct OpenUrl<'a> {
 }
 
 impl<'a> OpenUrl<'a> {
-    /// A page, why it should be opened, and a name for this elicitation that no other one has. Before `2026-07-28`
-    /// the client is told that name, and [`Server::elicitation_complete`](crate::Server::elicitation_complete) names it.
+    /// Creates a request with a message for the user, the URL, and a unique id of this elicitation. The client gets the
+    /// id in revisions before `2026-07-28`, and [`Server::elicitation_complete`](crate::Server::elicitation_complete)
+    /// refers to it.
     #[must_use]
     pub const fn new(message: &'a str, url: &'a str, id: &'a str) -> OpenUrl<'a> {
         OpenUrl { message, url, id }
     }
 
-    /// Why the page should be opened.
+    /// The message for the user.
     #[must_use]
     pub const fn message(&self) -> &'a str {
         self.message
     }
 
-    /// The page.
+    /// The URL.
     #[must_use]
     pub const fn url(&self) -> &'a str {
         self.url
     }
 
-    /// The name of this elicitation.
+    /// The id of this elicitation.
     #[must_use]
     pub const fn id(&self) -> &'a str {
         self.id
@@ -132,11 +134,11 @@ impl Input for OpenUrl<'_> {
 }
 
 impl Sealed for OpenUrl<'_> {
-    fn write(&self, to: To, out: &mut Writer<'_>) -> bool {
+    fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool {
         out.field_string("mode", "url");
         out.field_string("message", self.message);
         out.field_string("url", self.url);
-        if to.revision < Revision::V2026_07_28 {
+        if recipient.revision < Revision::V2026_07_28 {
             out.field_string("elicitationId", self.id);
         }
         true

@@ -1,14 +1,14 @@
-//! The fields of a form: the flat schema that elicitation allows, as each revision knows it.
+//! Fields of an elicitation form, and their schema in each revision.
 //!
 //! Specification: *Elicitation*, *Requested schema*.
 
 use crate::json::{Decimal, Writer};
 use crate::protocol::revision::Revision;
 
-/// A field of a [`Form`](super::Form). Optional, unless it is [`required`](Field::required).
+/// A field of a [`Form`](super::Form). Optional by default; see [`required`](Field::required).
 ///
-/// What a revision does not know is left out, or said in its own way: defaults of anything but a boolean are known from
-/// `2025-11-25` on, and so are fields with several choices, of which older clients let the user pick one.
+/// Features that a revision lacks are omitted or replaced. Defaults other than booleans, and fields with several
+/// choices, exist from `2025-11-25` on. In older revisions the user picks one of the choices.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'a> {
     name: &'a str,
@@ -37,7 +37,7 @@ enum Default<'a> {
     Texts(&'a [&'a str]),
 }
 
-/// One of the values of a field, with a title for people.
+/// A value of a choice field, with an optional title.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice<'a> {
     value: &'a str,
@@ -45,20 +45,20 @@ pub struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// A value that is its own title.
+    /// Creates a value without a title.
     #[must_use]
     pub const fn new(value: &'a str) -> Choice<'a> {
         Choice { value, title: None }
     }
 
-    /// What people see for it.
+    /// Sets the title for the user.
     #[must_use]
     pub const fn title(mut self, title: &'a str) -> Self {
         self.title = Some(title);
         self
     }
 
-    fn shown(&self) -> &'a str {
+    fn display_title(&self) -> &'a str {
         self.title.unwrap_or(self.value)
     }
 }
@@ -72,31 +72,31 @@ impl<'a> Field<'a> {
         self.name
     }
 
-    /// A text.
+    /// A text field.
     #[must_use]
     pub const fn text(name: &'a str) -> Field<'a> {
         Field::new(name, Kind::Text { format: None, length: [None, None] })
     }
 
-    /// An e-mail address.
+    /// A field for an e-mail address.
     #[must_use]
     pub const fn email(name: &'a str) -> Field<'a> {
         Field::formatted(name, "email")
     }
 
-    /// A URI.
+    /// A field for a URI.
     #[must_use]
     pub const fn uri(name: &'a str) -> Field<'a> {
         Field::formatted(name, "uri")
     }
 
-    /// A date: `2026-07-28`.
+    /// A field for a date: `2026-07-28`.
     #[must_use]
     pub const fn date(name: &'a str) -> Field<'a> {
         Field::formatted(name, "date")
     }
 
-    /// A date with a time: `2026-07-28T12:00:00Z`.
+    /// A field for a date with a time: `2026-07-28T12:00:00Z`.
     #[must_use]
     pub const fn date_time(name: &'a str) -> Field<'a> {
         Field::formatted(name, "date-time")
@@ -106,58 +106,59 @@ impl<'a> Field<'a> {
         Field::new(name, Kind::Text { format: Some(format), length: [None, None] })
     }
 
-    /// A number.
+    /// A field for a number.
     #[must_use]
     pub const fn number(name: &'a str) -> Field<'a> {
         Field::new(name, Kind::Number { integer: false, bounds: [None, None] })
     }
 
-    /// A whole number.
+    /// A field for an integer.
     #[must_use]
     pub const fn integer(name: &'a str) -> Field<'a> {
         Field::new(name, Kind::Number { integer: true, bounds: [None, None] })
     }
 
-    /// Yes or no.
+    /// A field for a boolean.
     #[must_use]
     pub const fn boolean(name: &'a str) -> Field<'a> {
         Field::new(name, Kind::Boolean)
     }
 
-    /// One of these values.
+    /// A field for one of these values.
     #[must_use]
     pub const fn choice(name: &'a str, options: &'a [Choice<'a>]) -> Field<'a> {
         Field::new(name, Kind::Choice { options })
     }
 
-    /// Any of these values: a list of them. Clients before `2025-11-25` answer with one.
+    /// A field for any number of these values. Clients before `2025-11-25` answer with one.
     #[must_use]
     pub const fn choices(name: &'a str, options: &'a [Choice<'a>]) -> Field<'a> {
         Field::new(name, Kind::Choices { options, count: [None, None] })
     }
 
-    /// The user has to fill it in.
+    /// Makes the field required.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// What people see as its name.
+    /// Sets the title for the user.
     #[must_use]
     pub const fn title(mut self, title: &'a str) -> Self {
         self.title = Some(title);
         self
     }
 
-    /// What it is about.
+    /// Sets the description.
     #[must_use]
     pub const fn description(mut self, text: &'a str) -> Self {
         self.description = Some(text);
         self
     }
 
-    /// The least and the most: characters of a text, or values that may be chosen. Other fields have none.
+    /// Sets the minimum and maximum length of a text in characters, or the number of chosen values. No effect on other
+    /// fields.
     #[must_use]
     pub const fn length(mut self, least: Option<u32>, most: Option<u32>) -> Self {
         match &mut self.kind {
@@ -168,7 +169,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// The least and the greatest value of a number. Other fields have none.
+    /// Sets the minimum and maximum of a number. No effect on other fields.
     #[must_use]
     pub const fn range(mut self, least: Option<Decimal>, greatest: Option<Decimal>) -> Self {
         if let Kind::Number { bounds, .. } = &mut self.kind {
@@ -177,7 +178,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// What a text or a choice is if the user does not change it. Other fields have no such default.
+    /// Sets the default of a text or a single choice. No effect on other fields.
     #[must_use]
     pub const fn default_text(mut self, value: &'a str) -> Self {
         if matches!(self.kind, Kind::Text { .. } | Kind::Choice { .. }) {
@@ -186,7 +187,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// What a number is if the user does not change it. Other fields have no such default.
+    /// Sets the default of a number. No effect on other fields.
     #[must_use]
     pub const fn default_number(mut self, value: Decimal) -> Self {
         if matches!(self.kind, Kind::Number { .. }) {
@@ -195,7 +196,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Whether it is yes if the user does not change it. Other fields have no such default.
+    /// Sets the default of a boolean. No effect on other fields.
     #[must_use]
     pub const fn default_boolean(mut self, value: bool) -> Self {
         if matches!(self.kind, Kind::Boolean) {
@@ -204,7 +205,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Which of several values are chosen if the user does not change it. Other fields have no such default.
+    /// Sets the default of a field with several choices. No effect on other fields.
     #[must_use]
     pub const fn default_choices(mut self, values: &'a [&'a str]) -> Self {
         if matches!(self.kind, Kind::Choices { .. }) {
@@ -294,7 +295,7 @@ fn has_titles(options: &[Choice<'_>]) -> bool {
     options.iter().any(|option| option.title.is_some())
 }
 
-/// The values alone, or under `titled` with their titles.
+/// Writes the values alone, or under the key `titled` with their titles.
 fn write_options(options: &[Choice<'_>], titled: &str, out: &mut Writer<'_>) {
     if !has_titles(options) {
         out.key("enum");
@@ -305,19 +306,19 @@ fn write_options(options: &[Choice<'_>], titled: &str, out: &mut Writer<'_>) {
     for option in options {
         out.begin_object();
         out.field_string("const", option.value);
-        out.field_string("title", option.shown());
+        out.field_string("title", option.display_title());
         out.end_object();
     }
     out.end_array();
 }
 
-/// As `2025-06-18` has it: the titles are a list of their own.
+/// Writes the values as in `2025-06-18`, with the titles in a separate array.
 fn write_older_options(options: &[Choice<'_>], out: &mut Writer<'_>) {
     out.key("enum");
     write_texts(options.iter().map(|option| option.value), out);
     if has_titles(options) {
         out.key("enumNames");
-        write_texts(options.iter().map(Choice::shown), out);
+        write_texts(options.iter().map(Choice::display_title), out);
     }
 }
 
@@ -335,7 +336,7 @@ fn write_counts(keys: [&str; 2], counts: [Option<u32>; 2], out: &mut Writer<'_>)
     }
 }
 
-/// The schema of a form: an object.
+/// Writes the schema of a form, an object.
 pub(super) fn write_schema(fields: &[Field<'_>], revision: Revision, out: &mut Writer<'_>) {
     out.begin_object();
     out.field_string("type", "object");

@@ -1,18 +1,20 @@
-//! What a server can ask of a client: [`ListRoots`], a [`Form`], [`OpenUrl`], [`CreateMessage`]; and how to read what
-//! comes back: [`Roots`], [`ElicitResult`], [`Sampled`].
+//! Input requests that a server sends to a client, and their results.
 //!
-//! In the handshake era a server sends requests of its own: [`Server::request`](crate::Server::request). In `2026-07-28` it
-//! answers a request with what it needs, and the client sends the request again with the answers:
-//! [`Call::require_input`](crate::server::Call::require_input).
+//! A server requests input with [`ListRoots`], a [`Form`], [`OpenUrl`] or [`CreateMessage`]. It reads the results with
+//! [`Roots`], [`ElicitResult`] and [`Sampled`].
 //!
-//! | to ask for | write | the client must have declared | read the answer |
+//! In the handshake era a server sends the requests itself: [`Server::request`](crate::Server::request). In
+//! `2026-07-28` it answers a client's request with the input requests, and the client repeats its request with the
+//! responses: [`Call::require_input`](crate::server::Call::require_input).
+//!
+//! | to request | write | the client must have declared | read the result with |
 //! |---|---|---|---|
-//! | the folders to work in | [`ListRoots`] | [`ROOTS`](ClientCapabilities::ROOTS) | [`Roots::from_json`] |
+//! | the directories to work in | [`ListRoots`] | [`ROOTS`](ClientCapabilities::ROOTS) | [`Roots::from_json`] |
 //! | a form, filled in by the user | [`Form`], of [`Field`]s | [`ELICITATION_FORM`](ClientCapabilities::ELICITATION_FORM) | [`ElicitResult::from_json`] |
-//! | an address, opened by the user | [`OpenUrl`] | [`ELICITATION_URL`](ClientCapabilities::ELICITATION_URL) | [`ElicitResult::from_json`] |
-//! | something that a model says | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`Sampled::from_json`] |
+//! | a URL, opened by the user | [`OpenUrl`] | [`ELICITATION_URL`](ClientCapabilities::ELICITATION_URL) | [`ElicitResult::from_json`] |
+//! | a message of a model | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`Sampled::from_json`] |
 //!
-//! This is the server's side. What a client sees of it is an [`InputRequest`](crate::client::InputRequest).
+//! These types are for servers. A client sees an [`InputRequest`](crate::client::InputRequest).
 //!
 //! Specification: *Client features*; 2026-07-28, *Multi round-trip requests*.
 
@@ -38,19 +40,19 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::Revision;
 
-/// Something that a server can ask of a client: [`ListRoots`], [`Form`], [`OpenUrl`] or [`CreateMessage`].
-#[expect(private_bounds, reason = "what can be asked is the protocol's")]
+/// An input request of a server: [`ListRoots`], [`Form`], [`OpenUrl`] or [`CreateMessage`].
+#[expect(private_bounds, reason = "the protocol defines the set of input requests")]
 pub trait Input: Sealed {
-    /// The method that asks for it.
+    /// The method of the request.
     fn method(&self) -> &'static str;
 
-    /// What the client must have declared.
+    /// The capabilities that the client must have declared.
     fn needs(&self) -> ClientCapabilities;
 
-    /// The first revision that has it.
+    /// The first revision that has the request.
     fn since(&self) -> Revision;
 
-    /// Whether it can be asked of a client with these capabilities in this revision.
+    /// Whether a client with these capabilities accepts the request in this revision.
     fn fits(&self, revision: Revision, client: ClientCapabilities) -> bool {
         revision >= self.since() && client.has(self.needs())
     }
@@ -58,9 +60,9 @@ pub trait Input: Sealed {
 
 #[cfg(feature = "alloc")]
 impl dyn Input + '_ {
-    /// What is asked, as the JSON text of an object: the parameters of its [`method`](Input::method) for a client with
-    /// these capabilities in this revision. For hosts that ask from another thread, with
-    /// [`Server::ask_raw`](crate::Server::ask_raw). `None`: it is not valid.
+    /// The parameters of the [`method`](Input::method) as the JSON text of an object, for a client with these
+    /// capabilities in this revision. For applications that send requests from another thread, with
+    /// [`Server::ask_raw`](crate::Server::ask_raw). Returns `None` if the request is not valid.
     ///
     /// ```
     /// use mcp_proto::input::{Form, Input};
@@ -82,20 +84,20 @@ impl dyn Input + '_ {
     }
 }
 
-/// How something that can be asked is written.
+/// The private part of [`Input`]: writing the parameters.
 pub(crate) trait Sealed {
-    /// Writes the members of the parameters. `false`: they are not valid.
-    fn write(&self, to: To, out: &mut Writer<'_>) -> bool;
+    /// Writes the members of the parameters. Returns `false` if they are not valid.
+    fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool;
 }
 
-/// Whom it is written for.
+/// The recipient of an input request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct To {
     pub(crate) revision: Revision,
     pub(crate) client: ClientCapabilities,
 }
 
-/// Asks for the roots: the folders that the server may work in. The answer is read with [`Roots::from_json`].
+/// A request for the roots: the directories that the server may work in. Read the result with [`Roots::from_json`].
 ///
 /// Specification: *Roots*.
 #[derive(Debug, Clone, Copy, Default)]
@@ -121,7 +123,8 @@ impl Sealed for ListRoots {
     }
 }
 
-/// Writes `"method":…,"params":{…}`; without parameters, the method alone. `false`: they are not valid.
+/// Writes `"method":…,"params":{…}`, without `params` if the closure writes nothing. Returns `false` if the parameters
+/// are not valid.
 pub(crate) fn write_request(
     out: &mut Writer<'_>,
     method: &str,

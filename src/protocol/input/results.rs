@@ -1,29 +1,29 @@
-//! What a client has answered: views of results, whichever way they came. All of it is the client's word.
+//! Views of input results. Their content is unverified input from the client.
 
 use crate::client::{Block, Content};
 use crate::json::{Elements, Json, Kind, Str};
 use crate::protocol::annotations::Role;
 
-/// How the user has answered a [`Form`](super::Form) or an [`OpenUrl`](super::OpenUrl).
+/// The result of a [`Form`](super::Form) or an [`OpenUrl`](super::OpenUrl).
 #[derive(Debug, Clone, Copy)]
 pub struct ElicitResult<'a> {
     action: Action,
     content: Option<Json<'a>>,
 }
 
-/// What the user did.
+/// The choice of a user about an input request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Agreed: the form is filled in, or the page may be opened.
+    /// The user submitted the form, or agreed to open the page.
     Accept,
-    /// Said no.
+    /// The user declined.
     Decline,
-    /// Went away without saying anything.
+    /// The user dismissed the request without a choice.
     Cancel,
 }
 
 impl<'a> ElicitResult<'a> {
-    /// Reads a result. `None`: it is not one of an elicitation.
+    /// Reads a result. Returns `None` if it is not a result of an elicitation.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<ElicitResult<'a>> {
         let [action, content] = result.pick(["action", "content"]);
@@ -35,32 +35,32 @@ impl<'a> ElicitResult<'a> {
         Some(ElicitResult { action, content })
     }
 
-    /// What the user did.
+    /// The user's choice.
     #[must_use]
     pub fn action(&self) -> Action {
         self.action
     }
 
-    /// What the user has filled in: an object, empty if nothing was, or nothing was accepted. Whether it fits the form
-    /// is for the server to check.
+    /// The submitted fields: an object, which is empty if nothing was submitted. The server has to check it against the
+    /// form.
     #[must_use]
     pub fn content(&self) -> Json<'a> {
         self.content.unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// The value of a field.
+    /// The value of a field, if it was submitted.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Json<'a>> {
         self.content?.get(name)
     }
 
-    /// What was chosen in a field with several choices: older clients answer with one.
+    /// The chosen values of a field with several choices. Older clients send a single value.
     pub fn choices(&self, name: &str) -> impl Iterator<Item = Str<'a>> + use<'a> {
         one_or_many(self.field(name)).filter_map(Json::string)
     }
 }
 
-/// What the client's model has said.
+/// The result of a sampling request.
 #[derive(Debug, Clone, Copy)]
 pub struct Sampled<'a> {
     role: Role,
@@ -70,7 +70,7 @@ pub struct Sampled<'a> {
 }
 
 impl<'a> Sampled<'a> {
-    /// Reads a result. `None`: it is not one of sampling.
+    /// Reads a result. Returns `None` if it is not a result of sampling.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<Sampled<'a>> {
         let [role, content, model, stop] = result.pick(["role", "content", "model", "stopReason"]);
@@ -80,48 +80,48 @@ impl<'a> Sampled<'a> {
         Some(Sampled { role, content, model, stop_reason })
     }
 
-    /// Who says it: the assistant, most likely.
+    /// The role of the speaker, most likely the assistant.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// What was said, piece by piece, whether the client wrote one or several.
+    /// The content, one item per block. A single block and an array are read alike.
     pub fn content(&self) -> impl Iterator<Item = Content<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
 
-    /// What was said, piece by piece, with what is said about each.
+    /// The content blocks, with their annotations.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
         Block::one_or_many(Some(self.content)).filter(|block| block.raw().kind() == Kind::Object)
     }
 
-    /// The first text in it.
+    /// The first text block.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         self.blocks().find_map(|block| block.text())
     }
 
-    /// The model that said it.
+    /// The name of the model.
     #[must_use]
     pub fn model(&self) -> Str<'a> {
         self.model
     }
 
-    /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or anything else.
+    /// The stop reason: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another.
     #[must_use]
     pub fn stop_reason(&self) -> Option<Str<'a>> {
         self.stop_reason
     }
 }
 
-/// The roots that a client has.
+/// The roots of a client.
 #[derive(Debug, Clone)]
 pub struct Roots<'a> {
     elements: Elements<'a>,
 }
 
-/// A place that a server may work in.
+/// A location that a server may work in.
 #[derive(Debug, Clone, Copy)]
 pub struct Root<'a> {
     uri: Str<'a>,
@@ -129,7 +129,7 @@ pub struct Root<'a> {
 }
 
 impl<'a> Roots<'a> {
-    /// Reads a result. `None`: it is not one of `roots/list`.
+    /// Reads a result. Returns `None` if it is not a result of `roots/list`.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<Roots<'a>> {
         let roots = result.get("roots").filter(|roots| roots.kind() == Kind::Array)?;
@@ -137,7 +137,7 @@ impl<'a> Roots<'a> {
     }
 }
 
-/// What is no root is left out.
+/// Invalid roots are skipped.
 impl<'a> Iterator for Roots<'a> {
     type Item = Root<'a>;
 
@@ -150,26 +150,26 @@ impl<'a> Iterator for Roots<'a> {
 }
 
 impl<'a> Root<'a> {
-    /// Its URI.
+    /// The URI.
     #[must_use]
     pub fn uri(&self) -> Str<'a> {
         self.uri
     }
 
-    /// Whether it is a `file://` URI, as the specification demands.
+    /// Whether the URI starts with `file://`, as the specification requires.
     #[must_use]
     pub fn is_file(&self) -> bool {
         self.uri.chars().map(|char| char.to_ascii_lowercase()).take(7).eq("file://".chars())
     }
 
-    /// A name for people.
+    /// The human-readable name.
     #[must_use]
     pub fn name(&self) -> Option<Str<'a>> {
         self.name
     }
 }
 
-/// The elements of an array, or the value itself if it is none.
+/// The elements of an array, or the value itself if it is not an array.
 fn one_or_many<'a>(value: Option<Json<'a>>) -> impl Iterator<Item = Json<'a>> + use<'a> {
     let array = value.filter(|value| value.kind() == Kind::Array);
     let one = if array.is_some() { None } else { value };

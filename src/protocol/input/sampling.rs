@@ -1,4 +1,4 @@
-//! Sampling: asking the client's model.
+//! Sampling requests of a server.
 //!
 //! Specification: *Sampling*.
 
@@ -13,7 +13,8 @@ use crate::protocol::revision::Revision;
 use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 use crate::server::Tool;
 
-/// Asks the client's model to go on with a conversation. The answer is read with [`Sampled::from_json`](super::Sampled::from_json).
+/// A request for the client's model to continue a conversation. Read the result with
+/// [`Sampled::from_json`](super::Sampled::from_json).
 ///
 /// ```
 /// use mcp_proto::input::{CreateMessage, SampleMessage};
@@ -34,7 +35,7 @@ pub struct CreateMessage<'a> {
     tool_choice: Option<ToolChoice>,
 }
 
-/// One message of a conversation.
+/// A message of a conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct SampleMessage<'a> {
     role: Role,
@@ -48,19 +49,20 @@ enum Content<'a> {
 }
 
 impl<'a> SampleMessage<'a> {
-    /// What the user says: a text.
+    /// A text message of the user.
     #[must_use]
     pub const fn user(text: &'a str) -> SampleMessage<'a> {
         SampleMessage { role: Role::User, content: Content::One(Block::text(text)) }
     }
 
-    /// What the model has said: a text.
+    /// A text message of the model.
     #[must_use]
     pub const fn assistant(text: &'a str) -> SampleMessage<'a> {
         SampleMessage { role: Role::Assistant, content: Content::One(Block::text(text)) }
     }
 
-    /// A message of several pieces. Before `2025-11-25`, where a message has one, each becomes a message.
+    /// A message of several content blocks. Revisions before `2025-11-25` allow one block per message, so each block
+    /// becomes a message there.
     #[must_use]
     pub const fn new(role: Role, content: &'a [Block<'a>]) -> SampleMessage<'a> {
         SampleMessage { role, content: Content::Many(content) }
@@ -97,7 +99,7 @@ impl<'a> SampleMessage<'a> {
     }
 }
 
-/// Which model is wanted. The client decides.
+/// Preferences for the choice of a model. The client decides.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelPreferences<'a> {
     hints: &'a [&'a str],
@@ -107,34 +109,35 @@ pub struct ModelPreferences<'a> {
 }
 
 impl<'a> ModelPreferences<'a> {
-    /// Names of models or families of them, the preferred one first. A name may be a part of one: `sonnet`.
+    /// Creates preferences with hints: names of models or families, or substrings such as `sonnet`, the preferred
+    /// first.
     #[must_use]
     pub const fn new(hints: &'a [&'a str]) -> ModelPreferences<'a> {
         ModelPreferences { hints, cost: None, speed: None, intelligence: None }
     }
 
-    /// How much it matters that it is cheap: from 0 to 1.
+    /// Sets the priority of a low cost, from 0 to 1.
     #[must_use]
     pub const fn cost(mut self, priority: Decimal) -> Self {
         self.cost = Some(priority);
         self
     }
 
-    /// How much it matters that it is fast: from 0 to 1.
+    /// Sets the priority of speed, from 0 to 1.
     #[must_use]
     pub const fn speed(mut self, priority: Decimal) -> Self {
         self.speed = Some(priority);
         self
     }
 
-    /// How much it matters that it is capable: from 0 to 1.
+    /// Sets the priority of intelligence, from 0 to 1.
     #[must_use]
     pub const fn intelligence(mut self, priority: Decimal) -> Self {
         self.intelligence = Some(priority);
         self
     }
 
-    // By itself, so that its part of the stack is not taken while the messages are written.
+    // Not inlined, so that its stack frame is gone while the messages are written.
     #[inline(never)]
     fn write(&self, out: &mut Writer<'_>) {
         out.key("modelPreferences");
@@ -157,7 +160,7 @@ impl<'a> ModelPreferences<'a> {
         for (key, priority) in priorities {
             if let Some(priority) = priority {
                 out.key(key);
-                // `clamp` checks its bounds, and keeps a panic for them.
+                // Not `clamp`, because it keeps a panic for invalid bounds.
                 out.decimal(priority.max(Decimal::ZERO).min(Decimal::new(1, 0)));
             }
         }
@@ -166,7 +169,7 @@ impl<'a> ModelPreferences<'a> {
 }
 
 impl<'a> CreateMessage<'a> {
-    /// A conversation, and how many tokens the model may use at most to go on with it.
+    /// Creates a request with a conversation and the maximum number of tokens to generate.
     #[must_use]
     pub const fn new(messages: &'a [SampleMessage<'a>], max_tokens: u32) -> CreateMessage<'a> {
         CreateMessage {
@@ -183,58 +186,58 @@ impl<'a> CreateMessage<'a> {
         }
     }
 
-    /// Which model is wanted.
+    /// Sets the preferences for the choice of a model.
     #[must_use]
     pub const fn preferences(mut self, preferences: ModelPreferences<'a>) -> Self {
         self.preferences = Some(preferences);
         self
     }
 
-    /// How the model should behave.
+    /// Sets the system prompt.
     #[must_use]
     pub const fn system_prompt(mut self, text: &'a str) -> Self {
         self.system_prompt = Some(text);
         self
     }
 
-    /// What else the model should know. From `2025-11-25` on it is left out, which means nothing, for clients that did
-    /// not declare [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT).
+    /// Sets the context of MCP servers to include. From `2025-11-25` on it is omitted, which means none, for clients
+    /// that did not declare [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT).
     #[must_use]
     pub const fn include_context(mut self, context: IncludeContext) -> Self {
         self.include_context = Some(context);
         self
     }
 
-    /// How freely the model should choose its words.
+    /// Sets the sampling temperature.
     #[must_use]
     pub const fn temperature(mut self, temperature: Decimal) -> Self {
         self.temperature = Some(temperature);
         self
     }
 
-    /// Where the model should stop.
+    /// Sets the strings that stop the generation.
     #[must_use]
     pub const fn stop_sequences(mut self, sequences: &'a [&'a str]) -> Self {
         self.stop_sequences = sequences;
         self
     }
 
-    /// For the provider of the model: JSON text, an object.
+    /// Sets metadata for the provider of the model: the JSON text of an object.
     #[must_use]
     pub const fn metadata(mut self, object: &'a str) -> Self {
         self.metadata = Some(object);
         self
     }
 
-    /// Tools that the model may call (from `2025-11-25` on, if the client declared
-    /// [`SAMPLING_TOOLS`](ClientCapabilities::SAMPLING_TOOLS)). They are this server's own to run.
+    /// Sets the tools that the model may call (from `2025-11-25` on, if the client declared
+    /// [`SAMPLING_TOOLS`](ClientCapabilities::SAMPLING_TOOLS)). The server executes them itself.
     #[must_use]
     pub const fn tools(mut self, tools: &'a [Tool<'a>]) -> Self {
         self.tools = tools;
         self
     }
 
-    /// Whether the model may, must or must not call them.
+    /// Sets whether the model may, must or must not call the tools.
     #[must_use]
     pub const fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.tool_choice = Some(choice);
@@ -247,8 +250,8 @@ impl<'a> CreateMessage<'a> {
             || self.messages.iter().any(|message| message.blocks().iter().any(Block::needs_tools))
     }
 
-    /// Whether every call of a tool has its result: in the message of the user that follows, which has nothing else.
-    fn tools_are_answered(&self) -> bool {
+    /// Whether every tool use has its result in the next message, which is the user's and has only results.
+    fn tool_uses_have_results(&self) -> bool {
         let mut calls: &[Block<'_>] = &[];
         for message in self.messages {
             let blocks = message.blocks();
@@ -305,11 +308,11 @@ impl Input for CreateMessage<'_> {
 }
 
 impl Sealed for CreateMessage<'_> {
-    fn write(&self, to: To, out: &mut Writer<'_>) -> bool {
-        let mut valid = self.tools_are_answered();
+    fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool {
+        let mut valid = self.tool_uses_have_results();
         out.key("messages");
         out.begin_array();
-        self.messages.iter().for_each(|message| valid &= message.write(to.revision, out));
+        self.messages.iter().for_each(|message| valid &= message.write(recipient.revision, out));
         out.end_array();
         out.field_integer("maxTokens", self.max_tokens.into());
         if let Some(preferences) = self.preferences {
@@ -318,8 +321,8 @@ impl Sealed for CreateMessage<'_> {
         if let Some(prompt) = self.system_prompt {
             out.field_string("systemPrompt", prompt);
         }
-        let has_context = to.revision < Revision::V2025_11_25
-            || to.client.has(ClientCapabilities::SAMPLING_CONTEXT)
+        let has_context = recipient.revision < Revision::V2025_11_25
+            || recipient.client.has(ClientCapabilities::SAMPLING_CONTEXT)
             || self.include_context == Some(IncludeContext::None);
         if let Some(context) = self.include_context.filter(|_| has_context) {
             out.field_string("includeContext", context.as_str());
@@ -338,6 +341,6 @@ impl Sealed for CreateMessage<'_> {
             out.key("metadata");
             valid &= out.raw_object(metadata);
         }
-        valid && self.write_tools(to.revision, out)
+        valid && self.write_tools(recipient.revision, out)
     }
 }

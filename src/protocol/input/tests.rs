@@ -7,7 +7,7 @@ use Revision::*;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// The parameters as they are written, or nothing if they are not valid.
+/// Returns the written parameters, or `None` if they are not valid.
 fn written(input: &dyn Input, revision: Revision, client: C) -> Option<String> {
     let mut text = [0; 4096];
     let mut out = Writer::new(Room::Lent(&mut text), 0, 4096);
@@ -27,7 +27,7 @@ fn check(input: &dyn Input, revision: Revision, expected: &str) {
 }
 
 #[test]
-fn each_says_what_it_needs() {
+fn input_requests_declare_capability_and_revision() {
     let form = Form::new("", &[]);
     let tool = [Tool::new("t", "{}")];
     let plain = CreateMessage::new(&[], 1);
@@ -55,7 +55,7 @@ fn each_says_what_it_needs() {
 }
 
 #[test]
-fn a_form_is_written_as_each_revision_knows_it() {
+fn form_schema_depends_on_revision() {
     let sizes = [Choice::new("s").title("Small"), Choice::new("l")];
     let (two, one) = ([Choice::new("a"), Choice::new("b")], [Choice::new("a")]);
     let fields = [
@@ -76,7 +76,7 @@ fn a_form_is_written_as_each_revision_knows_it() {
     check(&form, V2026_07_28, new);
     let twice = [Field::text("a"), Field::text("b"), Field::boolean("a")];
     assert_eq!(written(&Form::new("", &twice), V2025_06_18, C::NONE), None);
-    // What a field cannot have it does not get.
+    // Limits and defaults of the wrong type are ignored.
     let odd = Field::boolean("b").length(Some(1), None).range(None, Some(Decimal::ZERO)).default_text("x");
     let odd = [odd.default_number(Decimal::ZERO).default_choices(&["x"])];
     let expected = r#"{"mode":"form","message":"","requestedSchema":{"type":"object","properties":{"b":{"type":"boolean"}}}}"#;
@@ -84,7 +84,7 @@ fn a_form_is_written_as_each_revision_knows_it() {
 }
 
 #[test]
-fn a_schema_of_the_hosts_own_has_to_be_an_object() {
+fn raw_schema_must_be_an_object() {
     let expected = r#"{"message":"m","requestedSchema":{"type": "object","properties":{}}}"#;
     check(&Form::raw("m", r#"{"type": "object","properties":{}}"#), V2025_06_18, expected);
     for wrong in ["[]", "{", "7", ""] {
@@ -94,19 +94,19 @@ fn a_schema_of_the_hosts_own_has_to_be_an_object() {
 }
 
 #[test]
-fn a_schema_of_the_hosts_own_is_written_as_it_is() {
+fn raw_schema_is_written_verbatim() {
     let schema = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","required":["b"],"properties":{"b":{"type":"string","enum":["x"],"enumNames":["X"],"default":"x"},"a":{"x-own":[1.0,null]}},"type":"object","$defs":{}}"#;
     for revision in [V2025_06_18, V2025_11_25, V2026_07_28] {
         let text = written(&Form::raw("m", schema), revision, C::NONE).unwrap();
         assert!(text.ends_with(&std::format!(r#""message":"m","requestedSchema":{schema}}}"#)), "{text}");
     }
-    // Line breaks in it would be the end of the message.
+    // A line break in the schema would end the message.
     let lines = written(&Form::raw("m", "{\n \"type\":\r\"object\"}"), V2026_07_28, C::NONE).unwrap();
     assert!(lines.ends_with(r#"{  "type": "object"}}"#), "{lines}");
 }
 
 #[test]
-fn a_page_has_a_name_before_it_is_only_an_answer_to_a_request() {
+fn elicitation_id_is_written_before_2026_07_28() {
     let page = OpenUrl::new("Log in", "https://example.com/", "e1");
     check(
         &page,
@@ -118,7 +118,7 @@ fn a_page_has_a_name_before_it_is_only_an_answer_to_a_request() {
 }
 
 #[test]
-fn a_message_has_one_piece_where_the_revision_knows_no_more() {
+fn blocks_become_messages_before_2025_11_25() {
     let pieces = [Block::text("hear"), Block::audio(b"foo", "audio/wav"), Block::image(b"f", "image/png")];
     let messages =
         [SampleMessage::new(Role::User, &pieces), SampleMessage::assistant("yes"), SampleMessage::user("no")];
@@ -143,7 +143,7 @@ fn a_message_has_one_piece_where_the_revision_knows_no_more() {
 }
 
 #[test]
-fn everything_that_a_model_can_be_told() {
+fn sampling_request_writes_all_options() {
     let preferences = ModelPreferences::new(&["sonnet"])
         .cost(Decimal::new(5, -1))
         .speed(Decimal::new(2, 0))
@@ -176,7 +176,7 @@ fn everything_that_a_model_can_be_told() {
 }
 
 #[test]
-fn every_call_of_a_tool_has_its_result_in_the_next_message() {
+fn tool_use_requires_result_in_next_message() {
     let call = |id| Block::tool_use(id, "t", r#"{"n":1}"#);
     let text = [Block::text("done")];
     let result = |id| Block::tool_result(id, &text);
@@ -185,9 +185,9 @@ fn every_call_of_a_tool_has_its_result_in_the_next_message() {
     let one = [result("1")];
     let (mixed, strange) =
         ([result("1"), result("2"), Block::text("x")], [result("1"), result("2"), result("3")]);
-    let asks = SampleMessage::new(Role::Assistant, &calls);
+    let request = SampleMessage::new(Role::Assistant, &calls);
     let user = |blocks| SampleMessage::new(Role::User, blocks);
-    let good = [SampleMessage::user("?"), asks, user(&both), SampleMessage::assistant("!")];
+    let good = [SampleMessage::user("?"), request, user(&both), SampleMessage::assistant("!")];
     check(
         &CreateMessage::new(&good[1..3], 1),
         V2025_11_25,
@@ -197,11 +197,11 @@ fn every_call_of_a_tool_has_its_result_in_the_next_message() {
     let no_object = [Block::tool_use("1", "t", "[]")];
     let bad: &[&[SampleMessage<'_>]] = &[
         &good[..2],
-        &[asks, user(&one)],
-        &[asks, user(&mixed)],
-        &[asks, user(&strange)],
-        &[asks, SampleMessage::user("?"), user(&both)],
-        &[asks, SampleMessage::new(Role::Assistant, &both)],
+        &[request, user(&one)],
+        &[request, user(&mixed)],
+        &[request, user(&strange)],
+        &[request, SampleMessage::user("?"), user(&both)],
+        &[request, SampleMessage::new(Role::Assistant, &both)],
         &[user(&both)],
         &[user(&calls), user(&both)],
         &[SampleMessage::new(Role::Assistant, &calls[1..2]), user(&nested)],
@@ -214,7 +214,7 @@ fn every_call_of_a_tool_has_its_result_in_the_next_message() {
 }
 
 #[test]
-fn the_result_of_a_tool_may_have_a_structured_value() {
+fn tool_result_writes_structured_value() {
     let calls = [Block::tool_use("1", "t", "{}")];
     let written = |value: &str, revision| {
         let results = [Block::tool_result("1", &[]).structured(value)];
@@ -237,14 +237,14 @@ fn the_result_of_a_tool_may_have_a_structured_value() {
     }
     assert_eq!(written("{", V2025_11_25), None);
     assert_eq!(written("1 2", V2026_07_28), None);
-    // Only results of tools have one.
+    // Other blocks have no structured value.
     let blocks = [Block::text("?").structured("7")];
     let text = [SampleMessage::new(Role::User, &blocks)];
     assert!(!self::written(&CreateMessage::new(&text, 1), V2026_07_28, C::NONE).unwrap().contains('7'));
 }
 
 #[test]
-fn an_elicitation_is_answered_in_three_ways() {
+fn elicit_result_reads_three_actions() {
     let texts = |answer: ElicitResult<'_>| {
         let choices: Vec<String> = answer.choices("c").map(|text| text.to_string()).collect();
         (answer.action(), answer.content().raw().to_string(), choices.join("+"))
@@ -267,7 +267,7 @@ fn an_elicitation_is_answered_in_three_ways() {
 }
 
 #[test]
-fn a_model_answers_with_one_piece_or_several() {
+fn sampled_reads_one_block_or_several() {
     let one =
         r#"{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m","stopReason":"endTurn"}"#;
     let answer = Sampled::from_json(json(one)).unwrap();
@@ -291,7 +291,7 @@ fn a_model_answers_with_one_piece_or_several() {
 }
 
 #[test]
-fn roots_say_whether_they_are_files() {
+fn roots_report_file_uris() {
     let text = r#"{"roots":[{"uri":"file:///a","name":"A"},{"uri":"FILE:///b"},7,{"name":"none"},{"uri":"https://x/"},{"uri":"file:"}]}"#;
     let roots: Vec<Root<'_>> = Roots::from_json(json(text)).unwrap().collect();
     let seen: Vec<(String, bool)> =

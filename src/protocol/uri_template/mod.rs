@@ -1,7 +1,7 @@
-//! URI templates: which URIs one stands for, and what its variables are in one of them.
+//! URI templates: matching URIs and extracting variables.
 //!
-//! Specification: *Resources*, *Resource templates*; RFC 6570, of which this is level 1 (`{name}`) and the reserved
-//! expansion of level 2 (`{+name}`).
+//! Specification: *Resources*, *Resource templates*; RFC 6570 level 1 (`{name}`) and the reserved expansion of level 2
+//! (`{+name}`).
 #![allow(clippy::as_conversions, reason = "a digit is less than 16")]
 
 use core::fmt;
@@ -15,12 +15,13 @@ enum Piece<'t> {
     Literal(&'t str),
     Variable {
         name: &'t str,
-        /// It may have slashes and the like in it: `{+name}`.
+        /// The value may have reserved characters such as slashes: `{+name}`.
         reserved: bool,
     },
 }
 
-/// The first part of a template, and what follows it. (The searches of `str` can panic as far as a small build can tell.)
+/// Splits off the first part of a template. (It avoids the searches of `str`, because small builds keep panics for
+/// them.)
 fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     let [first, ..] = template.as_bytes() else { return None };
     if *first != b'{' {
@@ -37,8 +38,8 @@ fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     })
 }
 
-/// Whether a template is one that can be matched: its braces come in pairs around names, and behind a `{+name}` stands
-/// no `{name}`, which could not be told apart from it.
+/// Whether a template can be matched: braces enclose names, and no `{name}` follows a `{+name}`, because the boundary
+/// would be ambiguous.
 pub(crate) const fn is_valid(template: &str) -> bool {
     let mut rest = template.as_bytes();
     let mut any_reserved = false;
@@ -63,7 +64,7 @@ pub(crate) const fn is_valid(template: &str) -> bool {
     true
 }
 
-/// What follows a name and its closing brace.
+/// The rest after a name and its closing brace.
 const fn after_name(text: &[u8]) -> Option<&[u8]> {
     let (mut rest, mut empty) = (text, true);
     while let [byte, tail @ ..] = rest {
@@ -77,15 +78,15 @@ const fn after_name(text: &[u8]) -> Option<&[u8]> {
     None
 }
 
-/// A place in a URI.
+/// A position in a URI.
 #[derive(Clone)]
-struct Place<'u> {
+struct Position<'u> {
     rest: Chars<'u>,
-    /// In bytes of the decoded URI.
+    /// The offset in bytes of the decoded URI.
     at: usize,
 }
 
-impl Place<'_> {
+impl Position<'_> {
     fn take(&mut self, wanted: impl Fn(char) -> bool) -> bool {
         let mut rest = self.rest.clone();
         let Some(next) = rest.next().filter(|next| wanted(*next)) else { return false };
@@ -98,8 +99,8 @@ impl Place<'_> {
         text.chars().all(|wanted| self.take(|next| next == wanted))
     }
 
-    /// One more character of a value: `%` only with its two digits.
-    fn take_of_value(&mut self, reserved: bool) -> bool {
+    /// Takes one more character of a value; a `%` together with its two digits.
+    fn take_value_char(&mut self, reserved: bool) -> bool {
         let hexadecimal = |next: char| next.is_ascii_hexdigit();
         if self.take(|next| next == '%') {
             return self.take(hexadecimal) && self.take(hexadecimal);
@@ -113,18 +114,19 @@ impl Place<'_> {
     }
 }
 
-/// Whether a template stands for a URI, and where in it the value of `wanted` stands, if the template has that.
+/// Matches a URI against a template. Returns `None` if it does not match, else the byte range of the variable `wanted`,
+/// if the template has it.
 ///
-/// Each value is as short as it can be. Where the URI does not go on as the template does, the last value grows: to
-/// look further back is never of use, because what an earlier value gave up the last one can take.
+/// Each value is as short as possible. At a mismatch the last value grows. Earlier values never need to grow, because
+/// the last value can take what an earlier one would.
 pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Option<(usize, usize)>> {
-    let mut here = Place { rest: uri, at: 0 };
+    let mut here = Position { rest: uri, at: 0 };
     let mut pattern = template;
     let mut found = None;
-    // The variable that was met last: what follows it, where its value ends, and what it is.
-    let mut last: Option<(&str, Place<'_>, bool, bool)> = None;
+    // The last variable: the template after it, the end of its value, whether it is reserved, and whether it is wanted.
+    let mut last: Option<(&str, Position<'_>, bool, bool)> = None;
     loop {
-        let goes_on = match split(pattern) {
+        let matches = match split(pattern) {
             Some((Piece::Variable { name, reserved }, rest)) => {
                 let is_wanted = name == wanted;
                 if is_wanted {
@@ -141,9 +143,9 @@ pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Optio
             None if here.rest.clone().next().is_none() => return Some(found),
             None => false,
         };
-        if !goes_on {
+        if !matches {
             let (rest, end, reserved, is_wanted) = last.as_mut()?;
-            if !end.take_of_value(*reserved) {
+            if !end.take_value_char(*reserved) {
                 return None;
             }
             if let (true, Some((_, to))) = (*is_wanted, &mut found) {
@@ -166,7 +168,7 @@ pub(crate) fn has_variable(template: &str, wanted: Str<'_>) -> bool {
     false
 }
 
-/// A URI that a template stands for: what its variables are.
+/// A URI that matches a template, with the values of the variables.
 #[derive(Debug, Clone, Copy)]
 pub struct Matches<'a> {
     pub(crate) template: &'a str,
@@ -174,7 +176,7 @@ pub struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    /// The value of a variable, if the template has one of that name.
+    /// The value of a variable, if the template has a variable of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Variable<'a>> {
         value_of(self.template, self.uri, name)
@@ -187,26 +189,26 @@ pub(crate) fn value_of<'u>(template: &str, uri: &'u str, name: &str) -> Option<V
     Some(Variable { text: uri.get(from..to)? })
 }
 
-/// The value of a template's variable, as it stands in a URI. It is percent-decoded when it is looked at.
+/// The value of a template's variable, percent-decoded on access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Variable<'u> {
     text: &'u str,
 }
 
 impl<'u> Variable<'u> {
-    /// The text as it stands in the URI.
+    /// The percent-encoded text, as in the URI.
     #[must_use]
     pub fn raw(self) -> &'u str {
         self.text
     }
 
-    /// The text itself, if nothing in it is percent-encoded.
+    /// The text, if it has no percent-encoding.
     #[must_use]
     pub fn as_str(self) -> Option<&'u str> {
         memchr(b'%', self.text.as_bytes()).is_none().then_some(self.text)
     }
 
-    /// The decoded bytes. They need not be UTF-8.
+    /// The decoded bytes, which may not be UTF-8.
     pub fn bytes(self) -> impl Iterator<Item = u8> + Clone + 'u {
         let mut rest = self.text.as_bytes();
         core::iter::from_fn(move || {
@@ -223,7 +225,7 @@ impl<'u> Variable<'u> {
     /// Copies the decoded text to the start of `target` and returns it.
     ///
     /// # Errors
-    /// `target` is shorter than the decoded text. Text that is not UTF-8 is empty.
+    /// `target` is shorter than the decoded text. If the text is not UTF-8, the result is empty.
     pub fn copy_to(self, target: &mut [u8]) -> Result<&str, TooShort> {
         let needed = self.bytes().count();
         let Some(place) = target.get_mut(..needed) else { return Err(TooShort { needed }) };
@@ -237,7 +239,7 @@ fn digit(byte: u8) -> u8 {
     char::from(byte).to_digit(16).unwrap_or_default() as u8
 }
 
-/// Decoded: `%41` is `A`.
+/// Compares the decoded text: `%41` equals `A`.
 impl PartialEq<str> for Variable<'_> {
     fn eq(&self, other: &str) -> bool {
         self.bytes().eq(other.bytes())
@@ -250,7 +252,7 @@ impl PartialEq<&str> for Variable<'_> {
     }
 }
 
-/// The decoded text; what is not UTF-8 in it becomes U+FFFD.
+/// Writes the decoded text, with U+FFFD for invalid UTF-8.
 impl WriteText for Variable<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let mut bytes = self.bytes();
@@ -271,7 +273,7 @@ impl WriteText for Variable<'_> {
 
 prints!(Variable<'_>);
 
-/// How many bytes follow the first one of a character.
+/// The number of continuation bytes after the first byte of a character.
 fn followers(first: u8) -> usize {
     match first {
         0xF0.. => 3,
@@ -281,7 +283,7 @@ fn followers(first: u8) -> usize {
     }
 }
 
-/// The text as it stands in the URI, in quotes.
+/// Prints the percent-encoded text in quotes.
 impl fmt::Debug for Variable<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.text, formatter)

@@ -4,23 +4,23 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// The values of `names` in `uri`, or `None` if the template does not stand for it.
+/// The values of `names` in `uri`, or `None` if the template does not match.
 fn values(template: &str, uri: &str, names: &[&str]) -> Option<Vec<String>> {
     find(template, Chars::new(uri), "")?;
     Some(names.iter().map(|name| value_of(template, uri, name).unwrap().raw().to_string()).collect())
 }
 
 #[test]
-fn a_template_stands_for_uris() {
+fn template_matches_uris() {
     type Case = (&'static str, &'static [&'static str], &'static str, Option<&'static [&'static str]>);
     let cases: &[Case] = &[
-        // No variable.
+        // A template without variables.
         ("a:b", &[], "a:b", Some(&[])),
         ("a:b", &[], "a:bc", None),
         ("a:b", &[], "a:", None),
         ("", &[], "", Some(&[])),
         ("", &[], "a", None),
-        // One: at the end, in the middle, at the start, empty.
+        // One variable: at the end, in the middle, at the start, empty.
         ("note:{id}", &["id"], "note:7", Some(&["7"])),
         ("note:{id}", &["id"], "note:", Some(&[""])),
         ("note:{id}", &["id"], "Note:7", None),
@@ -30,7 +30,7 @@ fn a_template_stands_for_uris() {
         ("a/{x}/b", &["x"], "a/1/b/b", None),
         ("{x}", &["x"], "", Some(&[""])),
         ("{x}", &["x"], "aZ09-._~", Some(&["aZ09-._~"])),
-        // What a simple value cannot have in it.
+        // Characters that a simple value cannot contain.
         ("a/{x}", &["x"], "a/1/2", None),
         ("a/{x}", &["x"], "a/1?q", None),
         ("a/{x}", &["x"], "a/\u{e9}", None),
@@ -39,10 +39,10 @@ fn a_template_stands_for_uris() {
         ("a/{x}", &["x"], "a/%4g", None),
         ("a/{x}", &["x"], "a/%", None),
         ("a/{x}", &["x"], "a/%2F%c3%A9", Some(&["%2F%c3%A9"])),
-        // A literal is never found inside of an encoded character.
+        // A literal never matches inside a percent-encoded character.
         ("{x}41", &["x"], "%4141", Some(&["%41"])),
         ("{x}41", &["x"], "%41", None),
-        // Several: the first ones are as short as can be.
+        // Several variables: all but the last are as short as possible.
         ("{x}-{y}", &["x", "y"], "1-2", Some(&["1", "2"])),
         ("{x}-{y}", &["x", "y"], "1-2-3", Some(&["1", "2-3"])),
         ("{x}-{y}", &["x", "y"], "-", Some(&["", ""])),
@@ -55,7 +55,7 @@ fn a_template_stands_for_uris() {
         // Literals beyond ASCII.
         ("caf\u{e9}/{x}", &["x"], "caf\u{e9}/1", Some(&["1"])),
         ("caf\u{e9}/{x}", &["x"], "cafe/1", None),
-        // With reserved characters.
+        // Values with reserved characters.
         ("file:///{+path}", &["path"], "file:///a/b?c#d", Some(&["a/b?c#d"])),
         ("file:///{+path}", &["path"], "file:///", Some(&[""])),
         ("file:///{+path}", &["path"], "file:///a b", None),
@@ -72,19 +72,21 @@ fn a_template_stands_for_uris() {
 }
 
 #[test]
-fn the_last_value_that_grows_is_as_good_as_trying_everything() {
-    // Every way to place the values, against the one that is taken.
-    fn any(template: &str, uri: &str) -> bool {
+fn growing_the_last_value_equals_exhaustive_search() {
+    // Exhaustive search over all value boundaries, for comparison.
+    fn matches_any(template: &str, uri: &str) -> bool {
         match split(template) {
             None => uri.is_empty(),
-            Some((Piece::Literal(text), rest)) => uri.strip_prefix(text).is_some_and(|uri| any(rest, uri)),
+            Some((Piece::Literal(text), rest)) => {
+                uri.strip_prefix(text).is_some_and(|uri| matches_any(rest, uri))
+            }
             Some((Piece::Variable { reserved, .. }, rest)) => {
-                let mut end = Place { rest: Chars::new(uri), at: 0 };
+                let mut end = Position { rest: Chars::new(uri), at: 0 };
                 loop {
-                    if any(rest, &uri[end.at..]) {
+                    if matches_any(rest, &uri[end.at..]) {
                         return true;
                     }
-                    if !end.take_of_value(reserved) {
+                    if !end.take_value_char(reserved) {
                         return false;
                     }
                 }
@@ -114,14 +116,14 @@ fn the_last_value_that_grows_is_as_good_as_trying_everything() {
         }
         assert!(is_valid(&template));
         let found = find(&template, Chars::new(&uri), "").is_some();
-        assert_eq!(found, any(&template, &uri), "{template} of {uri}");
+        assert_eq!(found, matches_any(&template, &uri), "{template} of {uri}");
         matched += usize::from(found);
     }
     assert!(matched > 10_000, "{matched}");
 }
 
 #[test]
-fn braces_come_in_pairs_around_names() {
+fn braces_must_enclose_names() {
     for template in ["", "a", "{a}", "{a_1.b%41}", "x{a}y{b}z", "{+a}", "{a}{+b}{+c}"] {
         assert!(is_valid(template), "{template}");
     }
@@ -133,14 +135,14 @@ fn braces_come_in_pairs_around_names() {
 }
 
 #[test]
-fn a_uri_is_matched_as_it_is_meant_and_not_as_it_is_escaped() {
+fn json_escapes_are_decoded_before_matching() {
     let uri = Json::parse(br#""note:\/\/\u0061\u00e9""#).unwrap().string().unwrap();
     assert!(find("note://{id}\u{e9}", uri.chars(), "").is_some());
     assert!(find("note://b", uri.chars(), "").is_none());
 }
 
 #[test]
-fn a_value_is_decoded_when_it_is_looked_at() {
+fn variable_is_percent_decoded_on_access() {
     let cases = [
         ("plain", "plain", Some("plain")),
         ("", "", Some("")),
