@@ -78,8 +78,8 @@ impl KeepAliveState {
         if !self.is_enabled {
             return Due::Nothing;
         }
-        // A due ping stays due while it waits for transmit space, because otherwise input read meanwhile would cancel it and
-        // the output would depend on how fast it drains.
+        // A due ping stays due while it waits for transmit space. Otherwise input read meanwhile would cancel it, and the
+        // output would depend on how fast it drains.
         let is_due = self.deadline <= now;
         let is_unresponsive = is_due && self.is_waiting;
         if is_unresponsive || !is_due && core::mem::take(&mut self.is_active) && !self.is_waiting {
