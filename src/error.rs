@@ -396,7 +396,7 @@ pub enum SendError {
     Unwritable,
     /// The peer did not declare the required capability, or the revision lacks the message.
     Unsupported,
-    /// The request did not ask for this notification, or only for more severe log messages.
+    /// The request did not ask for this notification, its progress has not increased, or its log level is not severe enough.
     NotWanted,
 }
 

@@ -382,9 +382,7 @@ impl<'b> LineDecoder<'b> {
     /// Ends the scan of a discarded line and returns the line.
     pub(super) fn finish_discarded(&mut self) -> FoundLine {
         match LineKind::from_scan(self.scanner.end()) {
-            kind @ (LineKind::Blank | LineKind::Invalid) => {
-                FoundLine { kind, length: 0, release_length: 0 }
-            }
+            kind @ (LineKind::Blank | LineKind::Invalid) => FoundLine { kind, length: 0, release_length: 0 },
             _ => FoundLine { kind: LineKind::TooLong, length: self.scanned, release_length: 0 },
         }
     }

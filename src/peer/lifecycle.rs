@@ -194,7 +194,7 @@ mod tests {
 
     /// ARCHITECTURE.md shows the tables as diagrams. `BLESS=1 cargo test diagrams` updates them.
     #[test]
-    fn the_diagrams_in_the_documents_are_the_tables() {
+    fn diagrams_in_the_documents_match_the_tables() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/ARCHITECTURE.md");
         let mut document = std::fs::read_to_string(path).unwrap();
         for (name, table, start) in [("server", SERVER, State::Waiting), ("client", CLIENT, State::Start)] {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_can_be_reached_and_left_and_every_step_is_one() {
+    fn every_state_is_reachable_and_has_an_end() {
         for (table, start) in [(SERVER, State::Waiting), (CLIENT, State::Start)] {
             let mut reached: Vec<State> = [start].to_vec();
             while let Some((_, _, to)) =
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_not_in_the_table_changes_nothing() {
+    fn transition_outside_the_table_changes_nothing() {
         let mut life = Lifecycle::<role::Server>::START;
         for trigger in [Trigger::Initialized, Trigger::Request, Trigger::Drained, Trigger::Probe] {
             assert!(!life.step(trigger));

@@ -144,7 +144,10 @@ impl<'a> RpcError<'a> {
     #[must_use]
     pub fn required_capabilities(&self) -> Option<Json<'a>> {
         let has_code = self.code() == i64::from(code::MISSING_CLIENT_CAPABILITY);
-        self.data().filter(|_| has_code)?.get("requiredCapabilities").filter(|value| value.kind() == Kind::Object)
+        self.data()
+            .filter(|_| has_code)?
+            .get("requiredCapabilities")
+            .filter(|value| value.kind() == Kind::Object)
     }
 
     /// Returns the URLs that the user has to open before the request is sent again (-32042, `2025-11-25`). Empty for other

@@ -47,7 +47,8 @@ impl LineDecoder<'_> {
     /// Makes the value after the first `skipped` bytes of the line the current line. Returns `false` if no value follows.
     fn select_value(&mut self, skipped: usize) -> bool {
         let from = self.start.wrapping_add(skipped);
-        let rest = self.buffer.bytes().get(from..self.start.wrapping_add(self.release_length)).unwrap_or_default();
+        let rest =
+            self.buffer.bytes().get(from..self.start.wrapping_add(self.release_length)).unwrap_or_default();
         let Some((before, length)) = next_value(rest) else { return false };
         let skipped = skipped.wrapping_add(before);
         let from = self.start.wrapping_add(skipped);
