@@ -8,8 +8,8 @@ use crate::rpc::code;
 
 /// An error that the machine has handled. The connection continues.
 ///
-/// [`by_host`](ProtocolError::by_host) tells an error of the application from one of the peer. [`code`](ProtocolError::code)
-/// is the code that the peer received.
+/// [`by_host`](ProtocolError::by_host) tells an error of the application from one of the peer.
+/// [`code`](ProtocolError::code) is the code that the peer received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtocolError {
@@ -223,7 +223,8 @@ impl ProtocolError {
         }
     }
 
-    /// Returns the `message` of the error response, in two parts: a prefix for its code, and the description without numbers.
+    /// Returns the `message` of the error response, in two parts: a prefix for its code, and the description without
+    /// numbers.
     pub(crate) fn message(&self) -> (&'static str, &'static str) {
         let prefix = match self.code() {
             _ if matches!(
@@ -396,7 +397,8 @@ pub enum SendError {
     Unwritable,
     /// The peer did not declare the required capability, or the revision lacks the message.
     Unsupported,
-    /// The request did not ask for this notification, its progress has not increased, or its log level is not severe enough.
+    /// The request did not ask for this notification, its progress has not increased, or its log level is not severe
+    /// enough.
     NotWanted,
 }
 

@@ -155,13 +155,14 @@ impl<'a> Receive<'a> {
 
     /// Reports that `n` bytes were read into [`space`](Receive::space). In message mode they are one whole message.
     ///
-    /// A link that has lost bytes within a line inserts the byte `CAN` (0x18), which valid JSON never contains. The machine
-    /// then drops the line. It answers a request whose id was received with an error, and sends no other reply.
+    /// A link that has lost bytes within a line inserts the byte `CAN` (0x18), which valid JSON never contains. The
+    /// machine then drops the line. It answers a request whose id was received with an error, and sends no other reply.
     pub fn filled(self, n: usize) {
         self.input.filled(n, StreamId::NONE);
     }
 
-    /// Reports that one whole message of `n` bytes, from `stream`, was read into [`space`](Receive::space). Message mode only.
+    /// Reports that one whole message of `n` bytes, from `stream`, was read into [`space`](Receive::space). Message
+    /// mode only.
     ///
     /// The space of a growing buffer is only the part allocated so far. For messages of any size use
     /// [`message`](Receive::message).

@@ -3,8 +3,8 @@
 
 /// A point in time or a duration, in milliseconds.
 ///
-/// Points come from any clock that never runs backwards. The machine only compares them with each other, so the origin does
-/// not matter. It never reads a clock, so the same input at the same times gives the same output.
+/// Points come from any clock that never runs backwards. The machine only compares them with each other, so the origin
+/// does not matter. It never reads a clock, so the same input at the same times gives the same output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Millis(pub u64);
 

@@ -119,8 +119,8 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Records that the buffer is empty after a use of `used` bytes, or of a larger recorded number. Shrinks a grown buffer
-    /// that is much larger than its recent uses.
+    /// Records that the buffer is empty after a use of `used` bytes, or of a larger recorded number. Shrinks a grown
+    /// buffer that is much larger than its recent uses.
     pub(crate) fn settle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,

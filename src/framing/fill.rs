@@ -6,7 +6,8 @@ use crate::platform::shift;
 /// Read space, in bytes, that a growing buffer provides when it grows.
 pub(super) const READ_AHEAD: usize = 4096;
 
-/// Size, in bytes, up to which a growing buffer doubles when a read fills it, because larger reads need fewer system calls.
+/// Size, in bytes, up to which a growing buffer doubles when a read fills it, because larger reads need fewer system
+/// calls.
 pub(super) const MAX_READ_AHEAD: usize = 64 * 1024;
 
 /// Read space, in bytes, below which a growing buffer grows.
@@ -23,8 +24,8 @@ impl LineDecoder<'_> {
         }
         let held = self.end.saturating_sub(self.start);
         let full = self.end >= self.buffer.limit();
-        // Move bytes only over at least their own length, or to complete a line in a full buffer. So each byte moves about
-        // once. A complete line that waits for transmit space does not justify a move.
+        // Move bytes only over at least their own length, or to complete a line in a full buffer. So each byte moves
+        // about once. A complete line that waits for transmit space does not justify a move.
         let worth_it = self.start >= held || (full && self.line.is_none());
         if self.start > 0 && !self.is_discarding && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
@@ -48,7 +49,8 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Doubles a growing buffer that a read has filled, because more input may be pending. It shrinks again later if unused.
+    /// Doubles a growing buffer that a read has filled, because more input may be pending. It shrinks again later if
+    /// unused.
     pub(super) fn grow_if_filled(&mut self) {
         let length = self.buffer.bytes().len();
         if !self.buffer.is_lent() && self.end >= length && length < MAX_READ_AHEAD {

@@ -19,7 +19,8 @@ pub(crate) trait InputSink {
 
 /// The current line, which stays in the buffer until it is released.
 ///
-/// [`LineDecoder::bytes`] returns its text and [`LineDecoder::envelope`] its members, in spans from the start of the line.
+/// [`LineDecoder::bytes`] returns its text and [`LineDecoder::envelope`] its members, in spans from the start of the
+/// line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
     pub(crate) content: Content,

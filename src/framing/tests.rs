@@ -75,7 +75,7 @@ fn lines_are_independent_of_input_splits() {
 }
 
 #[test]
-fn invalid_utf8_affects_only_its_line() {
+fn invalid_utf8_breaks_one_line() {
     assert_eq!(lines(64, b"\"\xff\"\n{}\n", 2), ["broken Utf8", "{}"]);
 }
 
@@ -91,9 +91,9 @@ fn cancel_byte_anywhere_drops_its_line() {
     let line =
         "{\"jsonrpc\":\"2.0\",\"id\":12,\"n\":-1.5e3,\"é\u{1F600}\":\"\\n\\uD83D\\uDE00\",\"t\":[true,null]}";
     for at in 1..line.len() {
-        let (before, behind) = line.as_bytes().split_at(at);
-        for behind in [&b""[..], behind] {
-            let input = [before, b"\x18", behind, b"\n[1]\n"].concat();
+        let (before, after) = line.as_bytes().split_at(at);
+        for after in [&b""[..], after] {
+            let input = [before, b"\x18", after, b"\n[1]\n"].concat();
             for size in [1, 2, 3, 7, 1000] {
                 assert_eq!(lines(128, &input, size), ["broken GivenUp", "[1]"], "at {at} by {size}");
             }
@@ -105,9 +105,9 @@ fn cancel_byte_anywhere_drops_its_line() {
 fn newline_anywhere_ends_a_line() {
     let text = r#"{"jsonrpc":"2.0","id":12,"params":{"name":"echo","x":[-1.5e3,true]},"method":"\n"}"#;
     for at in 0..=text.len() {
-        let (before, behind) = text.split_at(at);
+        let (before, after) = text.split_at(at);
         for newline in ["\n", "\r\n", " \n ", "\n\n"] {
-            let input = [before, newline, behind, "\n", text, newline, "7", newline, text].concat();
+            let input = [before, newline, after, "\n", text, newline, "7", newline, text].concat();
             let expected = lines(256, input.as_bytes(), 1);
             for size in [7, 50, 100, 1000] {
                 assert_eq!(lines(256, input.as_bytes(), size), expected, "{input} by {size}");

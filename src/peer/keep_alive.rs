@@ -92,8 +92,8 @@ impl KeepAliveState {
         if is_due { Due::Ping } else { Due::Nothing }
     }
 
-    /// Returns the time of the next action. `None` if there is none, or if a due ping waits for transmit space, because only
-    /// a transmission helps then.
+    /// Returns the time of the next action. `None` if there is none, or if a due ping waits for transmit space, because
+    /// only a transmission helps then.
     pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
         Some(self.deadline).filter(|at| self.is_enabled && *at > now && *at != NEVER)
     }

@@ -246,8 +246,8 @@ impl<'b> TransmitBuffer<'b> {
         Ok(())
     }
 
-    /// Removes the last message, of `length` bytes with its overhead, and returns its text. The observer must not have seen
-    /// the message yet.
+    /// Removes the last message, of `length` bytes with its overhead, and returns its text. The observer must not have
+    /// seen the message yet.
     pub(crate) fn take_back(&mut self, length: usize) -> &[u8] {
         let (before, after) = self.framing_size();
         let from = self.end.saturating_sub(length);

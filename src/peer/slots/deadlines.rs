@@ -1,8 +1,8 @@
 //! Tree over the slots: the lowest free slot and the earliest deadline.
 //!
-//! Each slot is a node of a binary tree and stores both values for its subtree, so the first slot stores them for all slots.
-//! Neither value depends on the order in which slots were taken and released. That order may depend on how fast output
-//! drains, and the output must not.
+//! Each slot is a node of a binary tree and stores both values for its subtree, so the first slot stores them for all
+//! slots. Neither value depends on the order in which slots were taken and released. That order may depend on how fast
+//! output drains, and the output must not.
 #![allow(clippy::as_conversions, reason = "the number of slots is limited to 16 bits")]
 
 use crate::peer::slots::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket};
@@ -83,8 +83,8 @@ pub(crate) fn to_stored(deadline: Option<Millis>) -> Millis {
 
 /// Computes the values of the node `at` from its slot and its two children. `index` is the slot that has changed.
 ///
-/// Returns `false` if the ancestors need no update: the values are the same, and `index`, whose deadline may have changed, is
-/// not the earliest slot.
+/// Returns `false` if the ancestors need no update: the values are the same, and `index`, whose deadline may have
+/// changed, is not the earliest slot.
 fn update_node<D>(slots: &mut [Slot<D>], at: u32, index: u32) -> bool {
     let Some(slot) = slots.get(at as usize) else { return true };
     let is_free = !slot.is_taken() && slot.generation != RETIRED;

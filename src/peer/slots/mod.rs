@@ -1,8 +1,8 @@
 //! Slot table of requests in flight: tickets, ids, texts, deadlines and a queue.
 //!
-//! All links are indices inside the slots, which the caller lends, so the table needs no heap. A lookup takes O(1) time. To
-//! take a slot, to release it and to set a deadline take O(log n). The hash of the peer's ids uses the caller's seed, so
-//! that the peer cannot choose ids that collide.
+//! All links are indices inside the slots, which the caller lends, so the table needs no heap. A lookup takes O(1)
+//! time. To take a slot, to release it and to set a deadline take O(log n). The hash of the peer's ids uses the
+//! caller's seed, so that the peer cannot choose ids that collide.
 #![allow(
     clippy::as_conversions,
     reason = "the number of slots and the length of their texts are limited to 16 bits; seeds and times are stored in halves"
@@ -21,8 +21,8 @@ use crate::peer::slots::store::Store;
 
 /// Handle of a request in flight: the index of its slot and the slot's generation.
 ///
-/// A ticket may be copied and kept for any time. The ticket of a request that has ended is refused and never matches a later
-/// request.
+/// A ticket may be copied and kept for any time. The ticket of a request that has ended is refused and never matches a
+/// later request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket {
     pub(crate) slot: u32,
@@ -200,8 +200,8 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Appends a request to the queue.
     ///
-    /// The request must not be in the queue and must have no id of the peer, because both use the same link. It must leave the
-    /// queue before its release.
+    /// The request must not be in the queue and must have no id of the peer, because both use the same link. It must
+    /// leave the queue before its release.
     pub(crate) fn queue(&mut self, ticket: Ticket) {
         let (first, last) = self.queue;
         let added = ticket.slot as u16;

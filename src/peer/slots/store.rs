@@ -75,8 +75,8 @@ impl<D: Data> InFlight<'_, D> {
         self.set_text_length(ticket, length)
     }
 
-    /// Replaces the text of a request after its first `kept` bytes by `piece`. Returns `false` if it does not fit, or if the
-    /// text is shorter than `kept`.
+    /// Replaces the text of a request after its first `kept` bytes by `piece`. Returns `false` if it does not fit, or
+    /// if the text is shorter than `kept`.
     pub(crate) fn set_text_after(&mut self, ticket: Ticket, kept: usize, piece: &[u8]) -> bool {
         let length = kept.wrapping_add(piece.len());
         if self.text(ticket).len() < kept {
@@ -90,8 +90,8 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Stores the output of `body` as the text of a request.
     ///
-    /// Returns `false` if it does not fit. The text then has its old length, but its bytes may have changed. `body` may run
-    /// twice, the first time to measure.
+    /// Returns `false` if it does not fit. The text then has its old length, but its bytes may have changed. `body` may
+    /// run twice, the first time to measure.
     pub(crate) fn write_text(&mut self, ticket: Ticket, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
         let length = match &self.store {
             Store::Lent { .. } => 0,
@@ -154,8 +154,8 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Grows the part of the text of each slot to at least `length` bytes. Returns `None` if this exceeds the limit or the heap
-    /// is exhausted.
+    /// Grows the part of the text of each slot to at least `length` bytes. Returns `None` if this exceeds the limit or
+    /// the heap is exhausted.
     fn grow_text(&mut self, length: usize) -> Option<()> {
         match &mut self.store {
             Store::Lent { .. } => {
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn growth_of_slots_and_parts_keeps_all_texts() {
         let mut table: InFlight<'_, u16> = InFlight::grown(3000, 100);
-        let mut kept: Vec<(Ticket, String)> = Vec::new();
+        let mut requests: Vec<(Ticket, String)> = Vec::new();
         let lengths = [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 99, 100];
         for n in 0..3000usize {
             let ticket = table.take(7, None).unwrap();
@@ -226,14 +226,14 @@ mod tests {
                 1 => table.set_text_after(ticket, 0, text.as_bytes()),
                 _ => table.write_text(ticket, &mut |out| out.json_bytes(text.as_bytes())),
             });
-            kept.push((ticket, text));
+            requests.push((ticket, text));
             if n % 229 == 0 || n % 230 == 0 {
-                assert!(kept.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()), "{n}");
+                assert!(requests.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()), "{n}");
             }
         }
-        assert!(kept.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()));
+        assert!(requests.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()));
         assert!(table.take(7, None).is_none(), "the table is full");
-        let (first, text) = &kept[0];
+        let (first, text) = &requests[0];
         assert!(
             !table.set_text(*first, [&[b'x'; 101], b""]) && !table.set_text_after(*first, 0, &[b'x'; 101])
         );
