@@ -1,134 +1,141 @@
-//! Whose fault: [`ProtocolError`] for what the peer did (already dealt with) or a handler forgot, [`ConfigError`] and
-//! [`SendError`] for what the host asked for and cannot have.
+//! Error types: protocol errors, configuration errors, refused sends.
+//!
+//! A [`ProtocolError`] reports an error of the peer or of a handler, which the machine has already handled.
+//! [`ConfigError`] and [`SendError`] are returned to the caller.
 
 use crate::json::{ScanError, WriteText, prints};
 use crate::rpc::code;
 
-/// Something went wrong and was dealt with. The connection goes on.
+/// An error that the machine has handled. The connection continues.
 ///
-/// [`by_host`](ProtocolError::by_host) says whose fault it was, [`code`](ProtocolError::code) what the peer was told.
+/// [`by_host`](ProtocolError::by_host) tells an error of the application from one of the peer.
+/// [`code`](ProtocolError::code) is the code that the peer received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// A line is not JSON; or [it was given up](crate::json::ScanErrorKind::GivenUp) on its way.
+    /// A line is not valid JSON, or [the link lost a part of it](crate::json::ScanErrorKind::GivenUp).
     NotJson(ScanError),
-    /// A line is longer than the receive buffer. It was thrown away as it came in.
+    /// A line is longer than the receive buffer. The machine discarded it as it arrived.
     LineTooLong {
-        /// The most bytes that a line can have, its newline included.
+        /// Maximum length of a line in bytes, its newline included.
         limit: usize,
     },
     /// A message is nested deeper than the limit.
     TooDeep {
-        /// The deepest nesting that is accepted.
+        /// Maximum nesting depth.
         limit: u8,
     },
     /// The input ended in the middle of a message.
     Truncated,
-    /// A JSON array, or what has no place in a batch: no batches are taken here, or not in this revision; or one that is
-    /// empty, or inside another.
+    /// A batch, or an element of a batch, that is not accepted.
+    ///
+    /// The machine or the revision does not support batches, or the element is an array or not allowed in a batch.
     Batch,
-    /// A batch without members.
+    /// A batch without elements.
     EmptyBatch,
-    /// A batch with so many requests that not even errors for all of them would fit.
+    /// A batch with more requests than error responses would fit.
     BatchTooLarge {
-        /// How many there may be now.
+        /// Maximum number of requests at that time.
         limit: usize,
     },
-    /// The message is valid JSON, but no JSON object.
+    /// A message is valid JSON but not an object.
     NotAnObject,
     /// `jsonrpc` is missing or not `"2.0"`.
     WrongJsonRpcVersion,
-    /// A request id that is neither a string nor an integer, or a response without an id.
+    /// A request id is neither a string nor an integer, or a response has no id.
     InvalidId,
-    /// A request id that is longer than the limit.
+    /// A request id is longer than the limit.
     IdTooLong {
-        /// The most bytes of an id, as it is written in the message.
+        /// Maximum length of an id in bytes, as written in the message.
         limit: usize,
     },
-    /// A request with the id of a request that is still in flight. The first one goes on.
+    /// A request has the id of another request in flight. The earlier request continues.
     DuplicateId,
     /// `method` is missing or not a string.
     InvalidMethod,
-    /// There is no such method, or not in this revision, or its capability was not declared.
+    /// The method does not exist, is not part of the revision, or its capability was not declared.
     UnknownMethod,
-    /// The parameters of a request or notification are not what its method needs.
+    /// The parameters of a request or notification do not match its method.
     InvalidParams,
-    /// A call of a tool that does not exist.
+    /// The requested tool does not exist.
     UnknownTool,
-    /// A prompt was asked for that does not exist.
+    /// The requested prompt does not exist.
     UnknownPrompt,
-    /// A resource or template was asked for that does not exist.
+    /// The requested resource or template does not exist.
     UnknownResource {
-        /// The code of the error that the client got: -32002, or -32602 from `2026-07-28` on.
+        /// Code of the error response: -32002, or -32602 since `2026-07-28`.
         code: i32,
     },
-    /// The request needs a capability that the client did not declare in it (`2026-07-28`).
+    /// A request requires a capability that the client did not declare in it (`2026-07-28`).
     MissingClientCapability,
-    /// There is no room to watch more resources.
+    /// The buffer for resource subscriptions is full.
     TooManyWatched {
-        /// How many bytes there are for their URIs, and 11 for each.
+        /// Size of the buffer in bytes. Each subscription takes the length of its URI and 11 bytes.
         limit: usize,
     },
-    /// A cursor that this server never gave out.
+    /// A cursor was not issued by this server.
     BadCursor,
-    /// A request came before the handshake.
+    /// A request arrived before the handshake.
     NotInitialized,
-    /// A second `initialize` on an open session.
+    /// An `initialize` request arrived on an open session.
     AlreadyInitialized,
-    /// A revision was asked for that is not spoken here. In a handshake another one was offered.
+    /// The requested revision is not supported. In a handshake the server offered another one.
     UnsupportedRevision,
-    /// No more requests can be in flight; the request was refused.
+    /// A request was refused because all slots for requests in flight are taken.
     TooManyInFlight {
-        /// How many can be.
+        /// Maximum number of requests in flight.
         limit: usize,
     },
-    /// A request came while the machine was shutting down.
+    /// A request arrived during shutdown.
     ShuttingDown,
-    /// A response to a request that was never made, or that has ended.
+    /// A response matches no request in flight.
     UnknownResponse,
-    /// A response that has both a result and an error, neither, or a malformed one.
+    /// A response has both a result and an error, has neither, or has a malformed one.
     MalformedResponse,
-    /// An error that belongs to no request: the peer could not read something that was sent.
+    /// An error response without an id: the peer could not read a message.
     ErrorWithoutId {
-        /// The code of that error; 0 if it was not an integer, or none that fits.
+        /// Code of that error; 0 if it is not an integer or out of range.
         code: i32,
     },
-    /// A cancellation of a request that is not in flight.
+    /// A cancellation matches no request in flight.
     UnknownCancel,
-    /// Progress of a request that is not in flight, or that did not ask for it.
+    /// A progress notification matches no request in flight that accepts progress.
     UnknownProgress,
-    /// A notification of a subscription that is not open, or has not been acknowledged, or of none where it needs one.
+    /// A notification belongs to no acknowledged open subscription, although its method requires one.
     UnknownSubscription,
-    /// A notification that means nothing here.
+    /// A notification has no meaning for this role or revision.
     UnknownNotification,
-    /// Too many lines in a row were no messages: they are not answered any more until one is.
+    /// Too many invalid messages in a row.
+    ///
+    /// The machine answers no more of them until a valid message arrives.
     Muted,
-    /// The host's fault: a handler let a request go without an answer. The machine answered with an error.
+    /// Application error: a handler dropped a request without a response. The machine responded with an error.
     Unanswered,
-    /// A deferred request was not answered in time. The machine answered with an error.
+    /// The timeout of a deferred request expired. The machine responded with an error.
     TookTooLong,
-    /// The host's fault: an answer did not fit. An error was sent in its place.
+    /// Application error: a reply exceeded its limit. The machine responded with an error.
     ReplyTooLarge {
-        /// The most bytes that an answer can have here.
+        /// Maximum length of the reply in bytes.
         limit: usize,
     },
-    /// The host's fault: a handler wrote something that is not one JSON value. An error was sent in its place.
+    /// Application error: a handler wrote other than one JSON value. The machine responded with an error.
     InvalidReply,
-    /// The host's fault: a request was answered with what is needed first, but its client cannot send it again, nothing
-    /// was needed, or one key was used twice. An error was sent in its place.
+    /// Application error: a request for input (`inputRequests`) was invalid. The machine responded with an error.
+    ///
+    /// The client cannot send the request again, no input was requested, or a key was used twice.
     NoRoundTrip,
-    /// The host's fault: entries of a list are too large for any page, and were left out.
+    /// Application error: entries of a list were larger than a page. The machine omitted them.
     EntriesLeftOut {
-        /// How many.
+        /// Number of omitted entries.
         count: usize,
     },
 }
 
 impl ProtocolError {
-    /// The code of the error that the peer got for it, if it got one.
+    /// Returns the code of the error response to the peer. `None` if this error has no response.
     ///
-    /// Whether an answer was sent also depends on the message: notifications and responses never get one, and a
-    /// client never answers noise.
+    /// Whether a response was sent also depends on the message. Notifications and responses are never answered, and a
+    /// client never answers invalid messages.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         Some(match self {
@@ -166,7 +173,7 @@ impl ProtocolError {
         })
     }
 
-    /// Whether the host is at fault, and not the peer.
+    /// Returns whether the error was caused by the application, not by the peer.
     #[must_use]
     pub fn by_host(&self) -> bool {
         matches!(
@@ -179,8 +186,8 @@ impl ProtocolError {
         )
     }
 
-    /// What is wrong, in the error that the peer gets for it.
-    fn said(&self) -> &'static str {
+    /// Returns the description for the error response. Empty for errors without a response.
+    fn response_text(&self) -> &'static str {
         match self {
             ProtocolError::NotJson(_) => "the message is not valid JSON",
             ProtocolError::LineTooLong { .. } => "the message is longer than this receiver can take",
@@ -216,9 +223,10 @@ impl ProtocolError {
         }
     }
 
-    /// The sentence without its numbers, which an error on the wire says: what kind of error it is, and what is wrong.
+    /// Returns the `message` of the error response, in two parts: a prefix for its code, and the description without
+    /// numbers.
     pub(crate) fn message(&self) -> (&'static str, &'static str) {
-        let kind = match self.code() {
+        let prefix = match self.code() {
             _ if matches!(
                 self,
                 ProtocolError::TooManyInFlight { .. } | ProtocolError::TooManyWatched { .. }
@@ -231,11 +239,11 @@ impl ProtocolError {
             Some(code::INTERNAL_ERROR) => "Internal error: ",
             _ => "",
         };
-        (kind, self.said())
+        (prefix, self.response_text())
     }
 
-    /// What has happened that the peer does not hear of.
-    fn unsaid(&self) -> &'static str {
+    /// Returns the description of an error without a response. Empty for other errors.
+    fn local_text(&self) -> &'static str {
         match self {
             ProtocolError::Truncated => "the input ended in the middle of a message",
             ProtocolError::UnknownResponse => "a response to no request in flight",
@@ -260,7 +268,7 @@ impl ProtocolError {
 
 impl WriteText for ProtocolError {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        (self.message(), self.unsaid()).pieces(put);
+        (self.message(), self.local_text()).pieces(put);
         match self {
             ProtocolError::NotJson(error) => (": ", error).pieces(put),
             ProtocolError::LineTooLong { limit }
@@ -284,54 +292,55 @@ impl WriteText for ProtocolError {
 
 impl core::error::Error for ProtocolError {}
 
-/// The host set something up that cannot work.
+/// Error in the configuration of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The transmit buffer cannot hold the largest message that the machine itself has to write.
+    /// The transmit buffer is too small for the largest message that the machine itself writes.
     TxTooSmall {
-        /// How many bytes it needs.
+        /// Required size in bytes.
         needed: usize,
     },
-    /// The receive buffer cannot hold what the machine has to keep of a line that is too long.
+    /// The receive buffer is too small for the id of an oversized line.
     RxTooSmall {
-        /// How many bytes it needs.
+        /// Required size in bytes.
         needed: usize,
     },
-    /// The text lent for requests in flight gives each slot too little.
+    /// The text lent for requests in flight is too small for the number of slots.
     TextTooSmall {
-        /// How many bytes are needed in all.
+        /// Required size in bytes, for all slots.
         needed: usize,
     },
-    /// Raw JSON of the host's, such as a schema, is not valid.
+    /// Raw JSON of the application, such as a schema, is not valid.
     InvalidJson {
-        /// Which entry of the catalogue it belongs to.
+        /// Index of the catalogue entry.
         entry: usize,
-        /// What is wrong with it.
+        /// The error in the JSON.
         error: ScanError,
     },
-    /// A schema, or a `_meta`, is valid JSON, but no object.
+    /// A schema or a `_meta` is valid JSON but not an object.
     NotAnObject {
-        /// Which entry of the catalogue it belongs to.
+        /// Index of the catalogue entry.
         entry: usize,
     },
-    /// Two entries of a catalogue have the same name, URI or URI template; or two arguments of a prompt the same name.
+    /// Two catalogue entries share a name, URI or URI template, or two arguments of a prompt share a name.
     DuplicateName {
-        /// The second of the two entries; or the prompt.
+        /// Index of the second entry, or of the prompt.
         entry: usize,
     },
-    /// The pattern of a URI template cannot be matched: its braces must come in pairs around names, as in `{name}` or
-    /// `{+name}`, with no `{name}` behind a `{+name}`.
+    /// A URI template cannot be matched.
+    ///
+    /// Braces must enclose names, as in `{name}` or `{+name}`. No `{name}` may follow a `{+name}`.
     InvalidTemplate {
-        /// Which of the templates.
+        /// Index of the template.
         entry: usize,
     },
-    /// The name of an extension has no prefix, or characters that it may not have.
+    /// The name of an extension has no prefix or contains invalid characters.
     InvalidName {
-        /// Which entry of the catalogue.
+        /// Index of the catalogue entry.
         entry: usize,
     },
-    /// No revision is left to speak.
+    /// No protocol revision is enabled.
     NoRevision,
 }
 
@@ -372,23 +381,24 @@ impl WriteText for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// Why something cannot be sent, or not yet.
+/// Reason why a message cannot be sent, or not yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// There is no room in the transmit buffer yet. An event says when there is.
+    /// The transmit buffer has too little free space. An event reports when it has enough.
     Busy,
-    /// The request has ended: answered, cancelled, timed out, or its connection is gone.
+    /// The request has ended: it was answered or cancelled, its timeout expired, or its connection was closed.
     Gone,
-    /// As many requests are in flight as there are slots.
+    /// All slots for requests in flight are taken.
     Full,
-    /// The handshake has not been done, or the connection is closing.
+    /// The handshake is not complete, or the connection is closing.
     NotConnected,
-    /// It is larger than the transmit buffer allows, or not valid JSON. It never will be sent.
+    /// The message is larger than the transmit buffer allows, or not valid JSON. A retry fails again.
     Unwritable,
-    /// The peer did not declare the capability for it, or its revision does not have it.
+    /// The peer did not declare the required capability, or the revision lacks the message.
     Unsupported,
-    /// The request did not ask for it, or asked for less.
+    /// The request did not ask for this notification, its progress has not increased, or its log level is not severe
+    /// enough.
     NotWanted,
 }
 

@@ -2,7 +2,7 @@
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// A peer decides what these lines see, so none of them may be able to panic.
+// The peer controls the input of this code, so no line may be able to panic.
 #![cfg_attr(
     not(test),
     deny(

@@ -1,4 +1,4 @@
-//! What a machine needs from its host next: [`Action`], and the two halves of [`Action::Io`].
+//! `Machine` and `Action`: the interface between a machine and its pump.
 
 use crate::framing::InputSink;
 use crate::framing::outbound_message::{About, OutboundMessage, StreamId};
@@ -6,22 +6,24 @@ use crate::peer::transmit_buffer::Link;
 use crate::rpc::Message;
 use crate::time::Millis;
 
-/// What [`Machine::poll`] asks for. It is exhaustive on purpose: a new need would have to break every host's loop.
+/// Next step for the caller, returned by [`Machine::poll`].
+///
+/// Exhaustive on purpose, because a further step would require a change of every caller's loop.
 #[derive(Debug)]
 pub enum Action<'a> {
-    /// Move bytes, in whichever direction is possible first, until the deadline at the latest; then poll again.
+    /// Move bytes in whichever direction is ready first, then poll again. Poll at the deadline at the latest.
     Io(Io<'a>),
-    /// Something happened: call `event()`.
+    /// An event is pending: call `event()`.
     Event,
-    /// The connection is over. [`reset`](crate::Server::reset) makes the machine ready for the next one.
+    /// The connection is closed. [`reset`](crate::Server::reset) prepares the machine for another one.
     Closed,
 }
 
-/// A server or a client, seen by whoever moves its bytes: one pump serves both.
+/// A server or a client, as a pump sees it: one pump serves both roles.
 pub trait Machine: sealed::Sealed {
-    /// Says what is needed next. Whatever is due at `now` happens first.
+    /// Handles expired timeouts and buffered input, and returns the next step for the caller. `now` is the current time.
     ///
-    /// Poll again after every action, and when the deadline of [`Io`] has come. Polling too often is harmless.
+    /// Poll again after every action, and at the deadline of [`Io`]. Extra polls are harmless.
     fn poll(&mut self, now: Millis) -> Action<'_>;
 }
 
@@ -29,10 +31,10 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// Both directions at once: what to write, where to read to, and when to poll again if neither happens.
+/// Bytes to write, space for reads, and the deadline for the next poll.
 ///
-/// Either half may be empty. A host that can wait for both directions takes them with [`split`](Io::split); one
-/// that does one thing at a time takes [`next`](Io::next).
+/// Either half may be empty. A caller that can wait for both directions uses [`split`](Io::split). A caller that performs
+/// one operation at a time uses [`next`](Io::next).
 #[derive(Debug)]
 pub struct Io<'a> {
     transmit: Transmit<'a>,
@@ -40,14 +42,14 @@ pub struct Io<'a> {
     deadline: Option<Millis>,
 }
 
-/// One thing to do, for a host that does one thing at a time.
+/// One operation, for a caller that performs one at a time.
 #[derive(Debug)]
 pub enum Next<'a> {
-    /// Write some of these bytes.
+    /// Write some or all of these bytes.
     Write(Transmit<'a>),
-    /// Nothing to write: read some bytes.
+    /// No bytes to write: read some bytes.
     Read(Receive<'a>),
-    /// Nothing to write and no more to read: the machine waits for answers of the host, or for its deadline.
+    /// No bytes to write and no input accepted: the machine waits for replies of the application, or for its deadline.
     Wait,
 }
 
@@ -56,13 +58,13 @@ impl<'a> Io<'a> {
         Io { transmit, receive, deadline }
     }
 
-    /// The two halves.
+    /// Returns both halves.
     #[must_use]
     pub fn split(self) -> (Transmit<'a>, Receive<'a>) {
         (self.transmit, self.receive)
     }
 
-    /// The half that a host should work on if it can only do one: writing comes first.
+    /// Returns the operation to perform first: a write if bytes are unsent, otherwise a read.
     #[must_use = "the machine waits for one of the two"]
     pub fn next(self) -> Next<'a> {
         if !self.transmit.bytes.is_empty() {
@@ -74,122 +76,128 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// The time at which to poll again even if no byte has moved.
+    /// Returns the time of the next poll if no bytes move before. `None` if no timeout is running.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         self.deadline
     }
 }
 
-/// Bytes that are ready to be written. What is not reported as sent is offered again.
+/// Bytes to write. Bytes not reported as sent are offered again.
 #[derive(Debug)]
 pub struct Transmit<'a> {
     pub(crate) bytes: &'a [u8],
-    pub(crate) frame: Option<About>,
+    pub(crate) routing: Option<About>,
     pub(crate) start: &'a mut usize,
-    /// Bytes to step over with a whole frame: its mark, which is no part of the message.
+    /// Size of the header before the message, in message mode.
     pub(crate) overhead: usize,
     pub(crate) link: &'a mut Link,
 }
 
 impl<'a> Transmit<'a> {
-    /// The bytes to write. Empty if there are none. In frame mode this is exactly one message.
+    /// Returns the bytes to write, possibly none. In message mode they are exactly one message.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// In frame mode, the message with what it is and what it belongs to.
+    /// Returns the message with its kind and relation, in message mode. `None` otherwise, or if there is no message.
     #[must_use]
     pub fn frame(&self) -> Option<OutboundMessage<'a>> {
-        let about = self.frame?;
-        Some(OutboundMessage { message: self.bytes, about })
+        let routing = self.routing?;
+        Some(OutboundMessage { message: self.bytes, routing })
     }
 
-    /// Reports that the first `n` bytes were written. In frame mode a message counts as sent only when it was
-    /// written whole; a smaller `n` leaves it to be offered again.
+    /// Reports that the first `n` bytes were written.
+    ///
+    /// In message mode, a message is sent only if `n` is its whole length. After a smaller `n` it is offered again.
     pub fn sent(self, n: usize) {
         let n = n.min(self.bytes.len());
-        if self.frame.is_none() || n == self.bytes.len() {
+        if self.routing.is_none() || n == self.bytes.len() {
             self.link.moved |= n > 0;
         }
-        if self.frame.is_none() {
+        if self.routing.is_none() {
             *self.start = self.start.saturating_add(n);
         } else if n == self.bytes.len() {
             *self.start = self.start.saturating_add(n).saturating_add(self.overhead);
         }
     }
 
-    /// Reports that nothing can be written any more, as after `EPIPE`. What is unsent is dropped, and the
-    /// connection ends as if the peer had closed it.
+    /// Reports that the connection refuses further bytes, as after `EPIPE`.
+    ///
+    /// Unsent bytes are dropped, and the connection ends as if the peer had closed it.
     pub fn broken(self) {
         self.link.broken = true;
     }
 }
 
-/// Room for bytes that arrive.
+/// Space for received bytes.
 pub struct Receive<'a> {
-    door: &'a mut (dyn InputSink + 'a),
+    input: &'a mut (dyn InputSink + 'a),
 }
 
 impl<'a> Receive<'a> {
-    pub(crate) fn new(door: &'a mut (dyn InputSink + 'a)) -> Receive<'a> {
-        Receive { door }
+    pub(crate) fn new(input: &'a mut (dyn InputSink + 'a)) -> Receive<'a> {
+        Receive { input }
     }
 
-    /// Whether input can be taken now. If not, unsent output has to go first, or the input has ended.
+    /// Returns whether input is accepted. If not, unsent output has to be sent first, or the input has ended.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.door.is_ready()
+        self.input.is_ready()
     }
 
-    /// Where to read to. It is empty only if [`is_ready`](Receive::is_ready) says no.
+    /// Returns the space for a read. It is empty only if [`is_ready`](Receive::is_ready) returns `false`.
     #[must_use]
     pub fn space(&mut self) -> &mut [u8] {
-        self.door.space()
+        self.input.space()
     }
 
-    /// Reports that `n` bytes were read into [`space`](Receive::space). In frame mode they are one whole message.
+    /// Reports that `n` bytes were read into [`space`](Receive::space). In message mode they are one whole message.
     ///
-    /// A link that has lost bytes in the middle of a line puts the byte `CAN` (0x18) there, which JSON cannot have: the line
-    /// is given up. If it was a request whose id had come, that gets an error; nothing else of it is answered.
+    /// A link that has lost bytes within a line inserts the byte `CAN` (0x18), which valid JSON never contains. The
+    /// machine then drops the line. It answers a request whose id was received with an error, and sends no other reply.
     pub fn filled(self, n: usize) {
-        self.door.filled(n, StreamId::NONE);
+        self.input.filled(n, StreamId::NONE);
     }
 
-    /// Frame mode: reports that `n` bytes were read into [`space`](Receive::space), one whole message, which came
-    /// from `stream`. With a growing buffer the space is what is allocated so far: for messages of any size use
+    /// Reports that one whole message of `n` bytes, from `stream`, was read into [`space`](Receive::space). Message
+    /// mode only.
+    ///
+    /// The space of a growing buffer is only the part allocated so far. For messages of any size use
     /// [`message`](Receive::message).
     pub fn framed(self, n: usize, stream: StreamId) {
-        self.door.filled(n, stream);
+        self.input.filled(n, stream);
     }
 
-    /// Takes a copy of one whole message, from a WebSocket, a queue or an HTTP body, which came from `stream`. It
-    /// may hold newlines. One that is too long is answered as a line that is too long would be.
+    /// Copies one whole message from `stream`: a WebSocket, a queue or an HTTP body. Message mode only.
+    ///
+    /// The message may contain newlines. An oversized message is answered like an oversized line.
     ///
     /// # Errors
-    /// The message comes back if the machine is not [`ready`](Receive::is_ready) for it, or takes lines and not frames.
+    /// Returns the message if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
     pub fn message(self, message: &[u8], stream: StreamId) -> Result<(), &[u8]> {
-        if self.door.message(message, None, stream) { Ok(()) } else { Err(message) }
+        if self.input.message(message, None, stream) { Ok(()) } else { Err(message) }
     }
 
-    /// The same for a message that somebody had to look at before: it is not scanned again, unless the limit of nesting
-    /// is lower than [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT).
+    /// Copies one whole message that the caller has already parsed. Otherwise like [`message`](Receive::message).
+    ///
+    /// The machine scans it again only if its nesting limit is lower than [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT).
     ///
     /// # Errors
-    /// The message comes back if the machine is not [`ready`](Receive::is_ready) for it, or takes lines and not frames.
+    /// Returns the message if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
     #[expect(clippy::result_large_err, reason = "there is no heap to box it on")]
     pub fn parsed<'m>(self, message: Message<'m>, stream: StreamId) -> Result<(), Message<'m>> {
-        if self.door.message(message.bytes(), Some(message.envelope()), stream) {
+        if self.input.message(message.bytes(), Some(message.envelope()), stream) {
             Ok(())
         } else {
             Err(message)
         }
     }
 
-    /// Reports that no more bytes will come.
+    /// Reports the end of input.
     pub fn eof(self) {
-        self.door.eof();
+        self.input.eof();
     }
 }
 

@@ -1,25 +1,26 @@
-//! Kernels of which small processors need another body: division, moves of bytes, search for a byte.
+//! Target-specific kernels: division, byte moves, byte search.
 //!
-//! All bodies of a kernel give the same results. All are compiled and tested on every target.
-#![allow(clippy::as_conversions, reason = "a remainder is less than its divisor, which has 32 bits")]
+//! All implementations of a kernel return the same results. All are compiled and tested on every target.
+#![allow(clippy::as_conversions, reason = "a remainder is less than its 32-bit divisor")]
 
 use core::cell::Cell;
 
 use crate::json::find_by_words;
 
-/// Whether the target is bare metal, where code for speed costs flash.
-const SMALL: bool = cfg!(target_os = "none");
+/// Whether the target is bare metal, where code size matters more than speed.
+const BARE_METAL: bool = cfg!(target_os = "none");
 
-/// Whether a small processor reads a word from any address with one instruction: ARM from the Cortex-M3 on, which
-/// `cfg` tells from a Cortex-M0 by its atomic operations.
-const UNALIGNED_WORDS: bool = SMALL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
+/// Whether a bare-metal processor reads an unaligned word with one instruction.
+///
+/// True for ARM since the Cortex-M3. `cfg` tells it from a Cortex-M0 by its atomic operations.
+const UNALIGNED_WORDS: bool = BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
 
-/// Returns the quotient and the remainder; zeros for a division by zero.
+/// Returns the quotient and the remainder of a division; zeros for a division by zero.
 pub(crate) const fn divide(value: u64, by: u32) -> (u64, u32) {
     if by == 0 {
         return (0, 0);
     }
-    if SMALL { divide_by_bits(value, by) } else { divide_by_instruction(value, by) }
+    if BARE_METAL { divide_by_bits(value, by) } else { divide_by_instruction(value, by) }
 }
 
 const fn divide_by_instruction(value: u64, by: u32) -> (u64, u32) {
@@ -29,15 +30,15 @@ const fn divide_by_instruction(value: u64, by: u32) -> (u64, u32) {
     }
 }
 
-/// A loop, because the division that is linked for small processors is larger than everything that divides.
+/// Divides bit by bit, because the 64-bit division of the compiler's library takes more flash on small processors.
 const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
     let (mut quotient, mut remainder, mut bits) = (value, 0u32, u64::BITS);
     while bits > 0 {
-        // Beyond 32 bits the remainder is at least `by` in any case.
-        let beyond = remainder >> 31 != 0;
+        // A remainder of more than 32 bits is at least `by`.
+        let overflows = remainder >> 31 != 0;
         remainder = remainder << 1 | (quotient >> 63) as u32;
         quotient <<= 1;
-        if beyond || remainder >= by {
+        if overflows || remainder >= by {
             remainder = remainder.wrapping_sub(by);
             quotient |= 1;
         }
@@ -46,19 +47,19 @@ const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
     (quotient, remainder)
 }
 
-/// Copies as many bytes as both have.
+/// Copies `source` to the front of `target`, up to the shorter length.
 ///
-/// This is no `copy_from_slice`, because that keeps a panic for lengths that differ, even where they cannot.
+/// Not `copy_from_slice`, because that links a panic for different lengths even where they are equal.
 #[inline]
 pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
     if UNALIGNED_WORDS { copy_by_words(target, source) } else { copy_by_bytes(target, source) }
 }
 
-/// A loop that compilers for hosts turn into `memcpy`.
+/// Copies in a loop, which optimizing compilers turn into `memcpy`.
 #[inline]
 fn copy_by_bytes(target: &mut [u8], source: &[u8]) {
-    for (place, byte) in target.iter_mut().zip(source) {
-        *place = *byte;
+    for (to, from) in target.iter_mut().zip(source) {
+        *to = *from;
     }
 }
 
@@ -75,9 +76,9 @@ fn copy_by_words(target: &mut [u8], source: &[u8]) {
     copy_by_bytes(target, source);
 }
 
-/// Returns the position of the first such byte.
+/// Returns the position of the first occurrence of `byte`.
 pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
-    match (SMALL, UNALIGNED_WORDS) {
+    match (BARE_METAL, UNALIGNED_WORDS) {
         (false, _) => memchr::memchr(byte, bytes),
         (true, true) => find_in_words(byte, bytes),
         (true, false) => find_in_bytes(byte, bytes),
@@ -92,26 +93,26 @@ fn find_in_words(byte: u8, bytes: &[u8]) -> Option<usize> {
     Some(find_by_words(byte, bytes)).filter(|at| *at < bytes.len())
 }
 
-/// Moves all bytes from `by` on to the front.
+/// Moves the bytes from offset `by` on to the front.
 pub(crate) fn shift(bytes: &mut [u8], by: usize) {
     move_down(bytes, by, 0, usize::MAX);
 }
 
-/// Moves at most `length` bytes from `from` down to `to`, as far as there are so many.
+/// Moves up to `length` bytes from offset `from` down to offset `to`. No effect if `to` is greater than `from`.
 pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize) {
     let end = from.saturating_add(length).min(bytes.len());
-    // The compiler has to see here that `copy_within` stays in bounds, or a panic is linked.
+    // This check lets the compiler prove that `copy_within` stays in bounds. Otherwise it links a panic.
     if to <= from && from <= end {
-        if SMALL { move_by_bytes(bytes, from, end, to) } else { bytes.copy_within(from..end, to) }
+        if BARE_METAL { move_by_bytes(bytes, from, end, to) } else { bytes.copy_within(from..end, to) }
     }
 }
 
-/// A loop, because `copy_within` links 1.3 KiB on bare metal.
+/// Moves in a loop, because `copy_within` links 1.3 KiB on bare metal.
 fn move_by_bytes(bytes: &mut [u8], from: usize, end: usize, to: usize) {
     let bytes = Cell::from_mut(bytes).as_slice_of_cells();
     let (Some(target), Some(source)) = (bytes.get(to..), bytes.get(from..end)) else { return };
-    for (place, byte) in target.iter().zip(source) {
-        place.set(byte.get());
+    for (to, from) in target.iter().zip(source) {
+        to.set(from.get());
     }
 }
 
@@ -121,7 +122,7 @@ mod tests {
     use std::vec::Vec;
 
     #[test]
-    fn divisions_agree() {
+    fn divisions_return_equal_results() {
         for value in [0, 1, 9, 10, 99, 12_345, u64::from(u32::MAX), u64::MAX / 3, u64::MAX] {
             for by in [1, 2, 3, 10, 255, 1 << 31, u32::MAX] {
                 let expected = (value / u64::from(by), (value % u64::from(by)) as u32);
@@ -134,20 +135,20 @@ mod tests {
     }
 
     #[test]
-    fn copies_take_what_both_have() {
-        for (room, length) in [(0, 3), (3, 0), (5, 3), (3, 5), (9, 9), (16, 16), (23, 17), (17, 23)] {
+    fn copy_stops_at_the_shorter_length() {
+        for (size, length) in [(0, 3), (3, 0), (5, 3), (3, 5), (9, 9), (16, 16), (23, 17), (17, 23)] {
             let source: Vec<u8> = (1..=length).collect();
-            let expected: Vec<u8> = (0..room).map(|at| source.get(at).copied().unwrap_or(0)).collect();
+            let expected: Vec<u8> = (0..size).map(|at| source.get(at).copied().unwrap_or(0)).collect();
             for copy in [copy, copy_by_bytes, copy_by_words] {
-                let mut target = std::vec![0; room];
+                let mut target = std::vec![0; size];
                 copy(&mut target, &source);
-                assert_eq!(target, expected, "{room} {length}");
+                assert_eq!(target, expected, "{size} {length}");
             }
         }
     }
 
     #[test]
-    fn byte_is_found_where_it_stands_first() {
+    fn find_returns_the_first_position() {
         for find in [find, find_in_bytes, find_in_words] {
             for length in 0..40 {
                 let mut bytes = std::vec![b'a'; length];
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_move_down_as_far_as_there_are_any() {
+    fn move_down_stops_at_the_end_of_the_buffer() {
         let moved = |from: usize, to, length| {
             let (mut bytes, mut by_bytes) = (*b"0123456789", *b"0123456789");
             move_down(&mut bytes, from, to, length);
@@ -169,7 +170,7 @@ mod tests {
         };
         assert_eq!(&moved(2, 0, 3), b"2343456789");
         assert_eq!(&moved(8, 1, 100), b"0893456789");
-        assert_eq!(&moved(3, 2, usize::MAX), b"0134567899", "also over itself");
+        assert_eq!(&moved(3, 2, usize::MAX), b"0134567899", "overlapping ranges");
         for (from, to, length) in [(4, 4, 9), (10, 0, 1), (11, 0, 1), (3, 0, 0)] {
             assert_eq!(&moved(from, to, length), b"0123456789", "{from} {to} {length}");
         }

@@ -1,30 +1,30 @@
-//! Time is an input: milliseconds of any monotonic clock.
-#![allow(clippy::as_conversions, reason = "it gets wider, and `From` is not constant")]
+//! Time as an input: milliseconds of any monotonic clock.
+#![allow(clippy::as_conversions, reason = "a widening conversion, and `From` is not usable in constants")]
 
-/// A point in time, or a span of it, in milliseconds.
+/// A point in time or a duration, in milliseconds.
 ///
-/// Points come from any clock that never runs backwards and are only ever compared with each other, so it does
-/// not matter where zero is. The machine never reads a clock: the same input at the same times gives the same output.
+/// Points come from any clock that never runs backwards. The machine only compares them with each other, so the origin
+/// does not matter. It never reads a clock, so the same input at the same times gives the same output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// No time at all; as a point, the start.
+    /// A duration of zero; as a point, the origin.
     pub const ZERO: Millis = Millis(0);
 
-    /// `seconds` as milliseconds.
+    /// Converts seconds to milliseconds.
     #[must_use]
     pub const fn seconds(seconds: u32) -> Millis {
         Millis((seconds as u64).saturating_mul(1000))
     }
 
-    /// The point `span` after this one, or the sum of two spans. Saturates at the end of time.
+    /// Returns the point `span` after this one, or the sum of two durations. Saturates at the maximum.
     #[must_use]
     pub const fn plus(self, span: Millis) -> Millis {
         Millis(self.0.saturating_add(span.0))
     }
 
-    /// The time from `earlier` to this point; zero if it is later.
+    /// Returns the duration from `earlier` to this point; zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Millis) -> Millis {
         Millis(self.0.saturating_sub(earlier.0))
@@ -43,13 +43,13 @@ pub struct Clock(std::time::Instant);
 
 #[cfg(feature = "std")]
 impl Clock {
-    /// A clock that reads zero now.
+    /// Starts a clock at zero.
     #[must_use]
     pub fn start() -> Clock {
         Clock(std::time::Instant::now())
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     #[must_use]
     pub fn now(&self) -> Millis {
         Millis(u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX))

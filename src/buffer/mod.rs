@@ -1,10 +1,11 @@
-//! Bytes that the caller lends, or a `Vec` that grows to a limit: the only room that knows about the heap.
+//! `Buffer`: lent bytes, or a `Vec` that grows to a limit.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
-/// A buffer for one direction of a connection: a slice that the caller lends, or (feature `alloc`) a `Vec` that
-/// grows to a limit and shrinks again when it is idle.
+/// Buffer for one direction of a connection.
+///
+/// Either a slice lent by the caller or, with the feature `alloc`, a `Vec` that grows to a limit and shrinks when idle.
 ///
 /// ```
 /// use mcp_proto::Buffer;
@@ -24,31 +25,32 @@ enum Store<'b> {
     Grown {
         bytes: Vec<u8>,
         limit: usize,
-        /// The most of it that was used since it was empty.
+        /// Maximum number of bytes in use since the buffer was last empty.
         used: usize,
-        /// How many times in a row it was emptied having used little of its size.
-        calm: u8,
+        /// Number of consecutive uses that needed only a small part of the buffer.
+        small_uses: u8,
     },
 }
 
-/// A grown buffer keeps this many bytes when it is idle.
+/// Bytes that a grown buffer keeps when idle.
 #[cfg(feature = "alloc")]
 const FLOOR: usize = 4096;
 
-/// It shrinks after it was mostly unused this many times in a row: often enough not to thrash, rarely enough
-/// that a stream of large messages allocates once.
+/// Number of consecutive small uses after which a grown buffer shrinks.
+///
+/// High enough that a buffer with alternating message sizes keeps its memory.
 #[cfg(feature = "alloc")]
-const CALM: u8 = 32;
+const SMALL_USES: u8 = 32;
 
 impl<'b> Buffer<'b> {
-    /// A buffer on the heap that grows as it is needed, to `limit` bytes at most.
+    /// Creates a buffer on the heap that grows on demand to at most `limit` bytes.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown(limit: usize) -> Buffer<'static> {
-        Buffer { store: Store::Grown { bytes: Vec::new(), limit, used: 0, calm: 0 } }
+        Buffer { store: Store::Grown { bytes: Vec::new(), limit, used: 0, small_uses: 0 } }
     }
 
-    /// The most bytes that it can hold.
+    /// Returns the maximum number of bytes that the buffer can hold.
     #[must_use]
     pub fn limit(&self) -> usize {
         match &self.store {
@@ -58,7 +60,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Whether the caller lent it: its size never changes.
+    /// Returns whether the caller lent the buffer, so that its size never changes.
     #[inline]
     pub(crate) fn is_lent(&self) -> bool {
         match &self.store {
@@ -86,7 +88,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// The same bytes for a shorter time, with the right to grow: what a token carries.
+    /// Borrows the buffer with the right to grow, for a shorter lifetime.
     #[inline]
     pub(crate) fn room(&mut self) -> Room<'_> {
         match &mut self.store {
@@ -96,7 +98,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Raises the limit of a grown buffer. A lent one stays as it is.
+    /// Raises the limit of a grown buffer. No effect on a lent buffer.
     pub(crate) fn extend_limit(&mut self, bytes: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = bytes,
@@ -105,29 +107,29 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Says that so much of it is in use.
+    /// Records that `used` bytes are in use.
     #[inline]
     pub(crate) fn note(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
             #[cfg(feature = "alloc")]
-            Store::Grown { used: most, .. } => *most = used.max(*most),
+            Store::Grown { used: max, .. } => *max = used.max(*max),
         }
     }
 
-    /// Says that the buffer is empty after `used` of its bytes had been in use, or what was noted before: one that is much
-    /// larger than what it is used for gives memory back.
+    /// Records that the buffer is empty after a use of `used` bytes, or of a larger recorded number. Shrinks a grown
+    /// buffer that is much larger than its recent uses.
     pub(crate) fn settle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
             #[cfg(feature = "alloc")]
-            Store::Grown { bytes, used: most, calm, .. } => {
-                let used = used.max(core::mem::take(most));
+            Store::Grown { bytes, used: max, small_uses, .. } => {
+                let used = used.max(core::mem::take(max));
                 if bytes.len() <= FLOOR || used > bytes.len() / 4 {
-                    *calm = 0;
+                    *small_uses = 0;
                     return;
                 }
-                shrink(bytes, used, calm);
+                shrink(bytes, used, small_uses);
             }
         }
     }
@@ -145,7 +147,7 @@ impl<'b, const N: usize> From<&'b mut [u8; N]> for Buffer<'b> {
     }
 }
 
-/// A [`Buffer`] that a token borrows: one lifetime, whatever the buffer's own is.
+/// Mutable borrow of a [`Buffer`], with one lifetime instead of two.
 #[derive(Debug)]
 pub(crate) enum Room<'a> {
     Lent(&'a mut [u8]),
@@ -154,12 +156,12 @@ pub(crate) enum Room<'a> {
         bytes: &'a mut Vec<u8>,
         limit: usize,
     },
-    /// Nothing is stored: whoever writes here wants to know how long it would be.
+    /// No storage: a writer over it only measures the length of its output.
     Measure,
 }
 
 impl<'a> Room<'a> {
-    /// Makes `end` bytes available, if the limit allows it. `None`: it does not, or the heap is exhausted.
+    /// Provides at least `end` bytes. Returns `None` if the limit is lower or the heap is exhausted.
     pub(crate) fn ensure(&mut self, end: usize) -> Option<&mut [u8]> {
         match self {
             Room::Lent(bytes) => (end <= bytes.len()).then_some(&mut **bytes),
@@ -183,7 +185,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// At least `end` bytes, for as long as the token lives. `None`: there cannot be that many.
+    /// Provides at least `end` bytes for the whole lifetime of the borrow. Returns `None` like [`ensure`](Room::ensure).
     pub(crate) fn into_grown(mut self, end: usize) -> Option<&'a mut [u8]> {
         self.ensure(end)?;
         match self {
@@ -195,20 +197,20 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Gives memory back, if this was so often enough.
+/// Counts a small use, and frees memory after [`SMALL_USES`] of them.
 #[cfg(feature = "alloc")]
 #[cold]
-fn shrink(bytes: &mut Vec<u8>, used: usize, calm: &mut u8) {
-    *calm = calm.saturating_add(1);
-    if *calm >= CALM {
-        *calm = 0;
+fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {
+    *small_uses = small_uses.saturating_add(1);
+    if *small_uses >= SMALL_USES {
+        *small_uses = 0;
         let keep = FLOOR.max(used.saturating_mul(2));
         bytes.truncate(keep);
         bytes.shrink_to(keep);
     }
 }
 
-/// Seldom, and away from what happens for each piece of output.
+/// Grows the buffer to at least `end` bytes. Not inlined, because it is rare and every write of output has a call.
 #[cfg(feature = "alloc")]
 #[cold]
 #[inline(never)]
@@ -216,8 +218,8 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     if end > limit {
         return None;
     }
-    // Doubled, so that it seldom happens; but what one large text needs and a little more is enough, because all of it is
-    // filled with zeros.
+    // Doubling keeps growth rare. A single large text gets only a quarter more than it needs, because all new bytes are
+    // zeroed.
     let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FLOOR).min(limit);
     bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
     bytes.resize(wanted, 0);

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_is_lent_stays_as_it_is() {
+fn lent_buffer_never_changes_its_size() {
     let mut bytes = [7; 10];
     let mut buffer = Buffer::from(&mut bytes);
     buffer.extend_limit(5);
@@ -18,22 +18,22 @@ fn what_is_lent_stays_as_it_is() {
 }
 
 #[test]
-fn nothing_is_stored_where_only_the_length_counts() {
+fn measuring_buffer_stores_nothing() {
     assert!(Room::Measure.ensure(0).is_none() && Room::Measure.bytes().is_empty());
     assert!(Room::Measure.into_grown(0).is_none());
 }
 
 #[cfg(feature = "alloc")]
 #[test]
-fn what_grows_does_so_as_it_is_needed_and_to_its_limit() {
+fn grown_buffer_grows_on_demand_up_to_its_limit() {
     let mut buffer = Buffer::grown(20_000);
     assert!(!buffer.is_lent() && buffer.bytes().is_empty());
     let mut size = |end| buffer.room().ensure(end).map(|bytes| bytes.len());
     assert_eq!([size(0), size(1), size(FLOOR)], [Some(0), Some(FLOOR), Some(FLOOR)]);
-    // Twice what there was, so that what comes in small pieces does not grow with each of them.
+    // It doubles, so that it does not grow with each small piece of output.
     assert_eq!([size(FLOOR + 1), size(12_000), size(15_001)], [Some(2 * FLOOR), Some(16_384), Some(16_384)]);
     assert_eq!([size(20_000), size(20_001)], [Some(20_000), None]);
-    // A large text at once takes no more than a quarter beside it.
+    // A single large text gets a quarter more than it needs.
     assert_eq!(Buffer::grown(100_000).room().ensure(40_000).map(|bytes| bytes.len()), Some(50_000));
     buffer.extend_limit(1);
     assert_eq!(
@@ -49,7 +49,7 @@ fn what_grows_does_so_as_it_is_needed_and_to_its_limit() {
 
 #[cfg(feature = "alloc")]
 #[test]
-fn what_is_much_larger_than_its_use_gives_memory_back() {
+fn grown_buffer_shrinks_after_many_small_uses() {
     let grown = || {
         let mut buffer = Buffer::grown(100_000);
         assert!(buffer.room().ensure(64_000).is_some());
@@ -61,21 +61,21 @@ fn what_is_much_larger_than_its_use_gives_memory_back() {
         buffer.bytes().len()
     };
     let mut buffer = grown();
-    assert_eq!(settle(&mut buffer, CALM - 1, 20_000), 80_000, "it might be used again");
-    assert_eq!(settle(&mut buffer, 1, 20_000), 40_000, "twice what it was used for");
-    assert_eq!(settle(&mut buffer, CALM, 20_000), 40_000, "half is no waste");
-    assert_eq!(settle(&mut buffer, CALM, 0), FLOOR);
-    assert_eq!(settle(&mut buffer, CALM, 0), FLOOR, "so much is kept");
-    // Whoever uses it once in a while keeps it.
+    assert_eq!(settle(&mut buffer, SMALL_USES - 1, 20_000), 80_000, "one use short of the limit");
+    assert_eq!(settle(&mut buffer, 1, 20_000), 40_000, "twice the bytes used");
+    assert_eq!(settle(&mut buffer, SMALL_USES, 20_000), 40_000, "half of the buffer in use");
+    assert_eq!(settle(&mut buffer, SMALL_USES, 0), FLOOR);
+    assert_eq!(settle(&mut buffer, SMALL_USES, 0), FLOOR, "the floor");
+    // An occasional large use keeps the memory.
     let mut buffer = grown();
     for _ in 0..3 {
-        assert_eq!(settle(&mut buffer, CALM - 1, 1), 80_000);
+        assert_eq!(settle(&mut buffer, SMALL_USES - 1, 1), 80_000);
         assert_eq!(settle(&mut buffer, 1, 20_001), 80_000);
     }
-    // What was noted before it was empty counts, once.
+    // A recorded use counts once.
     buffer.note(30_000);
     buffer.note(5);
     assert_eq!(settle(&mut buffer, 1, 0), 80_000);
-    assert_eq!(settle(&mut buffer, CALM - 1, 0), 80_000);
+    assert_eq!(settle(&mut buffer, SMALL_USES - 1, 0), 80_000);
     assert_eq!(settle(&mut buffer, 1, 0), FLOOR);
 }

@@ -1,91 +1,93 @@
-//! What an outgoing message is and what it belongs to, for transports with more than one stream.
+//! Outbound messages with kind and relation, for transports with several streams.
 
-/// The host's own name for the place that a message came from: an HTTP exchange, a WebSocket, a topic. The machine
-/// only hands it back, on every message that belongs there.
+/// Caller's identifier of the stream a message arrived on: an HTTP exchange, a WebSocket, a topic.
+///
+/// The machine does not interpret it and reports it with every outbound message that belongs to this stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct StreamId(pub u32);
 
 impl StreamId {
-    /// The stream of a host that has only one.
+    /// The stream of a caller that has only one.
     pub const NONE: StreamId = StreamId(0);
 }
 
-/// What kind of message an outgoing frame is.
+/// Kind of an outbound message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OutboundMessageKind {
-    /// The answer to a request: a result or an error. Its stream has seen its last message for that request.
+    /// The response to a request: a result or an error. It is the last message for that request on its stream.
     Response,
     /// A notification.
     Notification,
-    /// A request of our own.
+    /// A request that the machine sends to the peer.
     Request,
 }
 
-/// What an outgoing message belongs to.
+/// Connection, request or subscription that an outbound message belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Relation {
-    /// To the connection as a whole.
+    /// The message belongs to the connection as a whole.
     Connection,
-    /// To a request that came in on this stream: its answer, its progress, its log lines.
+    /// The message belongs to a request received on this stream: its response, its progress, its log messages.
     Request(StreamId),
-    /// To a subscription that was opened on this stream.
+    /// The message belongs to a subscription opened on this stream.
     Subscription(StreamId),
 }
 
-/// One whole outgoing message, with what it is. Frame mode only.
+/// A whole outbound message with its kind and relation. Message mode only.
 #[derive(Debug, Clone, Copy)]
 pub struct OutboundMessage<'a> {
     pub(crate) message: &'a [u8],
-    pub(crate) about: About,
+    pub(crate) routing: About,
 }
 
 impl<'a> OutboundMessage<'a> {
-    /// The message: one JSON text, without a newline.
+    /// Returns the message: one JSON text, without a newline.
     #[must_use]
     pub fn message(&self) -> &'a [u8] {
         self.message
     }
 
-    /// What kind of message it is.
+    /// Returns the kind of the message.
     #[must_use]
     pub fn kind(&self) -> OutboundMessageKind {
-        self.about.kind
+        self.routing.kind
     }
 
-    /// What it belongs to.
+    /// Returns what the message belongs to.
     #[must_use]
     pub fn relation(&self) -> Relation {
-        self.about.relation
+        self.routing.relation
     }
 }
 
-/// Kind and owner of an outgoing message.
+/// Kind and relation of an outbound message, by which a transport routes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct About {
     pub(crate) kind: OutboundMessageKind,
     pub(crate) relation: Relation,
 }
 
-/// The mark that stands before each message of a buffer in frame mode: length, kind, owner, stream.
-pub(crate) const MARK: usize = 10;
+/// Size, in bytes, of the header before each buffered message in message mode: length, kind, relation, stream.
+pub(crate) const HEADER_SIZE: usize = 10;
 
 impl About {
     pub(crate) fn response(stream: StreamId) -> About {
         About { kind: OutboundMessageKind::Response, relation: Relation::Request(stream) }
     }
 
+    /// A notification that belongs to a request: progress or a log message.
     pub(crate) fn related(stream: StreamId) -> About {
         About { kind: OutboundMessageKind::Notification, relation: Relation::Request(stream) }
     }
 
-    /// A notification for a subscription.
+    /// A notification that belongs to a subscription.
     pub(crate) fn subscribed(stream: StreamId) -> About {
         About { kind: OutboundMessageKind::Notification, relation: Relation::Subscription(stream) }
     }
 
-    /// The end of a subscription.
+    /// The response that ends a subscription.
     pub(crate) fn unsubscribed(stream: StreamId) -> About {
         About { kind: OutboundMessageKind::Response, relation: Relation::Subscription(stream) }
     }
@@ -96,29 +98,29 @@ impl About {
     pub(crate) const REQUEST: About =
         About { kind: OutboundMessageKind::Request, relation: Relation::Connection };
 
-    /// A request of our own that belongs to a request in flight.
+    /// A request that belongs to an inbound request in flight.
     pub(crate) fn asked(stream: StreamId) -> About {
         About { kind: OutboundMessageKind::Request, relation: Relation::Request(stream) }
     }
 
-    fn encode(self, length: usize) -> [u8; MARK] {
+    fn encode(self, length: usize) -> [u8; HEADER_SIZE] {
         let [l0, l1, l2, l3] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
         let kind = match self.kind {
             OutboundMessageKind::Response => 0,
             OutboundMessageKind::Notification => 1,
             OutboundMessageKind::Request => 2,
         };
-        let (owner, StreamId(stream)) = match self.relation {
+        let (relation, StreamId(stream)) = match self.relation {
             Relation::Connection => (0, StreamId::NONE),
             Relation::Request(stream) => (1, stream),
             Relation::Subscription(stream) => (2, stream),
         };
         let [s0, s1, s2, s3] = stream.to_le_bytes();
-        [l0, l1, l2, l3, kind, owner, s0, s1, s2, s3]
+        [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3]
     }
 
-    fn decode(mark: [u8; MARK]) -> (usize, About) {
-        let [l0, l1, l2, l3, kind, owner, s0, s1, s2, s3] = mark;
+    fn decode(header: [u8; HEADER_SIZE]) -> (usize, About) {
+        let [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3] = header;
         let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
         let stream = StreamId(u32::from_le_bytes([s0, s1, s2, s3]));
         let kind = match kind {
@@ -126,7 +128,7 @@ impl About {
             1 => OutboundMessageKind::Notification,
             _ => OutboundMessageKind::Request,
         };
-        let relation = match owner {
+        let relation = match relation {
             1 => Relation::Request(stream),
             2 => Relation::Subscription(stream),
             _ => Relation::Connection,
@@ -135,30 +137,30 @@ impl About {
     }
 }
 
-/// What marks messages. Who takes lines does not link it: it is reached through this alone.
-pub(crate) trait Marking: Sync {
-    /// Writes the mark of a message that stands in `bytes` behind the room for it.
-    fn mark(&self, bytes: &mut [u8], about: About);
-    /// The first of some messages with their marks, and what it is.
-    fn first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], About)>;
+/// Interface between the transmit buffer and message headers, so that a program that sends lines does not link the code.
+pub(crate) trait HeaderFormat: Sync {
+    /// Writes the header of a message. `bytes` holds space for the header, then the message.
+    fn write(&self, bytes: &mut [u8], routing: About);
+    /// Returns the first of the buffered messages, without its header, and its kind and relation.
+    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], About)>;
 }
 
-struct Marks;
+struct Headers;
 
-/// A thin reference to it takes one word.
-pub(crate) static MARKS: &dyn Marking = &Marks;
+/// A static reference, so that the transmit buffer stores one word instead of a fat pointer.
+pub(crate) static HEADERS: &dyn HeaderFormat = &Headers;
 
-impl Marking for Marks {
-    fn mark(&self, bytes: &mut [u8], about: About) {
-        if let Some((mark, message)) = bytes.split_first_chunk_mut::<MARK>() {
-            *mark = about.encode(message.len());
+impl HeaderFormat for Headers {
+    fn write(&self, bytes: &mut [u8], routing: About) {
+        if let Some((header, message)) = bytes.split_first_chunk_mut::<HEADER_SIZE>() {
+            *header = routing.encode(message.len());
         }
     }
 
-    fn first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], About)> {
-        let (mark, rest) = bytes.split_first_chunk::<MARK>()?;
-        let (length, about) = About::decode(*mark);
-        Some((rest.get(..length).unwrap_or(rest), about))
+    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], About)> {
+        let (header, rest) = bytes.split_first_chunk::<HEADER_SIZE>()?;
+        let (length, routing) = About::decode(*header);
+        Some((rest.get(..length).unwrap_or(rest), routing))
     }
 }
 
@@ -167,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_reads_back() {
+    fn header_decodes_to_what_was_encoded() {
         for kind in
             [OutboundMessageKind::Response, OutboundMessageKind::Notification, OutboundMessageKind::Request]
         {
@@ -176,8 +178,8 @@ mod tests {
                 Relation::Request(StreamId(7)),
                 Relation::Subscription(StreamId(u32::MAX)),
             ] {
-                let about = About { kind, relation };
-                assert_eq!(About::decode(about.encode(70_000)), (70_000, about));
+                let routing = About { kind, relation };
+                assert_eq!(About::decode(routing.encode(70_000)), (70_000, routing));
             }
         }
     }

@@ -1,9 +1,12 @@
-use super::fill::{READ_AHEAD, READ_MUCH};
+use super::fill::{MAX_READ_AHEAD, READ_AHEAD};
+use super::outbound_message::StreamId;
 use super::*;
+use crate::buffer::Buffer;
+use crate::json::Span;
 use std::string::String;
 use std::vec::Vec;
 
-/// Feeds `input` in pieces of `size` bytes and collects what comes out: each line with what it was.
+/// Feeds `input` in pieces of `size` bytes and returns a description of each line.
 fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
     let mut buffer = std::vec![0; rx];
     let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
@@ -15,7 +18,7 @@ fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
                 Content::Message => text,
                 Content::Broken(error) => std::format!("broken {:?}", error.kind),
                 Content::TooLong { id_fits: true, .. } => std::format!("too long, id {text}"),
-                Content::TooLong { id_fits: false, .. } => String::from("too long, and so is its id"),
+                Content::TooLong { id_fits: false, .. } => String::from("too long, id too long"),
                 Content::Truncated => std::format!("truncated{text}"),
             });
             line.release();
@@ -24,7 +27,7 @@ fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
             return out;
         }
         line.make_room();
-        assert!(line.is_ready(), "nothing waits, so there is always room");
+        assert!(line.is_ready(), "without a complete line there is always space");
         let space = line.space();
         let n = size.min(rest.len()).min(space.len());
         if n == 0 {
@@ -39,7 +42,7 @@ fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_line_is_a_line_however_it_comes_in() {
+fn lines_are_independent_of_input_splits() {
     let cases: &[(&str, &[&str])] = &[
         ("", &[]),
         ("{}\n", &["{}"]),
@@ -77,20 +80,20 @@ fn invalid_utf8_breaks_one_line() {
 }
 
 #[test]
-fn the_input_may_end_in_a_byte_order_mark() {
+fn input_ending_in_a_byte_order_mark_is_truncated() {
     for size in [1, 2, 3, 1000] {
         assert_eq!(lines(64, b"{}\n\xEF\xBB", size), ["{}", "truncated"]);
     }
 }
 
 #[test]
-fn a_line_with_a_cancel_in_it_is_given_up_wherever_that_stands() {
+fn cancel_byte_anywhere_drops_its_line() {
     let line =
         "{\"jsonrpc\":\"2.0\",\"id\":12,\"n\":-1.5e3,\"é\u{1F600}\":\"\\n\\uD83D\\uDE00\",\"t\":[true,null]}";
     for at in 1..line.len() {
-        let (before, behind) = line.as_bytes().split_at(at);
-        for behind in [&b""[..], behind] {
-            let input = [before, b"\x18", behind, b"\n[1]\n"].concat();
+        let (before, after) = line.as_bytes().split_at(at);
+        for after in [&b""[..], after] {
+            let input = [before, b"\x18", after, b"\n[1]\n"].concat();
             for size in [1, 2, 3, 7, 1000] {
                 assert_eq!(lines(128, &input, size), ["broken GivenUp", "[1]"], "at {at} by {size}");
             }
@@ -99,12 +102,12 @@ fn a_line_with_a_cancel_in_it_is_given_up_wherever_that_stands() {
 }
 
 #[test]
-fn a_newline_ends_a_line_wherever_it_stands() {
+fn newline_anywhere_ends_a_line() {
     let text = r#"{"jsonrpc":"2.0","id":12,"params":{"name":"echo","x":[-1.5e3,true]},"method":"\n"}"#;
     for at in 0..=text.len() {
-        let (before, behind) = text.split_at(at);
+        let (before, after) = text.split_at(at);
         for newline in ["\n", "\r\n", " \n ", "\n\n"] {
-            let input = [before, newline, behind, "\n", text, newline, "7", newline, text].concat();
+            let input = [before, newline, after, "\n", text, newline, "7", newline, text].concat();
             let expected = lines(256, input.as_bytes(), 1);
             for size in [7, 50, 100, 1000] {
                 assert_eq!(lines(256, input.as_bytes(), size), expected, "{input} by {size}");
@@ -114,7 +117,7 @@ fn a_newline_ends_a_line_wherever_it_stands() {
 }
 
 #[test]
-fn a_line_may_fill_the_buffer_and_not_be_longer() {
+fn line_may_fill_the_buffer_but_not_exceed_it() {
     let rx = 40;
     for length in 30..60 {
         let line = std::format!("\"{}\"\n", "x".repeat(length - 3));
@@ -128,7 +131,7 @@ fn a_line_may_fill_the_buffer_and_not_be_longer() {
 }
 
 #[test]
-fn a_line_may_fill_the_buffer_wherever_it_began() {
+fn later_line_may_fill_the_buffer() {
     let text = std::format!("\"{}\"", "x".repeat(37));
     for size in [1, 3, 39, 40] {
         assert_eq!(lines(40, std::format!("{{}}\n{text}\n[]\n").as_bytes(), size), ["{}", &text, "[]"]);
@@ -136,7 +139,7 @@ fn a_line_may_fill_the_buffer_wherever_it_began() {
 }
 
 #[test]
-fn a_full_buffer_takes_nothing_and_is_whole_when_the_input_ends() {
+fn full_buffer_holds_the_last_line_at_eof() {
     let mut buffer = [0; 32];
     let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     let text = std::format!("\"{}\"", "x".repeat(30));
@@ -149,7 +152,7 @@ fn a_full_buffer_takes_nothing_and_is_whole_when_the_input_ends() {
 }
 
 #[test]
-fn the_id_of_a_line_that_is_too_long_is_kept_wherever_it_stands() {
+fn oversized_line_keeps_its_id_at_any_position() {
     let filler = "x".repeat(500);
     let cases = [
         (std::format!(r#"{{"id":12345,"params":"{filler}","method":"m"}}"#), "too long, id 12345"),
@@ -160,8 +163,8 @@ fn the_id_of_a_line_that_is_too_long_is_kept_wherever_it_stands() {
         (std::format!(r#"{{"id":1,"params":"{filler}","id":22}}"#), "too long, id 22"),
         (std::format!(r#"{{"id":1,"id":22,"params":"{filler}"}}"#), "too long, id 22"),
         (std::format!(r#"{{"id":12345678,"params":"{filler}"}}"#), "too long, id 12345678"),
-        (std::format!(r#"{{"id":123456789,"params":"{filler}"}}"#), "too long, and so is its id"),
-        (std::format!(r#"{{"params":"{filler}","id":"{filler}"}}"#), "too long, and so is its id"),
+        (std::format!(r#"{{"id":123456789,"params":"{filler}"}}"#), "too long, id too long"),
+        (std::format!(r#"{{"params":"{filler}","id":"{filler}"}}"#), "too long, id too long"),
         (std::format!(r#"{{"params":"{filler}","id":}}"#), "broken Syntax"),
         (std::format!(r#"{{"\u0069d":5,"params":"{filler}"}}"#), "too long, id 5"),
     ];
@@ -180,20 +183,20 @@ fn the_id_of_a_line_that_is_too_long_is_kept_wherever_it_stands() {
 }
 
 #[test]
-fn the_input_may_end_in_a_line_that_is_too_long() {
+fn input_may_end_in_an_oversized_line() {
     let whole = std::format!(r#"{{"params":"{}","id":3}}"#, "x".repeat(200));
     assert_eq!(lines(64, whole.as_bytes(), 9), ["too long, id 3"]);
     assert_eq!(lines(64, &whole.as_bytes()[..150], 9), ["truncated"]);
 }
 
-/// Puts `text` where a host reads to, and says so.
+/// Reads `text` into the space of the decoder.
 fn read(input: &mut LineDecoder<'_>, text: &str) {
     input.space()[..text.len()].copy_from_slice(text.as_bytes());
     input.filled(text.len(), StreamId::NONE);
 }
 
 #[test]
-fn the_limit_of_ids_may_be_set_later() {
+fn id_limit_may_change_after_construction() {
     let mut buffer = [0; 40];
     let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 3);
     line.set_id_limit(5);
@@ -206,7 +209,7 @@ fn the_limit_of_ids_may_be_set_later() {
             read(&mut line, std::str::from_utf8(piece).unwrap());
         }
         let Some(Content::TooLong { id_fits, limit }) = line.line().map(|line| line.content) else {
-            panic!("{text} was taken")
+            panic!("{text} was not oversized")
         };
         assert_eq!((id_fits, limit), (fits, 40));
         line.release();
@@ -214,7 +217,7 @@ fn the_limit_of_ids_may_be_set_later() {
 }
 
 #[test]
-fn what_was_found_counts_from_the_start_of_the_line_and_may_be_exchanged() {
+fn spans_start_at_the_line_and_may_be_replaced() {
     let mut buffer = [0; 40];
     let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     read(&mut line, "[]\n\n {\"id\":7}\n{\"id\":8}\n");
@@ -234,7 +237,7 @@ fn what_was_found_counts_from_the_start_of_the_line_and_may_be_exchanged() {
 }
 
 #[test]
-fn a_reset_forgets_everything_and_the_end_too() {
+fn reset_drops_buffered_input_and_reopens() {
     let mut buffer = [0; 32];
     let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     let long = "x".repeat(32);
@@ -254,7 +257,7 @@ fn a_reset_forgets_everything_and_the_end_too() {
 }
 
 #[test]
-fn closed_input_has_nothing_and_takes_nothing() {
+fn close_drops_buffered_input_and_refuses_more() {
     let mut buffer = [0; 32];
     let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     read(&mut line, "[1]\n[2]\n");
@@ -262,11 +265,11 @@ fn closed_input_has_nothing_and_takes_nothing() {
     line.close();
     assert!(line.ended() && line.line().is_none());
     line.filled(4, StreamId::NONE);
-    assert!(line.line().is_none(), "not even what still stands in the buffer");
+    assert!(line.line().is_none(), "buffered lines are dropped too");
 }
 
 #[test]
-fn letting_go_without_a_line_changes_nothing() {
+fn release_without_a_line_changes_nothing() {
     let mut buffer = [0; 32];
     let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     read(&mut line, "\u{feff}[1,");
@@ -278,7 +281,7 @@ fn letting_go_without_a_line_changes_nothing() {
 }
 
 #[test]
-fn what_follows_a_long_line_is_not_lost_while_it_waits() {
+fn input_after_an_unreleased_oversized_line_is_kept() {
     let mut buffer = [0; 64];
     let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     let text = std::format!("{{\"id\":42,\"x\":\"{}\"}}\n[1]\n", "x".repeat(90));
@@ -305,7 +308,7 @@ fn what_follows_a_long_line_is_not_lost_while_it_waits() {
 
 #[cfg(feature = "alloc")]
 #[test]
-fn a_grown_buffer_takes_lines_up_to_its_limit() {
+fn grown_buffer_accepts_lines_up_to_its_limit() {
     let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
     let text = std::format!("\"{}\"\n", "x".repeat(19_000));
     let mut rest = text.as_bytes();
@@ -324,7 +327,7 @@ fn a_grown_buffer_takes_lines_up_to_its_limit() {
 
 #[cfg(feature = "alloc")]
 #[test]
-fn a_grown_buffer_grows_when_little_is_left_to_read_to() {
+fn grown_buffer_grows_when_read_space_is_low() {
     let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
     let room = |line: &mut LineDecoder<'_>, filled| {
         line.filled(filled, StreamId::NONE);
@@ -333,21 +336,21 @@ fn a_grown_buffer_grows_when_little_is_left_to_read_to() {
     };
     let size = room(&mut line, 0);
     assert!(size >= READ_AHEAD);
-    assert_eq!(room(&mut line, 10), size, "not with the first bytes of a line");
+    assert_eq!(room(&mut line, 10), size, "no growth at the first bytes of a line");
     assert_eq!(room(&mut line, size - READ_AHEAD / 4 - 10), size);
     assert!(room(&mut line, 1) > size);
     let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
     assert_eq!(room(&mut line, 0), size);
     line.filled(size - 1, StreamId::NONE);
     line.eof();
-    assert_eq!(room(&mut line, 0), size, "nothing will be read any more");
+    assert_eq!(room(&mut line, 0), size, "no growth after the end of input");
 }
 
 #[cfg(feature = "alloc")]
 #[test]
-fn a_grown_buffer_offers_more_to_who_fills_it() {
+fn grown_buffer_grows_when_reads_fill_it() {
     let mut line = LineDecoder::new(Buffer::grown(1 << 20), 128, 8);
-    // Reads so many bytes of short lines, at most as many as there is space for, and says how many those are.
+    // Reads up to `most` bytes of short lines, as far as the space allows, and returns their number.
     let read = |line: &mut LineDecoder<'_>, most: usize| {
         line.make_room();
         let space = line.space();
@@ -360,10 +363,10 @@ fn a_grown_buffer_offers_more_to_who_fills_it() {
     };
     let sizes: Vec<usize> = (0..8).map(|_| read(&mut line, usize::MAX)).collect();
     assert!(sizes[0] < 10_000 && sizes[..4].is_sorted(), "{sizes:?}");
-    assert!((READ_MUCH - 100..2 * READ_MUCH).contains(&sizes[7]), "{sizes:?}");
+    assert!((MAX_READ_AHEAD - 100..2 * MAX_READ_AHEAD).contains(&sizes[7]), "{sizes:?}");
     for _ in 0..100 {
         read(&mut line, 10_000);
-        line.begin();
+        line.start_line();
     }
     assert!(line.buffer.bytes().len() < 2 * 10_000 + READ_AHEAD, "{}", line.buffer.bytes().len());
     let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
@@ -373,13 +376,13 @@ fn a_grown_buffer_offers_more_to_who_fills_it() {
 }
 
 #[test]
-fn what_is_buffered_is_not_moved_for_every_small_line() {
+fn small_lines_do_not_move_the_whole_buffer() {
     let mut buffer = [0; 1024];
     let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     line.make_room();
     line.space().copy_from_slice(&b"{}\n".repeat(342)[..1024]);
     line.filled(1024, StreamId::NONE);
-    // Each line waits for room once: a host that reads whenever it can gets space only where much is free.
+    // Each line waits for transmit space once. A caller that always reads gets space only if much of the buffer is free.
     let (mut moved, mut found) = (0, 0);
     while line.line().is_some() {
         let before = line.start;

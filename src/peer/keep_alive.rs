@@ -1,40 +1,43 @@
-//! Is the peer still there? Requests that only want an answer, sent when nothing was heard for a while.
+//! Keep-alive: pings an idle peer and reports one that does not answer.
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
 use crate::json::Json;
 use crate::time::Millis;
 
-/// How to find out that a peer has gone silent. More than 49 days count as 49 days.
+/// Keep-alive settings: how to detect an unresponsive peer. Longer spans than 49 days count as 49 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// Ask when nothing was heard for this long, in milliseconds.
+    /// Idle time, in milliseconds, after which the machine sends a ping.
     pub interval: Millis,
-    /// The peer is silent if it has not answered this long after, in milliseconds.
+    /// Time, in milliseconds, after which a peer that has not answered the ping is unresponsive.
     pub timeout: Millis,
-    /// Whether the connection ends then. Otherwise the host only hears of it, and the next question follows.
+    /// Whether an unresponsive peer ends the connection. Otherwise the machine emits an event and continues to ping.
     pub close: bool,
 }
 
-/// The state of asking.
+/// State of keep-alive on a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeepAliveState {
-    /// When to ask; while an answer is awaited, when to give up. `NEVER`: nothing was heard yet.
-    at: Millis,
+    /// Time of the next ping or, with a ping in flight, of its timeout. `NEVER` before the peer has sent a message.
+    deadline: Millis,
     /// In milliseconds.
     interval: u32,
+    /// In milliseconds.
     timeout: u32,
-    /// How many questions were asked: part of their ids.
+    /// Number of pings sent, which is also the number in the id of the last one.
     count: u32,
-    asks: bool,
+    is_enabled: bool,
     closes: bool,
-    waiting: bool,
-    heard: bool,
+    /// Whether a ping is in flight.
+    is_waiting: bool,
+    /// Whether the peer has sent a message since the last call of `due`.
+    is_active: bool,
 }
 
 const NEVER: Millis = Millis(u64::MAX);
 
-/// What to do now.
+/// Action of keep-alive that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
     Nothing,
@@ -44,90 +47,92 @@ pub(crate) enum Due {
 
 impl KeepAliveState {
     pub(crate) const OFF: KeepAliveState = KeepAliveState {
-        at: NEVER,
+        deadline: NEVER,
         interval: 0,
         timeout: 0,
         count: 0,
-        asks: false,
+        is_enabled: false,
         closes: false,
-        waiting: false,
-        heard: false,
+        is_waiting: false,
+        is_active: false,
     };
 
-    pub(crate) fn set(&mut self, pings: KeepAlive) {
-        let short = |span: Millis| u32::try_from(span.0).unwrap_or(u32::MAX);
-        (self.interval, self.timeout) = (short(pings.interval), short(pings.timeout));
-        (self.asks, self.closes) = (true, pings.close);
+    pub(crate) fn set(&mut self, settings: KeepAlive) {
+        let to_u32 = |span: Millis| u32::try_from(span.0).unwrap_or(u32::MAX);
+        (self.interval, self.timeout) = (to_u32(settings.interval), to_u32(settings.timeout));
+        (self.is_enabled, self.closes) = (true, settings.close);
     }
 
-    /// A new connection: nothing is awaited.
+    /// Prepares for another connection. Ping numbers continue.
     pub(crate) fn reset(&mut self) {
-        (self.at, self.waiting, self.heard) = (NEVER, false, false);
+        (self.deadline, self.is_waiting, self.is_active) = (NEVER, false, false);
     }
 
-    /// The peer has sent something, whatever it was.
+    /// Records that the peer has sent a message of any kind.
     pub(crate) fn heard(&mut self) {
-        self.heard = true;
+        self.is_active = true;
     }
 
-    /// What is due at `now`.
+    /// Returns the action that is due at `now`.
     pub(crate) fn due(&mut self, now: Millis) -> Due {
-        if !self.asks {
+        if !self.is_enabled {
             return Due::Nothing;
         }
-        // What is due stays due, or it would depend on what is read while it waits for room.
-        let over = self.at <= now;
-        let silent = over && self.waiting;
-        if silent || !over && core::mem::take(&mut self.heard) && !self.waiting {
-            self.at = now.plus(Millis(self.interval.into()));
+        // A due ping stays due while it waits for transmit space. Otherwise input read meanwhile would cancel it, and the
+        // output would depend on how fast it drains.
+        let is_due = self.deadline <= now;
+        let is_unresponsive = is_due && self.is_waiting;
+        if is_unresponsive || !is_due && core::mem::take(&mut self.is_active) && !self.is_waiting {
+            self.deadline = now.plus(Millis(self.interval.into()));
         }
-        if silent {
-            self.waiting = false;
+        if is_unresponsive {
+            self.is_waiting = false;
             return Due::PeerUnresponsive { close: self.closes };
         }
-        if over { Due::Ping } else { Due::Nothing }
+        if is_due { Due::Ping } else { Due::Nothing }
     }
 
-    /// When something will be due. Not what is due already and waits for room: no time helps there.
+    /// Returns the time of the next action. `None` if there is none, or if a due ping waits for transmit space, because
+    /// only a transmission helps then.
     pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
-        Some(self.at).filter(|at| self.asks && *at > now && *at != NEVER)
+        Some(self.deadline).filter(|at| self.is_enabled && *at > now && *at != NEVER)
     }
 
-    /// The number of the next question.
+    /// Returns the number of the next ping.
     pub(crate) fn next(&self) -> u32 {
         self.count.wrapping_add(1)
     }
 
-    /// It was asked.
+    /// Records that the next ping was sent.
     pub(crate) fn asked(&mut self, now: Millis) {
         self.count = self.next();
-        self.waiting = true;
-        self.at = now.plus(Millis(self.timeout.into()));
+        self.is_waiting = true;
+        self.deadline = now.plus(Millis(self.timeout.into()));
     }
 
-    /// Whether this is the id of the question that is awaited; if so, it is answered.
+    /// Returns whether `id` is that of the ping in flight, and completes this ping if so.
     pub(crate) fn answered(&mut self, id: Json<'_>) -> bool {
-        let ours = self.waiting && number(id) == Some(self.count);
-        if ours {
-            self.waiting = false;
-            self.heard = true;
+        let is_expected = self.is_waiting && ping_number(id) == Some(self.count);
+        if is_expected {
+            self.is_waiting = false;
+            self.is_active = true;
         }
-        ours
+        is_expected
     }
 
-    /// Whether this is the id of any question that was asked; if it is the one that is awaited, it is answered.
+    /// Returns whether `id` is that of any ping sent, and completes the ping in flight if it has this id.
     pub(crate) fn asked_with(&mut self, id: Json<'_>) -> bool {
-        self.answered(id) || number(id).is_some_and(|number| number >= 1 && number <= self.count)
+        self.answered(id) || ping_number(id).is_some_and(|number| number >= 1 && number <= self.count)
     }
 }
 
-fn number(id: Json<'_>) -> Option<u32> {
+fn ping_number(id: Json<'_>) -> Option<u32> {
     let digits = id.string()?.as_str()?.strip_prefix(ID_PREFIX)?;
     // A sign or a leading zero would be read, too, but no id of ours has one.
     digits.parse().ok().filter(|_| digits.starts_with(|first| matches!(first, '1'..='9')))
 }
 
-/// Ids of questions are strings with this before their number, so that no other request of ours has them.
+/// Prefix of the ids of pings, before their number. Ids of other outbound requests are integers.
 pub(crate) const ID_PREFIX: &str = "ping-";
 
 #[cfg(test)]
@@ -135,17 +140,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_is_asked_when_nothing_is_heard_and_silent_when_it_does_not_answer() {
+    fn idle_peer_is_pinged_and_reported_if_it_does_not_answer() {
         let mut alive = KeepAliveState::OFF;
         alive.set(KeepAlive { interval: Millis(100), timeout: Millis(10), close: true });
-        assert_eq!(alive.due(Millis(500)), Due::Nothing, "nothing was heard yet");
+        assert_eq!(alive.due(Millis(500)), Due::Nothing, "no message was received yet");
         alive.heard();
         assert_eq!(alive.due(Millis(500)), Due::Nothing);
         assert_eq!(alive.deadline(Millis(500)), Some(Millis(600)));
-        assert_eq!(alive.deadline(Millis(600)), None, "what is due now is no deadline");
+        assert_eq!(alive.deadline(Millis(600)), None, "a due ping has no deadline");
         alive.heard();
         assert_eq!(alive.due(Millis(599)), Due::Nothing);
-        assert_eq!(alive.due(Millis(699)), Due::Ping, "what was heard has moved it");
+        assert_eq!(alive.due(Millis(699)), Due::Ping, "a message postpones the ping");
         alive.asked(Millis(699));
         alive.heard();
         assert_eq!(alive.due(Millis(700)), Due::Nothing);

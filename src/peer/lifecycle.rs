@@ -1,74 +1,74 @@
-//! The state of a connection, for both roles: two tables, and nothing else changes a state.
+//! Connection states of both roles: one transition table per role.
 //!
-//! The server's table is about the handshake era only: requests of the stateless era carry all that they need, are
-//! served in every state in which input is read, and change none.
+//! No other code changes a state. The server's table describes the handshake era only. Requests of the stateless era are
+//! served in every state that accepts input and change no state, because each carries its own context.
 
 use core::marker::PhantomData;
 
-/// Where a connection is.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum State {
-    /// Server: no handshake yet.
+    /// Server: waits for `initialize`.
     Waiting,
-    /// Server: `initialize` was answered; `notifications/initialized` is expected.
+    /// Server: has answered `initialize` and expects `notifications/initialized`.
     Negotiated,
-    /// Server: requests came in, but `notifications/initialized` has not. They are served all the same.
+    /// Server: serves requests that arrived before `notifications/initialized`.
     Serving,
-    /// Client: nothing was sent yet.
+    /// Client: has sent no message yet.
     Start,
-    /// Client: `server/discover` was sent, to find out the server's era.
+    /// Client: has sent `server/discover` to detect the server's era.
     Probing,
-    /// Client: `initialize` was sent.
+    /// Client: has sent `initialize`.
     Initializing,
     /// Client: the server speaks the stateless era.
     Stateless,
     /// Both: the handshake is complete.
     Ready,
-    /// Both: no new requests; what is in flight is finished, for as long as the grace lasts.
+    /// Both: refuses new requests and completes those in flight, until the grace period ends.
     Draining,
-    /// Both: over.
+    /// Both: the connection is closed.
     Closed,
 }
 
-/// What moves a connection on.
+/// Cause of a state transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// Server: an `initialize` that was accepted. Client: one that was sent.
+    /// Server: accepted an `initialize`. Client: sent one.
     Initialize,
-    /// Server: an `initialize` on an open session, where the policy is to start over.
+    /// Server: accepted an `initialize` on an open session, where the policy allows a restart.
     Restart,
-    /// Server: `notifications/initialized`.
+    /// Server: received `notifications/initialized`.
     Initialized,
-    /// Server: a request of the handshake era, other than `initialize` and `ping`.
+    /// Server: received a request of the handshake era other than `initialize` and `ping`.
     Request,
-    /// Client: `server/discover` was sent.
+    /// Client: sent `server/discover`.
     Probe,
-    /// Client: the server's answer to `server/discover` names a revision that both speak.
+    /// Client: the response to `server/discover` names a revision that both peers support.
     Discovered,
-    /// Client: the server's answer to `initialize` names a revision that both speak.
+    /// Client: the response to `initialize` names a revision that both peers support.
     Accepted,
-    /// Client: connecting has failed.
+    /// Client: failed to connect.
     Failed,
-    /// The input has ended.
+    /// The input ended.
     EndOfInput,
-    /// The host wants to end. Server: a client of the handshake era that says `shutdown` does, too.
+    /// The application shuts down. Server: or a client of the handshake era sent `shutdown`.
     Shutdown,
-    /// Nothing is left to do, or the grace is over.
+    /// All requests have ended, or the grace period has.
     Drained,
-    /// Server: nothing can be written any more, or the client has gone silent.
+    /// Server: the connection refuses further bytes, or the client is unresponsive.
     ConnectionLost,
 }
 
 type Table = &'static [(State, Trigger, State)];
 
-/// The server's life.
+/// Transitions of the server.
 const SERVER: Table = {
     use State::*;
     use Trigger::*;
     &[
         (Waiting, Initialize, Negotiated),
-        // As long as nothing was served, a client may change its mind.
+        // A client may repeat `initialize` until the server has served a request.
         (Negotiated, Initialize, Negotiated),
         (Negotiated, Initialized, Ready),
         (Negotiated, Request, Serving),
@@ -96,7 +96,7 @@ const SERVER: Table = {
     ]
 };
 
-/// The client's life.
+/// Transitions of the client.
 const CLIENT: Table = {
     use State::*;
     use Trigger::*;
@@ -128,7 +128,7 @@ const CLIENT: Table = {
     ]
 };
 
-/// The two roles: which table a state moves in.
+/// Roles as type parameters, which select the transition table.
 pub(crate) mod role {
     use super::{CLIENT, SERVER, State, Table};
 
@@ -154,7 +154,7 @@ pub(crate) mod role {
     }
 }
 
-/// A state that moves in the table of a role.
+/// Current state of a connection in the role `R`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lifecycle<R> {
     state: State,
@@ -168,7 +168,7 @@ impl<R: role::Role> Lifecycle<R> {
         self.state
     }
 
-    /// Takes a step. `false`: the table does not have it, and the state stays.
+    /// Applies a transition. Returns `false`, and keeps the state, if the table has no such transition.
     pub(crate) fn step(&mut self, trigger: Trigger) -> bool {
         match self.next(trigger) {
             Some(state) => {
@@ -192,9 +192,9 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
-    /// ARCHITECTURE.md shows the tables as diagrams. They are written here: `BLESS=1 cargo test diagrams`.
+    /// ARCHITECTURE.md shows the tables as diagrams. `BLESS=1 cargo test diagrams` updates them.
     #[test]
-    fn the_diagrams_in_the_documents_are_the_tables() {
+    fn diagrams_in_the_documents_match_the_tables() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/ARCHITECTURE.md");
         let mut document = std::fs::read_to_string(path).unwrap();
         for (name, table, start) in [("server", SERVER, State::Waiting), ("client", CLIENT, State::Start)] {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_can_be_reached_and_left_and_every_step_is_one() {
+    fn every_state_is_reachable_and_has_an_end() {
         for (table, start) in [(SERVER, State::Waiting), (CLIENT, State::Start)] {
             let mut reached: Vec<State> = [start].to_vec();
             while let Some((_, _, to)) =
@@ -236,18 +236,18 @@ mod tests {
                     *from == state
                         && match trigger {
                             Trigger::ConnectionLost | Trigger::Drained => *to == State::Closed,
-                            // A client hears what has come before the connection was lost.
+                            // A client still handles input received before the connection was lost.
                             Trigger::EndOfInput => *to == State::Draining && *from != State::Draining,
                             _ => false,
                         }
                 });
-                assert!(ends || state == State::Closed, "{state:?} has no way out");
+                assert!(ends || state == State::Closed, "{state:?} cannot end");
             }
         }
     }
 
     #[test]
-    fn a_step_that_is_not_in_the_table_changes_nothing() {
+    fn transition_outside_the_table_changes_nothing() {
         let mut life = Lifecycle::<role::Server>::START;
         for trigger in [Trigger::Initialized, Trigger::Request, Trigger::Drained, Trigger::Probe] {
             assert!(!life.step(trigger));
@@ -255,6 +255,6 @@ mod tests {
         }
         assert!(life.step(Trigger::Initialize) && life.step(Trigger::Initialized));
         assert_eq!(life.state(), State::Ready);
-        assert!(!life.step(Trigger::Initialize), "an open session is not opened again");
+        assert!(!life.step(Trigger::Initialize), "an open session accepts no `initialize`");
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON-RPC peer, as far as both roles share it: slots, deadlines, keep-alive, lifecycle, transmit buffer.
+//! JSON-RPC peer, shared by both roles: slots, deadlines, keep-alive, lifecycle, transmit buffer.
 
 pub(crate) mod keep_alive;
 pub(crate) mod lifecycle;

@@ -1,8 +1,8 @@
-//! A look at every line, for traces and audit logs.
+//! `Observer`: sees every message, for traces and audit logs.
 
 use crate::error::ProtocolError;
 
-/// Which way a line went.
+/// Direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the peer.
@@ -11,11 +11,12 @@ pub enum Direction {
     Out,
 }
 
-/// Sees every message, in the order in which the machine deals with them.
+/// Sees every message, in the order in which the machine handles them.
 ///
-/// Without one, a message costs one comparison more.
+/// A machine without an observer spends one comparison per message on it.
 pub trait Observer {
-    /// One message, without its newline. A line that was too long is shown as what was kept of it: its id.
-    /// `outcome` says whether it was refused or dropped, and why.
+    /// Receives one message, without its newline. Of an oversized line, `line` is only its id.
+    ///
+    /// `outcome` is the error if the message was refused or dropped.
     fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>);
 }

@@ -1,5 +1,5 @@
-//! How a request of our own has ended, in either role.
-#![allow(clippy::as_conversions, reason = "constants, and `From` is not")]
+//! Outcome of an outbound request, in either role: a result, an error or a failure.
+#![allow(clippy::as_conversions, reason = "`From` is not usable in constants")]
 
 use crate::client::OpenUrl;
 use crate::json::{Json, Kind, Str, WriteText, prints};
@@ -9,40 +9,40 @@ use crate::rpc::code;
 const RESOURCE_NOT_FOUND: i64 = code::RESOURCE_NOT_FOUND as i64;
 const INVALID_PARAMS: i64 = code::INVALID_PARAMS as i64;
 
-/// How a request has ended.
+/// Outcome of an outbound request.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Outcome<'a> {
-    /// With a result: an object.
+    /// The peer responded with a result, an object.
     Result(Json<'a>),
-    /// With an error of the peer's.
+    /// The peer responded with an error.
     Error(RpcError<'a>),
-    /// Without an answer.
+    /// The request ended without a valid response.
     Failed(RequestFailure),
 }
 
-/// Why a request has ended without an answer. None of this was said by the peer, and none of it has a code.
+/// Reason why a request ended without a valid response. The machine determines it, so it has no error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RequestFailure {
-    /// It took too long. The peer was told that it is cancelled.
+    /// The timeout expired. The machine sent a cancellation to the peer.
     TimedOut,
-    /// The connection is over.
+    /// The connection was closed.
     Closed,
-    /// The server has ended a subscription (`2026-07-28`).
+    /// The server ended the subscription (`2026-07-28`).
     Ended,
-    /// The answer was longer than the receive buffer.
+    /// The response was longer than the receive buffer.
     TooLong,
-    /// The answer is not one: neither result nor error, or not of the kind that the request asked for.
+    /// The response was invalid: neither result nor error, or a result of the wrong type for its request.
     Invalid,
-    /// The list does not end: it repeats a cursor, or has more pages than the limit.
+    /// The list is endless: the server repeated a cursor, or sent more pages than the limit.
     EndlessList,
-    /// A cursor is longer than what can be kept of it.
+    /// A cursor of the list was longer than the space for it.
     CursorTooLong,
-    /// The server has asked for input, and there is too little room to keep its state, or what the host wants in `_meta`,
-    /// until the request is sent again (`2026-07-28`).
+    /// The server required input, but its `requestState` or the application's `_meta` exceeds the space for it
+    /// (`2026-07-28`). The client needs both to send the request again.
     StateTooLong,
-    /// The server has asked for input too often (`2026-07-28`).
+    /// The server required input more often than the limit (`2026-07-28`).
     TooManyRounds,
 }
 
@@ -64,50 +64,51 @@ impl WriteText for RequestFailure {
     }
 }
 
-/// An error that the peer has answered with.
+/// An error response of the peer.
 #[derive(Debug, Clone, Copy)]
 pub struct RpcError<'a> {
     pub(crate) error: Json<'a>,
-    /// The era in which it was said, once that is known.
+    /// Era of the connection. `None` while connecting.
     pub(crate) era: Option<Era>,
 }
 
-/// What an error probably means, beyond what its code is defined to mean.
+/// Probable meaning of an error code that the specification leaves open.
 ///
-/// Code, message and data stay as the peer wrote them: this is for a message to a person, not for a decision.
+/// Meant for messages to a person, not for decisions. Code, message and data stay as the peer wrote them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorHint {
-    /// -32000: there is no such tool.
+    /// -32000: the tool does not exist.
     ToolNotFound,
-    /// -32001: the tool has failed.
+    /// -32001: the tool failed.
     ToolFailed,
-    /// There is no such resource, which the specification has codes for: see
+    /// The resource does not exist. The specification defines codes for this error: see
     /// [`is_resource_not_found`](RpcError::is_resource_not_found).
     ResourceNotFound,
-    /// -32003: the resource may not be read.
+    /// -32003: access to the resource is denied.
     AccessDenied,
-    /// -32004: there is no such prompt.
+    /// -32004: the prompt does not exist.
     PromptNotFound,
     /// -32005: too many requests.
     RateLimited,
 }
 
 impl<'a> RpcError<'a> {
-    /// Its code; 0 if it has none.
+    /// Returns the error code; 0 if it is missing or not an integer.
     #[must_use]
     pub fn code(&self) -> i64 {
         self.error.get("code").and_then(Json::integer).unwrap_or(0)
     }
 
-    /// What it says.
+    /// Returns the error message.
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         self.error.get("message")?.string()
     }
 
-    /// Whether it says that there is no such resource: `-32002`, or, as in `2026-07-28`, wrong parameters and the `uri` that
-    /// they had.
+    /// Returns whether the error means that a resource does not exist.
+    ///
+    /// Its code is `-32002` then or, as in `2026-07-28`, `-32602` with the requested `uri` in its data.
     ///
     /// Specification: *Resources*, *Error handling*.
     #[must_use]
@@ -120,8 +121,10 @@ impl<'a> RpcError<'a> {
         }
     }
 
-    /// What it probably means, where servers use codes that the specification leaves open. `2026-07-28` forbids to read
-    /// anything into those, so there is only [`ErrorHint::ResourceNotFound`] there; and there is none while connecting.
+    /// Returns the probable meaning of a code that servers use but the specification leaves open.
+    ///
+    /// `2026-07-28` forbids to interpret such codes, so the only hint there is [`ErrorHint::ResourceNotFound`]. Returns
+    /// `None` while connecting.
     #[must_use]
     pub fn hint(&self) -> Option<ErrorHint> {
         Some(match (self.era?, self.code()) {
@@ -136,24 +139,27 @@ impl<'a> RpcError<'a> {
         })
     }
 
-    /// The capabilities that the client would have to declare, if that is what is wrong (-32021, `2026-07-28`): an object
-    /// like that of the declaration.
+    /// Returns the capabilities that the client lacks for the request (-32021, `2026-07-28`), as an object like that of
+    /// the declaration. `None` for other errors.
     #[must_use]
     pub fn required_capabilities(&self) -> Option<Json<'a>> {
-        let is_it = self.code() == i64::from(code::MISSING_CLIENT_CAPABILITY);
-        self.data().filter(|_| is_it)?.get("requiredCapabilities").filter(|it| it.kind() == Kind::Object)
+        let has_code = self.code() == i64::from(code::MISSING_CLIENT_CAPABILITY);
+        self.data()
+            .filter(|_| has_code)?
+            .get("requiredCapabilities")
+            .filter(|value| value.kind() == Kind::Object)
     }
 
-    /// The addresses that the user has to open before the request is made again, if that is what is wrong (-32042,
-    /// `2025-11-25`).
+    /// Returns the URLs that the user has to open before the request is sent again (-32042, `2025-11-25`). Empty for
+    /// other errors.
     pub fn url_elicitations(&self) -> impl Iterator<Item = OpenUrl<'a>> {
-        let is_it = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
-        let listed = self.data().filter(|_| is_it).and_then(|data| data.get("elicitations"));
+        let has_code = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
+        let listed = self.data().filter(|_| has_code).and_then(|data| data.get("elicitations"));
         let listed = listed.unwrap_or(Json::NULL).elements();
         listed.filter(|params| OpenUrl::is_one(*params)).map(OpenUrl::from_json)
     }
 
-    /// More about it.
+    /// Returns the `data` of the error.
     #[must_use]
     pub fn data(&self) -> Option<Json<'a>> {
         self.error.get("data")
@@ -182,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_would_have_to_declare() {
+    fn required_capabilities_are_read_only_with_their_code() {
         let cases = [
             (
                 r#"{"code":-32021,"data":{"requiredCapabilities":{"sampling":{}}}}"#,
@@ -198,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_user_has_to_open_first() {
+    fn url_elicitations_are_read_only_with_their_code() {
         let listed = r#"{"elicitations":[{"mode":"url","message":"m","url":"https://a/","elicitationId":"1"},{"message":"m"},7,{"message":"n","url":"https://b/"}]}"#;
         for (code, expected) in [(-32042, &["https://a/ Some(\"1\")", "https://b/ None"][..]), (-32602, &[])]
         {

@@ -1,46 +1,48 @@
-//! What waits to be written: whole messages, one after the other. Whoever watches sees them here.
+//! `TransmitBuffer`: whole messages to be sent, shown to the observer here.
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::{About, MARK, MARKS, Marking};
+use crate::framing::outbound_message::{About, HEADER_SIZE, HEADERS, HeaderFormat};
 use crate::json::Writer;
 use crate::machine::Transmit;
 use crate::peer::observer::{Direction, Observer};
 use crate::platform::{find, shift};
 
-/// With a growing buffer, answers are written on until this many bytes are unsent.
+/// Unsent bytes up to which a growing buffer accepts further replies.
 const UNSENT_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct TransmitBuffer<'b> {
     buffer: Buffer<'b>,
     start: usize,
     end: usize,
-    /// What an answer may use, and what has to be free before a request is handed out.
+    /// Bytes that a reply may use, and that must be free before a request event is emitted.
     reply_room: usize,
-    /// Who marks messages, in frame mode. Who takes lines does not link it.
-    marking: Option<&'static &'static dyn Marking>,
+    /// Message mode only. A reference, so that a program without message mode does not link its code.
+    headers: Option<&'static &'static dyn HeaderFormat>,
     link: Link,
-    watch: Option<Watch<'b>>,
-    /// Up to where the observer has seen what is written.
-    shown: usize,
+    observer: Option<AttachedObserver<'b>>,
+    /// End of the messages that the observer has seen.
+    observed: usize,
 }
 
-/// What the host has said of what it was given to write.
+/// Results of transmission that the caller has reported.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Link {
-    /// The peer has taken something, since somebody asked.
+    /// Bytes were sent since the last query.
     pub(crate) moved: bool,
-    /// Nothing can be written any more.
+    /// The connection refuses further bytes.
     pub(crate) broken: bool,
 }
 
-/// Who looks at every message, with the way to show it what was written: where nobody looks, that is not linked.
-struct Watch<'b> {
+/// An observer, and the function that shows it sent messages.
+///
+/// A function pointer, so that a program without an observer does not link the function.
+struct AttachedObserver<'b> {
     observer: &'b mut (dyn Observer + Send + 'b),
-    show: fn(&mut (dyn Observer + Send), &[u8], Option<&dyn Marking>),
+    show: fn(&mut (dyn Observer + Send), &[u8], Option<&dyn HeaderFormat>),
 }
 
-/// A message did not fit; nothing of it was written.
+/// Error: a message did not fit, and no part of it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Overflow;
 
@@ -55,24 +57,24 @@ impl<'b> TransmitBuffer<'b> {
             start: 0,
             end: 0,
             reply_room,
-            marking: None,
+            headers: None,
             link: Link::default(),
-            watch: None,
-            shown: 0,
+            observer: None,
+            observed: 0,
         }
     }
 
-    /// Bytes that a message takes beside its text: a newline, or the mark of a frame.
+    /// Returns the bytes that a message takes in addition to its text: a newline or, in message mode, a header.
     pub(crate) fn overhead(&self) -> usize {
-        if self.is_message_mode() { MARK } else { 1 }
+        if self.is_message_mode() { HEADER_SIZE } else { 1 }
     }
 
     pub(crate) fn use_frames(&mut self) {
-        self.marking = Some(&MARKS);
+        self.headers = Some(&HEADERS);
     }
 
     pub(crate) fn is_message_mode(&self) -> bool {
-        self.marking.is_some()
+        self.headers.is_some()
     }
 
     pub(crate) fn reply_room(&self) -> usize {
@@ -90,29 +92,29 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     pub(crate) fn set_observer(&mut self, observer: &'b mut (dyn Observer + Send + 'b)) {
-        self.watch = Some(Watch { observer, show: show_written });
+        self.observer = Some(AttachedObserver { observer, show: show_messages });
     }
 
-    /// Shows the messages that were written since the last time.
+    /// Shows the observer the messages written since the last call.
     pub(crate) fn show(&mut self) {
-        if self.watch.is_some() {
-            self.show_unseen();
+        if self.observer.is_some() {
+            self.show_unobserved();
         }
-        self.shown = self.end;
+        self.observed = self.end;
     }
 
     #[cold]
-    fn show_unseen(&mut self) {
-        if let Some(watch) = &mut self.watch {
-            let written = self.buffer.bytes().get(self.shown..self.end).unwrap_or_default();
-            (watch.show)(watch.observer, written, self.marking.copied());
+    fn show_unobserved(&mut self) {
+        if let Some(attached) = &mut self.observer {
+            let written = self.buffer.bytes().get(self.observed..self.end).unwrap_or_default();
+            (attached.show)(attached.observer, written, self.headers.copied());
         }
     }
 
-    /// Shows a message that has come in, and then what was written because of it.
+    /// Shows the observer a received message, then the messages written in response.
     pub(crate) fn show_received(&mut self, line: &[u8], outcome: Result<(), ProtocolError>) {
-        if let Some(watch) = &mut self.watch {
-            watch.observer.line(Direction::In, line, outcome);
+        if let Some(attached) = &mut self.observer {
+            attached.observer.line(Direction::In, line, outcome);
         }
         self.show();
     }
@@ -121,18 +123,18 @@ impl<'b> TransmitBuffer<'b> {
         self.start >= self.end
     }
 
-    /// Whether the peer has taken something since this was called.
+    /// Returns whether bytes were sent since the last call.
     pub(crate) fn has_moved(&mut self) -> bool {
         core::mem::take(&mut self.link.moved)
     }
 
-    /// Where the next message will begin.
+    /// Returns the offset of the next message.
     pub(crate) fn message_start(&mut self) -> usize {
         self.rewind();
         self.end
     }
 
-    /// How many bytes wait to be written.
+    /// Returns the number of unsent bytes.
     fn unsent(&self) -> usize {
         self.end.saturating_sub(self.start)
     }
@@ -142,24 +144,24 @@ impl<'b> TransmitBuffer<'b> {
         self.link.broken
     }
 
-    /// Throws away what is unsent.
+    /// Drops unsent bytes.
     pub(crate) fn clear(&mut self) {
-        (self.start, self.end, self.shown) = (0, 0, 0);
+        (self.start, self.end, self.observed) = (0, 0, 0);
     }
 
     pub(crate) fn end(&self) -> usize {
         self.end
     }
 
-    /// Whether a whole `reply_room` is free. Makes it so if it can.
+    /// Returns whether `reply_room` bytes are free in one piece, after moving unsent bytes to the front if necessary.
     pub(crate) fn has_room(&mut self) -> bool {
         self.has(self.reply_room)
     }
 
-    /// Whether so much is free. Makes it so if it can.
+    /// Returns whether `bytes` bytes are free in one piece, after moving unsent bytes to the front if necessary.
     pub(crate) fn has(&mut self, bytes: usize) -> bool {
         self.rewind();
-        // Usually there is so much behind what is unsent.
+        // Common case: enough free bytes follow the unsent ones.
         let limit = self.buffer.limit();
         if self.end.saturating_add(bytes) <= limit {
             return true;
@@ -175,110 +177,118 @@ impl<'b> TransmitBuffer<'b> {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
             shift(bytes, self.start);
         }
-        self.shown = self.shown.saturating_sub(self.start);
+        self.observed = self.observed.saturating_sub(self.start);
         (self.start, self.end) = (0, self.end.saturating_sub(self.start));
     }
 
-    /// Moves what is unsent to the front, so that all that is free is in one piece.
+    /// Moves unsent bytes to the front if the free bytes after them are fewer than those before them.
     pub(crate) fn compact(&mut self) {
         self.rewind();
-        // Usually nothing is unsent.
         if self.start > 0 && self.buffer.limit().saturating_sub(self.end) < self.start {
             self.move_to_front();
         }
     }
 
-    /// How many bytes could be written, if what is unsent were moved to the front.
+    /// Returns the number of free bytes, before and after the unsent ones.
     pub(crate) fn free(&self) -> usize {
         self.buffer.limit().saturating_sub(self.unsent())
     }
 
+    /// Continues at the front of the buffer if all bytes were sent.
     fn rewind(&mut self) {
         if self.start >= self.end && self.end > 0 {
             self.buffer.settle(self.end);
-            (self.start, self.end, self.shown) = (0, 0, 0);
+            (self.start, self.end, self.observed) = (0, 0, 0);
         }
     }
 
-    /// Writes one message, whole or not at all, into at most `room` bytes (its overhead included).
+    /// Writes one message of at most `room` bytes, its overhead included.
+    ///
+    /// # Errors
+    /// [`Overflow`] if it does not fit. The buffer is unchanged then.
     pub(crate) fn write(
         &mut self,
-        about: About,
+        routing: About,
         room: usize,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
         let mut writer = self.begin(room);
         body(&mut writer);
         let to = writer.finish().ok();
-        self.end_message(about, to)
+        self.end_message(routing, to)
     }
 
-    /// Where one message can be written, of at most `room` bytes (its overhead included). What it has become is handed to
-    /// [`end_message`](TransmitBuffer::end_message).
+    /// Starts a message of at most `room` bytes, its overhead included, and returns a writer for its text.
+    ///
+    /// [`end_message`](TransmitBuffer::end_message) takes the result of [`Writer::finish`].
     pub(crate) fn begin(&mut self, room: usize) -> Writer<'_> {
         self.rewind();
-        let (before, after) = self.around();
+        let (before, after) = self.framing_size();
         let from = self.end.saturating_add(before);
         let limit = self.end.saturating_add(room).saturating_sub(after);
         Writer::new(self.buffer.room(), from, limit)
     }
 
-    /// The message that was begun ends here, if it fitted: now it is written.
-    pub(crate) fn end_message(&mut self, about: About, to: Option<usize>) -> Result<(), Overflow> {
+    /// Completes the started message, whose text ends at `to`.
+    ///
+    /// # Errors
+    /// [`Overflow`] if `to` is `None` or the overhead does not fit. The message is dropped then.
+    pub(crate) fn end_message(&mut self, routing: About, to: Option<usize>) -> Result<(), Overflow> {
         let to = to.ok_or(Overflow)?;
-        let (_, after) = self.around();
+        let (_, after) = self.framing_size();
         let end = to.saturating_add(after);
         let bytes = self.buffer.room().into_grown(end).ok_or(Overflow)?;
-        match self.marking {
-            Some(marking) => marking.mark(bytes.get_mut(self.end..to).ok_or(Overflow)?, about),
+        match self.headers {
+            Some(headers) => headers.write(bytes.get_mut(self.end..to).ok_or(Overflow)?, routing),
             None => *bytes.get_mut(to).ok_or(Overflow)? = b'\n',
         }
         self.end = end;
         Ok(())
     }
 
-    /// Takes the last message back, of so many bytes, which nobody has seen yet: its text.
+    /// Removes the last message, of `length` bytes with its overhead, and returns its text. The observer must not have
+    /// seen the message yet.
     pub(crate) fn take_back(&mut self, length: usize) -> &[u8] {
-        let (before, after) = self.around();
+        let (before, after) = self.framing_size();
         let from = self.end.saturating_sub(length);
         let text = from.saturating_add(before)..self.end.saturating_sub(after);
         self.end = from;
         self.buffer.bytes().get(text).unwrap_or_default()
     }
 
-    /// What can be written now. In frame mode, one message.
+    /// Returns the unsent bytes; in message mode, the first unsent message.
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
         self.show();
         let mut bytes = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
-        let mut frame = None;
-        if let Some(marking) = self.marking {
-            (bytes, frame) = first_of(*marking, bytes);
+        let mut routing = None;
+        if let Some(headers) = self.headers {
+            (bytes, routing) = first_message(*headers, bytes);
         }
-        let overhead = if frame.is_some() { MARK } else { 0 };
-        Transmit { bytes, frame, start: &mut self.start, overhead, link: &mut self.link }
+        let overhead = if routing.is_some() { HEADER_SIZE } else { 0 };
+        Transmit { bytes, routing, start: &mut self.start, overhead, link: &mut self.link }
     }
 
-    /// The bytes before and behind the text of a message.
-    fn around(&self) -> (usize, usize) {
-        if self.is_message_mode() { (MARK, 0) } else { (0, 1) }
+    /// Returns the number of bytes before and after the text of a message.
+    fn framing_size(&self) -> (usize, usize) {
+        if self.is_message_mode() { (HEADER_SIZE, 0) } else { (0, 1) }
     }
 }
 
-/// The first message of some that are marked, and what it is about.
+/// Returns the first message without its header, and its kind and relation.
 #[cold]
-fn first_of<'t>(marking: &'static dyn Marking, marked: &'t [u8]) -> (&'t [u8], Option<About>) {
-    match marking.first(marked) {
-        Some((message, about)) => (message, Some(about)),
-        None => (marked, None),
+fn first_message<'t>(headers: &'static dyn HeaderFormat, unsent: &'t [u8]) -> (&'t [u8], Option<About>) {
+    match headers.split_first(unsent) {
+        Some((message, routing)) => (message, Some(routing)),
+        None => (unsent, None),
     }
 }
 
-/// Shows messages one after the other.
-fn show_written(observer: &mut (dyn Observer + Send), written: &[u8], marking: Option<&dyn Marking>) {
+/// Shows an observer each of the written messages.
+fn show_messages(observer: &mut (dyn Observer + Send), written: &[u8], headers: Option<&dyn HeaderFormat>) {
     let mut rest = written;
     while !rest.is_empty() {
-        let (message, length) = match marking.and_then(|marking| marking.first(rest)) {
-            Some((message, _)) => (message, message.len().saturating_add(MARK)),
+        let (message, length) = match headers.and_then(|headers| headers.split_first(rest)) {
+            Some((message, _)) => (message, message.len().saturating_add(HEADER_SIZE)),
             None => {
                 let length = find(b'\n', rest).unwrap_or(rest.len());
                 (rest.get(..length).unwrap_or_default(), length.saturating_add(1))

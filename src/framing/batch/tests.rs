@@ -1,11 +1,11 @@
-use super::super::{Content, InputSink};
+use super::super::line_decoder::{Content, InputSink};
 use super::*;
 use crate::buffer::Buffer;
 use crate::framing::outbound_message::StreamId;
 use std::string::String;
 use std::vec::Vec;
 
-/// Every message of `input`; what was found in a batch is indented.
+/// Returns every message of `input`, with an indent for elements of a batch.
 fn messages(input: &str) -> Vec<String> {
     let mut buffer = [0; 100];
     let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
@@ -16,7 +16,7 @@ fn messages(input: &str) -> Vec<String> {
     while let Some(found) = line.line() {
         let text = String::from_utf8_lossy(line.bytes()).into_owned();
         let id = line.envelope().id.map(|id| &text[id.range()]);
-        assert!(id.is_none_or(|id| id == "7"), "the places of members are those in the element: {text}");
+        assert!(id.is_none_or(|id| id == "7"), "spans start at the element: {text}");
         let is_message = matches!(found.content, Content::Message);
         if is_message && text.starts_with('[') && line.open_batch() {
             indent = "  ";
@@ -34,13 +34,13 @@ fn messages(input: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_batch_is_taken_apart_and_the_next_line_is_not_of_it() {
+fn batch_yields_its_elements_and_ends_at_its_line() {
     let cases: &[(&str, &[&str])] = &[
         ("[1]\n{}\n", &["  1", "{}"]),
         ("[1,2]\n[3]\n{}\n", &["  1", "  2", "  3", "{}"]),
         ("[ {\"id\":7} ,\t\"a,b]\" , null ] \r\n{}", &["  {\"id\":7}", "  \"a,b]\"", "  null", "{}"]),
         ("[{\"a\":[1,2],\"id\":7},{}]\n{\"id\":7}", &["  {\"a\":[1,2],\"id\":7}", "  {}", "{\"id\":7}"]),
-        // One in a batch is not taken apart.
+        // A nested batch is not split.
         ("[[1,2],[],[3]]\n4", &["  [1,2]", "  []", "  [3]", "4"]),
         ("[[1,2]]\n4", &["  [1,2]", "4"]),
         ("[]\n[ ]\n1\n", &["[]", "[ ]", "1"]),

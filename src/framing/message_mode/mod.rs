@@ -1,25 +1,33 @@
-//! Whole messages instead of lines. Who takes lines does not link it: it is reached through [`Framing`] alone.
+//! Message mode: receives whole messages instead of lines.
+//!
+//! The decoder reaches this code only through [`MessageFraming`], so a program that receives lines does not link it.
 
+use crate::framing::line_decoder::{BYTE_ORDER_MARK, FoundLine, LineDecoder, LineKind, capture_id};
 use crate::framing::outbound_message::StreamId;
-use crate::framing::{BYTE_ORDER_MARK, Found, Kind, LineDecoder, keep_id};
 use crate::json::{DEPTH_LIMIT, Envelope};
 use crate::platform::copy;
 
-/// What takes messages.
-pub(super) trait Framing: Sync {
-    /// Takes a whole message, parsed before or not.
-    fn take(&self, input: &mut LineDecoder<'_>, message: &[u8], envelope: Option<Envelope>, stream: StreamId);
-    /// The message that waits, as a line.
-    fn find(&self, input: &mut LineDecoder<'_>) -> Option<Found>;
+/// Interface between the decoder and message mode.
+pub(super) trait MessageFraming: Sync {
+    /// Copies a whole message into the buffer. `envelope` holds its members if the caller has parsed it.
+    fn receive(
+        &self,
+        input: &mut LineDecoder<'_>,
+        message: &[u8],
+        envelope: Option<Envelope>,
+        stream: StreamId,
+    );
+    /// Returns the received message as a line.
+    fn find(&self, input: &mut LineDecoder<'_>) -> Option<FoundLine>;
 }
 
-struct Frames;
+struct WholeMessages;
 
-/// A thin reference to it takes one word.
-pub(super) static FRAMES: &dyn Framing = &Frames;
+/// A static reference, so that the decoder stores one word instead of a fat pointer.
+pub(super) static WHOLE_MESSAGES: &dyn MessageFraming = &WholeMessages;
 
-impl Framing for Frames {
-    fn take(
+impl MessageFraming for WholeMessages {
+    fn receive(
         &self,
         input: &mut LineDecoder<'_>,
         message: &[u8],
@@ -28,29 +36,29 @@ impl Framing for Frames {
     ) {
         let length = message.len();
         input.stream = stream;
-        if let Some(room) = input.buffer.room().ensure(length).and_then(|room| room.get_mut(..length)) {
-            copy(room, message);
+        if let Some(space) = input.buffer.room().ensure(length).and_then(|bytes| bytes.get_mut(..length)) {
+            copy(space, message);
             input.end = length;
-            // What others have parsed is scanned again if they know nothing of a lower limit of nesting.
+            // The parser of `Message` accepts `DEPTH_LIMIT` levels: a lower limit requires another scan.
             if let Some(envelope) = envelope.filter(|_| input.scanner.limit() >= DEPTH_LIMIT) {
                 input.scanner.adopt(&envelope);
-                input.wait(Found { kind: Kind::Message, length, whole: length });
+                input.set_line(FoundLine { kind: LineKind::Message, length, release_length: length });
             }
             return;
         }
-        let room = input.capture_room();
-        let _ = input.buffer.room().ensure(room);
-        let kept = input.buffer.bytes_mut().get_mut(..room).unwrap_or_default();
-        (input.discards, input.scanned) = (true, 0);
-        keep_id(&mut input.scanner, &mut input.scanned, message, kept);
+        let id_size = input.id_capture_size();
+        let _ = input.buffer.room().ensure(id_size);
+        let captured = input.buffer.bytes_mut().get_mut(..id_size).unwrap_or_default();
+        (input.is_discarding, input.scanned) = (true, 0);
+        capture_id(&mut input.scanner, &mut input.scanned, message, captured);
     }
 
-    fn find(&self, input: &mut LineDecoder<'_>) -> Option<Found> {
-        if !input.has_frame() {
+    fn find(&self, input: &mut LineDecoder<'_>) -> Option<FoundLine> {
+        if !input.has_message() {
             return None;
         }
-        if input.discards {
-            return Some(input.discarded());
+        if input.is_discarding {
+            return Some(input.finish_discarded());
         }
         let bytes = input.buffer.bytes().get(..input.end).unwrap_or_default();
         if bytes.starts_with(&BYTE_ORDER_MARK) {
@@ -58,13 +66,13 @@ impl Framing for Frames {
         }
         input.scanner.feed(bytes.get(input.start..).unwrap_or_default());
         let length = input.end.saturating_sub(input.start);
-        let kind = input.finish();
-        if kind == Kind::Blank {
+        let kind = input.finish_scan();
+        if kind == LineKind::Blank {
             input.start = input.end;
-            input.begin();
+            input.start_line();
             return None;
         }
-        Some(Found { kind, length, whole: length })
+        Some(FoundLine { kind, length, release_length: length })
     }
 }
 

@@ -1,4 +1,4 @@
-use super::super::{Content, InputSink, READ_AT_LEAST};
+use super::super::line_decoder::{Content, InputSink, MIN_READ_SIZE};
 use super::*;
 use crate::buffer::Buffer;
 use crate::json::ScanErrorKind;
@@ -6,14 +6,14 @@ use crate::rpc::Message;
 use std::string::String;
 use std::vec::Vec;
 
-fn framed(buffer: &mut [u8], depth: u8) -> LineDecoder<'_> {
+fn in_message_mode(buffer: &mut [u8], depth: u8) -> LineDecoder<'_> {
     let mut input = LineDecoder::new(Buffer::from(buffer), depth, 8);
     input.use_frames();
     input
 }
 
-/// What waits, in words, and the stream that it came from.
-fn waiting(input: &mut LineDecoder<'_>) -> Option<(String, u32)> {
+/// Returns a description of the current message, and its stream.
+fn current(input: &mut LineDecoder<'_>) -> Option<(String, u32)> {
     let line = input.line()?;
     let text = String::from_utf8_lossy(input.bytes()).into_owned();
     let what = match line.content {
@@ -27,7 +27,7 @@ fn waiting(input: &mut LineDecoder<'_>) -> Option<(String, u32)> {
 }
 
 #[test]
-fn a_message_is_all_that_was_given_at_once() {
+fn message_consists_of_all_bytes_received_at_once() {
     let long = std::format!(r#"{{"id":12345,"x":"{}"}}"#, "x".repeat(100));
     let late = std::format!(r#"{{"x":"{}","id":"abcdefg"}}"#, "x".repeat(100));
     let cases = [
@@ -37,119 +37,119 @@ fn a_message_is_all_that_was_given_at_once() {
         ("\u{feff}{}", "{}"),
         ("{}\n{}", "broken Syntax at 3"),
         ("{\"a\"", "broken Incomplete at 4"),
-        // Who carries messages does not lose parts of them.
+        // A transport of whole messages loses no bytes within them, so CAN has no meaning.
         ("{\"a\"\u{18}", "broken Syntax at 4"),
         (&long, "over 40, id 12345 true"),
         (&late, "over 40, id \"abcdefg\" false"),
     ];
     let mut buffer = [0; 40];
-    let mut input = framed(&mut buffer, 128);
+    let mut input = in_message_mode(&mut buffer, 128);
     for round in 1..3 {
         for (text, expected) in cases {
-            assert!(input.is_ready() && waiting(&mut input).is_none());
+            assert!(input.is_ready() && current(&mut input).is_none());
             assert!(input.message(text.as_bytes(), None, StreamId(round)));
             input.make_room();
-            assert_eq!(waiting(&mut input), Some((String::from(expected), round)), "{text}");
-            assert!(!input.message(b"[2]", None, StreamId(9)), "one at a time");
+            assert_eq!(current(&mut input), Some((String::from(expected), round)), "{text}");
+            assert!(!input.message(b"[2]", None, StreamId(9)), "one message at a time");
             assert!(!input.is_ready() && input.space().is_empty());
             input.filled(1, StreamId(9));
-            assert_eq!(waiting(&mut input), Some((String::from(expected), round)), "{text}");
+            assert_eq!(current(&mut input), Some((String::from(expected), round)), "{text}");
             input.release();
         }
     }
 }
 
 #[test]
-fn what_a_host_reads_itself_is_a_message_too() {
+fn bytes_read_into_the_space_are_one_message() {
     let mut buffer = [0; 8];
-    let mut input = framed(&mut buffer, 128);
+    let mut input = in_message_mode(&mut buffer, 128);
     for (text, stream) in [("{}", 1), ("\"abcdef\"", 2), ("[1]\n", 3)] {
         input.filled(0, StreamId(7));
-        assert!(waiting(&mut input).is_none(), "nothing is no message");
+        assert!(current(&mut input).is_none(), "no bytes, no message");
         assert_eq!(input.stream(), StreamId::NONE);
         input.space()[..text.len()].copy_from_slice(text.as_bytes());
         input.filled(text.len(), StreamId(stream));
         input.make_room();
-        assert_eq!(waiting(&mut input), Some((String::from(text), stream)));
+        assert_eq!(current(&mut input), Some((String::from(text), stream)));
         input.release();
         assert_eq!(input.stream(), StreamId::NONE);
     }
 }
 
 #[test]
-fn a_blank_message_is_none() {
+fn blank_message_is_ignored() {
     let mut buffer = [0; 40];
-    let mut input = framed(&mut buffer, 128);
+    let mut input = in_message_mode(&mut buffer, 128);
     for blank in ["", " \r\n", "\u{feff}", "\u{feff} "] {
         assert!(input.message(blank.as_bytes(), None, StreamId(1)));
-        assert!(waiting(&mut input).is_none() && input.is_ready(), "{blank:?}");
+        assert!(current(&mut input).is_none() && input.is_ready(), "{blank:?}");
         assert_eq!(input.space().len(), 40);
     }
 }
 
 #[test]
-fn what_was_parsed_before_is_not_parsed_again() {
+fn parsed_message_is_not_scanned_again() {
     let message = br#"{"id":[[7]]}"#;
     let envelope = Message::parse(message).map(|message| message.envelope()).ok();
     let mut buffer = [0; 40];
-    let mut input = framed(&mut buffer, 128);
-    // Nobody would send this: it shows that nobody looks.
+    let mut input = in_message_mode(&mut buffer, 128);
+    // Invalid JSON is accepted, which shows that the decoder does not scan it.
     assert!(input.message(b"{\"id\":!!!!!}", envelope, StreamId(1)));
-    assert_eq!(waiting(&mut input), Some((String::from("{\"id\":!!!!!}"), 1)));
+    assert_eq!(current(&mut input), Some((String::from("{\"id\":!!!!!}"), 1)));
     assert_eq!(Some(input.envelope()), envelope);
     input.release();
     assert!(input.message(b"{\"id\":!!!!!}", None, StreamId(1)));
-    assert_eq!(waiting(&mut input), Some((String::from("broken Syntax at 6"), 1)));
+    assert_eq!(current(&mut input), Some((String::from("broken Syntax at 6"), 1)));
     input.release();
-    // Whoever parsed it does not know how deep it may be here.
-    let mut input = framed(&mut buffer, 2);
+    // The caller's parser allows deeper nesting than this decoder.
+    let mut input = in_message_mode(&mut buffer, 2);
     assert!(input.message(message, envelope, StreamId(1)));
-    let Some(Content::Broken(error)) = input.line().map(|line| line.content) else { panic!("taken") };
+    let Some(Content::Broken(error)) = input.line().map(|line| line.content) else { panic!("accepted") };
     assert_eq!((error.kind, error.at), (ScanErrorKind::TooDeep, 7));
 }
 
 #[test]
-fn no_message_comes_behind_the_end() {
+fn message_after_eof_is_refused() {
     let mut buffer = [0; 40];
-    let mut input = framed(&mut buffer, 128);
+    let mut input = in_message_mode(&mut buffer, 128);
     assert!(input.message(b"[1]", None, StreamId(1)));
     input.eof();
-    assert_eq!(waiting(&mut input), Some((String::from("[1]"), 1)), "the last one still counts");
+    assert_eq!(current(&mut input), Some((String::from("[1]"), 1)), "the last message is still returned");
     input.release();
-    assert!(!input.message(b"[2]", None, StreamId(1)) && waiting(&mut input).is_none());
+    assert!(!input.message(b"[2]", None, StreamId(1)) && current(&mut input).is_none());
     assert!(!input.is_ready() && input.space().is_empty());
 }
 
 #[test]
-fn lines_take_no_messages() {
+fn line_mode_refuses_messages() {
     let mut buffer = [0; 40];
     let mut input = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     assert!(!input.message(b"[1]", None, StreamId(1)));
     input.space()[..4].copy_from_slice(b"[1]\n");
     input.filled(4, StreamId(5));
-    assert_eq!(waiting(&mut input), Some((String::from("[1]"), 0)), "lines have no streams");
+    assert_eq!(current(&mut input), Some((String::from("[1]"), 0)), "lines have no streams");
 }
 
 #[cfg(feature = "alloc")]
 #[test]
-fn a_grown_buffer_takes_messages_up_to_its_limit() {
+fn grown_buffer_accepts_messages_up_to_its_limit() {
     let mut input = LineDecoder::new(Buffer::grown(10_000), 128, 8);
     input.use_frames();
     for length in [10, 5_000, 10_000, 10_001, 8] {
         let text = std::format!("\"{}\"", "x".repeat(length - 2));
         assert!(input.message(text.as_bytes(), None, StreamId(1)));
         let expected = if length > 10_000 { "over 10000, id  true" } else { &text };
-        assert_eq!(waiting(&mut input), Some((String::from(expected), 1)), "{length}");
+        assert_eq!(current(&mut input), Some((String::from(expected), 1)), "{length}");
         input.release();
     }
 }
 
 #[test]
-fn a_buffer_for_the_longest_id_is_enough() {
+fn smallest_buffer_holds_the_longest_id() {
     let mut buffer: Vec<u8> = std::vec![0; LineDecoder::needed(8)];
-    assert_eq!(buffer.len(), 8 + 1 + READ_AT_LEAST);
-    let mut input = framed(&mut buffer, 128);
+    assert_eq!(buffer.len(), 8 + 1 + MIN_READ_SIZE);
+    let mut input = in_message_mode(&mut buffer, 128);
     let text = std::format!(r#"{{"x":"{}","id":12345678}}"#, "x".repeat(100));
     assert!(input.message(text.as_bytes(), None, StreamId(1)));
-    assert_eq!(waiting(&mut input), Some((String::from("over 25, id 12345678 true"), 1)));
+    assert_eq!(current(&mut input), Some((String::from("over 25, id 12345678 true"), 1)));
 }

@@ -1,10 +1,10 @@
 //! HalfSipHash-1-3: a keyed hash in 32-bit arithmetic, for ids that a peer chose.
 //!
-//! Published by J.-P. Aumasson and D. J. Bernstein with SipHash. Its point here: without the key, nobody can
-//! choose ids that all fall into one chain.
+//! Published by J.-P. Aumasson and D. J. Bernstein with SipHash. A peer that does not know the key cannot choose ids that
+//! all fall into one chain.
 #![allow(clippy::as_conversions, reason = "the two halves of a seed")]
 
-/// A hash that takes byte after byte.
+/// Incremental hasher.
 pub(crate) struct Hasher {
     state: State,
     word: u32,

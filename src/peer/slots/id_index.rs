@@ -1,5 +1,10 @@
-//! Ids that the peer chose: chains of slots, one for each value of a hash that the peer does not know.
-#![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count, slots and the text in each")]
+//! Hash index of the peer's request ids: chains of slots per bucket.
+//!
+//! The hash uses a seed that the peer does not know.
+#![allow(
+    clippy::as_conversions,
+    reason = "the number of slots and the length of their texts are limited to 16 bits"
+)]
 
 use crate::json::{Json, Str};
 use crate::peer::slots::hash::Hasher;
@@ -7,12 +12,12 @@ use crate::peer::slots::{Data, InFlight, NONE, Ticket};
 use crate::rpc::same_id;
 
 impl<D: Data> InFlight<'_, D> {
-    /// The id of a request, as the peer wrote it.
+    /// Returns the peer's id of a request, as written in the message.
     pub(crate) fn id(&self, ticket: Ticket) -> &[u8] {
         self.id_and_rest(ticket).0
     }
 
-    /// What is kept behind the id of a request.
+    /// Returns the text of a request after its id.
     pub(crate) fn behind_id(&self, ticket: Ticket) -> &[u8] {
         self.id_and_rest(ticket).1
     }
@@ -22,7 +27,7 @@ impl<D: Data> InFlight<'_, D> {
         self.text(ticket).split_at_checked(length).unwrap_or_default()
     }
 
-    /// Finds the request with this id.
+    /// Returns the request with this id.
     pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
         if self.taken == 0 {
             return None;
@@ -38,7 +43,9 @@ impl<D: Data> InFlight<'_, D> {
         None
     }
 
-    /// Keeps the id of a request, by which it can be found from now on, and `more` behind it. `false`: there is no room.
+    /// Stores the id of a request and `more` after it as its text, and indexes the request by the id.
+    ///
+    /// Returns `false` if the text does not fit.
     pub(crate) fn set_id(&mut self, ticket: Ticket, id: &[u8], more: &[u8]) -> bool {
         if !self.set_text(ticket, [id, more]) {
             return false;
@@ -59,16 +66,16 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Makes a request unfindable: from now on its text is what its id was.
+    /// Removes a request from the index. The text of the request is then its former id.
     pub(crate) fn forget_id(&mut self, ticket: Ticket) {
         self.unlink_id(ticket);
-        if let Some(slot) = self.taken_mut(ticket) {
+        if let Some(slot) = self.taken_slot_mut(ticket) {
             slot.text_length = core::mem::take(&mut slot.id_length);
         }
     }
 
     pub(crate) fn unlink_id(&mut self, ticket: Ticket) {
-        if self.taken(ticket).is_none_or(|slot| slot.id_length == 0) {
+        if self.taken_slot(ticket).is_none_or(|slot| slot.id_length == 0) {
             return;
         }
         let bucket = self.bucket_of(Json::trusted(self.id(ticket)));
@@ -90,7 +97,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Builds the chains anew: the number of buckets or the seed has changed.
+    /// Rebuilds the chains after a change of the seed or of the number of buckets.
     pub(crate) fn rehash(&mut self) {
         for slot in self.slots_mut() {
             slot.bucket = NONE as u16;
@@ -113,13 +120,13 @@ impl<D: Data> InFlight<'_, D> {
                 hasher.finish()
             }
         };
-        // The upper half of the product: evenly spread over any number of buckets, without a division.
+        // The upper half of the product spreads hashes evenly over any number of buckets, without a division.
         let buckets = self.slots_ref().len() as u64;
         (u64::from(hash).wrapping_mul(buckets) >> 32) as u32
     }
 }
 
-/// Hashes what a string says, however it is escaped; a quote before it tells it from a number.
+/// Hashes the decoded text of a string. A quote before it distinguishes it from a number.
 pub(crate) fn hash_text(seed: u64, text: Str<'_>) -> u32 {
     let mut hasher = Hasher::new(seed);
     hasher.add(b"\"");

@@ -1,11 +1,11 @@
-//! Requests in flight, in either direction: slots with a generation, the text that belongs to each, a table of
-//! ids, and an order of deadlines. Everything lives inside the slots that the host lends: links are indices.
+//! Slot table of requests in flight: tickets, ids, texts, deadlines and a queue.
 //!
-//! Finding a request costs O(1); taking and releasing a slot, and a deadline, O(log n). Ids that a peer chose are
-//! hashed with the host's seed, so that it cannot choose them to collide.
+//! All links are indices inside the slots, which the caller lends, so the table needs no heap. A lookup takes O(1)
+//! time. To take a slot, to release it and to set a deadline take O(log n). The hash of the peer's ids uses the
+//! caller's seed, so that the peer cannot choose ids that collide.
 #![allow(
     clippy::as_conversions,
-    reason = "tables are cut to what 16 bits count, slots and the text in each; a seed and a time are kept as two halves"
+    reason = "the number of slots and the length of their texts are limited to 16 bits; seeds and times are stored in halves"
 )]
 
 mod deadlines;
@@ -19,41 +19,44 @@ use crate::time::Millis;
 pub(crate) use crate::peer::slots::id_index::hash_text;
 use crate::peer::slots::store::Store;
 
-/// A request in flight: which slot it is in, and which of the slot's many requests it is. It can be copied and
-/// kept for as long as one likes: one whose request has ended is refused, never mistaken for a later one.
+/// Handle of a request in flight: the index of its slot and the slot's generation.
+///
+/// A ticket may be copied and kept for any time. The ticket of a request that has ended is refused and never matches a
+/// later request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket {
     pub(crate) slot: u32,
     pub(crate) generation: u32,
 }
 
-/// Room for one request in flight. Lend an array of them: `[Slot::EMPTY; 4]`. A table has at most 65,535 slots.
+/// Storage for one request in flight. Lend an array: `[Slot::EMPTY; 4]`. A table uses at most 65,535 slots.
 #[derive(Debug, Clone, Copy)]
 pub struct Slot<D> {
-    /// In halves, so that a slot needs no more than they: it has no padding.
+    /// Two halves, because a `u64` would require padding.
     deadline: [u32; 2],
-    /// Which of its requests the slot is at; the next one gets the next number.
+    /// Generation of the current or next request in this slot. Each release increments it.
     generation: u32,
-    /// The next slot of the same chain: of ids with the same bucket, or of the queue.
+    /// Next slot in the chain of a bucket, or in the queue.
     next: u16,
-    /// As a bucket: the first slot of its chain.
+    /// First slot in the chain of the bucket with the index of this slot.
     bucket: u16,
-    /// As a node: the lowest free slot, and the one with the earliest deadline, of all below it.
-    lowest: u16,
+    /// Lowest free slot in the subtree of this slot.
+    lowest_free: u16,
+    /// Slot with the earliest deadline in the subtree of this slot.
     earliest: u16,
-    /// `FREE`: there is no request.
+    /// `FREE` if the slot holds no request.
     text_length: u16,
-    /// How much of the text is the id that the peer chose; 0 for requests of our own, whose ids are places in the table.
+    /// Length of the peer's id at the start of the text. 0 for outbound requests, whose ids encode the slot.
     id_length: u16,
     data: D,
 }
 
-/// What a table keeps about each request.
+/// Data of the table's user about each request.
 pub(crate) trait Data: Copy {
     const EMPTY: Self;
 }
 
-#[expect(private_bounds, reason = "the two kinds of slots are ours")]
+#[expect(private_bounds, reason = "the crate defines both types of slot data")]
 impl<D: Data> Slot<D> {
     /// A slot without a request.
     pub const EMPTY: Slot<D> = Slot {
@@ -61,7 +64,7 @@ impl<D: Data> Slot<D> {
         generation: 0,
         next: NONE as u16,
         bucket: NONE as u16,
-        lowest: NONE as u16,
+        lowest_free: NONE as u16,
         earliest: NONE as u16,
         text_length: FREE,
         id_length: 0,
@@ -69,53 +72,54 @@ impl<D: Data> Slot<D> {
     };
 }
 
-/// No slot: there are so many at most.
+/// Index that means no slot. It is also the maximum number of slots.
 const NONE: u32 = u16::MAX as u32;
 
 const NO_QUEUE: (u16, u16) = (NONE as u16, NONE as u16);
 
-/// The length of the text of a free slot: the others have less.
+/// Text length of a free slot. Other slots have shorter texts.
 const FREE: u16 = u16::MAX;
 
-/// The generation of a slot whose tickets are used up.
+/// Generation of a slot that has used all of its tickets and is never taken again.
 const RETIRED: u32 = u32::MAX;
 
-/// The deadline of what has none.
+/// Deadline of a request without one.
 const NEVER: Millis = Millis(u64::MAX);
 
-/// Stands for the end of time, which is a deadline, too: it comes when the grace is over.
+/// Latest deadline that is stored. It stands for `u64::MAX`, which is reserved for `NEVER`.
 const LAST: Millis = Millis(u64::MAX - 1);
 
 pub(crate) struct InFlight<'b, D> {
     store: Store<'b, D>,
     seed: [u32; 2],
-    /// How much of the text each slot owns.
+    /// Length, in bytes, of the part of the text that each slot owns.
     part: u16,
     taken: u16,
-    /// The first and the last request that waits to have something written.
+    /// First and last slot of the queue: requests that wait for transmit space.
     queue: (u16, u16),
 }
 
 impl<'b, D: Data> InFlight<'b, D> {
-    /// A table that has no slots.
+    /// Creates a table without slots.
     pub(crate) fn none() -> InFlight<'b, D> {
         InFlight::lent(&mut [], &mut [])
     }
 
+    /// Creates a table over lent slots, each of which owns an equal part of `text`.
     pub(crate) fn lent(slots: &'b mut [Slot<D>], text: &'b mut [u8]) -> InFlight<'b, D> {
         let (part, _) = divide(text.len() as u64, slots.len() as u32);
         let part = part.min(u64::from(u16::MAX)) as usize;
         let slots = slots.get_mut(..slots.len().min(NONE as usize)).unwrap_or_default();
-        InFlight::over(Store::Lent { slots, text }, part)
+        InFlight::from_store(Store::Lent { slots, text }, part)
     }
 
-    /// A table that grows to `limit` requests, with up to `longest` bytes of text for each.
+    /// Creates a table that grows to `limit` requests with up to `longest` bytes of text each.
     #[cfg(feature = "alloc")]
     pub(crate) fn grown(limit: usize, longest: usize) -> InFlight<'static, D> {
-        InFlight::over(Store::grown(limit.min(NONE as usize), longest), 0)
+        InFlight::from_store(Store::grown(limit.min(NONE as usize), longest), 0)
     }
 
-    fn over(store: Store<'b, D>, part: usize) -> InFlight<'b, D> {
+    fn from_store(store: Store<'b, D>, part: usize) -> InFlight<'b, D> {
         let part = part.min(usize::from(FREE).saturating_sub(1)) as u16;
         let mut table = InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE };
         table.clear();
@@ -132,17 +136,17 @@ impl<'b, D: Data> InFlight<'b, D> {
         u64::from(high) << 32 | u64::from(low)
     }
 
-    /// Ends every request. Tickets of before stay refused.
+    /// Ends all requests. Their tickets are refused from then on.
     pub(crate) fn clear(&mut self) {
         for slot in self.slots_mut() {
             let generation = slot.generation.saturating_add(slot.is_taken().into());
             *slot = Slot { generation, ..Slot::EMPTY };
         }
         (self.taken, self.queue) = (0, NO_QUEUE);
-        self.settle_all();
+        self.rebuild_tree();
     }
 
-    /// How many requests there can be.
+    /// Returns the maximum number of requests in flight.
     pub(crate) fn limit(&self) -> usize {
         match &self.store {
             Store::Lent { slots, .. } => slots.len(),
@@ -155,47 +159,49 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.taken.into()
     }
 
-    /// Takes a slot for a request with this deadline. `None`: all are taken.
+    /// Takes the lowest free slot for a request. Returns `None` if all slots are taken.
     pub(crate) fn take(&mut self, data: D, deadline: Option<Millis>) -> Option<Ticket> {
-        let index = self.lowest_or_new();
+        let index = self.free_slot();
         let slot = self.slot_mut(index)?;
         (slot.text_length, slot.data) = (0, data);
-        slot.set_deadline(deadlines::kept(deadline));
+        slot.set_deadline(deadlines::to_stored(deadline));
         let ticket = Ticket { slot: index, generation: slot.generation };
         self.taken = self.taken.wrapping_add(1);
-        self.settle(index);
+        self.update_tree(index);
         Some(ticket)
     }
 
-    /// The request of a ticket, if it is still in flight.
+    /// Returns the data of a request. `None` if it has ended.
     pub(crate) fn get(&self, ticket: Ticket) -> Option<&D> {
-        self.taken(ticket).map(|slot| &slot.data)
+        self.taken_slot(ticket).map(|slot| &slot.data)
     }
 
     pub(crate) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut D> {
-        self.taken_mut(ticket).map(|slot| &mut slot.data)
+        self.taken_slot_mut(ticket).map(|slot| &mut slot.data)
     }
 
-    /// The request in a slot, whichever it is.
+    /// Returns the request in the slot with this index.
     pub(crate) fn at(&self, index: u32) -> Option<(Ticket, &D)> {
         let slot = self.slot(index).filter(|slot| slot.is_taken())?;
         Some((Ticket { slot: index, generation: slot.generation }, &slot.data))
     }
 
-    /// Whether this ticket was given out, whatever became of its request.
+    /// Returns whether the table has issued this ticket, for a request in flight or one that has ended.
     pub(crate) fn was_taken(&self, ticket: Ticket) -> bool {
-        self.slot(ticket.slot).is_some_and(|slot| slot.generation > ticket.generation || slot.is(ticket))
+        self.slot(ticket.slot).is_some_and(|slot| slot.generation > ticket.generation || slot.holds(ticket))
     }
 
-    /// The first request in flight from this slot on.
+    /// Returns the first request in flight in the slots from `index` on.
     pub(crate) fn first_from(&self, index: u32) -> Option<Ticket> {
         let slots = self.slots_ref().get(index as usize..)?;
         let index = index.wrapping_add(slots.iter().position(Slot::is_taken)? as u32);
         self.at(index).map(|(ticket, _)| ticket)
     }
 
-    /// Puts a request at the end of the queue. It must have no id of a peer, nor be in the queue, and must not be
-    /// released before it has left it.
+    /// Appends a request to the queue.
+    ///
+    /// The request must not be in the queue and must have no id of the peer, because both use the same link. It must
+    /// leave the queue before its release.
     pub(crate) fn queue(&mut self, ticket: Ticket) {
         let (first, last) = self.queue;
         let added = ticket.slot as u16;
@@ -207,12 +213,12 @@ impl<'b, D: Data> InFlight<'b, D> {
         debug_assert!(first != added, "queued twice");
     }
 
-    /// The request at the front of the queue.
+    /// Returns the first request of the queue.
     pub(crate) fn first_queued(&self) -> Option<Ticket> {
         self.at(self.queue.0.into()).map(|(ticket, _)| ticket)
     }
 
-    /// Takes the request at the front out of the queue.
+    /// Removes the first request from the queue.
     pub(crate) fn unqueue_first(&mut self) {
         let none = NONE as u16;
         let next =
@@ -227,7 +233,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         }
     }
 
-    /// Ends a request. Its slot may be taken again, unless its tickets are used up.
+    /// Ends a request and frees its slot, unless the slot has used all of its tickets.
     pub(crate) fn release(&mut self, ticket: Ticket) {
         if self.get(ticket).is_none() {
             return;
@@ -239,7 +245,7 @@ impl<'b, D: Data> InFlight<'b, D> {
             (slot.text_length, slot.id_length) = (FREE, 0);
             slot.generation = slot.generation.saturating_add(1);
         }
-        self.settle(ticket.slot);
+        self.update_tree(ticket.slot);
     }
 
     fn slot(&self, index: u32) -> Option<&Slot<D>> {
@@ -250,12 +256,12 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.slots_mut().get_mut(index as usize)
     }
 
-    fn taken(&self, ticket: Ticket) -> Option<&Slot<D>> {
-        self.slot(ticket.slot).filter(|slot| slot.is(ticket))
+    fn taken_slot(&self, ticket: Ticket) -> Option<&Slot<D>> {
+        self.slot(ticket.slot).filter(|slot| slot.holds(ticket))
     }
 
-    fn taken_mut(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
-        self.slot_mut(ticket.slot).filter(|slot| slot.is(ticket))
+    fn taken_slot_mut(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
+        self.slot_mut(ticket.slot).filter(|slot| slot.holds(ticket))
     }
 }
 
@@ -264,7 +270,7 @@ impl<D> Slot<D> {
         self.text_length != FREE
     }
 
-    fn is(&self, ticket: Ticket) -> bool {
+    fn holds(&self, ticket: Ticket) -> bool {
         self.is_taken() && self.generation == ticket.generation
     }
 

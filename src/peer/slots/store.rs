@@ -1,12 +1,15 @@
-//! Where slots and texts are: lent by the host, or on the heap, where there is as much of both as is used.
-#![allow(clippy::as_conversions, reason = "tables are cut to what 16 bits count, slots and the text in each")]
+//! Storage of slots and their texts: lent by the caller, or on the heap, which grows on demand.
+#![allow(
+    clippy::as_conversions,
+    reason = "the number of slots and the length of their texts are limited to 16 bits"
+)]
 
 use crate::buffer::Room;
 use crate::json::Writer;
 use crate::peer::slots::{Data, InFlight, Slot, Ticket};
 use crate::platform::copy;
 
-/// Slots, and an equal part of the text for each.
+/// Slots and text. Each slot owns an equal part of the text.
 pub(crate) enum Store<'b, D> {
     Lent {
         slots: &'b mut [Slot<D>],
@@ -17,18 +20,18 @@ pub(crate) enum Store<'b, D> {
         slots: alloc::vec::Vec<Slot<D>>,
         text: alloc::vec::Vec<u8>,
         limit: usize,
-        /// The most text that a slot can have.
+        /// Maximum length of the text of a slot.
         longest: u16,
     },
 }
 
-/// From this many slots on, tables grow by a quarter: to double them would cost memory that nobody uses.
+/// Number of slots from which a table grows by a quarter instead of doubling, to save memory.
 #[cfg(feature = "alloc")]
-const MANY: usize = 1024;
+const LARGE_TABLE: usize = 1024;
 
-/// The least text that a slot of a growing table has, if any has some: most ids fit.
+/// Minimum length of a slot's part of the text, once a growing table has text. Most ids fit.
 #[cfg(feature = "alloc")]
-const SHORT: u16 = 16;
+const MIN_PART: u16 = 16;
 
 #[cfg(feature = "alloc")]
 impl<D> Store<'static, D> {
@@ -39,7 +42,7 @@ impl<D> Store<'static, D> {
 }
 
 impl<D: Data> InFlight<'_, D> {
-    /// The most text that a request can keep.
+    /// Returns the maximum length of the text of a request.
     pub(crate) fn text_limit(&self) -> usize {
         match &self.store {
             Store::Lent { .. } => self.part.into(),
@@ -48,9 +51,9 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// The text of a request.
+    /// Returns the text of a request; empty if the request has ended.
     pub(crate) fn text(&self, ticket: Ticket) -> &[u8] {
-        let Some(slot) = self.taken(ticket) else { return &[] };
+        let Some(slot) = self.taken_slot(ticket) else { return &[] };
         let text = match &self.store {
             Store::Lent { text, .. } => &**text,
             #[cfg(feature = "alloc")]
@@ -61,7 +64,7 @@ impl<D: Data> InFlight<'_, D> {
         text.get(from..to).unwrap_or_default()
     }
 
-    /// Keeps `pieces`, one after the other, as the text of a request. `false`: there is no room for them.
+    /// Stores the concatenation of `pieces` as the text of a request. Returns `false` if it does not fit.
     pub(crate) fn set_text(&mut self, ticket: Ticket, pieces: [&[u8]; 2]) -> bool {
         let [first, second] = pieces;
         let length = first.len().wrapping_add(second.len());
@@ -72,20 +75,23 @@ impl<D: Data> InFlight<'_, D> {
         self.set_text_length(ticket, length)
     }
 
-    /// Keeps `piece` behind the first `kept` bytes of the text of a request. `false`: there is no room for it.
+    /// Replaces the text of a request after its first `kept` bytes by `piece`. Returns `false` if it does not fit, or
+    /// if the text is shorter than `kept`.
     pub(crate) fn set_text_after(&mut self, ticket: Ticket, kept: usize, piece: &[u8]) -> bool {
         let length = kept.wrapping_add(piece.len());
         if self.text(ticket).len() < kept {
             return false;
         }
         let room = self.text_room(ticket, length);
-        let Some(place) = room.and_then(|text| text.get_mut(kept..length)) else { return false };
-        copy(place, piece);
+        let Some(target) = room.and_then(|text| text.get_mut(kept..length)) else { return false };
+        copy(target, piece);
         self.set_text_length(ticket, length)
     }
 
-    /// Keeps what `body` writes as the text of a request. `false`: there is no room for it, and the
-    /// text is still as long as before.
+    /// Stores the output of `body` as the text of a request.
+    ///
+    /// Returns `false` if it does not fit. The text then has its old length, but its bytes may have changed. `body` may
+    /// run twice, the first time to measure.
     pub(crate) fn write_text(&mut self, ticket: Ticket, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
         let length = match &self.store {
             Store::Lent { .. } => 0,
@@ -111,7 +117,9 @@ impl<D: Data> InFlight<'_, D> {
         true
     }
 
-    /// All of the text that a request owns: at least `length` bytes. `None`: it has ended, or there cannot be so many.
+    /// Returns the whole part of the text that a request owns, of at least `length` bytes.
+    ///
+    /// `None` if the request has ended or the part cannot have this length.
     fn text_room(&mut self, ticket: Ticket, length: usize) -> Option<&mut [u8]> {
         self.get(ticket)?;
         if length > self.part.into() {
@@ -146,7 +154,8 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Gives each slot room for so much text. `None`: that is more than a slot may have, or the heap is exhausted.
+    /// Grows the part of the text of each slot to at least `length` bytes. Returns `None` if this exceeds the limit or
+    /// the heap is exhausted.
     fn grow_text(&mut self, length: usize) -> Option<()> {
         match &mut self.store {
             Store::Lent { .. } => {
@@ -156,7 +165,7 @@ impl<D: Data> InFlight<'_, D> {
             #[cfg(feature = "alloc")]
             Store::Grown { slots, text, longest, .. } => {
                 let needed = u16::try_from(length).ok().filter(|needed| needed <= longest)?;
-                let part = needed.max(self.part.saturating_mul(2)).max(SHORT).min(*longest);
+                let part = needed.max(self.part.saturating_mul(2)).max(MIN_PART).min(*longest);
                 let mut grown = alloc::vec::Vec::new();
                 grown.try_reserve_exact(slots.len().saturating_mul(part.into())).ok()?;
                 for index in 1..=slots.len() {
@@ -171,12 +180,12 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Adds slots, up to the limit. Lent ones stay as they are.
+    /// Adds slots, up to the limit. No effect on lent slots.
     pub(crate) fn grow(&mut self) {
         #[cfg(feature = "alloc")]
         if let Store::Grown { slots, text, limit, .. } = &mut self.store {
             let before = slots.len();
-            let more = if before < MANY { before.max(8) } else { before / 4 };
+            let more = if before < LARGE_TABLE { before.max(8) } else { before / 4 };
             let after = before.saturating_add(more).min(*limit);
             let text_after = after.saturating_mul(self.part.into());
             if slots.try_reserve_exact(after.saturating_sub(before)).is_err()
@@ -186,7 +195,7 @@ impl<D: Data> InFlight<'_, D> {
             }
             slots.resize(after, Slot::EMPTY);
             text.resize(text_after, 0);
-            self.settle_all();
+            self.rebuild_tree();
             self.rehash();
         }
     }
@@ -202,15 +211,14 @@ mod tests {
         const EMPTY: u16 = 0;
     }
 
-    /// The texts of all requests, while some become longer and the table grows.
     #[test]
-    fn texts_stay_what_they_are_while_the_table_and_its_parts_grow() {
+    fn growth_of_slots_and_parts_keeps_all_texts() {
         let mut table: InFlight<'_, u16> = InFlight::grown(3000, 100);
-        let mut kept: Vec<(Ticket, String)> = Vec::new();
+        let mut requests: Vec<(Ticket, String)> = Vec::new();
         let lengths = [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 99, 100];
         for n in 0..3000usize {
             let ticket = table.take(7, None).unwrap();
-            // Each length comes first when there are many slots, or few.
+            // Each new length occurs at a different number of slots.
             let length = lengths[(n / 230).min(lengths.len() - 1)];
             let text: String = (0..length).map(|at| char::from(b'a' + ((n + at) % 26) as u8)).collect();
             assert!(match n % 3 {
@@ -218,14 +226,14 @@ mod tests {
                 1 => table.set_text_after(ticket, 0, text.as_bytes()),
                 _ => table.write_text(ticket, &mut |out| out.json_bytes(text.as_bytes())),
             });
-            kept.push((ticket, text));
+            requests.push((ticket, text));
             if n % 229 == 0 || n % 230 == 0 {
-                assert!(kept.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()), "{n}");
+                assert!(requests.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()), "{n}");
             }
         }
-        assert!(kept.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()));
-        assert!(table.take(7, None).is_none(), "the limit");
-        let (first, text) = &kept[0];
+        assert!(requests.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()));
+        assert!(table.take(7, None).is_none(), "the table is full");
+        let (first, text) = &requests[0];
         assert!(
             !table.set_text(*first, [&[b'x'; 101], b""]) && !table.set_text_after(*first, 0, &[b'x'; 101])
         );
@@ -234,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_uses_is_not_there() {
+    fn grown_table_allocates_only_on_demand() {
         let sizes = |table: &InFlight<'_, u16>| match &table.store {
             Store::Grown { slots, text, .. } => (slots.capacity(), text.capacity()),
             Store::Lent { .. } => (0, 0),

@@ -27,7 +27,7 @@ fn find(table: &InFlight<'_, Plain>, id: &str) -> Option<Ticket> {
 }
 
 #[test]
-fn a_table_takes_as_many_as_it_has_slots() {
+fn full_table_takes_no_request_until_a_release() {
     let (mut slots, mut text) = ([Slot::EMPTY; 3], [0; 30]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     assert_eq!((table.limit(), table.len()), (3, 0));
@@ -36,13 +36,13 @@ fn a_table_takes_as_many_as_it_has_slots() {
     table.release(tickets[1]);
     assert_eq!((table.len(), find(&table, "2")), (2, None));
     let again = take(&mut table, "4").unwrap();
-    assert_ne!(again, tickets[1], "an old ticket is never the new one");
+    assert_ne!(again, tickets[1], "a reused slot has another ticket");
     assert!(table.get(tickets[1]).is_none() && table.get(again).is_some());
     assert_eq!(find(&table, "4"), Some(again));
 }
 
 #[test]
-fn a_table_that_grows_has_its_limit_from_the_start() {
+fn grown_table_reports_its_limit_from_the_start() {
     let mut table: InFlight<'_, u8> = InFlight::grown(9, 4);
     assert_eq!((table.limit(), table.len(), table.text_limit()), (9, 0, 4));
     for n in 0..9 {
@@ -55,7 +55,7 @@ fn a_table_that_grows_has_its_limit_from_the_start() {
 }
 
 #[test]
-fn more_slots_and_text_than_a_link_can_say_are_not_used() {
+fn slots_and_text_over_16_bits_are_not_used() {
     let (mut slots, mut text) = (std::vec![Slot::EMPTY; 65_600], std::vec![0; 70_000]);
     assert_eq!(InFlight::<Plain>::lent(&mut slots, &mut text).limit(), 65_535);
     assert_eq!(InFlight::<Plain>::lent(&mut slots[..1], &mut text).text_limit(), 65_534);
@@ -63,7 +63,7 @@ fn more_slots_and_text_than_a_link_can_say_are_not_used() {
 }
 
 #[test]
-fn what_is_kept_of_a_request_is_its_own_until_it_ends() {
+fn data_of_a_request_is_lost_at_its_release() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let (first, second) = (table.take(1u8, None).unwrap(), table.take(2, None).unwrap());
@@ -75,11 +75,11 @@ fn what_is_kept_of_a_request_is_its_own_until_it_ends() {
     table.take(4, None).unwrap();
     assert_eq!((table.get(first), table.len()), (None, 2));
     table.release(first);
-    assert_eq!((table.get(second), table.len()), (Some(&3), 2), "an old ticket releases nothing");
+    assert_eq!((table.get(second), table.len()), (Some(&3), 2), "a stale ticket releases nothing");
 }
 
 #[test]
-fn clearing_a_table_ends_every_request_for_good() {
+fn clear_ends_all_requests() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let (named, queued) = (take(&mut table, "1").unwrap(), table.take(Plain, None).unwrap());
@@ -93,7 +93,7 @@ fn clearing_a_table_ends_every_request_for_good() {
 }
 
 #[test]
-fn a_ticket_that_was_never_given_out_is_told_from_an_old_one() {
+fn stale_ticket_differs_from_one_never_issued() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let ticket = table.take(Plain, None).unwrap();
@@ -107,7 +107,7 @@ fn a_ticket_that_was_never_given_out_is_told_from_an_old_one() {
 }
 
 #[test]
-fn requests_are_found_slot_by_slot() {
+fn first_from_skips_free_slots() {
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let tickets = [0; 4].map(|_| table.take(Plain, None).unwrap());
@@ -119,7 +119,7 @@ fn requests_are_found_slot_by_slot() {
 }
 
 #[test]
-fn a_queue_is_left_in_the_order_in_which_it_was_joined() {
+fn queue_returns_requests_in_order_of_arrival() {
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let tickets = [0; 4].map(|_| table.take(Plain, None).unwrap());
@@ -142,7 +142,7 @@ fn a_queue_is_left_in_the_order_in_which_it_was_joined() {
 }
 
 #[test]
-fn what_is_next_does_not_depend_on_the_order_before() {
+fn next_slot_and_deadline_ignore_earlier_order() {
     let next = |order: [usize; 5]| {
         let (mut slots, mut text) = ([Slot::EMPTY; 5], [0; 50]);
         let mut table = InFlight::lent(&mut slots, &mut text);
@@ -157,9 +157,9 @@ fn what_is_next_does_not_depend_on_the_order_before() {
     }
 }
 
-/// Whatever was let go before, and in whichever order: the lowest slot is taken, and of equal deadlines the same comes first.
+/// After releases in any order, the lowest free slot is taken and the same one of equal deadlines comes first.
 #[test]
-fn what_is_next_does_not_depend_on_what_was_let_go() {
+fn next_slot_and_deadline_ignore_earlier_releases() {
     let due = |table: &InFlight<'_, Plain>| table.due(Millis(9)).map(|ticket| ticket.slot);
     for mask in 1..32u32 {
         let (mut slots, mut text) = ([Slot::EMPTY; 5], [0; 50]);
@@ -190,7 +190,7 @@ fn what_is_next_does_not_depend_on_what_was_let_go() {
 }
 
 #[test]
-fn the_end_of_time_is_a_deadline() {
+fn maximum_time_is_a_valid_deadline() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 20]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let ticket = take(&mut table, "1").unwrap();
@@ -201,7 +201,7 @@ fn the_end_of_time_is_a_deadline() {
 }
 
 #[test]
-fn a_slot_retires_when_its_tickets_are_used_up() {
+fn slot_retires_after_its_last_generation() {
     let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 8]);
     slots[0].generation = u32::MAX - 1;
     let mut table = InFlight::lent(&mut slots, &mut text);
@@ -210,11 +210,11 @@ fn a_slot_retires_when_its_tickets_are_used_up() {
     table.release(last);
     assert!(take(&mut table, "2").is_none());
     table.clear();
-    assert!(take(&mut table, "2").is_none(), "not even after a reset");
+    assert!(take(&mut table, "2").is_none(), "also after a reset");
 }
 
 #[test]
-fn strings_are_found_however_they_are_escaped() {
+fn string_id_is_found_in_any_escaped_form() {
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 80]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let ticket = take(&mut table, r#""a\u00e9""#).unwrap();
@@ -222,11 +222,11 @@ fn strings_are_found_however_they_are_escaped() {
     assert_eq!(find(&table, "\"\\u0061é\""), Some(ticket));
     assert_eq!(find(&table, "7"), Some(number));
     assert_eq!(find(&table, "\"7\""), None);
-    assert_eq!(table.id(ticket), br#""a\u00e9""#, "kept as it was written");
+    assert_eq!(table.id(ticket), br#""a\u00e9""#, "stored as written");
 }
 
 #[test]
-fn text_over_the_part_of_a_slot_is_refused() {
+fn text_longer_than_its_part_is_refused() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 9]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     assert_eq!(table.text_limit(), 4);
@@ -240,24 +240,24 @@ fn text_over_the_part_of_a_slot_is_refused() {
 }
 
 #[test]
-fn text_is_kept_behind_what_is_there() {
+fn set_text_after_replaces_the_rest_of_a_text() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let (ticket, other) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
     assert!(table.set_text(ticket, [b"a", b""]) && table.set_text(other, [b"", b"wxyz"]));
-    assert!(table.set_text_after(ticket, 1, b"bcd"), "all of the part may be used");
+    assert!(table.set_text_after(ticket, 1, b"bcd"), "the whole part is usable");
     assert_eq!(table.text(ticket), b"abcd");
     assert!(!table.set_text_after(ticket, 2, b"cde"), "one byte too long");
-    assert!(table.set_text_after(ticket, 1, b"x"), "the rest is forgotten");
+    assert!(table.set_text_after(ticket, 1, b"x"), "the rest is dropped");
     assert_eq!(table.text(ticket), b"ax");
-    assert!(!table.set_text_after(ticket, 3, b"d"), "nothing stands where it would be put behind");
+    assert!(!table.set_text_after(ticket, 3, b"d"), "the text is shorter than the kept length");
     assert_eq!((table.text(ticket), table.text(other)), (&b"ax"[..], &b"wxyz"[..]));
     assert!(table.set_text_after(ticket, 0, b""));
     assert_eq!(table.text(ticket), b"");
 }
 
 #[test]
-fn what_is_written_is_text_too() {
+fn write_text_stores_only_output_that_fits() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let (first, second) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
@@ -269,7 +269,7 @@ fn what_is_written_is_text_too() {
 }
 
 #[test]
-fn a_request_that_has_ended_keeps_nothing() {
+fn ended_request_has_no_id_text_or_deadline() {
     let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let ended = take(&mut table, "1").unwrap();
@@ -285,7 +285,7 @@ fn a_request_that_has_ended_keeps_nothing() {
 }
 
 #[test]
-fn an_id_that_is_forgotten_is_text_that_nobody_finds() {
+fn removed_id_becomes_text_and_is_not_found() {
     let (mut slots, mut text) = ([Slot::EMPTY; 3], [0; 12]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let tickets = ["1", "2", "3"].map(|id| take(&mut table, id).unwrap());
@@ -298,7 +298,7 @@ fn an_id_that_is_forgotten_is_text_that_nobody_finds() {
 }
 
 #[test]
-fn a_new_seed_loses_nobody() {
+fn change_of_seed_keeps_all_ids() {
     let mut table: InFlight<'_, Plain> = InFlight::grown(20, 4);
     let tickets: Vec<_> = (0..20).map(|n| take(&mut table, &format!("{n}")).unwrap()).collect();
     table.forget_id(tickets[7]);
@@ -311,9 +311,9 @@ fn a_new_seed_loses_nobody() {
     }
 }
 
-/// Random requests that start, end and move their deadlines, beside a model with a map.
+/// Compares random takes, releases and deadline changes with a model.
 #[test]
-fn ids_and_deadlines_agree_with_a_map() {
+fn random_operations_agree_with_a_map() {
     for (limit, grown) in [(1, false), (5, false), (40, false), (40, true)] {
         let (mut slots, mut text) = ([Slot::EMPTY; 40], [0; 800]);
         let mut table = if grown {
@@ -366,23 +366,23 @@ fn ids_and_deadlines_agree_with_a_map() {
     }
 }
 
-/// The first of the published values of HalfSipHash-1-3: of no byte, one byte, two bytes, and so on.
+/// The first published values of HalfSipHash-1-3: of no byte, one byte, two bytes, and so on.
 #[test]
-fn the_hash_is_that_of_its_authors() {
+fn hash_equals_published_vectors() {
     let bytes: Vec<u8> = (0..9).collect();
-    let of = |length| {
+    let hash = |length| {
         let mut hasher = hash::Hasher::new(0x0706_0504_0302_0100);
         hasher.add(&bytes[..length]);
         hasher.finish()
     };
     let first = [0x5814_c896, 0xe7e8_64ca, 0xbc4b_0e30, 0x0153_9939, 0x7e05_9ea6];
     let next = [0x88e3_d89b, 0xa008_0b65, 0x9d38_d9d6, 0x5779_99b1, 0xc839_caed];
-    assert_eq!([0, 1, 2, 3, 4].map(of), first);
-    assert_eq!([5, 6, 7, 8, 9].map(of), next);
+    assert_eq!([0, 1, 2, 3, 4].map(hash), first);
+    assert_eq!([5, 6, 7, 8, 9].map(hash), next);
 }
 
 #[test]
-fn the_hash_does_not_depend_on_how_bytes_come() {
+fn hash_is_independent_of_input_splits() {
     let bytes: Vec<u8> = (0..40u8).map(|n| n.wrapping_mul(37)).collect();
     for length in 0..bytes.len() {
         for cut in 0..=length {
@@ -398,32 +398,33 @@ fn the_hash_does_not_depend_on_how_bytes_come() {
 }
 
 #[test]
-fn what_a_string_says_decides_its_hash() {
-    let of = |seed, text: &'static str| hash_text(seed, Json::trusted(text.as_bytes()).string().unwrap());
-    assert_eq!(of(7, r#""a\u00e9""#), of(7, "\"\\u0061é\""));
-    assert_ne!(of(7, "\"a\""), of(8, "\"a\""));
-    assert_ne!(of(7, "\"a\""), of(7, "\"b\""));
-    assert_ne!(of(7, "\"\\n\""), of(7, "\"\\r\""));
+fn hash_of_a_string_depends_on_its_decoded_text() {
+    let hash = |seed, text: &'static str| hash_text(seed, Json::trusted(text.as_bytes()).string().unwrap());
+    assert_eq!(hash(7, r#""a\u00e9""#), hash(7, "\"\\u0061é\""));
+    assert_ne!(hash(7, "\"a\""), hash(8, "\"a\""));
+    assert_ne!(hash(7, "\"a\""), hash(7, "\"b\""));
+    assert_ne!(hash(7, "\"\\n\""), hash(7, "\"\\r\""));
 }
 
 #[test]
-fn the_seed_decides_where_ids_fall() {
-    let of = |seed, text: &str| {
+fn seed_determines_the_bucket_of_an_id() {
+    let hash = |seed, text: &str| {
         let mut hasher = hash::Hasher::new(seed);
         hasher.add(text.as_bytes());
         hasher.finish()
     };
-    assert_eq!(of(1, "id-1"), of(1, "id-1"));
-    let moved = (0..100u32).filter(|n| of(1, &format!("{n}")) % 16 != of(2, &format!("{n}")) % 16).count();
+    assert_eq!(hash(1, "id-1"), hash(1, "id-1"));
+    let moved =
+        (0..100u32).filter(|n| hash(1, &format!("{n}")) % 16 != hash(2, &format!("{n}")) % 16).count();
     assert!(moved > 70, "{moved}");
     let mut buckets = [0; 16];
-    (0..1600u32).for_each(|n| buckets[(of(7, &format!("{n}")) % 16) as usize] += 1);
+    (0..1600u32).for_each(|n| buckets[(hash(7, &format!("{n}")) % 16) as usize] += 1);
     assert!(buckets.iter().all(|count| (60..=140).contains(count)), "{buckets:?}");
 }
 
-/// Who knows the seed can choose ids that all fall into one chain, and does nothing to a server with another one.
+/// A peer that knows one seed can choose colliding ids, but they do not collide under another seed.
 #[test]
-fn ids_that_collide_under_one_seed_are_spread_by_another() {
+fn ids_that_collide_under_one_seed_spread_under_another() {
     let chain = |seed, id: u32| {
         let mut hasher = hash::Hasher::new(seed);
         hasher.add(format!("{id}").as_bytes());
@@ -435,16 +436,16 @@ fn ids_that_collide_under_one_seed_are_spread_by_another() {
     assert!(chains.iter().all(|length| *length < 30), "{chains:?}");
 }
 
-/// Taking, finding, timing and releasing, with ever more requests in flight.
+/// Takes, finds, times and releases requests, with more and more of them in flight.
 #[test]
-fn a_request_costs_about_the_same_however_many_are_in_flight() {
+fn cost_of_a_request_does_not_grow_with_requests_in_flight() {
     let time = |count: u64| {
         let mut table: InFlight<'_, Plain> = InFlight::grown(count as usize, 20);
         table.set_seed(7);
         let start = std::time::Instant::now();
         for n in 0..count {
             let ticket = take(&mut table, &format!("{n}")).unwrap();
-            // The worst order for a heap: each deadline is the earliest of all.
+            // The worst order for the tree: each deadline is the earliest so far.
             table.set_deadline(ticket, Some(Millis(count - n)));
             assert_eq!(find(&table, &format!("{n}")), Some(ticket));
             assert!(find(&table, &format!("{}", n / 2)).is_some());
@@ -457,9 +458,9 @@ fn a_request_costs_about_the_same_however_many_are_in_flight() {
         }
         start.elapsed().as_secs_f64()
     };
-    // The same number of requests both times, so that whatever else the machine does slows down both.
+    // The same number of requests both times, so that other load on the computer slows down both.
     let few: f64 = (0..64).map(|_| time(500)).sum();
     let many = time(32_000);
-    // To look at each of the others would be 64 times the work.
+    // A linear search would take 64 times as long.
     assert!(many < few * 20.0, "{few} {many}");
 }

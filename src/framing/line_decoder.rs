@@ -1,0 +1,462 @@
+//! `LineDecoder`: finds lines in received bytes and resynchronizes after an oversized one.
+
+use core::ops::Range;
+
+use crate::buffer::Buffer;
+use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
+use crate::framing::outbound_message::StreamId;
+use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span};
+use crate::platform::{copy, find, shift};
+
+/// Receiving side of a connection, as a pump sees it. [`Receive`](crate::Receive) documents the methods.
+pub(crate) trait InputSink {
+    fn is_ready(&self) -> bool;
+    fn space(&mut self) -> &mut [u8];
+    fn filled(&mut self, n: usize, stream: StreamId);
+    fn message(&mut self, message: &[u8], envelope: Option<Envelope>, stream: StreamId) -> bool;
+    fn eof(&mut self);
+}
+
+/// The current line, which stays in the buffer until it is released.
+///
+/// [`LineDecoder::bytes`] returns its text and [`LineDecoder::envelope`] its members, in spans from the start of the
+/// line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line {
+    pub(crate) content: Content,
+    pub(crate) stream: StreamId,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Content {
+    /// A valid message.
+    Message,
+    /// Not valid JSON, or nested too deeply.
+    Broken(ScanError),
+    /// Longer than the buffer, and discarded. [`LineDecoder::bytes`] returns the text of its id, empty without one.
+    TooLong { id_fits: bool, limit: usize },
+    /// The input ended in the middle of the message.
+    Truncated,
+}
+
+/// Kind and extent of a complete line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FoundLine {
+    pub(super) kind: LineKind,
+    pub(super) length: usize,
+    /// Number of bytes that a release of the line frees: `length`, and its newline or the rest of its batch.
+    pub(super) release_length: usize,
+}
+
+/// Kind of a line. The scanner holds its members or its error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineKind {
+    Message,
+    /// Only white space.
+    Blank,
+    /// Not valid JSON.
+    Invalid,
+    TooDeep,
+    /// The link lost a part of the line and marked the gap with [`CANCEL`].
+    GivenUp,
+    TooLong,
+    Truncated,
+}
+
+impl LineKind {
+    #[inline]
+    fn from_scan(scanned: Result<(), ScanError>) -> LineKind {
+        match scanned.map_err(|error| error.kind) {
+            Ok(()) => LineKind::Message,
+            Err(ScanErrorKind::Empty) => LineKind::Blank,
+            Err(ScanErrorKind::TooDeep) => LineKind::TooDeep,
+            Err(_) => LineKind::Invalid,
+        }
+    }
+}
+
+/// Receive buffer, split into lines or, in message mode, into whole messages.
+///
+/// The buffer holds one current line at `start`. Bytes are scanned as they arrive, each of them once.
+pub(crate) struct LineDecoder<'b> {
+    pub(super) buffer: Buffer<'b>,
+    /// Offset of the current line.
+    pub(super) start: usize,
+    /// End of the scanned bytes, which is also the end of a complete line. While a line is discarded: length of its
+    /// captured id.
+    pub(super) scanned: usize,
+    /// End of the received bytes.
+    pub(super) end: usize,
+    pub(super) scanner: Scanner,
+    /// Number of bytes that a release of the complete line frees.
+    pub(super) release_length: usize,
+    /// Message mode only. A reference, so that a program without message mode does not link its code.
+    pub(super) message_framing: Option<&'static &'static dyn MessageFraming>,
+    id_limit: usize,
+    /// Message mode: the stream of the message in the buffer.
+    pub(super) stream: StreamId,
+    /// Kind of the complete line. `None` while the current line is incomplete.
+    pub(super) line: Option<LineKind>,
+    /// Whether the current line is oversized and its bytes are discarded.
+    pub(super) is_discarding: bool,
+    /// Whether a byte order mark was skipped before the current line: only one is tolerated.
+    has_skipped_mark: bool,
+    pub(super) eof: bool,
+}
+
+/// ASCII *cancel*, which valid JSON never contains. A link inserts it where it has lost bytes.
+const CANCEL: u8 = 0x18;
+
+pub(super) const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
+
+/// Space for reads, beside the captured id, while a line is discarded.
+pub(super) const MIN_READ_SIZE: usize = 16;
+
+impl<'b> LineDecoder<'b> {
+    pub(crate) fn new(buffer: Buffer<'b>, depth: u8, id_limit: usize) -> LineDecoder<'b> {
+        LineDecoder {
+            buffer,
+            start: 0,
+            scanned: 0,
+            end: 0,
+            scanner: Scanner::new(depth),
+            release_length: 0,
+            message_framing: None,
+            id_limit,
+            stream: StreamId::NONE,
+            line: None,
+            is_discarding: false,
+            has_skipped_mark: false,
+            eof: false,
+        }
+    }
+
+    /// Returns the smallest receive buffer that works for ids of `id_limit` bytes.
+    pub(crate) fn needed(id_limit: usize) -> usize {
+        id_limit.saturating_add(1).saturating_add(MIN_READ_SIZE)
+    }
+
+    pub(crate) fn use_frames(&mut self) {
+        self.message_framing = Some(&WHOLE_MESSAGES);
+    }
+
+    pub(crate) fn set_id_limit(&mut self, limit: usize) {
+        self.id_limit = limit;
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.buffer.limit()
+    }
+
+    pub(crate) fn reset(&mut self) {
+        (self.start, self.end) = (0, 0);
+        self.start_line();
+        self.line = None;
+        self.eof = false;
+    }
+
+    pub(crate) fn ended(&self) -> bool {
+        self.eof
+    }
+
+    /// Refuses further input. Buffered lines are still returned.
+    pub(crate) fn end(&mut self) {
+        self.eof = true;
+    }
+
+    /// Refuses further input, and drops buffered input behind the current line.
+    pub(crate) fn end_behind_line(&mut self) {
+        self.end = self.start.wrapping_add(self.whole).min(self.end);
+        self.eof = true;
+    }
+
+    /// Drops buffered input and refuses further input.
+    pub(crate) fn close(&mut self) {
+        self.reset();
+        self.eof = true;
+    }
+
+    /// Returns the current line once it is complete, `None` before. Repeated calls return the same line until its
+    /// release.
+    pub(crate) fn line(&mut self) -> Option<Line> {
+        if self.line.is_none() {
+            self.find_next()?;
+        }
+        let content = match self.line? {
+            LineKind::Message => Content::Message,
+            LineKind::TooLong => {
+                Content::TooLong { id_fits: self.scanned <= self.id_limit, limit: self.buffer.limit() }
+            }
+            LineKind::Truncated => Content::Truncated,
+            LineKind::Blank | LineKind::Invalid | LineKind::TooDeep | LineKind::GivenUp => {
+                Content::Broken(self.scanner.error())
+            }
+        };
+        Some(Line { content, stream: self.stream })
+    }
+
+    fn find_next(&mut self) -> Option<()> {
+        let found = match self.message_framing {
+            Some(framing) => framing.find(self),
+            None => self.find_line(),
+        }?;
+        self.set_line(found);
+        Some(())
+    }
+
+    /// Makes `found` the current line.
+    pub(super) fn set_line(&mut self, found: FoundLine) {
+        let FoundLine { kind, length, release_length } = found;
+        let start = if kind == LineKind::TooLong { 0 } else { self.start };
+        (self.line, self.release_length) = (Some(kind), release_length);
+        self.scanned = start.wrapping_add(length);
+    }
+
+    /// Returns the spans of the envelope's members in the current line.
+    #[inline]
+    pub(crate) fn envelope(&self) -> Envelope {
+        self.scanner.envelope()
+    }
+
+    /// Returns the index of the members of `params` or `result`. `None` if the scanner did not record them.
+    #[inline]
+    pub(crate) fn inner(&self, member: Member) -> Option<&MemberIndex> {
+        self.scanner.inner(member)
+    }
+
+    /// Stores the spans of an event in place of the envelope, until the line is released.
+    pub(crate) fn set_places(&mut self, spans: [Span; 6]) {
+        self.scanner.set_places(spans);
+    }
+
+    /// Returns the stored spans of an event.
+    pub(crate) fn places(&self) -> [Span; 6] {
+        self.scanner.places()
+    }
+
+    /// Returns the stream that the current line arrived on.
+    pub(crate) fn stream(&self) -> StreamId {
+        self.stream
+    }
+
+    /// Returns the bytes of the current line; of an oversized line, its captured id.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.buffer.bytes().get(self.line_range()).unwrap_or_default()
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let range = self.line_range();
+        self.buffer.bytes_mut().get_mut(range).unwrap_or_default()
+    }
+
+    fn line_range(&self) -> Range<usize> {
+        match self.line {
+            None => 0..0,
+            Some(LineKind::TooLong) => 0..self.scanned,
+            Some(_) => self.start..self.scanned,
+        }
+    }
+
+    /// Frees the bytes of the current line. No effect on an incomplete line.
+    pub(crate) fn release(&mut self) {
+        if self.line.take().is_some() {
+            self.start = self.start.wrapping_add(self.release_length).min(self.end);
+            self.start_line();
+        }
+    }
+
+    /// Starts a new line at `start`.
+    pub(super) fn start_line(&mut self) {
+        self.buffer.note(self.end);
+        if self.start >= self.end {
+            self.buffer.settle(0);
+            (self.start, self.end) = (0, 0);
+        }
+        self.scanned = self.start;
+        self.scanner.reset();
+        (self.is_discarding, self.has_skipped_mark) = (false, false);
+        self.stream = StreamId::NONE;
+    }
+
+    /// Returns the next complete line that is not blank.
+    fn find_line(&mut self) -> Option<FoundLine> {
+        loop {
+            let found = if self.is_discarding { self.scan_discarded() } else { self.scan_buffered() };
+            let (line, at_eof) = found?;
+            match line.kind {
+                LineKind::Blank => {
+                    self.start = self.start.wrapping_add(line.release_length);
+                    self.start_line();
+                }
+                LineKind::Invalid if at_eof => {
+                    return Some(FoundLine { kind: LineKind::Truncated, length: 0, ..line });
+                }
+                _ => return Some(line),
+            }
+        }
+    }
+
+    /// Scans received bytes up to the next newline. Returns the line, and whether the end of input ended it.
+    fn scan_buffered(&mut self) -> Option<(FoundLine, bool)> {
+        let is_new = self.scanned < self.end || self.eof;
+        if !is_new || self.is_partial_byte_order_mark() {
+            return None;
+        }
+        let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
+        let newline = find(b'\n', fresh);
+        let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
+        self.scanner.feed(text);
+        self.scanned = self.scanned.wrapping_add(text.len());
+        let length = self.scanned.saturating_sub(self.start);
+        let at_eof = newline.is_none();
+        if at_eof && (!self.eof || length == 0) {
+            return None;
+        }
+        let release_length = length.wrapping_add((!at_eof).into());
+        Some((FoundLine { kind: self.finish_scan(), length, release_length }, at_eof))
+    }
+
+    /// Ends the scan of a complete line and returns its kind.
+    pub(super) fn finish_scan(&mut self) -> LineKind {
+        let kind = LineKind::from_scan(self.scanner.end());
+        if kind == LineKind::Invalid {
+            let error_at = self.start.wrapping_add(self.scanner.position());
+            let rest = self.buffer.bytes().get(error_at..self.scanned).unwrap_or_default();
+            if find(CANCEL, rest).is_some() {
+                self.scanner.give_up();
+                return LineKind::GivenUp;
+            }
+        }
+        kind
+    }
+
+    /// Skips a byte order mark at the start of a line. Returns whether the line so far is a proper prefix of one, so that
+    /// scanning has to wait for more bytes.
+    fn is_partial_byte_order_mark(&mut self) -> bool {
+        if self.scanned != self.start || self.has_skipped_mark {
+            return false;
+        }
+        let head = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
+        if head.starts_with(&BYTE_ORDER_MARK) {
+            self.start = self.start.wrapping_add(BYTE_ORDER_MARK.len());
+            self.scanned = self.start;
+            self.has_skipped_mark = true;
+            return false;
+        }
+        !self.eof && !head.is_empty() && BYTE_ORDER_MARK.starts_with(head)
+    }
+
+    /// Starts to discard the current line, which fills the whole buffer and is incomplete.
+    ///
+    /// The front of the buffer then holds the captured id, the rest of it is space for reads.
+    pub(super) fn start_discarding(&mut self) {
+        let mut captured = 0;
+        if let Some(id) = self.scanner.member(Member::Id) {
+            let to = id.end.unwrap_or(self.scanned).min(self.scanned);
+            captured = to.saturating_sub(id.start).min(self.id_capture_size());
+            let to = id.start.wrapping_add(captured);
+            if let Some(bytes) = self.buffer.bytes_mut().get_mut(..to) {
+                shift(bytes, id.start);
+            }
+        }
+        self.is_discarding = true;
+        (self.start, self.scanned, self.end) = (0, captured, self.id_capture_size());
+    }
+
+    /// Returns the size of the captured id: one byte over the limit, so that a longer id is detected.
+    pub(super) fn id_capture_size(&self) -> usize {
+        self.id_limit.saturating_add(1)
+    }
+
+    /// Scans and drops bytes of the discarded line. Returns the line at its end, and whether the end of input ended it.
+    fn scan_discarded(&mut self) -> Option<(FoundLine, bool)> {
+        let id_size = self.id_capture_size();
+        let (captured, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(id_size)?;
+        let newline = find(b'\n', fresh);
+        let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
+        capture_id(&mut self.scanner, &mut self.scanned, text, captured);
+        match newline {
+            Some(at) => self.start = id_size.saturating_add(at).saturating_add(1),
+            None if self.eof => self.start = self.end,
+            None => {
+                self.end = id_size;
+                return None;
+            }
+        }
+        Some((self.finish_discarded(), newline.is_none()))
+    }
+
+    /// Ends the scan of a discarded line and returns the line.
+    pub(super) fn finish_discarded(&mut self) -> FoundLine {
+        match LineKind::from_scan(self.scanner.end()) {
+            kind @ (LineKind::Blank | LineKind::Invalid) => FoundLine { kind, length: 0, release_length: 0 },
+            _ => FoundLine { kind: LineKind::TooLong, length: self.scanned, release_length: 0 },
+        }
+    }
+
+    /// Returns whether a whole message was received, in message mode.
+    pub(super) fn has_message(&self) -> bool {
+        self.message_framing.is_some() && (self.end > 0 || self.is_discarding)
+    }
+
+    /// Returns whether input is accepted: it has not ended and, in message mode, the previous message was released.
+    pub(super) fn is_open(&self) -> bool {
+        !self.eof && !self.has_message()
+    }
+}
+
+/// Scans `text`, a part of a discarded line, and appends the bytes of the line's `id` in it to `captured`.
+///
+/// `length` is the number of bytes in `captured`. A later `id` member replaces an earlier one.
+pub(super) fn capture_id(scanner: &mut Scanner, length: &mut usize, text: &[u8], captured: &mut [u8]) {
+    let before = scanner.position();
+    scanner.feed(text);
+    let Some(id) = scanner.member(Member::Id) else { return };
+    if id.start >= before {
+        *length = 0;
+    }
+    let have = id.start.wrapping_add(*length);
+    let from = have.max(before).saturating_sub(before);
+    let to = id.end.unwrap_or(usize::MAX).saturating_sub(before).min(text.len());
+    let (Some(text), Some(space)) = (text.get(from..to), captured.get_mut(*length..)) else { return };
+    let more = text.len().min(space.len());
+    if let (Some(text), Some(space)) = (text.get(..more), space.get_mut(..more)) {
+        copy(space, text);
+        *length = length.wrapping_add(more);
+    }
+}
+
+impl InputSink for LineDecoder<'_> {
+    fn is_ready(&self) -> bool {
+        self.is_open() && self.end < self.buffer.bytes().len()
+    }
+
+    fn space(&mut self) -> &mut [u8] {
+        let from = if self.is_open() { self.end } else { usize::MAX };
+        self.buffer.bytes_mut().get_mut(from..).unwrap_or_default()
+    }
+
+    fn filled(&mut self, n: usize, stream: StreamId) {
+        if !self.is_open() {
+            return;
+        }
+        self.end = self.end.saturating_add(n).min(self.buffer.bytes().len());
+        if n == 0 {
+            return;
+        }
+        match self.message_framing {
+            Some(_) => self.stream = stream,
+            None => self.grow_if_filled(),
+        }
+    }
+
+    fn message(&mut self, message: &[u8], envelope: Option<Envelope>, stream: StreamId) -> bool {
+        let Some(framing) = self.message_framing.filter(|_| self.is_open()) else { return false };
+        framing.receive(self, message, envelope, stream);
+        true
+    }
+
+    fn eof(&mut self) {
+        self.end();
+    }
+}
