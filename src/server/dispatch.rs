@@ -1,4 +1,4 @@
-//! Which request goes where: the two eras, told apart message by message, and the checks before a method runs.
+//! Dispatch of inbound messages: era, checks, and the feature of each method.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
@@ -19,22 +19,22 @@ use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::server_state::ServerState;
 
-/// What became of a line, or of a request.
+/// The result of handling a line or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Dealt with, nothing to tell. A request was answered with a result.
+    /// Handled without an event. A request was answered with a result.
     Done,
-    /// Refused or dropped. A request was answered with an error.
+    /// Refused or dropped, with this error as the event. A request was answered with an error.
     ProtocolError(ProtocolError),
-    /// The host hears of it: of `ServerState::plan`.
+    /// Handled with an event, which is in `ServerState::plan`.
     Host,
-    /// The client wants no more: its input has ended.
+    /// The client sent `exit`: treat the input as ended.
     Exit,
-    /// A batch, whose members come next.
+    /// A batch has begun. Its members are handled next.
     Begun,
 }
 
-/// Whether a message needs room for an answer: requests, and what may have been meant as one.
+/// Whether a message may need a response: a request, or an invalid message that may be one.
 pub(crate) fn may_be_answered(class: &Class<'_>) -> bool {
     match class {
         Class::Request { .. } => true,
@@ -43,7 +43,7 @@ pub(crate) fn may_be_answered(class: &Class<'_>) -> bool {
     }
 }
 
-/// The same for a line that is no message, or a member of a batch.
+/// Whether an unreadable line may need a response.
 #[inline(never)]
 pub(crate) fn no_message_may_be_answered(input: &LineDecoder<'_>, content: Content) -> bool {
     let envelope = &input.envelope();
@@ -56,13 +56,14 @@ pub(crate) fn no_message_may_be_answered(input: &LineDecoder<'_>, content: Conte
     }
 }
 
-/// Of a line that is too long, all that is known is which members it has.
+/// Whether an oversized line is a notification, judged by its members alone.
 fn is_notification(envelope: &Envelope) -> bool {
     envelope.shape == Shape::Object && envelope.id.is_none()
 }
 
-/// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one. `known`: where the members
-/// of its parameters stand.
+/// Handles a valid JSON text.
+///
+/// The output has space for a response if the class may need one. `known` is the scanner's index of the parameters.
 pub(crate) fn message(
     core: &mut ServerState<'_>,
     line: &[u8],
@@ -73,12 +74,12 @@ pub(crate) fn message(
 ) -> Received {
     let too_long = |id: Json<'_>| id.bytes().len() > core.id_limit();
     match class {
-        // It gets an error without an id, too: it must not be a way around the limit of those.
+        // Counts as an invalid message, because its error has no id and must not bypass their limit.
         Class::Request { id, .. } if too_long(id) => {
             let fault = ProtocolError::IdTooLong { limit: core.id_limit() };
             return Received::ProtocolError(core.refuse(None, stream, fault));
         }
-        // An error without an id may be the echo of our own.
+        // An error without an id may be a response to one of ours, so it does not reset the count.
         Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
         _ => core.invalid_in_a_row = 0,
     }
@@ -120,8 +121,9 @@ pub(crate) fn message(
 }
 
 impl ServerState<'_> {
-    /// Answers something that is no request: by its id, if it has one that fits; else without one, as long as not
-    /// too many such came in a row.
+    /// Answers an invalid message with an error.
+    ///
+    /// Without an id of valid length, the error has no id, and consecutive errors of this kind are limited.
     pub(crate) fn refuse(
         &mut self,
         id: Option<&[u8]>,
@@ -129,7 +131,7 @@ impl ServerState<'_> {
         fault: ProtocolError,
     ) -> ProtocolError {
         let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit());
-        // In a batch they all share one line.
+        // Errors within a batch share one line, so they are not limited.
         if id.is_none() && !self.batches.in_line() {
             if self.invalid_in_a_row >= self.info.limits.invalid_in_a_row {
                 return ProtocolError::Muted;
@@ -145,7 +147,7 @@ impl ServerState<'_> {
     }
 }
 
-/// Deals with a line that is no valid JSON text, or was thrown away.
+/// Handles a line that is not valid JSON, truncated or oversized.
 #[inline(never)]
 pub(crate) fn no_message(core: &mut ServerState<'_>, input: &LineDecoder<'_>, line: Line) -> Received {
     let Line { content, stream, .. } = line;
@@ -168,7 +170,7 @@ pub(crate) fn no_message(core: &mut ServerState<'_>, input: &LineDecoder<'_>, li
                     Some(id)
                 }
                 Some(Class::Invalid { answerable: true, .. }) if error.kind == ScanErrorKind::TooDeep => None,
-                // What looks like a response is never answered, or two that answer each other's errors never end.
+                // Never answer a possible response, because two peers could answer each other's errors forever.
                 None if !envelope.looks_like_response() => None,
                 _ => return Received::ProtocolError(fault),
             };
@@ -207,10 +209,10 @@ fn request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     }
 }
 
-/// What is said of a request whose `_meta` does not say enough.
+/// Detail of the error for an incomplete `_meta`.
 const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
 
-/// A request that says in its `_meta` what it needs.
+/// Handles a request of the stateless era, whose `_meta` names its revision.
 #[inline(never)]
 fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Received {
     let (Some(version), Some(capabilities)) = (about.version, about.capabilities) else {
@@ -225,7 +227,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
     if called.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(ProtocolError::UnknownMethod, &method);
     }
-    // Whether the method exists is said first: the specification gives the order.
+    // Checked after the method, in the order of the specification.
     match about.level.transpose() {
         Ok(level) => request.pending.context.level = level,
         Err(()) => return request.refuse(ProtocolError::InvalidParams, &"unknown log level in `_meta`"),
@@ -236,7 +238,7 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
     }
 }
 
-/// The feature that has a method in this revision, and the place of the method among its methods.
+/// Finds the feature of a method in this revision, and the index of the method in it.
 fn find_method<'b>(
     info: &'b ServerConfig<'b>,
     revision: Revision,
@@ -246,10 +248,10 @@ fn find_method<'b>(
     info.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(is_called)?)))
 }
 
-/// A request of the era with a handshake.
+/// Handles a request of the handshake era.
 fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let (session, info) = (request.core.session, request.core.info);
-    // Nearly all requests are for a feature. Then the method is none of those below, and is not compared with them.
+    // Most requests are for a feature. The comparisons below are then skipped.
     let called = session.and_then(|session| find_method(info, session.revision, method));
     if called.is_none() && method == methods::INITIALIZE.name {
         return handshake::initialize(request);
@@ -278,7 +280,7 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     if called.is_none() && compat::is_shutdown(request.core, method) {
         return compat::shutdown(request);
     }
-    // Once it is ready, requests change nothing.
+    // In state `Ready` a request causes no transition.
     if request.core.life.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
         if info.strict_handshake {
             return request
@@ -292,7 +294,7 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     }
 }
 
-/// A request that belongs to no era: it names no revision, and there is no session.
+/// Refuses a request that names no revision while there is no session.
 fn needs_meta(request: &mut Request<'_, '_>) -> Received {
     let how = if request.core.info.revisions.and(Revisions::HANDSHAKE).is_empty() {
         ""
@@ -377,8 +379,9 @@ fn response(
 }
 
 impl ServerState<'_> {
-    /// The time of a deferred request is over: it cannot be found, cancelled or answered any more. Its error is
-    /// written when there is room.
+    /// Expires a deferred request: it can no longer be found, cancelled or answered.
+    ///
+    /// Its error response is queued until the output has space.
     pub(crate) fn expire(&mut self, ticket: Ticket) {
         self.in_flight.forget_id(ticket);
         self.in_flight.set_deadline(ticket, None);
@@ -388,9 +391,9 @@ impl ServerState<'_> {
         }
     }
 
-    /// Answers the requests whose time is over, and cancels our own that nobody waits for, as far as there is room.
+    /// Writes queued messages while there is space: errors of expired requests, cancellations of outbound requests.
     pub(crate) fn write_queued(&mut self) {
-        // In the middle of a batch there is no place for the error of a member of another.
+        // While a batch is in the line, the error of an open batch's member cannot be collected.
         while !self.batches.in_line()
             && let Some(ticket) = self.in_flight.first_queued()
             && self.has_room()

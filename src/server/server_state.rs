@@ -1,5 +1,6 @@
-//! What answering needs: the output, the requests in flight, the session. The input is not here, so that an event
-//! can borrow the line and the right to answer at the same time.
+//! State of a server without its input: output, requests in flight, session.
+//!
+//! The input is separate, so that an event can borrow the line and the state at the same time.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{About, StreamId};
@@ -26,68 +27,70 @@ use crate::server::reply::{Context, Pending, Source};
 use crate::server::write_message::{END, begin_error, begin_result, write_fault, write_log};
 use crate::time::Millis;
 
-/// What was agreed in the handshake.
+/// The result of a handshake.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) level: Option<Level>,
-    /// The handshake is complete: the client hears of changes, to the end.
+    /// Whether `notifications/initialized` was received. Only then are changes sent.
     pub(crate) complete: bool,
 }
 
-/// The kinds of answers.
+/// The form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Result,
-    /// A result that clients may keep (`2026-07-28`).
+    /// A result that clients may cache (`2026-07-28`).
     List,
-    /// What the client has to send the request with, again (`2026-07-28`).
+    /// A request for input: the client retries its request with the responses (`2026-07-28`).
     InputRequired,
-    /// The answer to `server/discover`, which may be kept, and always says who the server is.
+    /// The result of `server/discover`, which clients may cache and which always identifies the server.
     Discovery,
     Error,
 }
 
-/// In this order: small boards reach small things fast only near the start of a struct, so flags come first. There is no
-/// padding between them.
+/// State of a server without its input.
+///
+/// Flags come first, because Thumb loads reach bytes cheaply only near the start of a struct. The order leaves no padding
+/// between them.
 #[repr(C)]
 pub(crate) struct ServerState<'b> {
     pub(crate) now: Millis,
-    /// When that is over.
+    /// Deadline of the current phase of `ending`.
     pub(crate) ends: Millis,
-    /// A request was handed out and has not been answered.
+    /// Whether the emitted request still awaits its response.
     pub(crate) owed: bool,
-    /// The event was handed out with the line that it is about, which may go at the next poll.
+    /// Whether the emitted event borrows the line. The next poll releases the line.
     pub(crate) handed_out: bool,
-    /// The host was told that there is no room, and waits to hear that there is.
+    /// Whether `SendError::Busy` was returned, so that `Event::Writable` is to be emitted.
     pub(crate) wants_room: bool,
-    /// The session started over; the host has to hear of it before the new client is shown.
+    /// Whether the session restarted. `Event::Restarted` is emitted before `Event::Connected`.
     pub(crate) restarted: bool,
-    /// The client has said `shutdown`, and `exit` is to come.
+    /// Whether the client sent `shutdown` and has not sent `exit`.
     pub(crate) awaits_exit: bool,
-    /// How many messages in a row were none.
+    /// Number of consecutive invalid messages.
     pub(crate) invalid_in_a_row: u8,
     pub(crate) life: Lifecycle<role::Server>,
     pub(crate) ending: Ending,
-    /// What has changed and was not told yet.
+    /// Changes whose notifications are still to be sent.
     pub(crate) changed: ChangeSet,
     pub(crate) batches: Batches,
-    /// How many requests in flight are our own.
+    /// Number of slots that outbound requests occupy.
     pub(crate) ours: u16,
     pub(crate) session: Option<Session>,
     pub(crate) info: &'b ServerConfig<'b>,
-    /// Where the output must end at the latest while a request is dealt with.
+    /// Upper bound of the end of the output while a request is handled.
     pub(crate) budget: usize,
-    /// What `event` will hand out.
+    /// The event that `event` returns next.
     pub(crate) plan: Option<PendingEvent>,
-    /// What went wrong while the host answered; reported at the next poll.
+    /// An error of the application's response, emitted at the next poll.
     pub(crate) fault: Option<ProtocolError>,
-    /// What tells of it, once there was something: a server in which nothing changes does not link it.
+    /// Writes change notifications. Set by the first change, so that a server without changes does not link it.
     pub(crate) telling: Option<fn(&mut ServerState<'_>)>,
-    /// Who asks whether the client is there, if anybody does.
+    /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
     pub(crate) pinging: Option<&'static &'static dyn Pinging>,
-    /// What deals with requests of our own, once there was one.
+    /// Hooks of outbound requests. Set by the first one.
     pub(crate) asking: Option<&'static &'static dyn OutboundRequests>,
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, InboundRequest>,
@@ -144,13 +147,13 @@ impl<'b> ServerState<'b> {
 }
 
 impl ServerState<'_> {
-    /// The host hears of this next.
+    /// Sets the next event.
     pub(crate) fn emit(&mut self, plan: PendingEvent) -> Received {
         self.plan = Some(plan);
         Received::Host
     }
 
-    /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
+    /// Checks that the output has space for a whole response, and if so sets the budget to it.
     pub(crate) fn has_room(&mut self) -> bool {
         let has = self.output.has_room();
         if has {
@@ -159,7 +162,7 @@ impl ServerState<'_> {
         has
     }
 
-    /// The longest id of a request: longer ones cannot be kept in a slot, if there are slots.
+    /// The maximum length of a request id. With slots, the text of a slot bounds it.
     pub(crate) fn id_limit(&self) -> usize {
         let (limit, slots) = (self.info.limits.id, &self.in_flight);
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
@@ -169,68 +172,70 @@ impl ServerState<'_> {
         self.budget.saturating_sub(self.output.end())
     }
 
-    /// Who deals with batches in this session.
+    /// Hooks of batches, if the session has a revision with batches.
     pub(crate) fn batching(&self) -> Option<&'static &'static dyn Batching> {
         let batching = self.batch.batching?;
         let takes = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
         takes.then_some(batching)
     }
 
-    /// The answer to a member of a batch, if it was one, waits for those of the others. It begins at `before`.
+    /// Moves the response to a batch member from the output, where it begins at `before`, to the batch buffer.
     pub(crate) fn collect(&mut self, batched: bool, before: usize) {
         if batched && let Some(batching) = self.batch.batching {
             batching.collect(self, self.output.end().saturating_sub(before));
         }
     }
 
-    /// Whether the answers to the open batch are all there.
+    /// Whether the open batch has all its responses.
     pub(crate) fn batch_is_complete(&self) -> bool {
         self.batch.batching.is_some_and(|batching| batching.is_complete(self))
     }
 
-    /// One more, or one less, member of a batch is deferred, if it is one.
+    /// Counts a deferred batch member up or down.
     fn count_deferred(&mut self, batched: bool, more: bool) {
         if batched && let Some(batching) = self.batch.batching {
             batching.defer(self, more);
         }
     }
 
-    /// Deals with the next member of the line.
+    /// Handles the next member of the batch in the line.
     pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, places: &mut Spans) -> Received {
         self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream, places))
     }
 
-    /// Writes the answers to the open batch, if they are all there.
+    /// Writes the responses of the open batch if it is complete.
     pub(crate) fn write_batch(&mut self) {
         if let Some(batching) = self.batch.batching {
             batching.write_open(self);
         }
     }
 
-    /// A request is in flight no more.
+    /// Releases the slot of a request.
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
         let batched = self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched());
         self.count_deferred(batched, false);
         self.in_flight.release(ticket);
     }
 
-    /// How many bytes an answer may have.
+    /// Maximum size of the next response, in bytes.
     fn answer_room(&self, batched: bool) -> usize {
         let room = self.room();
-        // What the answers of the other members leave.
+        // The other members of the batch have space reserved.
         match self.batch.batching {
             Some(batching) if batched => room.min(batching.room(self)),
             _ => room,
         }
     }
 
-    /// What is said of an answer that does not fit.
+    /// The error for a response that does not fit.
     pub(crate) fn too_large(&self, batched: bool) -> ProtocolError {
         let limit = if batched { self.answer_room(true) } else { self.output.reply_room() };
         ProtocolError::ReplyTooLarge { limit }
     }
 
-    /// Answers a request; an answer that does not fit, or is not valid, becomes a small error.
+    /// Writes the response to a request.
+    ///
+    /// A response that does not fit or is not valid is replaced by an error response, and that error is returned.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,
@@ -257,8 +262,10 @@ impl ServerState<'_> {
         Err(fault)
     }
 
-    /// Answers with the error of a fault. `new` has proved that it fits, except for the detail, which is left out if
-    /// it does not. Without an id it is left to the revision how that is said.
+    /// Writes an error response.
+    ///
+    /// `Server::new` has checked that it fits without `detail`, so `detail` is omitted if it does not fit. The revision
+    /// decides how a missing id is written.
     pub(crate) fn write_fault(
         &mut self,
         pending: &Pending<'_>,
@@ -281,7 +288,8 @@ impl ServerState<'_> {
         }
     }
 
-    /// How an error says that it has no id: `null` up to `2025-06-18` and before any revision is known, nothing after.
+    /// The id of an error without an id: `null` up to `2025-06-18` or without a session, empty (no member) since
+    /// `2025-11-25`.
     fn no_id(&self) -> &'static [u8] {
         let known = self.session.map(|session| session.revision);
         let only_stateless = self.info.revisions.and(Revisions::HANDSHAKE).is_empty();
@@ -289,7 +297,7 @@ impl ServerState<'_> {
         if omitted { b"" } else { b"null" }
     }
 
-    /// Forgets the session and what it had in flight: a new client has begun.
+    /// Drops the session and its requests in flight, because a new client has connected.
     pub(crate) fn start_over(&mut self) {
         self.session = None;
         self.forget_in_flight();
@@ -300,7 +308,7 @@ impl ServerState<'_> {
         self.restarted = true;
     }
 
-    /// Forgets what is in flight. The host has still to hear how its own requests have ended.
+    /// Drops the requests in flight. Outbound requests end with an event each.
     pub(crate) fn forget_in_flight(&mut self) {
         match self.asking {
             Some(asking) => asking.end(self, true),
@@ -308,17 +316,17 @@ impl ServerState<'_> {
         }
     }
 
-    /// Whether the client of the handshake era is told of changes.
+    /// Whether the client of the handshake era receives change notifications.
     pub(crate) fn session_hears(&self) -> bool {
         self.session.is_some_and(|session| session.complete)
     }
 
-    /// The least severe log message that the client of the handshake era wants.
+    /// The minimum log level of the session, or `None` if the client set none.
     pub(crate) fn session_level(&self) -> Option<Level> {
         self.session.and_then(|session| session.level)
     }
 
-    /// The id of a request and the token of its progress, wherever they stand, and what was reported last.
+    /// Returns the last reported progress of a request, if it has a progress token.
     fn progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
         match source {
             Source::Line { meta, last, .. } => {
@@ -333,7 +341,7 @@ impl ServerState<'_> {
         }
     }
 
-    /// The request is answered: it is no longer in flight.
+    /// Marks a request as answered and releases its slot.
     pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
             Source::Line { .. } => self.owed = false,
@@ -342,7 +350,7 @@ impl ServerState<'_> {
     }
 }
 
-/// What is done with tokens.
+/// Operations of [`Reply`](crate::server::Reply).
 impl ServerState<'_> {
     pub(crate) fn answer(
         &mut self,
@@ -438,7 +446,7 @@ impl ServerState<'_> {
         let time = time.unwrap_or(self.info.limits.deferred_timeout);
         let ticket =
             self.in_flight.take(InboundRequest::deferred(context, last), Some(self.now.plus(time)))?;
-        // At most one batch stays open.
+        // At most one batch may be open, so a member of a second one cannot be deferred.
         let waits = context.batched && self.batches.open();
         if waits || !self.in_flight.set_id(ticket, id, token) {
             self.in_flight.release(ticket);
