@@ -1,4 +1,4 @@
-//! What a host hears from a server, and how a decision of `poll` becomes that.
+//! Events of a server, made from the pending event and its line.
 
 use core::mem;
 
@@ -22,67 +22,69 @@ use crate::server::reply::{Pending, Reply, Source};
 use crate::server::requests::Response;
 use crate::server::server_state::ServerState;
 
-/// What happened. It borrows the machine until the next poll.
+/// An event of a server. It borrows the server until the next poll.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A client has connected (`initialize`). It was answered.
+    /// A client sent `initialize`. The server has responded.
     Connected(Connected<'a>),
-    /// The client has completed the handshake.
+    /// The client completed the handshake (`notifications/initialized`).
     Ready,
-    /// A client has begun anew: every request that was in flight is cancelled, and every ticket is gone.
+    /// The session was restarted by a new client. All requests in flight are cancelled, and all tickets are invalid.
     Restarted,
-    /// A tool is called.
+    /// The client calls a tool.
     Call(Call<'a>),
-    /// A resource is read.
+    /// The client reads a resource.
     ReadResource(ReadResource<'a>),
-    /// A prompt is asked for.
+    /// The client requests a prompt.
     GetPrompt(GetPrompt<'a>),
-    /// Values for an argument are asked for.
+    /// The client requests completions of an argument.
     Complete(Complete<'a>),
-    /// The host's own list of tools is asked for.
+    /// The client requests a page of the dynamic list of tools.
     ListTools(ListTools<'a>),
-    /// The host's own list of resources is asked for.
+    /// The client requests a page of the dynamic list of resources.
     ListResources(ListResources<'a>),
-    /// The host's own list of resource templates is asked for.
+    /// The client requests a page of the dynamic list of resource templates.
     ListTemplates(ListTemplates<'a>),
-    /// The host's own list of prompts is asked for.
+    /// The client requests a page of the dynamic list of prompts.
     ListPrompts(ListPrompts<'a>),
-    /// A client listens to changes (`2026-07-28`). It was told to which.
+    /// A client opened a subscription (`2026-07-28`). The server has acknowledged it.
     Listening(Listening<'a>),
-    /// The client of the session watches the resource with this URI from now on. It was answered.
+    /// The client of the session subscribed to the resource with this URI. The server has responded.
     Subscribed(&'a str),
-    /// It watches the resource no more; others still may ([`Server::is_watched`]).
+    /// The client of the session unsubscribed from this URI. Others may still watch it ([`Server::is_watched`]).
     Unsubscribed(&'a str),
-    /// The client has cancelled a deferred request: stop working on it. It gets no answer. Or it was a subscription,
-    /// which hears nothing any more.
+    /// The client cancelled a deferred request or a subscription.
+    ///
+    /// Stop working on the request: it gets no response.
     Cancelled {
-        /// The request. Its ticket is gone.
+        /// The request. Its ticket is no longer valid.
         ticket: Ticket,
-        /// Why, if the client said so.
+        /// The reason, if the client gave one.
         reason: Option<Str<'a>>,
     },
-    /// A deferred request took too long; it was answered with an error. Its ticket is gone.
+    /// The timeout of a deferred request expired. The server responds with an error, and the ticket is no longer valid.
     Expired(Ticket),
-    /// A request of the server's own has ended.
+    /// A request that the server sent has ended.
     Response(Response<'a>),
-    /// A request of the server's own makes progress, and asked to hear of it.
+    /// A request that the server sent [with progress](crate::server::RequestOptions::with_progress) makes progress.
     Progress(Progress<'a>),
-    /// The client's roots have changed: [`ask`](Server::request) for them again. It is not heard before anything was asked.
+    /// The client's roots have changed: [request](Server::request) them again. Emitted only after the first request that
+    /// the server sent.
     RootsChanged,
-    /// There is room again for what was refused as [`SendError::Busy`](crate::SendError::Busy).
+    /// The transmit buffer has space again, after [`SendError::Busy`](crate::SendError::Busy).
     Writable,
     /// The client does not answer pings.
     PeerUnresponsive,
-    /// Something went wrong, and was dealt with.
+    /// A message or a response was not valid. The server has handled it, and the connection continues.
     ProtocolError(ProtocolError),
 }
 
 impl Server<'_> {
-    /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
+    /// Returns the event after a poll that returned [`Action::Event`](crate::Action::Event), otherwise `None`.
     #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
-        // The plan is the new client. The host hears of the end of the old one first.
+        // The pending event is about the new client. Report the end of the old one first.
         if mem::take(&mut self.core.restarted) {
             return Some(Event::Restarted);
         }
@@ -118,7 +120,7 @@ impl Server<'_> {
     }
 }
 
-/// The event of a request.
+/// Makes the event of a request from its spans.
 fn request_event<'a>(
     input: &'a mut LineDecoder<'_>,
     core: &'a mut ServerState<'_>,
@@ -140,25 +142,27 @@ fn places(input: &LineDecoder<'_>) -> Spans {
     Spans::new(input.places())
 }
 
-/// A part of the line that an event is about: nothing, if there is none.
+/// A part of the event's line, empty if the span is empty.
 fn part<'a>(input: &'a LineDecoder<'_>, place: Span) -> Json<'a> {
     rpc::view(input.bytes(), place)
 }
 
-/// Makes the event of a request. Each feature names its own: what is not offered is not linked. (It is an `Option` because that
-/// is what the host gets: so it is made where the host wants it, and not copied.)
+/// Makes the event of a request.
+///
+/// Each feature names its own function, so that unused features are not linked. It returns an `Option`, because
+/// `Server::event` does: the large value is then constructed in its final place.
 pub(crate) type MakeEvent = for<'a> fn(Parts<'a>, Reply<'a>) -> Option<Event<'a>>;
 
-/// What stands in a line beside one part of it, which is decoded in place.
+/// The bytes of a line around one part that is decoded in place.
 struct Others<'a> {
     before: &'a [u8],
     behind: &'a [u8],
-    /// Where the latter begins.
+    /// Offset of `behind` in the line.
     end: usize,
 }
 
 impl<'a> Others<'a> {
-    /// The part, and what stands around it.
+    /// Splits the line into the part and the bytes around it.
     fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Others<'a>) {
         let end = part.end.min(line.len());
         let (before, behind) = line.split_at_mut_checked(end).unwrap_or_default();
@@ -176,11 +180,11 @@ impl<'a> Others<'a> {
     }
 }
 
-/// The parts of a request that a host sees.
+/// The parts of a request that its event exposes.
 pub(crate) struct Parts<'a> {
-    /// What it names: a tool, a URI. Decoded.
+    /// The decoded name of the tool or prompt, or the URI.
     pub(crate) subject: &'a str,
     pub(crate) arguments: &'a mut [u8],
-    /// What came back with a request that is sent again.
+    /// The input of a retried request.
     pub(crate) returned: InputResponses<'a>,
 }

@@ -1,4 +1,4 @@
-//! `initialize` and `server/discover`: how a client finds out what the server is and can.
+//! Handshake: `initialize` and `server/discover`, and unsupported versions.
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning* and *Discovery*.
 
@@ -47,7 +47,7 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     if !first && !again {
         return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
     }
-    // Only a new client uses an id that is in flight.
+    // Only a new client reuses an id that is in flight.
     if again || request.is_duplicate() {
         request.core.start_over();
     }
@@ -70,12 +70,12 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     request.core.emit(PendingEvent::Connected(revision))
 }
 
-/// Whether a client may begin anew, and with any id: what is in flight is forgotten then.
+/// Whether a second `initialize` restarts the session. It may then use any id.
 pub(crate) fn restarts(core: &ServerState<'_>) -> bool {
     core.info.second_initialize == SecondInitialize::Restart
 }
 
-/// The members of the answer to `initialize`.
+/// Writes the members of the result of `initialize`.
 pub(crate) fn write_initialize(info: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     out.field_string("protocolVersion", revision.as_str());
     info.write_capabilities(revision, out);
@@ -89,14 +89,14 @@ pub(crate) fn discover(request: &mut Request<'_, '_>) -> Received {
     request.respond(Shape::Discovery, &mut |out| write_discover(info, revision, out))
 }
 
-/// The members of the answer to `server/discover`.
+/// Writes the members of the result of `server/discover`.
 pub(crate) fn write_discover(info: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     write_revisions("supportedVersions", info.revisions, out);
     info.write_capabilities(revision, out);
     info.write_instructions(out);
 }
 
-/// The request is in a revision of the stateless era that is not spoken here.
+/// Refuses a request of an unsupported revision of the stateless era.
 pub(crate) fn unsupported(request: &mut Request<'_, '_>, asked: Str<'_>, offer: Revisions) -> Received {
     unsupported_with(request, code::UNSUPPORTED_PROTOCOL_VERSION, asked, offer)
 }

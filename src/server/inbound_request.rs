@@ -1,5 +1,5 @@
-//! What is kept of a request in flight. There is one of these for each slot that a host lends, so it has no byte too many.
-#![allow(clippy::as_conversions, reason = "a level and a revision are numbered from zero, and there are few")]
+//! State of one request in flight, packed: each slot stores one.
+#![allow(clippy::as_conversions, reason = "levels and revisions are small numbers that start at zero")]
 
 use crate::framing::outbound_message::StreamId;
 use crate::json::SortKey;
@@ -11,20 +11,20 @@ use crate::server::change_set::ChangeSet;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Context;
 
-/// A request that the server has in flight: a deferred one of the client's, or one of its own.
+/// A request in flight: a deferred one of the client, a subscription, or one that the server sent.
 #[derive(Debug, Clone, Copy)]
 pub struct InboundRequest {
-    /// The progress that was reported last.
+    /// The last reported progress.
     pub(crate) last: SortKey,
     pub(crate) stream: StreamId,
     kept: PackedContext,
 }
 
-/// What an answer depends on, in eight bytes, without the stream.
+/// A [`Context`] without its stream, packed into eight bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PackedContext {
-    /// Of the next page of a list, the first entry. Of a subscription, what it hears of, and what of that was not told yet.
-    /// Of a request of ours, for how many milliseconds its answer is awaited; 0 when these have begun.
+    /// List request: index of the first entry of the page. Subscription: its filter and its pending changes.
+    /// Outbound request: the timeout in milliseconds, or 0 when the timeout is running.
     number: u32,
     kind: RequestKind,
     stage: Stage,
@@ -32,32 +32,31 @@ pub(crate) struct PackedContext {
     terms: PackedFlags,
 }
 
-/// Whose request it is, and how far it is.
+/// The direction of a request, and its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The client's: the host answers it later.
+    /// Inbound: the application responds later.
     Deferred,
-    /// The client's: its time is over, and the host has heard so. Its text is its id; the error for it waits for room.
+    /// Inbound: its timeout has expired and was reported. The slot's text is its id. Its error awaits space.
     Expired,
-    /// Ours: its answer is awaited.
+    /// Outbound: awaits its response.
     AwaitingResponse { progress: bool },
-    /// Ours: there will be no answer, and the host is to hear so.
+    /// Outbound: failed, and this is still to be reported.
     Failed,
-    /// Ours: the host has heard its end. Its text is why; the cancellation waits for room.
+    /// Outbound: its end was reported. The slot's text is the reason. Its cancellation awaits space.
     Withdrawn,
-    /// Ours: the host has heard its end, and the client does not have to.
+    /// Outbound: its end was reported, and no cancellation is needed.
     Over,
 }
 
 impl Stage {
-    /// Whether it is a request of ours.
+    /// Whether the server sent the request.
     pub(crate) fn is_ours(self) -> bool {
         !matches!(self, Stage::Deferred | Stage::Expired)
     }
 }
 
-/// The revision of a request, the log level of the stateless era, and whether it is a member of a batch, from the lowest bit
-/// on.
+/// Three fields, from the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1).
 #[derive(Debug, Clone, Copy)]
 struct PackedFlags(u8);
 
@@ -124,12 +123,12 @@ impl PackedContext {
 }
 
 impl InboundRequest {
-    /// A request of the client's.
+    /// A deferred request of the client.
     pub(crate) fn deferred(context: Context, last: SortKey) -> InboundRequest {
         InboundRequest { last, stream: context.stream, kept: PackedContext::new(&context) }
     }
 
-    /// A request of ours, whose answer is awaited for so many milliseconds from the next poll on.
+    /// A request that the server sent. The next poll starts its timeout, in milliseconds.
     pub(crate) fn asked(timeout: u32, progress: bool) -> InboundRequest {
         let kept = PackedContext {
             number: timeout,
@@ -155,12 +154,12 @@ impl InboundRequest {
         self.kept.terms.is_batched()
     }
 
-    /// Whether the host is to answer it.
+    /// Whether the application is to respond.
     pub(crate) fn is_open(&self) -> bool {
         self.kept.stage == Stage::Deferred && self.kept.kind != RequestKind::Listen
     }
 
-    /// What a subscription hears of, and what of that was not told yet.
+    /// The filter and the pending changes of a subscription, or `None` for other requests.
     pub(crate) fn listens(&self) -> Option<[ChangeSet; 2]> {
         let [filter, pending, ..] = self.kept.number.to_le_bytes();
         (self.kept.kind == RequestKind::Listen)
@@ -172,7 +171,7 @@ impl InboundRequest {
         self.kept.number = u32::from_le_bytes([filter.bits(), pending.bits(), 0, 0]);
     }
 
-    /// For how long the answer of a request of ours is awaited, if that has not begun yet: it begins now.
+    /// Takes the timeout of an outbound request, in milliseconds, or returns `None` if it is already running.
     pub(crate) fn begin(&mut self) -> Option<u32> {
         Some(core::mem::take(&mut self.kept.number)).filter(|timeout| *timeout > 0)
     }
@@ -183,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_answer_depends_on_is_kept() {
+    fn packed_context_restores_every_field() {
         let levels = [None].into_iter().chain(Level::ALL.map(Some));
         for (revision, level) in
             Revision::ALL.into_iter().flat_map(|it| levels.clone().map(move |level| (it, level)))
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn time_begins_once() {
+    fn timeout_is_taken_once() {
         let mut asked = InboundRequest::asked(5, true);
         assert_eq!((asked.begin(), asked.begin()), (Some(5), None));
     }

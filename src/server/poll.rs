@@ -1,4 +1,4 @@
-//! What a server does by itself between two events: lines, deadlines, pings, and its end.
+//! Poll loop: lines, deadlines, keep-alive, and the end of a connection.
 
 use core::mem;
 
@@ -15,18 +15,18 @@ use crate::server::reply::Pending;
 use crate::server::{Ending, Server};
 use crate::time::Millis;
 
-/// Why nothing more is done now.
+/// The reason why the poll loop stops.
 pub(super) enum PollStep {
-    /// The host has to hear of something.
+    /// An event is pending.
     Event,
-    /// It is over.
+    /// The connection has ended.
     Closed,
-    /// Bytes have to move, until then at the latest.
+    /// Bytes must move. Poll again at this time at the latest.
     Io(Option<Millis>),
 }
 
 impl Server<'_> {
-    /// Does what can be done until the host is needed.
+    /// Advances until an event is pending, bytes must move, or the connection has ended.
     pub(super) fn poll_inner(&mut self) -> PollStep {
         loop {
             if self.core.plan.is_some() {
@@ -42,7 +42,7 @@ impl Server<'_> {
         }
     }
 
-    /// Answers what the host let go, and releases the line of the last event.
+    /// Answers a request that the application dropped, and releases the line of the last event.
     pub(super) fn finish_event(&mut self) {
         if !mem::take(&mut self.core.handed_out) {
             return;
@@ -53,7 +53,7 @@ impl Server<'_> {
         self.release();
     }
 
-    /// The host has let go what it was to answer.
+    /// Answers a dropped request with an error.
     #[cold]
     fn answer_unanswered(&mut self) {
         let (id, stream) = (Spans::new(self.input.places()).id, self.input.stream());
@@ -63,14 +63,14 @@ impl Server<'_> {
         self.core.fault = Some(ProtocolError::Unanswered);
     }
 
-    /// Lets the line go, unless it is a batch, which has more members.
+    /// Releases the line, unless it is a batch with more members.
     fn release(&mut self) {
         if !self.core.batches.in_line() {
             self.input.release();
         }
     }
 
-    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    /// Performs one step. Returns `false` if nothing can be done until bytes move or a deadline passes.
     pub(super) fn advance(&mut self) -> bool {
         if let Some(fault) = self.core.fault.take() {
             self.core.plan = Some(PendingEvent::ProtocolError(fault));
@@ -99,7 +99,7 @@ impl Server<'_> {
         self.next_line() || self.drain()
     }
 
-    /// Nothing can be written any more: everything ends here.
+    /// Ends the connection at once, because nothing more can be sent.
     pub(super) fn lose(&mut self) {
         self.core.life.step(Trigger::ConnectionLost);
         self.core.output.clear();
@@ -108,13 +108,13 @@ impl Server<'_> {
         self.input.close();
     }
 
-    /// Ends a request whose time is over.
+    /// Ends one request whose deadline has passed. Returns `false` if there is none.
     fn expire(&mut self) -> bool {
         let over = match self.core.ending {
             Ending::Grace => self.core.ends <= self.core.now,
             ending => ending == Ending::Late,
         };
-        // Every request has a deadline. When the grace is over, all of them are due.
+        // Every request has a deadline. After the grace, all of them count as passed.
         let by = if over { Millis(u64::MAX) } else { self.core.now };
         let Some(ticket) = self.core.in_flight.due(by) else { return false };
         let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage().is_ours());
@@ -127,7 +127,7 @@ impl Server<'_> {
         true
     }
 
-    /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
+    /// Handles the next line or batch member. Returns `false` if there is none, or no space for its response.
     fn next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
@@ -139,7 +139,7 @@ impl Server<'_> {
             }
             _ => None,
         };
-        // What a cancellation would take back was said before it came: it is told first.
+        // Send pending change notifications before handling a cancellation, which may end their subscription.
         let told_first =
             self.core.changed.any(ChangeSet::NOTICES) && matches!(class, Some(Class::Notification { .. }));
         let needs_room = told_first
@@ -180,7 +180,7 @@ impl Server<'_> {
             Received::Host => return self.settle_plan(places),
             Received::ProtocolError(fault) => self.core.plan = Some(PendingEvent::ProtocolError(fault)),
             Received::Done | Received::Begun => {}
-            // What the batch has asked is still answered.
+            // The members of the batch are still answered.
             Received::Exit if self.core.batches.in_line() => self.input.end(),
             Received::Exit => return self.input.close(),
         }
@@ -196,26 +196,26 @@ impl Server<'_> {
         }
     }
 
-    /// Ends the connection when its input has, and nothing is left to do.
+    /// Ends the connection when its input has ended and nothing is left to send.
     fn drain(&mut self) -> bool {
         let ended = self.input.ended();
         if ended && self.input.line().is_none() {
             self.core.life.step(Trigger::EndOfInput);
-            // Whoever listens hears that this is the end.
+            // Subscriptions receive their end.
             self.core.write_changes();
         }
         let draining = self.core.life.state() == State::Draining;
         if draining {
             if !matches!(self.core.ending, Ending::Grace | Ending::Late) {
                 self.set_ending(Ending::Grace);
-                // Nobody is asked any more, and what was asked ends.
+                // Outbound requests end here, and none can be sent any more.
                 if let Some(asking) = self.core.asking {
                     asking.end(&mut self.core, false);
                     return true;
                 }
             }
             let grace = self.core.ending == Ending::Grace && self.core.now < self.core.ends;
-            // After its `shutdown` a client may still say something, which must not be lost by chance.
+            // After `shutdown` the client may still send messages. Wait for `exit`, so that they are always handled.
             let waits = self.core.awaits_exit && !ended && grace;
             if !waits && self.core.in_flight.len() == 0 && self.core.output.is_empty() {
                 return self.core.life.step(Trigger::Drained);
@@ -226,7 +226,7 @@ impl Server<'_> {
         } else if !ended {
             return false;
         }
-        // What is left is for the client to read, or waits for it to do so. It may take that long each time.
+        // The rest depends on the client reading. Each time that bytes move, its grace starts again.
         let ending = if draining { Ending::Late } else { Ending::Waits };
         if self.core.output.has_moved() || self.core.ending != ending {
             self.set_ending(ending);
@@ -242,7 +242,7 @@ impl Server<'_> {
     }
 }
 
-/// Decodes the string that a request is about, quotes and all, where it stands.
+/// Decodes the string of `subject` in place, and narrows `subject` to the decoded text without quotes.
 fn decode_subject(line: &mut [u8], subject: &mut Span) {
     let inner = Span { start: subject.start.wrapping_add(1), end: subject.end.saturating_sub(1) };
     *subject = match line.get_mut(inner.range()) {
