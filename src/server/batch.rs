@@ -1,12 +1,12 @@
-//! Batches: several messages in one line, and the answers to them in one line.
+//! Batches: several messages in one line, with their responses in one line.
 //!
-//! The members of a batch are dealt with one after the other, as if each were a line. Their answers are collected in a
-//! buffer of their own until the last one is there, and leave as one message.
+//! The server handles the members of a batch in order, as if each were a line. It collects their responses in a separate
+//! buffer, and sends them as one message when the last one is complete.
 //!
 //! Specification: 2025-03-26, *Base protocol*, *Batching*; JSON-RPC 2.0, *Batch*.
 #![allow(
     clippy::as_conversions,
-    reason = "lines and answers are cut to what 32 bits count, which index memory everywhere"
+    reason = "lines and responses are limited to 32-bit lengths, and `usize` has at least 32 bits"
 )]
 
 use crate::buffer::Buffer;
@@ -24,23 +24,23 @@ use crate::server::pending_event::Spans;
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 
-/// The answers to batches. A server that takes none has these few words for them, and no more.
+/// The responses to batches. Without a batch buffer, these few words are the only cost.
 pub(crate) struct Batch<'b> {
-    /// Who deals with batches: nobody, if no room was lent. What is not lent is not linked.
+    /// Hooks of batches. `None` without a batch buffer: the code is then not linked.
     pub(crate) batching: Option<&'static &'static dyn Batching>,
-    /// First the counts, then the answers to the batch that is open, then those to the one in the line.
+    /// The counts, then the responses of the open batch, then those of the batch in the line.
     buffer: Buffer<'b>,
 }
 
-/// Which batches there are.
+/// Flags: which batches exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Batches(u8);
 
 impl Batches {
     pub(crate) const NONE: Batches = Batches(0);
-    /// The line is a batch with members that were not dealt with.
+    /// The line is a batch with unhandled members.
     const IN_LINE: Batches = Batches(1);
-    /// The line of a batch is done, and answers of its deferred members are still to come, or to be written.
+    /// A batch whose line is done awaits responses of deferred members, or transmit space.
     const OPEN: Batches = Batches(2);
 
     pub(crate) fn in_line(self) -> bool {
@@ -56,26 +56,26 @@ impl Batches {
     }
 }
 
-/// How far the batches are: words at the front of the buffer.
+/// The state of the batches, stored in the first words of the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
-    /// Where the answers to the open batch end, and where they go.
+    /// End of the open batch's responses in the buffer, and their stream.
     open_end: u32,
     stream: u32,
-    /// The batch in the line: where its answers end, and how many may still come.
+    /// The batch in the line: end of its responses in the buffer, and maximum number of further ones.
     end: u32,
     left: u32,
-    /// Where in the line the next member is looked for.
+    /// Offset in the line after the last handled member.
     next: u32,
-    /// How many members are deferred: of the open batch, or else of the one in the line.
+    /// Number of deferred members, of the open batch or else of the batch in the line.
     deferred: u32,
 }
 
-/// How many bytes the counts take.
+/// Size of the encoded counts, in bytes.
 const COUNTS: usize = 24;
 
 impl Counts {
-    /// Before the first batch.
+    /// The counts before the first batch.
     const START: Counts =
         Counts { open_end: COUNTS as u32, stream: 0, end: COUNTS as u32, left: 0, next: 0, deferred: 0 };
 }
@@ -100,7 +100,7 @@ impl<'b> Batch<'b> {
         }
     }
 
-    /// `false`: there is no room even for them.
+    /// Stores the counts. Returns `false` if the buffer cannot hold them.
     fn set(&mut self, counts: Counts) -> bool {
         let Counts { open_end, stream, end, left, next, deferred } = counts;
         let mut room = self.buffer.room();
@@ -114,7 +114,7 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// Where the answers begin and end to which the next one is added, and how many are to come.
+    /// Start and end of the responses to extend, and the number of further ones.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),
@@ -124,22 +124,22 @@ impl Counts {
     }
 }
 
-/// What the machine needs to deal with batches.
+/// Hooks of batches, so that a server without them does not link their code.
 pub(crate) trait Batching: Sync {
-    /// A line is a batch.
+    /// Begins the batch of a line.
     fn begin(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received;
-    /// Deals with its next member, or with its end. There is room for an answer.
+    /// Handles the next member or the end of the batch. The output has space for a response.
     fn next(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId, places: &mut Spans)
     -> Received;
-    /// The most bytes that the next answer may have.
+    /// Maximum size of the next response, in bytes.
     fn room(&self, core: &ServerState<'_>) -> usize;
-    /// One more, or one less, member is deferred.
+    /// Counts a deferred member up or down.
     fn defer(&self, core: &mut ServerState<'_>, more: bool);
-    /// Whether the answers to the open batch are all there.
+    /// Whether the open batch has all its responses.
     fn is_complete(&self, core: &ServerState<'_>) -> bool;
-    /// Takes the answer that was just written, of so many bytes.
+    /// Moves the last `length` bytes of the output, a response, into the batch buffer.
     fn collect(&self, core: &mut ServerState<'_>, length: usize);
-    /// Writes the answers to the open batch, if they are all there and there is room.
+    /// Writes the responses of the open batch if it is complete and the output has space.
     fn write_open(&self, core: &mut ServerState<'_>);
 }
 
@@ -148,8 +148,7 @@ struct Members;
 /// A thin reference to it takes one word.
 static MEMBERS: &dyn Batching = &Members;
 
-/// What an array takes beside its answers, of which each has the byte of its newline for a comma: brackets and a newline
-/// of its own.
+/// Size of an array beside its responses: two brackets and a newline. A response's newline counts for its comma.
 const ARRAY: usize = 3;
 
 impl Batching for Members {
@@ -196,7 +195,7 @@ impl Batching for Members {
             if method == methods::INITIALIZE.name {
                 return Received::ProtocolError(core.refuse(id, stream, ProtocolError::AlreadyInitialized));
             }
-            // Its revision has no batches, and a subscription would keep this one open.
+            // Revisions of the stateless era have no batches, and a subscription would keep this one open.
             let meta = params.and_then(|params| params.get("_meta"));
             if meta.filter(|meta| meta.kind() == Kind::Object).and_then(RequestMeta::from_json).is_some() {
                 return Received::ProtocolError(core.refuse(id, stream, ProtocolError::Batch));
@@ -207,7 +206,7 @@ impl Batching for Members {
 
     fn room(&self, core: &ServerState<'_>) -> usize {
         let (from, to, left) = core.batch.counts().region(core.batches.in_line());
-        // Each of the others will have its shortest error.
+        // Each further member has space for its smallest error reserved.
         let others = core.small().saturating_mul(left.saturating_sub(1));
         let most = core.output.reply_room().saturating_sub(ARRAY);
         let most = most.min(core.batch.buffer.limit().saturating_sub(from));
@@ -253,7 +252,7 @@ impl Batching for Members {
     }
 }
 
-/// The line is done.
+/// Ends the batch in the line: writes its responses, or keeps it open for deferred members.
 fn end(core: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     core.batches.set(Batches::IN_LINE, false);
     if !core.batches.open() && counts.deferred > 0 {
@@ -264,7 +263,7 @@ fn end(core: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     }
 }
 
-/// Refuses a batch as a whole, as often as other messages that are none.
+/// Refuses a whole batch. Counts as an invalid message, because the error has no id.
 fn too_large(core: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
     if core.invalid_in_a_row >= core.info.limits.invalid_in_a_row {
         return ProtocolError::Muted;
@@ -276,13 +275,13 @@ fn too_large(core: &mut ServerState<'_>, stream: StreamId, limit: usize) -> Prot
     fault
 }
 
-/// How many bytes the answers to the batch in the line may have in all.
+/// Maximum total size of the responses to the batch in the line, in bytes.
 fn total(core: &ServerState<'_>, counts: Counts) -> usize {
     let own = core.batch.buffer.limit().saturating_sub(counts.open_end as usize);
     core.output.reply_room().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
 }
 
-/// Writes an array of answers, unless there are none.
+/// Writes the array of responses, unless it is empty.
 fn write(core: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
     let ServerState { output, batch, .. } = core;
     let answers = batch.buffer.bytes().get(from..to).unwrap_or_default();
@@ -299,7 +298,7 @@ fn write(core: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
     }
 }
 
-/// What a member of the line is. It was scanned with the line; this finds its parts.
+/// Classifies a batch member. Its JSON is valid, because the line was scanned; this scan finds its members.
 fn member(element: Json<'_>, tolerant: bool) -> Class<'_> {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(element.bytes());

@@ -1,11 +1,13 @@
-//! What has changed and was not told yet: flags, written as room comes, so that saying it cannot fail.
+//! Pending change notifications, as flags.
+//!
+//! Recording a change only sets a flag, so it cannot fail. The notification is written when the output has space.
 
 use crate::framing::outbound_message::About;
 use crate::peer::transmit_buffer::Overflow;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
-/// What is to be told: a bit for each list of the session, and two that features set for themselves.
+/// A set of pending changes: one bit for each list of the session, and two bits for features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ChangeSet(u8);
 
@@ -14,9 +16,9 @@ impl ChangeSet {
     pub(crate) const TOOLS: ChangeSet = ChangeSet(1);
     pub(crate) const RESOURCES: ChangeSet = ChangeSet(2);
     pub(crate) const PROMPTS: ChangeSet = ChangeSet(4);
-    /// Clients listen, or have done so.
+    /// Subscriptions of the stateless era exist, or have existed.
     pub(crate) const LISTENED: ChangeSet = ChangeSet(64);
-    /// A feature has something to tell by itself.
+    /// A feature has pending notifications of its own.
     pub(crate) const NOTICES: ChangeSet = ChangeSet(128);
 
     pub(crate) const TO_FEATURES: ChangeSet = ChangeSet(64 | 128);
@@ -43,7 +45,7 @@ impl ChangeSet {
 }
 
 impl Change<'_> {
-    /// The list that it is about; none if it is about one resource.
+    /// The flag of the changed list, or an empty set for a single resource.
     pub(crate) fn list(&self) -> ChangeSet {
         match self {
             Change::Tools => ChangeSet::TOOLS,
@@ -55,7 +57,7 @@ impl Change<'_> {
 }
 
 impl ServerState<'_> {
-    /// Notes what has changed, as far as a feature declared that it can.
+    /// Records a change, if a feature declared that it can happen.
     pub(crate) fn set_changed(&mut self, change: Change<'_>) {
         self.tells_changes();
         let info = self.info;
@@ -67,19 +69,19 @@ impl ServerState<'_> {
         }
     }
 
-    /// There is something to tell, or will be.
+    /// Links and enables the writing of change notifications.
     pub(crate) fn tells_changes(&mut self) {
         self.telling = Some(|core| core.tell_all());
     }
 
-    /// Tells what has changed, as far as there is room.
+    /// Writes pending change notifications while the output has space.
     pub(crate) fn write_changes(&mut self) {
         if let Some(tell) = self.telling {
             tell(self);
         }
     }
 
-    /// An open session hears it by notifications that belong to nothing, and others from the feature that knows of them.
+    /// Writes notifications for the session, and has features write those for subscriptions.
     fn tell_all(&mut self) {
         let info = self.info;
         if self.session_hears() {
@@ -99,8 +101,9 @@ impl ServerState<'_> {
         }
     }
 
-    /// A notification that nobody waits for: written if a whole answer would have room, too, so that it comes before
-    /// the next answer whether output drains in small pieces or at once.
+    /// Writes a notification if a whole response would fit, too.
+    ///
+    /// The notification then precedes the next response, no matter how the output drains.
     fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
         if !self.has_room() {
             return Err(Overflow);

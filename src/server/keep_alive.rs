@@ -1,4 +1,6 @@
-//! Is the client still there? A server that does not ask does not link this: it is reached through [`Pinging`] alone.
+//! Keep-alive: pings an idle client and reports one that does not answer.
+//!
+//! It is reached through the trait [`Pinging`], so that a server without keep-alive does not link it.
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
@@ -12,13 +14,13 @@ use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 pub(crate) trait Pinging: Sync {
-    /// Asks, if it is time to. `true`: the client has gone silent, and the host is to hear so.
+    /// Sends a ping if one is due. Returns `true` if the client is unresponsive, which is then the pending event.
     fn ping(&self, server: &mut Server<'_>) -> bool;
 
-    /// When there is something to do.
+    /// The time of the next ping or of its timeout.
     fn deadline(&self, core: &ServerState<'_>) -> Option<Millis>;
 
-    /// Whether a response with this id answers the question.
+    /// Whether a response with this id answers the ping. Records it.
     fn answered(&self, core: &mut ServerState<'_>, id: Json<'_>) -> bool;
 }
 

@@ -1,4 +1,4 @@
-//! How much room the machine's own messages need: measured by writing them.
+//! Minimum buffer sizes, measured by writing the server's own messages.
 
 use crate::error::ConfigError;
 use crate::json::Writer;
@@ -8,14 +8,14 @@ use crate::server::handshake::{write_discover, write_initialize};
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::write_message::{END, begin_result};
 
-/// No message of a fault is longer, with its quotes and its numbers.
+/// Maximum length of a `ProtocolError` message, with quotes and numbers, in bytes.
 const LONGEST_FAULT: usize = 112;
 
-/// The small error that must always fit, without its id and what stands around a message.
+/// Size of the error response that must always fit, without its id and framing.
 const SMALL: usize =
     r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len().saturating_add(LONGEST_FAULT);
 
-/// The largest error, in the same way: the one about a revision.
+/// Size of the largest error response, about an unsupported revision, without its id and framing.
 const LARGE: usize = concat!(
     r#"{"jsonrpc":"2.0","id":,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":"#,
     r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"#,
@@ -24,13 +24,16 @@ const LARGE: usize = concat!(
 .len();
 
 impl ServerState<'_> {
-    /// How many bytes the small error takes that must always fit.
+    /// Size of the error response that must always fit, with its id and framing, in bytes.
     pub(crate) fn small(&self) -> usize {
         SMALL.saturating_add(self.id_limit()).saturating_add(self.output.overhead())
     }
 }
 
-/// How many bytes the largest message takes that the machine writes by itself, without its id and its end.
+/// Size of the largest message that the server writes by itself, without its id and framing, in bytes.
+///
+/// # Errors
+/// There is no revision, or the configuration of a feature is not valid.
 pub(crate) fn measure(info: &ServerConfig<'_>) -> Result<usize, ConfigError> {
     if info.revisions.is_empty() {
         return Err(ConfigError::NoRevision);
@@ -66,7 +69,7 @@ mod tests {
     use std::format;
 
     #[test]
-    fn errors_are_as_long_as_they_are_thought_to_be() {
+    fn error_size_constants_match_written_errors() {
         let error = |body: &mut dyn FnMut(&mut Writer<'_>)| {
             let mut out = Writer::measure();
             begin_error(&mut out, b"1");
@@ -88,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn no_fault_has_a_longer_message() {
+    fn longest_error_message_bounds_every_error() {
         let limit = usize::MAX;
         let faults = [
             ProtocolError::LineTooLong { limit },

@@ -1,7 +1,7 @@
-//! What becomes of requests of the server's own: their ids, their answers, their time, their end.
+//! Lifecycle of requests that the server sent: ids, responses, timeouts, cancellation.
 //!
-//! It is reached through [`OutboundRequests`] alone, so that a server that asks nothing does not link it.
-#![allow(clippy::as_conversions, reason = "a count is not wider than 64 bits")]
+//! It is reached through the trait [`OutboundRequests`], so that a server that sends no requests does not link it.
+#![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::client::Progress;
 use crate::error::ProtocolError;
@@ -23,9 +23,9 @@ use crate::server::requests::Response;
 use crate::server::server_state::{ServerState, Session};
 use crate::time::Millis;
 
-/// What becomes of requests of our own.
+/// Hooks of outbound requests.
 pub(crate) trait OutboundRequests: Sync {
-    /// A response has come. `None`: it answers nothing that was ever asked.
+    /// Handles a response. Returns `None` if its id was never used.
     fn answered(
         &self,
         core: &mut ServerState<'_>,
@@ -35,7 +35,7 @@ pub(crate) trait OutboundRequests: Sync {
         places: &mut Spans,
     ) -> Option<Received>;
 
-    /// A line that cannot be read has come. The end of a request, if the line was the answer to one.
+    /// Handles an unreadable line. Returns `None` if it is not a response to an outbound request.
     fn unreadable(
         &self,
         core: &mut ServerState<'_>,
@@ -44,7 +44,7 @@ pub(crate) trait OutboundRequests: Sync {
         envelope: &Envelope,
     ) -> Option<Received>;
 
-    /// A notification has come. `None`: it is not about what was asked.
+    /// Handles a notification. Returns `None` if it is not about outbound requests.
     fn notified(
         &self,
         core: &mut ServerState<'_>,
@@ -54,16 +54,16 @@ pub(crate) trait OutboundRequests: Sync {
         places: &mut Spans,
     ) -> Option<Received>;
 
-    /// The event of a plan that one of these has made.
+    /// Makes the event of a pending event about outbound requests.
     fn event<'a>(&self, told: OutboundEvent, arguments: Json<'a>) -> Event<'a>;
 
-    /// A request is due: its clock starts, or it ends.
+    /// Handles the deadline of a request: starts its timeout, or ends it.
     fn due(&self, core: &mut ServerState<'_>, ticket: Ticket);
 
-    /// A request that nobody waits for is next in the queue, and there is room: tells the client.
+    /// Writes the cancellation of the first queued request. The output has space.
     fn write_cancelled(&self, core: &mut ServerState<'_>, ticket: Ticket);
 
-    /// All of them end as the next events; with `deferred`, all other requests are forgotten.
+    /// Ends all outbound requests, with an event each. With `deferred`, also drops the inbound requests.
     fn end(&self, core: &mut ServerState<'_>, deferred: bool);
 }
 
@@ -86,11 +86,11 @@ impl OutboundRequests for Hooks {
             Some(Stage::AwaitingResponse { .. }) => {}
             Some(Stage::Deferred | Stage::Expired) => return None,
             Some(Stage::Withdrawn) => {
-                // Answered before the cancellation left: nothing is left to cancel.
+                // The response arrived before the cancellation was sent, so none is needed.
                 core.set_stage(ticket, Stage::Over);
                 return Some(Received::Done);
             }
-            // Late answers are to be expected; answers to nothing that was ever asked are not.
+            // A late response is valid. A response to an id that was never used is an error.
             Some(Stage::Failed | Stage::Over) => return Some(Received::Done),
             None => return core.in_flight.was_taken(ticket).then_some(Received::Done),
         }
@@ -199,7 +199,7 @@ impl OutboundRequests for Hooks {
                     out.token("}}");
                 })
             };
-            // Without its reason it always fits.
+            // Without the reason it always fits.
             let _ = write(reason).or_else(|_| write(""));
         }
         core.ours = core.ours.saturating_sub(1);
@@ -255,17 +255,16 @@ fn progressed(
 }
 
 impl ServerState<'_> {
-    /// The id of a request of ours: it says which slot it is in, and which of the slot's requests it is. No two have
-    /// the same; the first is 1.
+    /// The id of an outbound request: unique, computed from slot and generation, starting at 1.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
         let before = u64::from(ticket.generation).saturating_mul(self.in_flight.limit() as u64);
         before.wrapping_add(ticket.slot.into()).wrapping_add(1)
     }
 
-    /// The request with this id, in flight or not. Some clients answer with the digits in a string.
+    /// The ticket of an id, in flight or not. Some clients return the id as a string of digits.
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
         let digits = match id.string() {
-            // No id of ours begins like that, and it would be read as one.
+            // Our ids never begin with `+` or `0`, but `magnitude` accepts both.
             Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?.as_bytes(),
             None => id.bytes(),
         };
@@ -281,15 +280,14 @@ impl ServerState<'_> {
         }
     }
 
-    /// A request of ours has ended, and its slot is free.
+    /// Ends an outbound request: releases its slot and emits the response.
     fn finish(&mut self, ticket: Ticket, answer: Answer) -> Received {
         self.ours = self.ours.saturating_sub(1);
         self.in_flight.release(ticket);
         self.emit(PendingEvent::OutboundEvent(OutboundEvent::Response { ticket, answer }))
     }
 
-    /// Nobody waits for the answer any more. The client is told when there is room, with the reason if the slot's text
-    /// can keep it for so long.
+    /// Queues the cancellation of an outbound request, with the reason if it fits into the slot's text.
     pub(crate) fn withdraw(&mut self, ticket: Ticket, reason: &str) {
         self.set_stage(ticket, Stage::Withdrawn);
         self.in_flight.set_deadline(ticket, None);

@@ -1,4 +1,4 @@
-//! The right to answer one request, and what it remembers of it.
+//! `Reply`: responds to one request, now or later.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
@@ -17,32 +17,32 @@ use crate::server::pending_event::RequestKind;
 use crate::server::server_state::{ServerState, Shape};
 use crate::time::Millis;
 
-/// What an answer depends on.
+/// The properties of a request that its response depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Context {
     pub(crate) revision: Revision,
     pub(crate) kind: RequestKind,
     pub(crate) capabilities: ClientCapabilities,
-    /// Stateless era: the least severe log message that the request wants.
+    /// Stateless era: the minimum log level that the request names.
     pub(crate) level: Option<Level>,
-    /// Of the next page of a list: the entry that it begins with.
+    /// List request: index of the first entry of the page.
     pub(crate) first: u32,
     pub(crate) stream: StreamId,
-    /// It is a member of a batch: its answer waits for those of the others.
+    /// Whether the request is a batch member, so that its response joins those of the other members.
     pub(crate) batched: bool,
 }
 
-/// Where a request's id and progress token stand.
+/// The location of a request's id and progress token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// In the line that is being dealt with.
+    /// The current line.
     Line { id: &'a [u8], meta: &'a [u8], last: SortKey },
-    /// In the slot of a deferred request.
+    /// The slot of a deferred request.
     Slot(Ticket),
 }
 
 impl<'a> Source<'a> {
-    /// The id: empty, if there is none.
+    /// The id as JSON text, empty if there is none.
     pub(crate) fn id<'i>(&self, in_flight: &'i InFlight<'_, InboundRequest>) -> &'i [u8]
     where
         'a: 'i,
@@ -54,16 +54,16 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The id in a slot.
+/// The id of the request in a slot.
 fn id_in<'i>(in_flight: &'i InFlight<'_, InboundRequest>, ticket: Ticket) -> &'i [u8] {
     match in_flight.id(ticket) {
-        // Its time is over: it cannot be found any more.
+        // The request has expired: its id is removed from the index, but its text remains.
         b"" => in_flight.text(ticket),
         id => id,
     }
 }
 
-/// A request that waits for its answer.
+/// A request that awaits its response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pending<'a> {
     pub(crate) source: Source<'a>,
@@ -71,7 +71,7 @@ pub(crate) struct Pending<'a> {
 }
 
 impl<'a> Pending<'a> {
-    /// A request of which no more is known than its id, empty if it has none.
+    /// A request of which only the id is known, empty if it has none.
     pub(crate) fn of_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
         let context = Context {
             revision: Revision::V2024_11_05,
@@ -86,8 +86,10 @@ impl<'a> Pending<'a> {
     }
 }
 
-/// The machine behind a token, which hides the machine's own lifetime, so that a token has only one. There is one way
-/// in, so that only what is done with tokens is linked.
+/// Access to the [`ServerState`] behind a [`Reply`].
+///
+/// The trait object hides the lifetime of the state, so that a `Reply` has only one. It has a single method, so that only
+/// the operations in use are linked.
 pub(crate) trait Machine: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
 }
@@ -98,11 +100,13 @@ impl Machine for ServerState<'_> {
     }
 }
 
-/// The right to answer one request, now or later. Every answer consumes it, and none can fail: one that does not fit
-/// is replaced by a small error, and the next event is a [`ProtocolError`].
+/// Responds to one request, now or later.
 ///
-/// Dropping it is no answer. A call that was handed out by an event is then answered with an error at the next poll;
-/// one that was [deferred](crate::server::Call::defer) stays in flight.
+/// Every response method consumes it, and none can fail: a response that does not fit is replaced by an error response,
+/// and the next event is a [`ProtocolError`].
+///
+/// Dropping it sends no response. A dropped request of an event is answered with an error at the next poll. A
+/// [deferred](crate::server::Call::defer) request stays in flight.
 #[must_use = "a request has to be answered"]
 pub struct Reply<'a> {
     pub(crate) machine: &'a mut (dyn Machine + 'a),
@@ -111,25 +115,25 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// The revision in which the request was made.
+    /// The revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.pending.context.revision
     }
 
-    /// What the client said it can do.
+    /// The capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.pending.context.capabilities
     }
 
-    /// The stream that the request came from, in frame mode.
+    /// The stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.pending.context.stream
     }
 
-    /// The request's `_meta`, if it stands in the line.
+    /// The `_meta` of a request in the current line, otherwise an empty object.
     pub(crate) fn meta(&self) -> Json<'a> {
         match self.pending.source {
             Source::Line { meta, .. } if !meta.is_empty() => Json::trusted(meta),
@@ -137,22 +141,22 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// What the feature that has this catalogue knows of an entry.
+    /// Finds an entry of a catalogue whose key `is` accepts.
     pub(crate) fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'a> {
         find(self.info, catalogue, is)
     }
 
-    /// Answers a tool call with one piece of text.
+    /// Responds to a tool call with one text block.
     pub fn text(self, text: impl WriteText) {
         self.answer_text(&text, false);
     }
 
-    /// Answers a tool call with the text of what went wrong. For the model to read: the tool ran and failed.
+    /// Responds to a tool call with a failure of the tool (`isError`), as text for the model.
     pub fn fail(self, why: impl WriteText) {
         self.answer_text(&why, true);
     }
 
-    /// Answers a tool call with several pieces of content, a structured value beside them, or both.
+    /// Responds to a tool call with content blocks, structured content, or both.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
         let mut body = Some(body);
         self.tool_result(&mut |out, revision, pads| {
@@ -164,18 +168,18 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Answers a tool call with structured content, mirrored as text for clients that do not know it.
+    /// Responds to a tool call with structured content, mirrored as text for clients that do not support it.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         self.content(|result| result.structured(value));
     }
 
-    /// The same for a value that `body` writes.
+    /// Responds to a tool call with the structured content that `body` writes.
     pub fn structured_with(self, body: impl FnOnce(&mut Writer<'_>)) {
         self.content(|result| result.structured_with(body));
     }
 
-    /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
+    /// Responds with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl WriteText) {
         self.answer(Shape::Error, &mut |out| {
             write_code(out, code, &message);
@@ -183,7 +187,7 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Answers with a JSON-RPC error with `data`: a value that `data` writes.
+    /// Responds with a JSON-RPC error whose member `data` is the value that `data` writes.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
         self.answer(Shape::Error, &mut |out| {
@@ -193,8 +197,9 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Says that the arguments are not what the tool needs. From `2025-11-25` on that is a result for the model to
-    /// read and to correct itself by, before it is an error (-32602).
+    /// Responds that the arguments are not valid.
+    ///
+    /// Since `2025-11-25` this is a result (`isError`), so that the model can correct them. Before, it is an error (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
         if self.pending.context.revision >= Revision::V2025_11_25 {
@@ -204,7 +209,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Says that too much is going on (-32603), naming how many requests can be in flight.
+    /// Responds that the server is busy (-32603, with the maximum number of requests in flight).
     pub fn busy(self) {
         let Reply { machine, pending, .. } = self;
         machine.with(&mut |core| {
@@ -213,11 +218,13 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Reports progress, if the request asked for it. It must grow each time.
+    /// Sends progress if the request has a progress token. The value must grow each time.
+    ///
+    /// The request stays open, also after an error.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the request did not ask, or it has not grown. [`SendError::Unwritable`]: it does not fit
-    /// beside the answer that is still to come. Either way the request goes on.
+    /// [`SendError::NotWanted`]: the request has no progress token, or `progress` has not grown. [`SendError::Unwritable`]:
+    /// there is no space besides the response.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -231,12 +238,12 @@ impl<'a> Reply<'a> {
         outcome
     }
 
-    /// Sends a log message that belongs to this request: text.
+    /// Sends a log message with text that relates to this request.
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the server does not offer [`Logging`](crate::server::Logging).
-    /// [`SendError::NotWanted`]: the client wants only more severe ones. [`SendError::Unwritable`]: it does not fit beside
-    /// the answer that is still to come.
+    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`](crate::server::Logging).
+    /// [`SendError::NotWanted`]: the client filters the level. [`SendError::Unwritable`]: there is no space besides the
+    /// response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);
@@ -244,10 +251,10 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// Sends a log message that belongs to this request: the one JSON value that `data` writes.
+    /// Sends a log message with the JSON value that `data` writes, which relates to this request.
     ///
     /// # Errors
-    /// As for [`log`](Reply::log); and [`SendError::Unwritable`]: it is no such value.
+    /// As for [`log`](Reply::log), and [`SendError::Unwritable`] if `data` does not write exactly one value.
     pub fn log_with(
         &mut self,
         level: Level,
@@ -270,12 +277,12 @@ impl<'a> Reply<'a> {
         outcome
     }
 
-    /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
+    /// Reports a change, as [`Server::changed`](crate::Server::changed) does.
     pub fn changed(&mut self, change: Change<'_>) {
         self.machine.with(&mut |core| core.set_changed(change));
     }
 
-    /// Leaves the answer for later.
+    /// Defers the response. Returns `None` if no slot is free.
     pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {
         let Reply { machine, pending, .. } = self;
         let mut ticket = None;
@@ -297,7 +304,7 @@ impl<'a> Reply<'a> {
         self.result(fits, Shape::Result, &mut |out| body(out, revision, pads));
     }
 
-    /// Answers with a result, if it is one for a request of this kind.
+    /// Responds with a result if `fits`, otherwise with an error, because the request is of another kind.
     pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         if fits { self.answer(shape, body) } else { self.refuse(ProtocolError::InvalidReply) }
     }
@@ -307,13 +314,13 @@ impl<'a> Reply<'a> {
         machine.with(&mut |core| core.answer(&pending, shape, body));
     }
 
-    /// Answers with the error of a fault.
+    /// Responds with an error.
     pub(crate) fn refuse(self, fault: ProtocolError) {
         let Reply { machine, pending, .. } = self;
         machine.with(&mut |core| core.refuse_with(&pending, fault));
     }
 
-    /// The same for what the host has done: it hears of it.
+    /// Responds with an error that the application caused, and reports it as an event.
     pub(crate) fn refuse_and_report(self, fault: ProtocolError) {
         let Reply { machine, pending, .. } = self;
         machine.with(&mut |core| {
@@ -323,7 +330,7 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Lets the host write one value. `false`: it is none.
+/// Calls `body` to write one value. Returns `false` if it does not write exactly one valid value.
 pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Writer<'_>)>) -> bool {
     let mut write = |out: &mut Writer<'_>| {
         if let Some(body) = body.take() {

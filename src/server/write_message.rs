@@ -1,4 +1,4 @@
-//! How a server's messages are written: the envelope of answers, and what is the same for every feature.
+//! Writers for message envelopes, errors and log messages.
 
 use crate::error::ProtocolError;
 use crate::json::{Str, WriteText, Writer};
@@ -8,10 +8,10 @@ use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::server_state::Shape;
 
-/// The longest text of a revision that is quoted back.
+/// Maximum length of an unsupported version that is quoted in the error, in bytes.
 const QUOTED_VERSION: usize = 32;
 
-/// `{"jsonrpc":"2.0","id":…,"result":{`, and what such a result begins with.
+/// Writes `{"jsonrpc":"2.0","id":…,"result":{` and the first members of the result.
 pub(crate) fn begin_result(
     out: &mut Writer<'_>,
     id: &[u8],
@@ -27,7 +27,7 @@ pub(crate) fn begin_result(
     }
 }
 
-/// `{"jsonrpc":"2.0","id":…,"error":{`, without an id if that is empty.
+/// Writes `{"jsonrpc":"2.0","id":…,"error":{`, without the member `id` if `id` is empty.
 pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8]) {
     out.token(r#"{"jsonrpc":"2.0""#);
     if !id.is_empty() {
@@ -40,7 +40,7 @@ pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8]) {
 /// The end of a message whose last member is an object.
 pub(crate) const END: &str = "}}";
 
-/// The members of an error that is a fault's.
+/// Writes the members of the error object for a `ProtocolError`.
 pub(crate) fn write_fault(out: &mut Writer<'_>, fault: ProtocolError, detail: Option<&dyn WriteText>) {
     out.field_integer("code", fault.code().unwrap_or(code::INTERNAL_ERROR).into());
     out.key("message");
@@ -56,7 +56,8 @@ pub(crate) fn write_fault(out: &mut Writer<'_>, fault: ProtocolError, detail: Op
     }
 }
 
-/// The members of an error about a revision. What was asked for is quoted if it looks like a revision.
+/// Writes the members of the error for an unsupported revision. The requested version is quoted if it is short and
+/// consists of harmless characters.
 pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>, offer: Revisions) {
     out.field_integer("code", code.into());
     out.key("message");
@@ -71,7 +72,7 @@ pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>,
     out.end_object();
 }
 
-/// A list of revisions.
+/// Writes a member with a list of revisions, newest first.
 pub(crate) fn write_revisions(key: &str, revisions: Revisions, out: &mut Writer<'_>) {
     out.key(key);
     out.begin_array();
@@ -79,7 +80,7 @@ pub(crate) fn write_revisions(key: &str, revisions: Revisions, out: &mut Writer<
     out.end_array();
 }
 
-/// A log message.
+/// Writes `notifications/message`, with the data that `data` writes.
 pub(crate) fn write_log(
     out: &mut Writer<'_>,
     level: Level,
