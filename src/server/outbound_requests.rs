@@ -264,7 +264,7 @@ impl ServerState<'_> {
     /// The ticket of an id, in flight or not. Some clients return the id as a string of digits.
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
         let digits = match id.string() {
-            // Our ids never begin with `+` or `0`, but `magnitude` accepts both.
+            // Our ids never begin with `+` or `0`, so such a string is not one of them.
             Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?.as_bytes(),
             None => id.bytes(),
         };

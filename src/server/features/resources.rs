@@ -1,4 +1,4 @@
-//! Resources: their catalogues, listing them page by page, and which of them can be read.
+//! Feature `Resources`: catalogues, `resources/list`, and checks of `resources/read`.
 //!
 //! Specification: *Server features*, *Resources*.
 
@@ -16,7 +16,7 @@ use crate::server::features::pagination;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::pending_event::RequestKind;
 
-/// The feature *resources*: catalogues in static tables, or lists that the host gives itself.
+/// The feature *resources*: static catalogues, or dynamic lists that the application provides.
 ///
 /// ```
 /// use mcp_proto::server::{Resource, Resources, ServerConfig, Template};
@@ -25,8 +25,8 @@ use crate::server::pending_event::RequestKind;
 /// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&RESOURCES]);
 /// ```
 ///
-/// What is read is [`Event::ReadResource`](crate::server::Event::ReadResource). A resource is looked up by walking the
-/// tables, which is fine for hundreds of them.
+/// A request emits [`Event::ReadResource`](crate::server::Event::ReadResource). The lookup is a linear search, suitable
+/// for hundreds of resources.
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'t> {
     catalogue: Option<&'t [Resource<'t>]>,
@@ -38,7 +38,7 @@ pub struct Resources<'t> {
 duplicate_of!(duplicate, Resource, uri);
 duplicate_of!(duplicate_template, Template, uri);
 
-/// The first template that cannot be matched.
+/// Returns the index of the first invalid template.
 const fn invalid_template(templates: &[Template<'_>]) -> Option<usize> {
     let (mut rest, mut entry) = (templates, 0usize);
     while let [template, tail @ ..] = rest {
@@ -50,14 +50,14 @@ const fn invalid_template(templates: &[Template<'_>]) -> Option<usize> {
     None
 }
 
-// Their places among the methods.
+// Indices in `methods`.
 const READ: usize = 0;
 const LIST: usize = 1;
 
 impl<'t> Resources<'t> {
-    /// Resources that never change. The machine lists them, and refuses to read others.
+    /// A static catalogue. The server lists it, and refuses to read unknown resources.
     ///
-    /// This is for constants and statics, where two resources of the same URI do not compile:
+    /// Use this in constants and statics, where two resources of the same URI do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Resource, Resources};
@@ -65,7 +65,7 @@ impl<'t> Resources<'t> {
     /// ```
     ///
     /// # Panics
-    /// Two have the same URI. At run time, use [`try_new`](Resources::try_new).
+    /// Two resources have the same URI. At run time, use [`try_new`](Resources::try_new).
     #[must_use]
     #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
     pub const fn new(catalogue: &'t [Resource<'t>]) -> Resources<'t> {
@@ -75,7 +75,7 @@ impl<'t> Resources<'t> {
         }
     }
 
-    /// The same for a catalogue that is made at run time.
+    /// A catalogue that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two resources have the same URI.
@@ -90,17 +90,18 @@ impl<'t> Resources<'t> {
         }
     }
 
-    /// Resources and templates that the host lists: see
-    /// [`Event::ListResources`](crate::server::Event::ListResources) and
-    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). Whatever is read is handed out.
+    /// Dynamic lists of resources and templates, which the application provides.
+    ///
+    /// See [`Event::ListResources`](crate::server::Event::ListResources) and
+    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). A request to read any URI is emitted.
     #[must_use]
     pub const fn dynamic_list() -> Resources<'static> {
         Resources { catalogue: None, templates: None, list_changed: false, subscribe: false }
     }
 
-    /// Adds templates: the machine lists them, and hands out what is read under one of their URIs.
+    /// Adds a static catalogue of templates. The server lists it, and accepts matching URIs.
     ///
-    /// This, too, is for constants and statics:
+    /// Use this in constants and statics, where invalid templates do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Resources, Template};
@@ -108,7 +109,7 @@ impl<'t> Resources<'t> {
     /// ```
     ///
     /// # Panics
-    /// A pattern is not valid, or two are the same. At run time, use [`try_templates`](Resources::try_templates).
+    /// A template is not valid, or two are equal. At run time, use [`try_templates`](Resources::try_templates).
     #[must_use]
     #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
     pub const fn templates(self, templates: &'t [Template<'t>]) -> Self {
@@ -119,11 +120,11 @@ impl<'t> Resources<'t> {
         }
     }
 
-    /// The same for templates that are made at run time.
+    /// Adds templates that are built at run time.
     ///
     /// # Errors
-    /// [`ConfigError::InvalidTemplate`]: a pattern has other braces than around names.
-    /// [`ConfigError::DuplicateName`]: two templates have the same pattern.
+    /// [`ConfigError::InvalidTemplate`]: a template has braces that do not enclose names, or cannot be matched.
+    /// [`ConfigError::DuplicateName`]: two templates are equal.
     pub const fn try_templates(mut self, templates: &'t [Template<'t>]) -> Result<Self, ConfigError> {
         if let Some(entry) = invalid_template(templates) {
             return Err(ConfigError::InvalidTemplate { entry });
@@ -135,14 +136,14 @@ impl<'t> Resources<'t> {
         Ok(self)
     }
 
-    /// Declares that the lists may change; [`Server::changed`](crate::Server::changed) then says that they have.
+    /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
     #[must_use]
     pub const fn list_changed(mut self) -> Self {
         self.list_changed = true;
         self
     }
 
-    /// Declares that clients can subscribe to changes of single resources.
+    /// Declares `subscribe`: clients can subscribe to changes of single resources.
     #[must_use]
     pub const fn subscribe(mut self) -> Self {
         self.subscribe = true;
@@ -271,14 +272,14 @@ impl Resources<'_> {
     }
 }
 
-/// Refuses to read or to watch what does not exist.
+/// Refuses to read or watch an unknown resource.
 pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
     let fault =
         ProtocolError::UnknownResource { code: unknown_resource_code(request.pending.context.revision) };
     request.refuse_with(fault, &mut |out| write_not_found(out, fault, &mut |out| out.text(uri)))
 }
 
-/// The code for a resource that does not exist.
+/// The error code for an unknown resource.
 pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
     if revision < Revision::V2026_07_28 {
         crate::rpc::code::RESOURCE_NOT_FOUND
@@ -287,7 +288,7 @@ pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
     }
 }
 
-/// The members of the error for a resource that does not exist. The URI is left out if there is no room for it.
+/// Writes the members of the error for an unknown resource. The URI is omitted if it does not fit.
 pub(crate) fn write_not_found(
     out: &mut Writer<'_>,
     fault: ProtocolError,
@@ -300,7 +301,7 @@ pub(crate) fn write_not_found(
     out.key("uri");
     uri(out);
     out.end_object();
-    // The brackets that end the message are still to come.
+    // The closing brackets of the message must still fit.
     if out.remaining() < 4 {
         out.rollback(before);
     }

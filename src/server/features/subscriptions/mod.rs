@@ -1,7 +1,7 @@
-//! Subscriptions: which changes a client wants to hear of.
+//! Feature `Subscriptions`: `subscriptions/listen`, `resources/subscribe`, `resources/unsubscribe`.
 //!
-//! In the handshake era a client hears of every list that the server declared, and of the resources that it asked for.
-//! In the stateless era it hears only of what a request in flight, `subscriptions/listen`, asked for.
+//! In the handshake era a client is notified of every list with `listChanged`, and of the resources that it subscribed to.
+//! In the stateless era it is notified of the changes that a `subscriptions/listen` request in flight names.
 //!
 //! Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
 
@@ -26,23 +26,23 @@ use crate::server::inbound_request::InboundRequest;
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::{ServerState, Shape};
 
-/// The feature *subscriptions*: clients say what they want to hear of.
+/// The feature *subscriptions*: clients select the changes to be notified of.
 ///
-/// - `2026-07-28`, `subscriptions/listen`: a client hears of changed lists and resources while this request is in
-///   flight, and only then. It takes one of the slots of [`Server::in_flight`](crate::Server::in_flight), has no
-///   deadline, and ends when the client cancels it, [`Server::end_subscription`](crate::Server::end_subscription) is
-///   called, or the connection ends. What the server did not declare is left out of the acknowledgment; if nothing is
-///   left, that is empty, and the subscription is a silent one.
+/// - `2026-07-28`, `subscriptions/listen`: a client is notified of changed lists and resources only while this request
+/// is in flight. It takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline. It
+/// ends when the client cancels it, [`Server::end_subscription`](crate::Server::end_subscription) is called, or the
+/// connection ends. The acknowledgment omits changes that the server did not declare. If none remain, the
+/// acknowledgment is empty and the subscription receives no notifications.
 /// - up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`, if the server declared `resources.subscribe`.
 ///
-/// It declares nothing itself: the features whose lists and resources can change do that. Name it together with them,
-/// or clients of `2026-07-28` cannot hear of the changes that those declare.
+/// This feature declares no capability. The features with changing lists and resources do. Name it together with them, or
+/// clients of `2026-07-28` cannot be notified.
 ///
-/// To watch resources, lend room for their URIs: [`Server::subscription_buffer`](crate::Server::subscription_buffer).
+/// To watch resources, lend storage for their URIs: [`Server::subscription_buffer`](crate::Server::subscription_buffer).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Subscriptions;
 
-// Their places among the methods.
+// Indices in `methods`.
 const LISTEN: usize = 0;
 const SUBSCRIBE: usize = 1;
 
@@ -83,7 +83,7 @@ impl Sealed for Subscriptions {
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
         if revision.era() == Era::Stateless {
-            // As if they were results, which is more than they take.
+            // Measured as results, which is an upper bound.
             measure(Shape::Result, &mut |out| {
                 write_acknowledged(out, &[], listed(info), &mut |_| {});
                 (0..info.limits.id).for_each(|_| out.token("0"));
@@ -97,7 +97,7 @@ impl Sealed for Subscriptions {
     }
 }
 
-/// The lists that the server declared to change.
+/// The lists with `listChanged`.
 fn listed(info: &ServerConfig<'_>) -> ChangeSet {
     let mut lists = ChangeSet::NONE;
     for (change, _) in info.features.iter().filter_map(|feature| feature.change_notice()) {
@@ -142,7 +142,7 @@ fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     settle(request, was.then_some(PendingEvent::Watched { on: false }))
 }
 
-/// The URI of a request, which will be the subject of its event.
+/// Returns the URI of a request, and makes it the subject of the event.
 fn uri_of<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
     let uri = request.param("uri")?;
     request.places.subject = span_of(request.line, uri.bytes());
@@ -160,14 +160,14 @@ fn settle(request: &mut Request<'_, '_>, plan: Option<PendingEvent>) -> Received
     }
 }
 
-/// Whether the notification about a resource fits into so many bytes.
+/// Whether the notification about a resource fits into `room` bytes.
 fn fits(id: Option<&[u8]>, uri: &str, room: usize) -> bool {
     let mut out = Writer::measure();
     write_updated(&mut out, id, uri);
     out.len() <= room
 }
 
-/// `subscriptions/listen`: from now on the request is in flight, and its answer is the end.
+/// Handles `subscriptions/listen`: the request stays in flight, and its response ends the subscription.
 fn listen(request: &mut Request<'_, '_>) -> Received {
     let (filter, uris) = match wanted(request) {
         Ok(wanted) => wanted,
@@ -187,9 +187,8 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
     request.core.emit(PendingEvent::Listening(ticket))
 }
 
-/// Which lists the client wants to hear of, as far as there is something to hear, and which resources; or the request
-/// refused.
-// By itself, so that its part of the stack is not taken while the answer is written.
+/// Parses the filter: the declared lists that the client names, and the array of URIs. May refuse the request.
+// Not inlined, so that its stack frame is gone while the response is written.
 #[inline(never)]
 fn wanted<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Received> {
     let Some(wanted) = request.param("notifications").filter(|wanted| wanted.kind() == Kind::Object) else {
@@ -218,7 +217,7 @@ fn wanted<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Re
     Ok((filter, uris))
 }
 
-/// Takes a slot for the request.
+/// Takes a slot for the subscription. Returns `None` if none is free.
 fn take(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
     let id = request.id();
     let mut incoming = InboundRequest::deferred(request.pending.context, SortKey::NONE);
@@ -232,8 +231,9 @@ fn take(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
     Some(ticket)
 }
 
-/// Says what the client will hear of, and notes it. Resources that find no room are left out. `false`: there is no room
-/// for the message.
+/// Registers the resources and writes the acknowledgment. Resources without space are omitted.
+///
+/// Returns `false` if the acknowledgment does not fit.
 fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: ChangeSet, uris: Json<'_>) -> bool {
     let id = request.id();
     let ServerState { info, output, watches, in_flight, .. } = &mut *request.core;
@@ -255,7 +255,7 @@ fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: ChangeSet,
                 out.begin_array();
             }
             out.text(uri);
-            // What closes the message has to fit, too.
+            // The closing brackets of the message must still fit.
             if out.remaining() < "]}}}".len() || !watch(watches, uri) {
                 out.rollback(before);
             } else {

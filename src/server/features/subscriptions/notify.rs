@@ -1,4 +1,4 @@
-//! What subscriptions hear: tagged notifications, one for each of them, and their end.
+//! Notifications of subscriptions: acknowledgment, changes, end.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{About, StreamId};
@@ -15,8 +15,10 @@ use crate::server::inbound_request::InboundRequest;
 use crate::server::reply::Context;
 use crate::server::server_state::ServerState;
 
-/// A client listens (`subscriptions/listen`), and was told to what. If its request is cancelled, so is the
-/// subscription: [`Event::Cancelled`](crate::server::Event::Cancelled) says so.
+/// A new subscription (`subscriptions/listen`). The server has acknowledged it.
+///
+/// If the client cancels the request, the subscription ends with
+/// [`Event::Cancelled`](crate::server::Event::Cancelled).
 #[derive(Clone, Copy)]
 pub struct Listening<'a> {
     pub(crate) ticket: Ticket,
@@ -25,13 +27,13 @@ pub struct Listening<'a> {
 }
 
 impl<'a> Listening<'a> {
-    /// The subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
+    /// The ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// Whether it hears of the list of this change: one of the resources has [`uris`](Self::uris).
+    /// Whether the subscription receives this change: of a list, or of one of its resources ([`uris`](Self::uris)).
     #[must_use]
     pub fn hears(&self, change: Change<'_>) -> bool {
         match change {
@@ -43,13 +45,13 @@ impl<'a> Listening<'a> {
         }
     }
 
-    /// The resources whose changes it hears of.
+    /// The URIs of the resources that the subscription watches.
     pub fn uris(&self) -> impl Iterator<Item = &'a str> {
         let owner = Owner::Listener(self.ticket);
         self.watches.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
     }
 
-    /// The stream that the request came from, in frame mode.
+    /// The stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.incoming().map_or(StreamId::NONE, |incoming| incoming.stream)
@@ -70,13 +72,13 @@ impl core::fmt::Debug for Listening<'_> {
     }
 }
 
-/// A subscription is to end.
+/// Flag of a subscription that is to end.
 const ENDS: ChangeSet = ChangeSet::NOTICES;
-/// Its request was answered; only the cancellation is left to be sent.
+/// Flag of a subscription whose request was answered. Only the cancellation is still to be sent.
 const ANSWERED: ChangeSet = ChangeSet::LISTENED;
 const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::TO_FEATURES;
 
-/// Every subscription in flight from a slot on.
+/// Returns the first subscription in flight from `slot` on, with its filter and pending changes.
 fn next_listener(core: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
     let mut slot = slot;
     loop {
@@ -88,7 +90,7 @@ fn next_listener(core: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet
     }
 }
 
-/// ChangeSet what a subscription was not told yet.
+/// Modifies the pending changes of a subscription. Returns `None` if the ticket is not a subscription.
 fn set_pending(
     core: &mut ServerState<'_>,
     ticket: Ticket,
@@ -102,7 +104,7 @@ fn set_pending(
     Some(())
 }
 
-/// Flags whoever wants to hear of a change.
+/// Marks a change as pending in every subscription and registry entry that matches it.
 pub(crate) fn note(core: &mut ServerState<'_>, change: Change<'_>) {
     if let Change::Resource(uri) = change {
         if core.watches.mark(uri) {
@@ -122,7 +124,7 @@ pub(crate) fn note(core: &mut ServerState<'_>, change: Change<'_>) {
     }
 }
 
-/// Writes what waits to be told, as far as there is room: first lists, then resources, then ends.
+/// Writes pending notifications while the output has space: lists, then resources, then ends of subscriptions.
 pub(crate) fn write(core: &mut ServerState<'_>) {
     if !core.changed.any(ChangeSet::NOTICES) && core.life.state() != State::Draining {
         return;
@@ -136,7 +138,7 @@ pub(crate) fn write(core: &mut ServerState<'_>) {
     }
 }
 
-/// `None` here and below: there is no room for the next one yet.
+/// Writes pending changes of lists. Returns `None` if the output has no space.
 fn write_lists(core: &mut ServerState<'_>) -> Option<()> {
     let (info, mut slot) = (core.info, 0);
     while let Some((ticket, _, flags)) = next_listener(core, slot) {
@@ -158,7 +160,9 @@ fn write_lists(core: &mut ServerState<'_>) -> Option<()> {
     Some(())
 }
 
-/// `true`: some wait for the handshake to be completed.
+/// Writes pending changes of resources. Returns `None` if the output has no space.
+///
+/// Returns `true` if some changes wait for the end of the handshake.
 fn write_resources(core: &mut ServerState<'_>) -> Option<bool> {
     let ending = core.life.state() == State::Draining;
     let (mut at, mut waits) = (0, false);
@@ -192,8 +196,10 @@ fn write_resources(core: &mut ServerState<'_>) -> Option<bool> {
     Some(waits)
 }
 
-/// Ends what is to end: with the answer to the request, and then, where all share one channel, with its cancellation.
-/// The specification asks for the one on one page and for the other on another.
+/// Ends subscriptions that are to end. Returns `None` if the output has no space.
+///
+/// On a single channel the response is followed by a cancellation, because the specification requires each of them on a
+/// different page.
 fn write_ends(core: &mut ServerState<'_>) -> Option<()> {
     let all = core.life.state() == State::Draining;
     let (info, mut slot, mut left) = (core.info, 0, false);
@@ -207,7 +213,7 @@ fn write_ends(core: &mut ServerState<'_>) -> Option<()> {
         if !flags.any(ANSWERED) {
             let about = About::unsubscribed(stream);
             send_as(core, ticket, about, &mut |out, id| write_ended(out, id, info, revision))?;
-            // Nothing may follow it, whatever changes until there is room for the rest.
+            // No notification may follow the response, also if changes occur before the cancellation is sent.
             core.in_flight.get_mut(ticket)?.set_listens(ChangeSet::NONE, ENDS_AND_ANSWERED);
         }
         if !core.output.is_message_mode() {
@@ -245,12 +251,12 @@ fn send_as(
     }
     let ServerState { in_flight, output, .. } = core;
     let id = in_flight.id(ticket);
-    // `new` has proved that it fits.
+    // `Server::new` has checked that it fits.
     let _ = output.write(about, output.reply_room(), &mut |out| body(out, id));
     Some(())
 }
 
-/// `"_meta":{…}` with the id of the subscription.
+/// Writes `"_meta":{…}` with the id of the subscription.
 fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
     out.key("_meta");
     out.begin_object();
@@ -259,7 +265,7 @@ fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
     out.end_object();
 }
 
-/// What a subscription will hear of: the first message that it gets.
+/// Writes the acknowledgment of a subscription, its first message.
 pub(crate) fn write_acknowledged(
     out: &mut Writer<'_>,
     id: &[u8],
@@ -283,7 +289,7 @@ pub(crate) fn write_acknowledged(
     out.token("}}}");
 }
 
-/// A resource has changed. `id`: of the subscription, if it is one of the stateless era.
+/// Writes the notification of a changed resource. `id` is that of the subscription, in the stateless era.
 pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) {
     out.token(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"#);
     if let Some(id) = id {
@@ -293,7 +299,7 @@ pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) 
     out.token("}}");
 }
 
-/// The answer to a `subscriptions/listen` that has ended.
+/// Writes the response to `subscriptions/listen`, which ends the subscription.
 pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], info: &ServerConfig<'_>, revision: Revision) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
@@ -308,7 +314,7 @@ pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], info: &ServerConfig<'
 }
 
 impl ServerState<'_> {
-    /// Flags a subscription to be ended.
+    /// Marks a subscription to be ended.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
         set_pending(self, ticket, ChangeSet::add, ENDS).ok_or(SendError::Gone)?;
         self.changed.add(ChangeSet::NOTICES);

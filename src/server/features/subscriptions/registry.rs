@@ -1,7 +1,6 @@
-//! Which resources are watched, and by whom: entries in one buffer, one behind the other.
+//! Registry of watched resources: consecutive entries in one buffer.
 //!
-//! An entry is good for as long as its owner is. Those of subscriptions that have ended stay where they are until their
-//! room is needed.
+//! An entry is valid as long as its owner is. Entries of ended subscriptions are removed when their space is needed.
 
 use crate::buffer::Buffer;
 use crate::json::{Str, text_of};
@@ -10,23 +9,23 @@ use crate::platform::{copy, shift};
 use crate::server::change_set::ChangeSet;
 use crate::server::inbound_request::InboundRequest;
 
-/// Who watches.
+/// The owner of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The client of the session (`resources/subscribe`).
+    /// The session (`resources/subscribe`).
     Session,
-    /// A subscription (`subscriptions/listen`), by its request.
+    /// A subscription (`subscriptions/listen`), by the ticket of its request.
     Listener(Ticket),
 }
 
-/// No slot has this number.
+/// The slot number that stands for the session. No slot has it.
 const SESSION: u32 = u32::MAX;
 
 impl Owner {
     pub(crate) fn lives(self, in_flight: &InFlight<'_, InboundRequest>) -> bool {
         match self {
             Owner::Session => true,
-            // What is answered hears nothing more.
+            // An answered subscription receives nothing more.
             Owner::Listener(ticket) => in_flight
                 .get(ticket)
                 .and_then(InboundRequest::listens)
@@ -35,12 +34,12 @@ impl Owner {
     }
 }
 
-/// Why a resource cannot be watched.
+/// The reason why a resource cannot be watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotWatched {
-    /// There is no room for its URI.
+    /// The buffer has no space for its URI.
     Full,
-    /// The notification for it would not fit into the transmit buffer.
+    /// Its notification would not fit into the transmit buffer.
     TooLong,
 }
 
@@ -49,14 +48,14 @@ pub(crate) struct SubscriptionRegistry<'b> {
     used: usize,
 }
 
-/// Slot and generation of the owner, whether it is to be told, the length of the URI. The URI comes behind it.
+/// Size of an entry's header: slot and generation of the owner, the flag `changed`, length of the URI. The URI follows.
 pub(crate) const HEAD: usize = 11;
 
-/// An entry, and where the next one begins.
+/// An entry, with the offset of the next one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watch<'w> {
     pub(crate) owner: Owner,
-    /// It has changed, and the owner was not told.
+    /// Whether a notification is pending.
     pub(crate) changed: bool,
     pub(crate) uri: &'w str,
     pub(crate) next: usize,
@@ -71,7 +70,7 @@ impl<'b> SubscriptionRegistry<'b> {
         self.buffer.limit()
     }
 
-    /// Forgets everything.
+    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         self.used = 0;
     }
@@ -103,7 +102,9 @@ impl<'b> SubscriptionRegistry<'b> {
         })
     }
 
-    /// SubscriptionRegistry a resource. `fits` says whether its owner could be told. `false`: it was watched before.
+    /// Adds an entry. Returns `false` if the owner already watches the resource.
+    ///
+    /// `fits` returns whether the notification for the decoded URI would fit.
     pub(crate) fn add(
         &mut self,
         owner: Owner,
@@ -133,7 +134,7 @@ impl<'b> SubscriptionRegistry<'b> {
         Ok(true)
     }
 
-    /// SubscriptionRegistry a resource no more. `false`: it was not watched.
+    /// Removes an entry. Returns `false` if there is none.
     pub(crate) fn remove(&mut self, owner: Owner, uri: Str<'_>) -> bool {
         let Some((at, next)) = self.find(owner, uri) else { return false };
         self.cut(at, next);
@@ -151,7 +152,7 @@ impl<'b> SubscriptionRegistry<'b> {
         None
     }
 
-    /// Notes that a resource has changed. `false`: nobody watches it.
+    /// Sets `changed` in all entries of a resource. Returns `false` if there are none.
     pub(crate) fn mark(&mut self, uri: &str) -> bool {
         let (mut at, mut marked) = (0, false);
         while let Some(watch) = self.at(at) {
@@ -171,7 +172,7 @@ impl<'b> SubscriptionRegistry<'b> {
         }
     }
 
-    /// Takes out what belongs to subscriptions that have ended.
+    /// Removes the entries of ended subscriptions.
     fn sweep(&mut self, in_flight: &InFlight<'_, InboundRequest>) {
         let (mut at, mut kept) = (0, 0usize);
         while let Some(watch) = self.at(at) {

@@ -1,4 +1,4 @@
-//! Watching resources, with a feature that declares that this is possible.
+//! Tests of watched resources, with a minimal feature that declares `subscribe`.
 
 use super::*;
 use crate::server::features::subscriptions::registry::HEAD;
@@ -9,7 +9,7 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// Resources that can be watched: all but one.
+/// A feature in which every resource but one can be watched.
 struct Files;
 
 impl Feature for Files {}
@@ -36,7 +36,7 @@ const INFO: ServerConfig<'static> = ServerConfig::new("s", "1")
     .features(&[&Files, &Subscriptions])
     .second_initialize(SecondInitialize::Restart);
 
-/// A server with a client that reads and writes pieces of some size.
+/// A server, and a client that reads and writes chunks of `chunk` bytes.
 struct Pipe<'b> {
     server: Server<'b>,
     piece: usize,
@@ -91,7 +91,7 @@ impl Pipe<'_> {
         self.say("");
     }
 
-    /// What was said and heard since the last time.
+    /// Checks and clears the output and the events since the last call.
     #[track_caller]
     fn expect(&mut self, output: &[&str], heard: &[&str]) {
         assert_eq!(core::mem::take(&mut self.output).lines().collect::<Vec<_>>(), output);
@@ -106,7 +106,7 @@ impl Pipe<'_> {
     }
 }
 
-/// Runs a dialogue with so much room for URIs, in pieces of several sizes.
+/// Runs a dialogue with `uris` bytes of subscription buffer, for several chunk sizes and both buffer types.
 fn with(room: usize, tx: usize, dialogue: impl Fn(&mut Pipe<'_>)) {
     for piece in [usize::MAX, 1, 7] {
         for grown in [false, true] {
@@ -162,7 +162,7 @@ fn a_session_hears_of_the_resources_it_watches() {
         pipe.say(&call(1, "resources/subscribe", r"file:\/\/\/\u0061"));
         pipe.expect(&[&ok(1)], &["subscribed file:///a"]);
         assert!(pipe.server.is_watched("file:///a") && !pipe.server.is_watched("file:///b"));
-        // Twice is once.
+        // A repeated subscription has no effect.
         pipe.say(&call(2, "resources/subscribe", "file:///a"));
         pipe.say(&call(3, "resources/subscribe", "file:///b"));
         pipe.expect(&[&ok(2), &ok(3)], &["subscribed file:///b"]);
@@ -175,7 +175,7 @@ fn a_session_hears_of_the_resources_it_watches() {
         pipe.changed("file:///a");
         pipe.changed("file:///b");
         pipe.expect(&[&session_updated("file:///b")], &[]);
-        // Once for any number of changes.
+        // Repeated changes are sent once.
         pipe.server.changed(Change::Resource("file:///b"));
         pipe.changed("file:///b");
         pipe.expect(&[&session_updated("file:///b")], &[]);
@@ -197,7 +197,7 @@ fn what_cannot_be_watched_is_said_to_be_so() {
                 r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"Too many resources are watched: their URIs have at most {limit} bytes; unsubscribe from some"}}}}"#
             )
         };
-        // To the last byte, and one more.
+        // A URI that fills the buffer exactly, and one that is a byte longer.
         let (fits, more) = ("x".repeat(200 - HEAD), "x".repeat(200 - HEAD + 1));
         pipe.say(&call(3, "resources/subscribe", &more));
         pipe.expect(&[&full(3, 200)], &["TooManyWatched { limit: 200 }"]);
@@ -209,7 +209,7 @@ fn what_cannot_be_watched_is_said_to_be_so() {
         pipe.say(&call(7, "resources/subscribe", "a:b"));
         pipe.expect(&[&ok(6), &ok(7)], &[&format!("unsubscribed {fits}"), "subscribed a:b"]);
     });
-    // One of which the client could never be told.
+    // A URI whose notification would not fit into the transmit buffer.
     with(4000, 640, |pipe| {
         pipe.connect();
         let room = 640 - 1 - session_updated("").len();
@@ -242,13 +242,13 @@ fn each_subscription_hears_of_its_own_resources() {
         pipe.changed("a:2");
         let told = [updated(1, "a:1"), updated(1, "a:2"), updated(2, "a:2"), session_updated("a:2")];
         pipe.expect(&told.each_ref().map(String::as_str), &[]);
-        // A cancelled one hears nothing more; the host asks whether others still watch.
+        // A cancelled subscription receives nothing more, and other owners still watch.
         pipe.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
         assert!(!pipe.server.is_watched("a:1") && pipe.server.is_watched("a:2"));
         pipe.changed("a:1");
         pipe.changed("a:2");
         pipe.expect(&[&updated(2, "a:2"), &session_updated("a:2")], &["cancelled"]);
-        // What was not told yet is, before the end.
+        // Pending changes are sent before the end.
         pipe.server.changed(Change::Resource("a:2"));
         let second = pipe.tickets[1];
         pipe.server.end_subscription(second).unwrap();
@@ -261,13 +261,13 @@ fn each_subscription_hears_of_its_own_resources() {
 
 #[test]
 fn what_finds_no_room_is_left_out_of_what_is_acknowledged() {
-    // Room for two URIs of three bytes.
+    // The buffer holds two URIs of three bytes.
     with(2 * (HEAD + 3), 1024, |pipe| {
         pipe.say(&listen(1, r#"["a:1","a:2","a:3"]"#));
         pipe.expect(&[&acknowledged(1, r#""resourceSubscriptions":["a:1","a:2"]"#)], &["listening a:1 a:2"]);
         pipe.say(&listen(2, r#"["a:3"]"#));
         pipe.expect(&[&acknowledged(2, "")], &["listening "]);
-        // A subscription that has ended leaves its room to others.
+        // The entries of an ended subscription are reused.
         pipe.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
         pipe.say(&listen(3, r#"["a:3"]"#));
         pipe.expect(
@@ -278,7 +278,7 @@ fn what_finds_no_room_is_left_out_of_what_is_acknowledged() {
         pipe.changed("a:3");
         pipe.expect(&[&updated(3, "a:3")], &[]);
     });
-    // Room in the transmit buffer for some.
+    // The transmit buffer limits the number of acknowledged resources.
     with(2000, 600, |pipe| {
         let many: Vec<String> = (0..100).map(|n| format!("\"a:{n:03}\"")).collect();
         pipe.say(&listen(1, &format!("[{}]", many.join(","))));
@@ -328,7 +328,7 @@ fn changes_wait_for_room_and_for_the_handshake() {
         pipe.say("");
         let heard = core::mem::take(&mut pipe.output);
         let heard: Vec<_> = heard.lines().map(ToOwned::to_owned).collect();
-        // The first had room; what came behind it is told once each.
+        // The first change fitted into the output. Each later resource is sent once.
         assert_eq!(heard, [session_updated("a:1"), session_updated("a:1"), session_updated("a:2")]);
     });
 }
