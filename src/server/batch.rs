@@ -27,7 +27,7 @@ use crate::server::server_state::ServerState;
 /// The responses to batches. Without a batch buffer, these few words are the only cost.
 pub(crate) struct Batch<'b> {
     /// Hooks of batches. `None` without a batch buffer: the code is then not linked.
-    pub(crate) batching: Option<&'static &'static dyn Batching>,
+    pub(crate) hooks: Option<&'static &'static dyn BatchHooks>,
     /// The counts, then the responses of the open batch, then those of the batch in the line.
     buffer: Buffer<'b>,
 }
@@ -82,11 +82,11 @@ impl Counts {
 
 impl<'b> Batch<'b> {
     pub(crate) fn none() -> Batch<'b> {
-        Batch { batching: None, buffer: (&mut []).into() }
+        Batch { hooks: None, buffer: (&mut []).into() }
     }
 
     pub(crate) fn new(buffer: Buffer<'b>) -> Batch<'b> {
-        Batch { batching: Some(&MEMBERS), buffer }
+        Batch { hooks: Some(&BATCH_HOOKS), buffer }
     }
 
     fn counts(&self) -> Counts {
@@ -103,8 +103,8 @@ impl<'b> Batch<'b> {
     /// Stores the counts. Returns `false` if the buffer cannot hold them.
     fn set(&mut self, counts: Counts) -> bool {
         let Counts { open_end, stream, end, left, next, deferred } = counts;
-        let mut room = self.buffer.room();
-        let Some(bytes) = room.ensure(COUNTS) else { return false };
+        let mut space = self.buffer.room();
+        let Some(bytes) = space.ensure(COUNTS) else { return false };
         let (words, _) = bytes.as_chunks_mut::<4>();
         for (word, count) in words.iter_mut().zip([open_end, stream, end, left, next, deferred]) {
             *word = count.to_le_bytes();
@@ -125,16 +125,21 @@ impl Counts {
 }
 
 /// Hooks of batches, so that a server without them does not link their code.
-pub(crate) trait Batching: Sync {
+pub(crate) trait BatchHooks: Sync {
     /// Begins the batch of a line.
     fn begin(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received;
     /// Handles the next member or the end of the batch. The output has space for a response.
-    fn next(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId, places: &mut Spans)
-    -> Received;
+    fn handle_next(
+        &self,
+        core: &mut ServerState<'_>,
+        line: &[u8],
+        stream: StreamId,
+        spans: &mut Spans,
+    ) -> Received;
     /// Maximum size of the next response, in bytes.
-    fn room(&self, core: &ServerState<'_>) -> usize;
+    fn available(&self, core: &ServerState<'_>) -> usize;
     /// Counts a deferred member up or down.
-    fn defer(&self, core: &mut ServerState<'_>, more: bool);
+    fn count_deferred(&self, core: &mut ServerState<'_>, more: bool);
     /// Whether the open batch has all its responses.
     fn is_complete(&self, core: &ServerState<'_>) -> bool;
     /// Moves the last `length` bytes of the output, a response, into the batch buffer.
@@ -143,53 +148,56 @@ pub(crate) trait Batching: Sync {
     fn write_open(&self, core: &mut ServerState<'_>);
 }
 
-struct Members;
+struct Hooks;
 
 /// A thin reference to it takes one word.
-static MEMBERS: &dyn Batching = &Members;
+static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
 
 /// Size of an array beside its responses: two brackets and a newline. A response's newline counts for its comma.
 const ARRAY: usize = 3;
 
-impl Batching for Members {
+impl BatchHooks for Hooks {
     fn begin(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
         let array = Json::trusted(line);
-        let tolerant = core.info.tolerance.missing_jsonrpc;
-        let answers = array.elements().filter(|element| is_answered(&member(*element, tolerant))).count();
+        let allow_missing_jsonrpc = core.config.compat.missing_jsonrpc;
+        let responses = array
+            .elements()
+            .filter(|element| needs_response(&classify_member(*element, allow_missing_jsonrpc)))
+            .count();
         if array.index(0).is_none() {
             return Received::ProtocolError(core.refuse(None, stream, ProtocolError::EmptyBatch));
         }
         let mut counts = if core.batches.open() { core.batch.counts() } else { Counts::START };
-        let (limit, _) = divide(total(core, counts) as u64, core.small() as u32);
+        let (limit, _) = divide(total_limit(core, counts) as u64, core.min_error_size() as u32);
         let limit = limit as usize;
-        let fits = answers <= limit && u32::try_from(line.len()).is_ok();
+        let fits = responses <= limit && u32::try_from(line.len()).is_ok();
         if !fits || !core.batch.set(counts) {
             return Received::ProtocolError(too_large(core, stream, limit));
         }
         core.invalid_in_a_row = 0;
-        (counts.end, counts.left) = (counts.open_end, answers as u32);
+        (counts.end, counts.left) = (counts.open_end, responses as u32);
         counts.next = span_of(line, array.bytes()).start.saturating_add(1) as u32;
         core.batch.set(counts);
         core.batches.set(Batches::IN_LINE, true);
-        Received::Begun
+        Received::BatchBegun
     }
 
-    fn next(
+    fn handle_next(
         &self,
         core: &mut ServerState<'_>,
         line: &[u8],
         stream: StreamId,
-        places: &mut Spans,
+        spans: &mut Spans,
     ) -> Received {
         let mut counts = core.batch.counts();
         let rest = line.get(counts.next as usize..).unwrap_or_default();
         let Some(element) = Elements::behind(rest).next() else {
-            end(core, counts, stream);
+            end_line(core, counts, stream);
             return Received::Done;
         };
         counts.next = span_of(line, element.bytes()).end as u32;
         core.batch.set(counts);
-        let class = member(element, core.info.tolerance.missing_jsonrpc);
+        let class = classify_member(element, core.config.compat.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
             let id = Some(id.bytes());
             if method == methods::INITIALIZE.name {
@@ -201,19 +209,19 @@ impl Batching for Members {
                 return Received::ProtocolError(core.refuse(id, stream, ProtocolError::Batch));
             }
         }
-        dispatch::message(core, line, class, None, stream, places)
+        dispatch::handle_message(core, line, class, None, stream, spans)
     }
 
-    fn room(&self, core: &ServerState<'_>) -> usize {
+    fn available(&self, core: &ServerState<'_>) -> usize {
         let (from, to, left) = core.batch.counts().region(core.batches.in_line());
         // Each further member has space for its smallest error reserved.
-        let others = core.small().saturating_mul(left.saturating_sub(1));
+        let others = core.min_error_size().saturating_mul(left.saturating_sub(1));
         let most = core.output.reply_room().saturating_sub(ARRAY);
         let most = most.min(core.batch.buffer.limit().saturating_sub(from));
         most.saturating_sub(to.saturating_sub(from)).saturating_sub(others)
     }
 
-    fn defer(&self, core: &mut ServerState<'_>, more: bool) {
+    fn count_deferred(&self, core: &mut ServerState<'_>, more: bool) {
         let mut counts = core.batch.counts();
         counts.deferred =
             if more { counts.deferred.saturating_add(1) } else { counts.deferred.saturating_sub(1) };
@@ -229,14 +237,14 @@ impl Batching for Members {
         let ServerState { output, batch, .. } = core;
         let mut counts = batch.counts();
         let (from, to, _) = counts.region(in_line);
-        let answer = output.take_back(length);
+        let response = output.take_back(length);
         let comma = usize::from(to > from);
-        let end = to.saturating_add(comma).saturating_add(answer.len());
+        let end = to.saturating_add(comma).saturating_add(response.len());
         if let Some(place) = batch.buffer.room().ensure(end).and_then(|all| all.get_mut(to..end)) {
             if comma > 0 {
                 copy(place, b",");
             }
-            copy(place.get_mut(comma..).unwrap_or_default(), answer);
+            copy(place.get_mut(comma..).unwrap_or_default(), response);
             *(if in_line { &mut counts.end } else { &mut counts.open_end }) = end as u32;
         }
         counts.left = counts.left.saturating_sub(1);
@@ -244,52 +252,52 @@ impl Batching for Members {
     }
 
     fn write_open(&self, core: &mut ServerState<'_>) {
-        if self.is_complete(core) && core.has_room() {
+        if self.is_complete(core) && core.reserve_response() {
             let Counts { open_end, stream, .. } = core.batch.counts();
             core.batches = Batches::NONE;
-            write(core, COUNTS, open_end as usize, StreamId(stream));
+            write_array(core, COUNTS, open_end as usize, StreamId(stream));
         }
     }
 }
 
 /// Ends the batch in the line: writes its responses, or keeps it open for deferred members.
-fn end(core: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
+fn end_line(core: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     core.batches.set(Batches::IN_LINE, false);
     if !core.batches.open() && counts.deferred > 0 {
         core.batches.set(Batches::OPEN, true);
         core.batch.set(Counts { open_end: counts.end, stream: stream.0, ..counts });
     } else {
-        write(core, counts.open_end as usize, counts.end as usize, stream);
+        write_array(core, counts.open_end as usize, counts.end as usize, stream);
     }
 }
 
 /// Refuses a whole batch. Counts as an invalid message, because the error has no id.
 fn too_large(core: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
-    if core.invalid_in_a_row >= core.info.limits.invalid_in_a_row {
+    if core.invalid_in_a_row >= core.config.limits.invalid_in_a_row {
         return ProtocolError::Muted;
     }
     core.invalid_in_a_row = core.invalid_in_a_row.saturating_add(1);
-    let fault = ProtocolError::BatchTooLarge { limit };
+    let error = ProtocolError::BatchTooLarge { limit };
     let pending = Pending::of_line(b"", stream, false);
-    core.write_fault(&pending, fault, Some(&("at most ", limit, " requests")));
-    fault
+    core.write_error_response(&pending, error, Some(&("at most ", limit, " requests")));
+    error
 }
 
 /// Maximum total size of the responses to the batch in the line, in bytes.
-fn total(core: &ServerState<'_>, counts: Counts) -> usize {
+fn total_limit(core: &ServerState<'_>, counts: Counts) -> usize {
     let own = core.batch.buffer.limit().saturating_sub(counts.open_end as usize);
     core.output.reply_room().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
 }
 
 /// Writes the array of responses, unless it is empty.
-fn write(core: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
+fn write_array(core: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
     let ServerState { output, batch, .. } = core;
-    let answers = batch.buffer.bytes().get(from..to).unwrap_or_default();
-    if !answers.is_empty() {
-        let room = output.reply_room();
-        let _ = output.write(About::response(stream), room, &mut |out| {
+    let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();
+    if !responses.is_empty() {
+        let space = output.reply_room();
+        let _ = output.write(About::response(stream), space, &mut |out| {
             out.begin_array();
-            out.json_bytes(answers);
+            out.json_bytes(responses);
             out.end_array();
         });
     }
@@ -299,11 +307,11 @@ fn write(core: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
 }
 
 /// Classifies a batch member. Its JSON is valid, because the line was scanned; this scan finds its members.
-fn member(element: Json<'_>, tolerant: bool) -> Class<'_> {
+fn classify_member(element: Json<'_>, allow_missing_jsonrpc: bool) -> Class<'_> {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(element.bytes());
     let envelope = scanner.finish().unwrap_or_else(|_| scanner.envelope());
-    match rpc::classify_with(&envelope, element.bytes(), tolerant) {
+    match rpc::classify_with(&envelope, element.bytes(), allow_missing_jsonrpc) {
         Class::Invalid { why: Invalid::Batch, .. } => {
             Class::Invalid { id: None, why: Invalid::NotAnObject, answerable: true }
         }
@@ -311,6 +319,6 @@ fn member(element: Json<'_>, tolerant: bool) -> Class<'_> {
     }
 }
 
-fn is_answered(class: &Class<'_>) -> bool {
+fn needs_response(class: &Class<'_>) -> bool {
     matches!(class, Class::Request { .. } | Class::Invalid { answerable: true, .. })
 }

@@ -4,13 +4,13 @@ use crate::error::ProtocolError;
 use crate::json::{Json, WriteText, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::Revision;
-use crate::server::event::{Event, Parts};
+use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
 use crate::server::features::tool_result::ToolResult;
 use crate::server::features::tools::{Tool, UNKNOWN_TOOL};
 use crate::server::input_required::InputResponses;
 use crate::server::reply::Reply;
-use crate::server::request::{request, rounds};
+use crate::server::request::{input_methods, request_methods};
 
 /// A tool call (`tools/call`): its name, its arguments in the receive buffer, and its response methods.
 ///
@@ -23,14 +23,14 @@ use crate::server::request::{request, rounds};
 pub struct Call<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a mut [u8],
-    pub(crate) returned: InputResponses<'a>,
+    pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
-        let Parts { subject: name, arguments, returned } = parts;
-        Some(Event::Call(Call { name, arguments, returned, reply }))
+    pub(crate) fn event<'e>(parts: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+        let RequestParts { subject: name, arguments, input_responses } = parts;
+        Some(Event::Call(Call { name, arguments, input_responses, reply }))
     }
 
     /// The name of the tool.
@@ -121,14 +121,14 @@ impl<'a> Call<'a> {
     }
 }
 
-request!(Call);
-rounds!(Call);
+request_methods!(Call);
+input_methods!(Call);
 
 /// A client connected (`initialize`), and the server has responded.
 #[derive(Debug, Clone, Copy)]
 pub struct Connected<'a> {
     pub(crate) revision: Revision,
-    pub(crate) info: Json<'a>,
+    pub(crate) client_info: Json<'a>,
     pub(crate) capabilities: Json<'a>,
 }
 
@@ -142,7 +142,7 @@ impl<'a> Connected<'a> {
     /// The `clientInfo` of the client: `name`, `version` and more. It is untrusted input.
     #[must_use]
     pub fn client_info(&self) -> Json<'a> {
-        self.info
+        self.client_info
     }
 
     /// The declared capabilities as JSON.

@@ -17,13 +17,13 @@ impl ChangeSet {
     pub(crate) const RESOURCES: ChangeSet = ChangeSet(2);
     pub(crate) const PROMPTS: ChangeSet = ChangeSet(4);
     /// Subscriptions of the stateless era exist, or have existed.
-    pub(crate) const LISTENED: ChangeSet = ChangeSet(64);
+    pub(crate) const SUBSCRIBED: ChangeSet = ChangeSet(64);
     /// A feature has pending notifications of its own.
-    pub(crate) const NOTICES: ChangeSet = ChangeSet(128);
+    pub(crate) const FEATURE_PENDING: ChangeSet = ChangeSet(128);
 
-    pub(crate) const TO_FEATURES: ChangeSet = ChangeSet(64 | 128);
+    pub(crate) const FEATURE_FLAGS: ChangeSet = ChangeSet(64 | 128);
 
-    pub(crate) fn of_bits(bits: u8) -> ChangeSet {
+    pub(crate) fn from_bits(bits: u8) -> ChangeSet {
         ChangeSet(bits)
     }
 
@@ -31,8 +31,8 @@ impl ChangeSet {
         self.0
     }
 
-    pub(crate) fn any(self, of: ChangeSet) -> bool {
-        self.0 & of.0 != 0
+    pub(crate) fn any(self, other: ChangeSet) -> bool {
+        self.0 & other.0 != 0
     }
 
     pub(crate) fn add(&mut self, other: ChangeSet) {
@@ -58,45 +58,45 @@ impl Change<'_> {
 
 impl ServerState<'_> {
     /// Records a change, if a feature declared that it can happen.
-    pub(crate) fn set_changed(&mut self, change: Change<'_>) {
-        self.tells_changes();
-        let info = self.info;
-        for feature in info.features {
-            if feature.change_notice().is_some_and(|(kind, _)| kind == change) {
-                self.changed.add(change.list());
+    pub(crate) fn record_change(&mut self, change: Change<'_>) {
+        self.enable_change_writer();
+        let config = self.config;
+        for feature in config.features {
+            if feature.change_notification().is_some_and(|(kind, _)| kind == change) {
+                self.pending_changes.add(change.list());
             }
-            feature.note_change(self, change);
+            feature.record_change(self, change);
         }
     }
 
     /// Links and enables the writing of change notifications.
-    pub(crate) fn tells_changes(&mut self) {
-        self.telling = Some(|core| core.tell_all());
+    pub(crate) fn enable_change_writer(&mut self) {
+        self.change_writer = Some(|core| core.write_all_changes());
     }
 
     /// Writes pending change notifications while the output has space.
     pub(crate) fn write_changes(&mut self) {
-        if let Some(tell) = self.telling {
-            tell(self);
+        if let Some(write) = self.change_writer {
+            write(self);
         }
     }
 
     /// Writes notifications for the session, and has features write those for subscriptions.
-    fn tell_all(&mut self) {
-        let info = self.info;
-        if self.session_hears() {
-            for feature in info.features {
-                if let Some((change, method)) = feature.change_notice()
-                    && self.changed.any(change.list())
-                    && self.write_notice(method).is_ok()
+    fn write_all_changes(&mut self) {
+        let config = self.config;
+        if self.is_session_notified() {
+            for feature in config.features {
+                if let Some((change, method)) = feature.change_notification()
+                    && self.pending_changes.any(change.list())
+                    && self.write_notification(method).is_ok()
                 {
-                    self.changed.remove(change.list());
+                    self.pending_changes.remove(change.list());
                 }
             }
         }
-        if self.changed.any(ChangeSet::TO_FEATURES) {
-            for feature in info.features {
-                feature.write_notices(self);
+        if self.pending_changes.any(ChangeSet::FEATURE_FLAGS) {
+            for feature in config.features {
+                feature.write_notifications(self);
             }
         }
     }
@@ -104,12 +104,12 @@ impl ServerState<'_> {
     /// Writes a notification if a whole response would fit, too.
     ///
     /// The notification then precedes the next response, no matter how the output drains.
-    fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
-        if !self.has_room() {
+    fn write_notification(&mut self, method: &str) -> Result<(), Overflow> {
+        if !self.reserve_response() {
             return Err(Overflow);
         }
-        let room = self.output.reply_room();
-        self.output.write(About::NOTIFICATION, room, &mut |out| {
+        let space = self.output.reply_room();
+        self.output.write(About::NOTIFICATION, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"#);
             out.string(method);
             out.token("}");

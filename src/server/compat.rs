@@ -9,13 +9,13 @@ use crate::server::server_state::ServerState;
 
 /// The compatibility options of a server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tolerance {
+pub(crate) struct CompatOptions {
     pub(crate) missing_jsonrpc: bool,
     pub(crate) lsp_shutdown: bool,
 }
 
-impl Tolerance {
-    pub(crate) const DEFAULT: Tolerance = Tolerance { missing_jsonrpc: false, lsp_shutdown: true };
+impl CompatOptions {
+    pub(crate) const DEFAULT: CompatOptions = CompatOptions { missing_jsonrpc: false, lsp_shutdown: true };
 }
 
 impl ServerConfig<'_> {
@@ -24,7 +24,7 @@ impl ServerConfig<'_> {
     /// By default a missing member is refused, too (-32600).
     #[must_use]
     pub const fn tolerate_missing_jsonrpc(mut self) -> Self {
-        self.tolerance.missing_jsonrpc = true;
+        self.compat.missing_jsonrpc = true;
         self
     }
 
@@ -36,20 +36,20 @@ impl ServerConfig<'_> {
     /// grace after `shutdown`. Without a session, and in `2026-07-28`, both methods are unknown.
     #[must_use]
     pub const fn lsp_shutdown(mut self, understood: bool) -> Self {
-        self.tolerance.lsp_shutdown = understood;
+        self.compat.lsp_shutdown = understood;
         self
     }
 }
 
 /// Whether a request of a session is `shutdown`.
 pub(crate) fn is_shutdown(core: &ServerState<'_>, method: Str<'_>) -> bool {
-    core.info.tolerance.lsp_shutdown && method == "shutdown"
+    core.config.compat.lsp_shutdown && method == "shutdown"
 }
 
 /// Responds to `shutdown` and starts draining. The client sends `exit` next, or disconnects.
 pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     let answered = request.result(&mut |_| {});
-    request.core.life.step(Trigger::Shutdown);
+    request.core.lifecycle.step(Trigger::Shutdown);
     request.core.awaits_exit = true;
     answered
 }
@@ -58,5 +58,5 @@ pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
 pub(crate) fn is_exit(core: &ServerState<'_>, method: Str<'_>, params: Option<Json<'_>>) -> bool {
     let stateless =
         || params.and_then(|params| params.get("_meta")).and_then(RequestMeta::from_json).is_some();
-    core.info.tolerance.lsp_shutdown && core.session.is_some() && method == "exit" && !stateless()
+    core.config.compat.lsp_shutdown && core.session.is_some() && method == "exit" && !stateless()
 }

@@ -5,7 +5,7 @@ use crate::protocol::icon::{Icon, Icons};
 use crate::protocol::implementation::Identity;
 use crate::protocol::meta;
 use crate::protocol::revision::{Revision, Revisions};
-use crate::server::compat::Tolerance;
+use crate::server::compat::CompatOptions;
 use crate::server::feature::Feature;
 use crate::server::server_state::Shape;
 use crate::time::Millis;
@@ -33,7 +33,7 @@ pub struct ServerConfig<'i> {
     pub(crate) identify: bool,
     pub(crate) fresh_for: Millis,
     pub(crate) shared_cache: bool,
-    pub(crate) tolerance: Tolerance,
+    pub(crate) compat: CompatOptions,
 }
 
 /// The limits of a server. Each has a defined error response when it is exceeded.
@@ -158,7 +158,7 @@ impl<'i> ServerConfig<'i> {
             identify: true,
             fresh_for: Millis::ZERO,
             shared_cache: false,
-            tolerance: Tolerance::DEFAULT,
+            compat: CompatOptions::DEFAULT,
         }
     }
 

@@ -26,16 +26,16 @@ pub(crate) enum Received {
     Done,
     /// Refused or dropped, with this error as the event. A request was answered with an error.
     ProtocolError(ProtocolError),
-    /// Handled with an event, which is in `ServerState::plan`.
-    Host,
+    /// Handled with an event, which is in `ServerState::pending_event`.
+    Event,
     /// The client sent `exit`: treat the input as ended.
     Exit,
     /// A batch has begun. Its members are handled next.
-    Begun,
+    BatchBegun,
 }
 
 /// Whether a message may need a response: a request, or an invalid message that may be one.
-pub(crate) fn may_be_answered(class: &Class<'_>) -> bool {
+pub(crate) fn may_need_response(class: &Class<'_>) -> bool {
     match class {
         Class::Request { .. } => true,
         Class::Invalid { answerable, .. } => *answerable,
@@ -45,7 +45,7 @@ pub(crate) fn may_be_answered(class: &Class<'_>) -> bool {
 
 /// Whether an unreadable line may need a response.
 #[inline(never)]
-pub(crate) fn no_message_may_be_answered(input: &LineDecoder<'_>, content: Content) -> bool {
+pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: Content) -> bool {
     let envelope = &input.envelope();
     match content {
         Content::Message => true,
@@ -64,20 +64,20 @@ fn is_notification(envelope: &Envelope) -> bool {
 /// Handles a valid JSON text.
 ///
 /// The output has space for a response if the class may need one. `known` is the scanner's index of the parameters.
-pub(crate) fn message(
+pub(crate) fn handle_message(
     core: &mut ServerState<'_>,
     line: &[u8],
     class: Class<'_>,
-    known: Option<&MemberIndex>,
+    index: Option<&MemberIndex>,
     stream: StreamId,
-    places: &mut Spans,
+    spans: &mut Spans,
 ) -> Received {
     let too_long = |id: Json<'_>| id.bytes().len() > core.id_limit();
     match class {
         // Counts as an invalid message, because its error has no id and must not bypass their limit.
         Class::Request { id, .. } if too_long(id) => {
-            let fault = ProtocolError::IdTooLong { limit: core.id_limit() };
-            return Received::ProtocolError(core.refuse(None, stream, fault));
+            let error = ProtocolError::IdTooLong { limit: core.id_limit() };
+            return Received::ProtocolError(core.refuse(None, stream, error));
         }
         // An error without an id may be a response to one of ours, so it does not reset the count.
         Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
@@ -85,25 +85,25 @@ pub(crate) fn message(
     }
     match class {
         Class::Request { id, method, params } => {
-            places.id = span_of(line, id.bytes());
+            spans.id = span_of(line, id.bytes());
             let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
             let (meta, name, arguments) = (None, None, None);
-            request(
-                &mut Request { core, line, places, params, known, meta, name, arguments, pending },
+            handle_request(
+                &mut Request { core, line, spans, params, index, meta, name, arguments, pending },
                 method,
             )
         }
-        Class::Notification { method, params } => notification(core, line, method, params, places),
-        Class::Response { id, outcome } => response(core, line, id, outcome, places),
+        Class::Notification { method, params } => handle_notification(core, line, method, params, spans),
+        Class::Response { id, outcome } => handle_response(core, line, id, outcome, spans),
         Class::ErrorWithoutId { error } => {
             let code = error.get("code").and_then(Json::integer);
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
             Received::ProtocolError(ProtocolError::ErrorWithoutId { code })
         }
         Class::Invalid { id, why, answerable } => {
-            let fault = match why {
-                Invalid::Batch => match core.batching() {
-                    Some(batching) => return batching.begin(core, line, stream),
+            let error = match why {
+                Invalid::Batch => match core.batch_hooks() {
+                    Some(hooks) => return hooks.begin(core, line, stream),
                     None => ProtocolError::Batch,
                 },
                 Invalid::NotAnObject => ProtocolError::NotAnObject,
@@ -112,9 +112,9 @@ pub(crate) fn message(
                 Invalid::Method => ProtocolError::InvalidMethod,
             };
             Received::ProtocolError(if answerable {
-                core.refuse(id.map(Json::bytes), stream, fault)
+                core.refuse(id.map(Json::bytes), stream, error)
             } else {
-                fault
+                error
             })
         }
     }
@@ -128,84 +128,96 @@ impl ServerState<'_> {
         &mut self,
         id: Option<&[u8]>,
         stream: StreamId,
-        fault: ProtocolError,
+        error: ProtocolError,
     ) -> ProtocolError {
         let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit());
         // Errors within a batch share one line, so they are not limited.
         if id.is_none() && !self.batches.in_line() {
-            if self.invalid_in_a_row >= self.info.limits.invalid_in_a_row {
+            if self.invalid_in_a_row >= self.config.limits.invalid_in_a_row {
                 return ProtocolError::Muted;
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
         let pending = Pending::of_line(id.unwrap_or_default(), stream, self.batches.in_line());
-        match &fault {
-            ProtocolError::NotJson(error) => self.write_fault(&pending, fault, Some(error)),
-            _ => self.write_fault(&pending, fault, None),
+        match &error {
+            ProtocolError::NotJson(scan_error) => {
+                self.write_error_response(&pending, error, Some(scan_error))
+            }
+            _ => self.write_error_response(&pending, error, None),
         }
-        fault
+        error
     }
 }
 
 /// Handles a line that is not valid JSON, truncated or oversized.
 #[inline(never)]
-pub(crate) fn no_message(core: &mut ServerState<'_>, input: &LineDecoder<'_>, line: Line) -> Received {
+pub(crate) fn handle_unreadable_line(
+    core: &mut ServerState<'_>,
+    input: &LineDecoder<'_>,
+    line: Line,
+) -> Received {
     let Line { content, stream, .. } = line;
     let (bytes, envelope) = (input.bytes(), &input.envelope());
-    if let Some(ended) = core.asking.and_then(|asking| asking.unreadable(core, bytes, content, envelope)) {
+    if let Some(ended) =
+        core.outbound_requests.and_then(|hooks| hooks.on_unreadable_line(core, bytes, content, envelope))
+    {
         return ended;
     }
     Received::ProtocolError(match content {
         Content::Message | Content::Truncated => ProtocolError::Truncated,
-        Content::Broken(error) => {
-            let fault = match error.kind {
+        Content::Broken(scan_error) => {
+            let error = match scan_error.kind {
                 ScanErrorKind::TooDeep => {
-                    ProtocolError::TooDeep { limit: core.info.limits.depth.min(DEPTH_LIMIT) }
+                    ProtocolError::TooDeep { limit: core.config.limits.depth.min(DEPTH_LIMIT) }
                 }
-                _ => ProtocolError::NotJson(error),
+                _ => ProtocolError::NotJson(scan_error),
             };
-            let class = error.kind.leaves_members().then(|| rpc::classify(envelope, bytes));
+            let class = scan_error.kind.leaves_members().then(|| rpc::classify(envelope, bytes));
             let id = match class {
                 Some(Class::Request { id, .. } | Class::Invalid { id: Some(id), answerable: true, .. }) => {
                     Some(id)
                 }
-                Some(Class::Invalid { answerable: true, .. }) if error.kind == ScanErrorKind::TooDeep => None,
+                Some(Class::Invalid { answerable: true, .. })
+                    if scan_error.kind == ScanErrorKind::TooDeep =>
+                {
+                    None
+                }
                 // Never answer a possible response, because two peers could answer each other's errors forever.
                 None if !envelope.looks_like_response() => None,
-                _ => return Received::ProtocolError(fault),
+                _ => return Received::ProtocolError(error),
             };
-            core.refuse(id.map(Json::bytes), stream, fault)
+            core.refuse(id.map(Json::bytes), stream, error)
         }
         Content::TooLong { id_fits, limit } => {
-            let fault = ProtocolError::LineTooLong { limit };
+            let error = ProtocolError::LineTooLong { limit };
             if envelope.looks_like_response() || is_notification(envelope) {
-                return Received::ProtocolError(fault);
+                return Received::ProtocolError(error);
             }
             let id = Some(bytes).filter(|id| id_fits && rpc::is_id(Json::trusted(id)));
-            core.refuse(id, stream, fault)
+            core.refuse(id, stream, error)
         }
     })
 }
 
-fn request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
-    request.look();
-    let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
-    let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::from_json);
+    request.find_params();
+    let speaks_stateless = request.core.config.revisions.contains(Revision::V2026_07_28);
+    let meta = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::from_json);
     let may_restart =
-        || about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
+        || meta.is_none() && method == methods::INITIALIZE.name && handshake::allows_restart(request.core);
     if request.is_duplicate() && !may_restart() {
         return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
     }
-    if request.core.life.state() == State::Draining {
+    if request.core.lifecycle.state() == State::Draining {
         return request.refuse(ProtocolError::ShuttingDown, &"reconnect");
     }
     if !well_formed {
         return request.refuse(ProtocolError::InvalidParams, &"`params` must be an object");
     }
-    match about {
-        Some(about) => stateless(request, method, about),
-        None => handshake_era(request, method),
+    match meta {
+        Some(meta) => handle_stateless(request, method, meta),
+        None => handle_handshake_era(request, method),
     }
 }
 
@@ -214,21 +226,21 @@ const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` an
 
 /// Handles a request of the stateless era, whose `_meta` names its revision.
 #[inline(never)]
-fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Received {
-    let (Some(version), Some(capabilities)) = (about.version, about.capabilities) else {
+fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta<'_>) -> Received {
+    let (Some(version), Some(capabilities)) = (meta.version, meta.capabilities) else {
         return request.refuse(ProtocolError::InvalidParams, &NEEDED);
     };
-    let offer = request.core.info.revisions.and(Revisions::STATELESS);
-    let Some(revision) = about.revision().filter(|revision| offer.contains(*revision)) else {
+    let offer = request.core.config.revisions.and(Revisions::STATELESS);
+    let Some(revision) = meta.revision().filter(|revision| offer.contains(*revision)) else {
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let called = find_method(request.core.info, revision, method);
+    let called = find_method(request.core.config, revision, method);
     if called.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(ProtocolError::UnknownMethod, &method);
     }
     // Checked after the method, in the order of the specification.
-    match about.level.transpose() {
+    match meta.level.transpose() {
         Ok(level) => request.pending.context.level = level,
         Err(()) => return request.refuse(ProtocolError::InvalidParams, &"unknown log level in `_meta`"),
     }
@@ -240,30 +252,30 @@ fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<
 
 /// Finds the feature of a method in this revision, and the index of the method in it.
 fn find_method<'b>(
-    info: &'b ServerConfig<'b>,
+    config: &'b ServerConfig<'b>,
     revision: Revision,
     name: Str<'_>,
 ) -> Option<(&'b dyn Feature, usize)> {
     let is_called = |method: &Method| name == method.name && method.by_client.contains(revision);
-    info.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(is_called)?)))
+    config.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(is_called)?)))
 }
 
 /// Handles a request of the handshake era.
-fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
-    let (session, info) = (request.core.session, request.core.info);
+fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+    let (session, config) = (request.core.session, request.core.config);
     // Most requests are for a feature. The comparisons below are then skipped.
-    let called = session.and_then(|session| find_method(info, session.revision, method));
+    let called = session.and_then(|session| find_method(config, session.revision, method));
     if called.is_none() && method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
-    let revisions = info.revisions;
+    let revisions = config.revisions;
     if let Some(session) = session {
         request.pending.context.revision = session.revision;
         request.pending.context.capabilities = session.capabilities;
     } else if let Some(revision) = revisions.and(Revisions::HANDSHAKE).latest() {
         request.pending.context.revision = revision;
     } else {
-        return needs_meta(request);
+        return refuse_missing_meta(request);
     }
     if called.is_none() && method == methods::PING.name {
         return request.result(&mut |_| {});
@@ -272,7 +284,7 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
         return if method == methods::SERVER_DISCOVER.name && !revisions.contains(Revision::V2026_07_28) {
             request.refuse(ProtocolError::UnknownMethod, &method)
         } else if revisions.contains(Revision::V2026_07_28) {
-            needs_meta(request)
+            refuse_missing_meta(request)
         } else {
             request.refuse(ProtocolError::NotInitialized, &method)
         };
@@ -281,12 +293,12 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
         return compat::shutdown(request);
     }
     // In state `Ready` a request causes no transition.
-    if request.core.life.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
-        if info.strict_handshake {
+    if request.core.lifecycle.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
+        if config.strict_handshake {
             return request
                 .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not come");
         }
-        request.core.life.step(Trigger::Request);
+        request.core.lifecycle.step(Trigger::Request);
     }
     match called {
         Some((feature, method)) => feature.handle(method, request),
@@ -295,8 +307,8 @@ fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
 }
 
 /// Refuses a request that names no revision while there is no session.
-fn needs_meta(request: &mut Request<'_, '_>) -> Received {
-    let how = if request.core.info.revisions.and(Revisions::HANDSHAKE).is_empty() {
+fn refuse_missing_meta(request: &mut Request<'_, '_>) -> Received {
+    let how = if request.core.config.revisions.and(Revisions::HANDSHAKE).is_empty() {
         ""
     } else {
         ", or send `initialize` first"
@@ -305,18 +317,18 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Received {
 }
 
 #[inline(never)]
-fn notification(
+fn handle_notification(
     core: &mut ServerState<'_>,
     line: &[u8],
     method: Str<'_>,
     params: Option<Json<'_>>,
-    places: &mut Spans,
+    spans: &mut Spans,
 ) -> Received {
     if method == methods::CANCELLED.name {
-        return cancelled(core, line, params, places);
+        return handle_cancelled(core, line, params, spans);
     }
     if method == methods::INITIALIZED.name {
-        if !core.life.step(Trigger::Initialized) {
+        if !core.lifecycle.step(Trigger::Initialized) {
             return Received::ProtocolError(ProtocolError::UnknownNotification);
         }
         if let Some(session) = &mut core.session {
@@ -324,8 +336,10 @@ fn notification(
         }
         return core.emit(PendingEvent::Ready);
     }
-    if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params, places)) {
-        return told;
+    if let Some(received) =
+        core.outbound_requests.and_then(|hooks| hooks.on_notification(core, line, method, params, spans))
+    {
+        return received;
     }
     if method == methods::PROGRESS.name {
         return Received::ProtocolError(ProtocolError::UnknownProgress);
@@ -336,11 +350,11 @@ fn notification(
     Received::ProtocolError(ProtocolError::UnknownNotification)
 }
 
-fn cancelled(
+fn handle_cancelled(
     core: &mut ServerState<'_>,
     line: &[u8],
     params: Option<Json<'_>>,
-    places: &mut Spans,
+    spans: &mut Spans,
 ) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
@@ -354,27 +368,27 @@ fn cancelled(
     };
     core.end_in_flight(ticket);
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
-    places.arguments = reason.map_or(Span::EMPTY, |reason| span_of(line, reason.bytes()));
+    spans.arguments = reason.map_or(Span::EMPTY, |reason| span_of(line, reason.bytes()));
     core.emit(PendingEvent::Cancelled(ticket))
 }
 
-fn response(
+fn handle_response(
     core: &mut ServerState<'_>,
     line: &[u8],
     id: Json<'_>,
     outcome: Outcome<'_>,
-    places: &mut Spans,
+    spans: &mut Spans,
 ) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
-    if !malformed && core.pinging.is_some_and(|pinging| pinging.answered(core, id)) {
+    if !malformed && core.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(core, id)) {
         return Received::Done;
     }
-    let fault = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
-    match core.asking {
-        Some(asking) => {
-            asking.answered(core, line, id, outcome, places).unwrap_or(Received::ProtocolError(fault))
+    let error = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
+    match core.outbound_requests {
+        Some(hooks) => {
+            hooks.on_response(core, line, id, outcome, spans).unwrap_or(Received::ProtocolError(error))
         }
-        None => Received::ProtocolError(fault),
+        None => Received::ProtocolError(error),
     }
 }
 
@@ -396,14 +410,14 @@ impl ServerState<'_> {
         // While a batch is in the line, the error of an open batch's member cannot be collected.
         while !self.batches.in_line()
             && let Some(ticket) = self.in_flight.first_queued()
-            && self.has_room()
+            && self.reserve_response()
         {
             let stage = self.in_flight.get(ticket).map(|incoming| incoming.stage());
-            if let Some(asking) = self.asking.filter(|_| stage.is_some_and(Stage::is_ours)) {
-                asking.write_cancelled(self, ticket);
+            if let Some(hooks) = self.outbound_requests.filter(|_| stage.is_some_and(Stage::is_outbound)) {
+                hooks.write_cancelled(self, ticket);
             } else if let Some(incoming) = self.in_flight.get(ticket) {
                 let pending = Pending { source: Source::Slot(ticket), context: incoming.context() };
-                self.write_fault(&pending, ProtocolError::TookTooLong, None);
+                self.write_error_response(&pending, ProtocolError::TookTooLong, None);
             }
             self.in_flight.unqueue_first();
             self.end_in_flight(ticket);

@@ -88,34 +88,34 @@ impl Server<'_> {
         if mem::take(&mut self.core.restarted) {
             return Some(Event::Restarted);
         }
-        let plan = self.core.plan.take()?;
-        self.core.handed_out = plan.holds_line();
+        let pending_event = self.core.pending_event.take()?;
+        self.core.event_holds_line = pending_event.holds_line();
         let Server { input, core, .. } = self;
-        Some(match plan {
-            PendingEvent::ProtocolError(fault) => Event::ProtocolError(fault),
+        Some(match pending_event {
+            PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
             PendingEvent::Writable => Event::Writable,
             PendingEvent::PeerUnresponsive => Event::PeerUnresponsive,
             PendingEvent::Ready => Event::Ready,
             PendingEvent::Expired(ticket) => Event::Expired(ticket),
-            PendingEvent::OutboundEvent(told) => {
-                core.asking?.event(told, part(input, places(input).arguments))
+            PendingEvent::OutboundEvent(event) => {
+                core.outbound_requests?.event(event, part(input, spans_of(input).arguments))
             }
             PendingEvent::Cancelled(ticket) => {
-                Event::Cancelled { ticket, reason: part(input, places(input).arguments).string() }
+                Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
             PendingEvent::Listening(ticket) => {
-                Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
+                Event::Listening(Listening { ticket, in_flight: &core.in_flight, registry: &core.registry })
             }
             PendingEvent::Watched { on } => {
-                let uri = text_of(part(input, places(input).subject).bytes());
+                let uri = text_of(part(input, spans_of(input).subject).bytes());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
             }
             PendingEvent::Connected(revision) => Event::Connected(Connected {
                 revision,
-                info: part(input, places(input).arguments),
-                capabilities: part(input, places(input).meta),
+                client_info: part(input, spans_of(input).arguments),
+                capabilities: part(input, spans_of(input).meta),
             }),
-            PendingEvent::Request { kept, event } => return request_event(input, core, kept, event),
+            PendingEvent::Request { context, event } => return request_event(input, core, context, event),
         })
     }
 }
@@ -124,67 +124,68 @@ impl Server<'_> {
 fn request_event<'a>(
     input: &'a mut LineDecoder<'_>,
     core: &'a mut ServerState<'_>,
-    kept: PackedContext,
+    context: PackedContext,
     event: MakeEvent,
 ) -> Option<Event<'a>> {
-    let context = kept.context(input.stream());
-    core.owed = true;
-    let Spans { id, subject, arguments, meta, responses, state } = places(input);
-    let (arguments, others) = Others::around(input.bytes_mut(), arguments);
-    let source = Source::Line { id: others.at(id), meta: others.at(meta), last: SortKey::NONE };
-    let returned = InputResponses { responses: others.at(responses), state: others.at(state) };
-    let (subject, info) = (text_of(others.at(subject)), core.info);
-    let reply = Reply { machine: core, info, pending: Pending { source, context } };
-    event(Parts { subject, arguments, returned }, reply)
+    let context = context.context(input.stream());
+    core.response_pending = true;
+    let Spans { id, subject, arguments, meta, responses, state } = spans_of(input);
+    let (arguments, surroundings) = Surroundings::around(input.bytes_mut(), arguments);
+    let source = Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last: SortKey::NONE };
+    let input_responses =
+        InputResponses { responses: surroundings.at(responses), state: surroundings.at(state) };
+    let (subject, config) = (text_of(surroundings.at(subject)), core.config);
+    let reply = Reply { state: core, config, pending: Pending { source, context } };
+    event(RequestParts { subject, arguments, input_responses }, reply)
 }
 
-fn places(input: &LineDecoder<'_>) -> Spans {
+fn spans_of(input: &LineDecoder<'_>) -> Spans {
     Spans::new(input.places())
 }
 
 /// A part of the event's line, empty if the span is empty.
-fn part<'a>(input: &'a LineDecoder<'_>, place: Span) -> Json<'a> {
-    rpc::view(input.bytes(), place)
+fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
+    rpc::view(input.bytes(), span)
 }
 
 /// Makes the event of a request.
 ///
 /// Each feature names its own function, so that unused features are not linked. It returns an `Option`, because
 /// `Server::event` does: the large value is then constructed in its final place.
-pub(crate) type MakeEvent = for<'a> fn(Parts<'a>, Reply<'a>) -> Option<Event<'a>>;
+pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Event<'a>>;
 
 /// The bytes of a line around one part that is decoded in place.
-struct Others<'a> {
+struct Surroundings<'a> {
     before: &'a [u8],
     behind: &'a [u8],
     /// Offset of `behind` in the line.
     end: usize,
 }
 
-impl<'a> Others<'a> {
+impl<'a> Surroundings<'a> {
     /// Splits the line into the part and the bytes around it.
-    fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Others<'a>) {
+    fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Surroundings<'a>) {
         let end = part.end.min(line.len());
         let (before, behind) = line.split_at_mut_checked(end).unwrap_or_default();
         let (before, part) = before.split_at_mut_checked(part.start).unwrap_or_default();
-        (part, Others { before, behind, end })
+        (part, Surroundings { before, behind, end })
     }
 
-    fn at(&self, place: Span) -> &'a [u8] {
-        let place = place.range();
-        let part = match place.start.checked_sub(self.end) {
-            Some(start) => self.behind.get(start..place.end.wrapping_sub(self.end)),
-            None => self.before.get(place),
+    fn at(&self, span: Span) -> &'a [u8] {
+        let span = span.range();
+        let part = match span.start.checked_sub(self.end) {
+            Some(start) => self.behind.get(start..span.end.wrapping_sub(self.end)),
+            None => self.before.get(span),
         };
         part.unwrap_or_default()
     }
 }
 
 /// The parts of a request that its event exposes.
-pub(crate) struct Parts<'a> {
+pub(crate) struct RequestParts<'a> {
     /// The decoded name of the tool or prompt, or the URI.
     pub(crate) subject: &'a str,
     pub(crate) arguments: &'a mut [u8],
     /// The input of a retried request.
-    pub(crate) returned: InputResponses<'a>,
+    pub(crate) input_responses: InputResponses<'a>,
 }

@@ -46,16 +46,16 @@ pub(crate) trait Sealed {
     }
 
     /// The notification about changes of its list, or `None` if `listChanged` is not declared.
-    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
         None
     }
 
-    /// Records a change that the feature reports itself. Setting the flag in `ServerState::changed` schedules
-    /// `write_notices`.
-    fn note_change(&self, _: &mut ServerState<'_>, _: Change<'_>) {}
+    /// Records a change that the feature reports itself. Setting the flag in `ServerState::pending_changes` schedules
+    /// `write_notifications`.
+    fn record_change(&self, _: &mut ServerState<'_>, _: Change<'_>) {}
 
     /// Writes its pending notifications while the output has space.
-    fn write_notices(&self, _: &mut ServerState<'_>) {}
+    fn write_notifications(&self, _: &mut ServerState<'_>) {}
 
     /// Whether it declares `resources.subscribe`.
     fn can_watch(&self) -> bool {
@@ -63,7 +63,7 @@ pub(crate) trait Sealed {
     }
 
     /// Whether a resource with this URI exists. Returns `None` if the feature does not know.
-    fn knows_uri(&self, _: Str<'_>) -> Option<bool> {
+    fn contains_uri(&self, _: Str<'_>) -> Option<bool> {
         None
     }
 
@@ -78,7 +78,7 @@ pub(crate) trait Sealed {
     fn check(
         &self,
         revision: Revision,
-        info: &ServerConfig<'_>,
+        config: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError>;
 }
@@ -104,10 +104,10 @@ pub enum Change<'a> {
 pub(crate) struct Request<'r, 'b> {
     pub(crate) core: &'r mut ServerState<'b>,
     pub(crate) line: &'r [u8],
-    pub(crate) places: &'r mut Spans,
+    pub(crate) spans: &'r mut Spans,
     pub(crate) params: Option<Json<'r>>,
     /// The scanner's index of the members of `params`, if it has one.
-    pub(crate) known: Option<&'r MemberIndex>,
+    pub(crate) index: Option<&'r MemberIndex>,
     /// Frequent members of `params`, found together, because each search visits all members.
     pub(crate) meta: Option<Json<'r>>,
     pub(crate) name: Option<Json<'r>>,
@@ -129,7 +129,7 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     /// Finds the frequent members of `params`.
-    pub(crate) fn look(&mut self) {
+    pub(crate) fn find_params(&mut self) {
         let [meta, name, arguments] = self.pick(["_meta", "name", "arguments"]);
         self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
         (self.name, self.arguments) = (name, arguments);
@@ -143,8 +143,8 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Returns several members of `params`, from the scanner's index or, without one, by a search.
     fn pick<const N: usize>(&self, keys: [&str; N]) -> [Option<Json<'r>>; N] {
-        match self.known {
-            Some(known) => known.pick(self.line, keys),
+        match self.index {
+            Some(index) => index.pick(self.line, keys),
             None => self.params.unwrap_or(Json::NULL).pick(keys),
         }
     }
@@ -166,30 +166,30 @@ impl<'r, 'b> Request<'r, 'b> {
         };
         match self.core.respond(&self.pending, shape, &mut body) {
             Ok(()) => Received::Done,
-            Err(fault) => Received::ProtocolError(fault),
+            Err(error) => Received::ProtocolError(error),
         }
     }
 
     /// Responds with an error whose members `body` writes.
     pub(crate) fn refuse_with(
         &mut self,
-        fault: ProtocolError,
+        error: ProtocolError,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Received {
         match self.respond(Shape::Error, body) {
-            Received::Done => Received::ProtocolError(fault),
+            Received::Done => Received::ProtocolError(error),
             worse => worse,
         }
     }
 
     /// Responds with an error whose message includes `detail`.
-    pub(crate) fn refuse(&mut self, fault: ProtocolError, detail: &dyn WriteText) -> Received {
-        self.core.write_fault(&self.pending, fault, Some(detail));
-        Received::ProtocolError(fault)
+    pub(crate) fn refuse(&mut self, error: ProtocolError, detail: &dyn WriteText) -> Received {
+        self.core.write_error_response(&self.pending, error, Some(detail));
+        Received::ProtocolError(error)
     }
 
     /// Emits the request as an event, unless every slot is taken and the configuration refuses requests then.
-    pub(crate) fn hand_out(
+    pub(crate) fn emit_request(
         &mut self,
         kind: RequestKind,
         event: MakeEvent,
@@ -197,7 +197,7 @@ impl<'r, 'b> Request<'r, 'b> {
         arguments: Option<Json<'_>>,
     ) -> Received {
         let limit = self.core.in_flight.limit();
-        if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
+        if self.core.config.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
         let (mut responses, mut state) = (None, None);
@@ -211,8 +211,8 @@ impl<'r, 'b> Request<'r, 'b> {
         }
         let span_of =
             |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| span_of(self.line, part.bytes()));
-        *self.places = Spans {
-            id: self.places.id,
+        *self.spans = Spans {
+            id: self.spans.id,
             subject: span_of(subject),
             arguments: span_of(arguments),
             meta: span_of(self.meta),
@@ -220,6 +220,6 @@ impl<'r, 'b> Request<'r, 'b> {
             state: span_of(state),
         };
         let context = Context { kind, ..self.pending.context };
-        self.core.emit(PendingEvent::Request { kept: PackedContext::new(&context), event })
+        self.core.emit(PendingEvent::Request { context: PackedContext::new(&context), event })
     }
 }

@@ -15,9 +15,9 @@ use crate::server::reply::Context;
 #[derive(Debug, Clone, Copy)]
 pub struct InboundRequest {
     /// The last reported progress.
-    pub(crate) last: SortKey,
+    pub(crate) last_progress: SortKey,
     pub(crate) stream: StreamId,
-    kept: PackedContext,
+    packed: PackedContext,
 }
 
 /// A [`Context`] without its stream, packed into eight bytes.
@@ -29,7 +29,7 @@ pub(crate) struct PackedContext {
     kind: RequestKind,
     stage: Stage,
     capabilities: ClientCapabilities,
-    terms: PackedFlags,
+    flags: PackedFlags,
 }
 
 /// The direction of a request, and its state.
@@ -44,14 +44,14 @@ pub(crate) enum Stage {
     /// Outbound: failed, and this is still to be reported.
     Failed,
     /// Outbound: its end was reported. The slot's text is the reason. Its cancellation awaits space.
-    Withdrawn,
+    CancelPending,
     /// Outbound: its end was reported, and no cancellation is needed.
-    Over,
+    Closed,
 }
 
 impl Stage {
     /// Whether the server sent the request.
-    pub(crate) fn is_ours(self) -> bool {
+    pub(crate) fn is_outbound(self) -> bool {
         !matches!(self, Stage::Deferred | Stage::Expired)
     }
 }
@@ -85,14 +85,14 @@ impl PackedFlags {
 
 impl Data for InboundRequest {
     const EMPTY: InboundRequest = InboundRequest {
-        last: SortKey::NONE,
+        last_progress: SortKey::NONE,
         stream: StreamId::NONE,
-        kept: PackedContext {
+        packed: PackedContext {
             number: 0,
             kind: RequestKind::Machine,
             stage: Stage::Deferred,
             capabilities: ClientCapabilities::NONE,
-            terms: PackedFlags(0),
+            flags: PackedFlags(0),
         },
     };
 }
@@ -105,75 +105,75 @@ impl PackedContext {
             kind,
             stage: Stage::Deferred,
             capabilities,
-            terms: PackedFlags::new(context),
+            flags: PackedFlags::new(context),
         }
     }
 
     pub(crate) fn context(self, stream: StreamId) -> Context {
         Context {
-            revision: self.terms.revision(),
+            revision: self.flags.revision(),
             kind: self.kind,
             capabilities: self.capabilities,
-            level: self.terms.level(),
+            level: self.flags.level(),
             first: self.number,
             stream,
-            batched: self.terms.is_batched(),
+            batched: self.flags.is_batched(),
         }
     }
 }
 
 impl InboundRequest {
     /// A deferred request of the client.
-    pub(crate) fn deferred(context: Context, last: SortKey) -> InboundRequest {
-        InboundRequest { last, stream: context.stream, kept: PackedContext::new(&context) }
+    pub(crate) fn deferred(context: Context, last_progress: SortKey) -> InboundRequest {
+        InboundRequest { last_progress, stream: context.stream, packed: PackedContext::new(&context) }
     }
 
     /// A request that the server sent. The next poll starts its timeout, in milliseconds.
-    pub(crate) fn asked(timeout: u32, progress: bool) -> InboundRequest {
-        let kept = PackedContext {
+    pub(crate) fn outbound(timeout: u32, progress: bool) -> InboundRequest {
+        let packed = PackedContext {
             number: timeout,
             stage: Stage::AwaitingResponse { progress },
-            ..InboundRequest::EMPTY.kept
+            ..InboundRequest::EMPTY.packed
         };
-        InboundRequest { kept, ..InboundRequest::EMPTY }
+        InboundRequest { packed, ..InboundRequest::EMPTY }
     }
 
     pub(crate) fn context(&self) -> Context {
-        self.kept.context(self.stream)
+        self.packed.context(self.stream)
     }
 
     pub(crate) fn stage(&self) -> Stage {
-        self.kept.stage
+        self.packed.stage
     }
 
     pub(crate) fn set_stage(&mut self, stage: Stage) {
-        self.kept.stage = stage;
+        self.packed.stage = stage;
     }
 
     pub(crate) fn is_batched(&self) -> bool {
-        self.kept.terms.is_batched()
+        self.packed.flags.is_batched()
     }
 
     /// Whether the application is to respond.
     pub(crate) fn is_open(&self) -> bool {
-        self.kept.stage == Stage::Deferred && self.kept.kind != RequestKind::Listen
+        self.packed.stage == Stage::Deferred && self.packed.kind != RequestKind::Listen
     }
 
     /// The filter and the pending changes of a subscription, or `None` for other requests.
-    pub(crate) fn listens(&self) -> Option<[ChangeSet; 2]> {
-        let [filter, pending, ..] = self.kept.number.to_le_bytes();
-        (self.kept.kind == RequestKind::Listen)
-            .then_some([ChangeSet::of_bits(filter), ChangeSet::of_bits(pending)])
+    pub(crate) fn subscription(&self) -> Option<[ChangeSet; 2]> {
+        let [filter, pending, ..] = self.packed.number.to_le_bytes();
+        (self.packed.kind == RequestKind::Listen)
+            .then_some([ChangeSet::from_bits(filter), ChangeSet::from_bits(pending)])
     }
 
-    pub(crate) fn set_listens(&mut self, filter: ChangeSet, pending: ChangeSet) {
-        self.kept.kind = RequestKind::Listen;
-        self.kept.number = u32::from_le_bytes([filter.bits(), pending.bits(), 0, 0]);
+    pub(crate) fn set_subscription(&mut self, filter: ChangeSet, pending: ChangeSet) {
+        self.packed.kind = RequestKind::Listen;
+        self.packed.number = u32::from_le_bytes([filter.bits(), pending.bits(), 0, 0]);
     }
 
     /// Takes the timeout of an outbound request, in milliseconds, or returns `None` if it is already running.
-    pub(crate) fn begin(&mut self) -> Option<u32> {
-        Some(core::mem::take(&mut self.kept.number)).filter(|timeout| *timeout > 0)
+    pub(crate) fn take_timeout(&mut self) -> Option<u32> {
+        Some(core::mem::take(&mut self.packed.number)).filter(|timeout| *timeout > 0)
     }
 }
 
@@ -197,15 +197,15 @@ mod tests {
                     stream: StreamId(7),
                     batched,
                 };
-                let kept = InboundRequest::deferred(context, SortKey::NONE).context();
-                assert_eq!(kept, context);
+                let packed = InboundRequest::deferred(context, SortKey::NONE).context();
+                assert_eq!(packed, context);
             }
         }
     }
 
     #[test]
     fn timeout_is_taken_once() {
-        let mut asked = InboundRequest::asked(5, true);
-        assert_eq!((asked.begin(), asked.begin()), (Some(5), None));
+        let mut request = InboundRequest::outbound(5, true);
+        assert_eq!((request.take_timeout(), request.take_timeout()), (Some(5), None));
     }
 }

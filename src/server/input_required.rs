@@ -159,7 +159,7 @@ impl Reply<'_> {
             return self.require_capability(missing);
         }
         let to = To { revision: self.pending.context.revision, client };
-        self.answer(Shape::InputRequired, &mut |out| {
+        self.respond(Shape::InputRequired, &mut |out| {
             let valid = write_requests(&mut all(), to, out);
             if let Some(state) = state {
                 out.field_string("requestState", state);

@@ -1,6 +1,6 @@
 //! Keep-alive: pings an idle client and reports one that does not answer.
 //!
-//! It is reached through the trait [`Pinging`], so that a server without keep-alive does not link it.
+//! It is reached through the trait [`KeepAliveHooks`], so that a server without keep-alive does not link it.
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
@@ -13,31 +13,31 @@ use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
-pub(crate) trait Pinging: Sync {
+pub(crate) trait KeepAliveHooks: Sync {
     /// Sends a ping if one is due. Returns `true` if the client is unresponsive, which is then the pending event.
-    fn ping(&self, server: &mut Server<'_>) -> bool;
+    fn advance(&self, server: &mut Server<'_>) -> bool;
 
     /// The time of the next ping or of its timeout.
     fn deadline(&self, core: &ServerState<'_>) -> Option<Millis>;
 
     /// Whether a response with this id answers the ping. Records it.
-    fn answered(&self, core: &mut ServerState<'_>, id: Json<'_>) -> bool;
+    fn record_response(&self, core: &mut ServerState<'_>, id: Json<'_>) -> bool;
 }
 
-struct Pinger;
+struct Hooks;
 
 /// A thin reference to it takes one word.
-pub(crate) static PINGER: &dyn Pinging = &Pinger;
+pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 
-impl Pinging for Pinger {
-    fn ping(&self, server: &mut Server<'_>) -> bool {
+impl KeepAliveHooks for Hooks {
+    fn advance(&self, server: &mut Server<'_>) -> bool {
         let core = &mut server.core;
-        if core.life.state() != State::Ready {
+        if core.lifecycle.state() != State::Ready {
             return false;
         }
         match core.keep_alive.due(core.now) {
             Due::Nothing => false,
-            Due::Ping if !core.has_room() => false,
+            Due::Ping if !core.reserve_response() => false,
             Due::Ping => {
                 let number = core.keep_alive.next();
                 let sent = core.output.write(About::REQUEST, usize::MAX, &mut |out| {
@@ -52,19 +52,19 @@ impl Pinging for Pinger {
             }
             Due::PeerUnresponsive { close } => {
                 if close {
-                    server.lose();
+                    server.disconnect();
                 }
-                server.core.plan = Some(PendingEvent::PeerUnresponsive);
+                server.core.pending_event = Some(PendingEvent::PeerUnresponsive);
                 true
             }
         }
     }
 
     fn deadline(&self, core: &ServerState<'_>) -> Option<Millis> {
-        core.keep_alive.deadline(core.now).filter(|_| core.life.state() == State::Ready)
+        core.keep_alive.deadline(core.now).filter(|_| core.lifecycle.state() == State::Ready)
     }
 
-    fn answered(&self, core: &mut ServerState<'_>, id: Json<'_>) -> bool {
+    fn record_response(&self, core: &mut ServerState<'_>, id: Json<'_>) -> bool {
         core.keep_alive.answered(id)
     }
 }

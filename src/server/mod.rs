@@ -135,14 +135,14 @@ pub struct Server<'b> {
 /// The phase of a connection that is ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    NotYet,
+    Open,
     /// The input has ended, and a line still waits for transmit space. The connection is dropped if the client does not
     /// read within the grace.
-    Waits,
+    InputEnded,
     /// Requests in flight may still be answered.
     Grace,
     /// The grace has expired. The connection is dropped if the client does not read the last responses.
-    Late,
+    Flushing,
 }
 
 impl Server<'_> {
@@ -173,8 +173,8 @@ impl Server<'_> {
             }
         };
         sooner(core.in_flight.next_deadline());
-        sooner(Some(core.ends).filter(|_| core.ending != Ending::NotYet));
-        sooner(core.pinging.and_then(|pinging| pinging.deadline(core)));
+        sooner(Some(core.ending_deadline).filter(|_| core.ending != Ending::Open));
+        sooner(core.keep_alive_hooks.and_then(|hooks| hooks.deadline(core)));
         next
     }
 
@@ -187,10 +187,10 @@ impl Server<'_> {
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
         let incoming = self.core.in_flight.get(ticket).filter(|incoming| incoming.is_open());
         let context = incoming.ok_or(SendError::Gone)?.context();
-        self.take_room()?;
-        let info = self.core.info;
+        self.ensure_response_space()?;
+        let config = self.core.config;
         let pending = reply::Pending { source: Source::Slot(ticket), context };
-        Ok(Reply { machine: &mut self.core, info, pending })
+        Ok(Reply { state: &mut self.core, config, pending })
     }
 
     /// Reports to the client that a list or a resource has changed.
@@ -201,7 +201,7 @@ impl Server<'_> {
     /// A notification goes to the client of a completed handshake if the feature declared `listChanged`. With
     /// [`Subscriptions`], it also goes to every subscription to that list or resource.
     pub fn changed(&mut self, change: Change<'_>) {
-        self.core.set_changed(change);
+        self.core.record_change(change);
     }
 
     /// Whether the session or a subscription watches the resource with this URI.
@@ -210,8 +210,8 @@ impl Server<'_> {
     /// subscription ends.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
-        let ServerState { watches, in_flight, .. } = &self.core;
-        watches.iter().any(|watch| watch.uri == uri && watch.owner.lives(in_flight))
+        let ServerState { registry, in_flight, .. } = &self.core;
+        registry.iter().any(|watch| watch.uri == uri && watch.owner.is_active(in_flight))
     }
 
     /// Ends a subscription of the stateless era.
@@ -229,31 +229,31 @@ impl Server<'_> {
     ///
     /// Returns [`SendError::Busy`] while a request of an event has that space reserved, or while the server has own
     /// messages or errors to write, because these go first.
-    fn take_room(&mut self) -> Result<(), SendError> {
-        let waits = self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
+    fn ensure_response_space(&mut self) -> Result<(), SendError> {
+        let waits = self.core.pending_error.is_some() || self.core.in_flight.first_queued().is_some();
         let waits = waits || self.core.batches.in_line() || self.core.batch_is_complete();
-        if self.owes() || waits || !self.core.has_room() {
-            self.core.wants_room = true;
+        if self.has_pending_response() || waits || !self.core.reserve_response() {
+            self.core.report_writable = true;
             return Err(SendError::Busy);
         }
         Ok(())
     }
 
     /// Whether a request of the current or the pending event awaits its response.
-    fn owes(&self) -> bool {
-        self.core.owed || matches!(self.core.plan, Some(PendingEvent::Request { .. }))
+    fn has_pending_response(&self) -> bool {
+        self.core.response_pending || matches!(self.core.pending_event, Some(PendingEvent::Request { .. }))
     }
 
     /// The number of the client's requests in flight: deferred ones, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.core.in_flight.len().saturating_sub(self.core.ours.into())
+        self.core.in_flight.len().saturating_sub(self.core.outbound_count.into())
     }
 
     /// The state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
-        self.core.life.state()
+        self.core.lifecycle.state()
     }
 
     /// The revision that the handshake negotiated, or `None` before a handshake.
@@ -267,7 +267,7 @@ impl Server<'_> {
     /// Requests in flight may be answered or cancelled until the grace expires. New requests are refused.
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
-        self.core.life.step(Trigger::Shutdown);
+        self.core.lifecycle.step(Trigger::Shutdown);
         self.core.awaits_exit = false;
     }
 
@@ -276,10 +276,10 @@ impl Server<'_> {
     /// Requests that are still in flight at the deadline are answered with an error.
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
         self.shutdown(now);
-        if let Some(asking) = self.core.asking {
-            asking.end(&mut self.core, false);
+        if let Some(hooks) = self.core.outbound_requests {
+            hooks.end_all(&mut self.core, false);
         }
-        (self.core.ending, self.core.ends) = (Ending::Grace, deadline);
+        (self.core.ending, self.core.ending_deadline) = (Ending::Grace, deadline);
     }
 
     /// Starts a new connection on the same buffers.

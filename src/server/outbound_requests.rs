@@ -18,7 +18,7 @@ use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::feature::span_of;
 use crate::server::inbound_request::{InboundRequest, Stage};
-use crate::server::pending_event::{Answer, OutboundEvent, PendingEvent, Spans};
+use crate::server::pending_event::{OutboundEvent, PendingEvent, ResponseKind, Spans};
 use crate::server::requests::Response;
 use crate::server::server_state::{ServerState, Session};
 use crate::time::Millis;
@@ -26,17 +26,17 @@ use crate::time::Millis;
 /// Hooks of outbound requests.
 pub(crate) trait OutboundRequests: Sync {
     /// Handles a response. Returns `None` if its id was never used.
-    fn answered(
+    fn on_response(
         &self,
         core: &mut ServerState<'_>,
         line: &[u8],
         id: Json<'_>,
         outcome: rpc::Outcome<'_>,
-        places: &mut Spans,
+        spans: &mut Spans,
     ) -> Option<Received>;
 
     /// Handles an unreadable line. Returns `None` if it is not a response to an outbound request.
-    fn unreadable(
+    fn on_unreadable_line(
         &self,
         core: &mut ServerState<'_>,
         bytes: &[u8],
@@ -45,26 +45,26 @@ pub(crate) trait OutboundRequests: Sync {
     ) -> Option<Received>;
 
     /// Handles a notification. Returns `None` if it is not about outbound requests.
-    fn notified(
+    fn on_notification(
         &self,
         core: &mut ServerState<'_>,
         line: &[u8],
         method: Str<'_>,
         params: Option<Json<'_>>,
-        places: &mut Spans,
+        spans: &mut Spans,
     ) -> Option<Received>;
 
     /// Makes the event of a pending event about outbound requests.
-    fn event<'a>(&self, told: OutboundEvent, arguments: Json<'a>) -> Event<'a>;
+    fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a>;
 
     /// Handles the deadline of a request: starts its timeout, or ends it.
-    fn due(&self, core: &mut ServerState<'_>, ticket: Ticket);
+    fn on_deadline(&self, core: &mut ServerState<'_>, ticket: Ticket);
 
     /// Writes the cancellation of the first queued request. The output has space.
     fn write_cancelled(&self, core: &mut ServerState<'_>, ticket: Ticket);
 
     /// Ends all outbound requests, with an event each. With `deferred`, also drops the inbound requests.
-    fn end(&self, core: &mut ServerState<'_>, deferred: bool);
+    fn end_all(&self, core: &mut ServerState<'_>, deferred: bool);
 }
 
 struct Hooks;
@@ -73,45 +73,45 @@ struct Hooks;
 pub(crate) static OUTBOUND_REQUESTS: &dyn OutboundRequests = &Hooks;
 
 impl OutboundRequests for Hooks {
-    fn answered(
+    fn on_response(
         &self,
         core: &mut ServerState<'_>,
         line: &[u8],
         id: Json<'_>,
         outcome: rpc::Outcome<'_>,
-        places: &mut Spans,
+        spans: &mut Spans,
     ) -> Option<Received> {
         let ticket = core.ticket_of(id)?;
         match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
             Some(Stage::AwaitingResponse { .. }) => {}
             Some(Stage::Deferred | Stage::Expired) => return None,
-            Some(Stage::Withdrawn) => {
+            Some(Stage::CancelPending) => {
                 // The response arrived before the cancellation was sent, so none is needed.
-                core.set_stage(ticket, Stage::Over);
+                core.set_stage(ticket, Stage::Closed);
                 return Some(Received::Done);
             }
             // A late response is valid. A response to an id that was never used is an error.
-            Some(Stage::Failed | Stage::Over) => return Some(Received::Done),
+            Some(Stage::Failed | Stage::Closed) => return Some(Received::Done),
             None => return core.in_flight.was_taken(ticket).then_some(Received::Done),
         }
-        let answer = match outcome {
-            rpc::Outcome::Malformed => Answer::Failed(RequestFailure::Invalid),
+        let kind = match outcome {
+            rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
             rpc::Outcome::Error(error) => {
-                places.arguments = span_of(line, error.bytes());
-                Answer::Error
+                spans.arguments = span_of(line, error.bytes());
+                ResponseKind::Error
             }
             rpc::Outcome::Result(result) => {
-                places.arguments = span_of(line, result.bytes());
+                spans.arguments = span_of(line, result.bytes());
                 match result.kind() {
-                    Kind::Object | Kind::Null => Answer::Result,
-                    _ => Answer::Failed(RequestFailure::Invalid),
+                    Kind::Object | Kind::Null => ResponseKind::Result,
+                    _ => ResponseKind::Failed(RequestFailure::Invalid),
                 }
             }
         };
-        Some(core.finish(ticket, answer))
+        Some(core.finish(ticket, kind))
     }
 
-    fn unreadable(
+    fn on_unreadable_line(
         &self,
         core: &mut ServerState<'_>,
         bytes: &[u8],
@@ -131,64 +131,64 @@ impl OutboundRequests for Hooks {
         let ticket = core.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
         let awaited = |incoming: &&InboundRequest| matches!(incoming.stage(), Stage::AwaitingResponse { .. });
         core.in_flight.get(ticket).filter(awaited)?;
-        Some(core.finish(ticket, Answer::Failed(lost)))
+        Some(core.finish(ticket, ResponseKind::Failed(lost)))
     }
 
-    fn notified(
+    fn on_notification(
         &self,
         core: &mut ServerState<'_>,
         line: &[u8],
         method: Str<'_>,
         params: Option<Json<'_>>,
-        places: &mut Spans,
+        spans: &mut Spans,
     ) -> Option<Received> {
         if method == methods::PROGRESS.name {
-            return Some(progressed(core, line, params, places));
+            return Some(on_progress(core, line, params, spans));
         }
         let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
         let changed = method == methods::ROOTS_LIST_CHANGED.name && core.session.is_some_and(has_roots);
         changed.then(|| core.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
     }
 
-    fn event<'a>(&self, told: OutboundEvent, arguments: Json<'a>) -> Event<'a> {
-        match told {
+    fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a> {
+        match event {
             OutboundEvent::RootsChanged => Event::RootsChanged,
             OutboundEvent::Progress(ticket) => Event::Progress(Progress { ticket, params: arguments }),
-            OutboundEvent::Response { ticket, answer } => {
-                Event::Response(Response::new(ticket, answer, arguments))
+            OutboundEvent::Response { ticket, kind } => {
+                Event::Response(Response::new(ticket, kind, arguments))
             }
         }
     }
 
-    fn due(&self, core: &mut ServerState<'_>, ticket: Ticket) {
+    fn on_deadline(&self, core: &mut ServerState<'_>, ticket: Ticket) {
         match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
             Some(Stage::AwaitingResponse { .. }) => {
-                match core.in_flight.get_mut(ticket).and_then(InboundRequest::begin) {
+                match core.in_flight.get_mut(ticket).and_then(InboundRequest::take_timeout) {
                     Some(timeout) => {
                         let deadline = core.now.plus(Millis(timeout.into()));
                         core.in_flight.set_deadline(ticket, Some(deadline));
                     }
                     None => {
-                        core.withdraw(ticket, "");
+                        core.cancel_outbound(ticket, "");
                         core.emit(PendingEvent::OutboundEvent(OutboundEvent::Response {
                             ticket,
-                            answer: Answer::Failed(RequestFailure::TimedOut),
+                            kind: ResponseKind::Failed(RequestFailure::TimedOut),
                         }));
                     }
                 }
             }
-            Some(_) => _ = core.finish(ticket, Answer::Failed(RequestFailure::Closed)),
+            Some(_) => _ = core.finish(ticket, ResponseKind::Failed(RequestFailure::Closed)),
             None => {}
         }
     }
 
     fn write_cancelled(&self, core: &mut ServerState<'_>, ticket: Ticket) {
-        if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage() == Stage::Withdrawn) {
+        if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage() == Stage::CancelPending) {
             let id = core.id_of(ticket);
             let reason = text_of(core.in_flight.text(ticket));
-            let room = core.output.reply_room();
+            let space = core.output.reply_room();
             let mut write = |reason: &str| {
-                core.output.write(About::NOTIFICATION, room, &mut |out| {
+                core.output.write(About::NOTIFICATION, space, &mut |out| {
                     out.token(
                         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#,
                     );
@@ -202,10 +202,10 @@ impl OutboundRequests for Hooks {
             // Without the reason it always fits.
             let _ = write(reason).or_else(|_| write(""));
         }
-        core.ours = core.ours.saturating_sub(1);
+        core.outbound_count = core.outbound_count.saturating_sub(1);
     }
 
-    fn end(&self, core: &mut ServerState<'_>, deferred: bool) {
+    fn end_all(&self, core: &mut ServerState<'_>, deferred: bool) {
         if deferred {
             core.in_flight.unqueue_all();
         }
@@ -217,8 +217,8 @@ impl OutboundRequests for Hooks {
                     core.set_stage(ticket, Stage::Failed);
                     core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
                 }
-                Some(Stage::Withdrawn | Stage::Over) if deferred => {
-                    core.ours = core.ours.saturating_sub(1);
+                Some(Stage::CancelPending | Stage::Closed) if deferred => {
+                    core.outbound_count = core.outbound_count.saturating_sub(1);
                     core.in_flight.release(ticket);
                 }
                 Some(Stage::Deferred | Stage::Expired) if deferred => core.in_flight.release(ticket),
@@ -228,11 +228,11 @@ impl OutboundRequests for Hooks {
     }
 }
 
-fn progressed(
+fn on_progress(
     core: &mut ServerState<'_>,
     line: &[u8],
     params: Option<Json<'_>>,
-    places: &mut Spans,
+    spans: &mut Spans,
 ) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
@@ -247,7 +247,7 @@ fn progressed(
     let ticket = core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
     match ticket {
         Some(ticket) => {
-            places.arguments = span_of(line, params.bytes());
+            spans.arguments = span_of(line, params.bytes());
             core.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
         }
         None => Received::ProtocolError(ProtocolError::UnknownProgress),
@@ -281,15 +281,15 @@ impl ServerState<'_> {
     }
 
     /// Ends an outbound request: releases its slot and emits the response.
-    fn finish(&mut self, ticket: Ticket, answer: Answer) -> Received {
-        self.ours = self.ours.saturating_sub(1);
+    fn finish(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
+        self.outbound_count = self.outbound_count.saturating_sub(1);
         self.in_flight.release(ticket);
-        self.emit(PendingEvent::OutboundEvent(OutboundEvent::Response { ticket, answer }))
+        self.emit(PendingEvent::OutboundEvent(OutboundEvent::Response { ticket, kind }))
     }
 
     /// Queues the cancellation of an outbound request, with the reason if it fits into the slot's text.
-    pub(crate) fn withdraw(&mut self, ticket: Ticket, reason: &str) {
-        self.set_stage(ticket, Stage::Withdrawn);
+    pub(crate) fn cancel_outbound(&mut self, ticket: Ticket, reason: &str) {
+        self.set_stage(ticket, Stage::CancelPending);
         self.in_flight.set_deadline(ticket, None);
         if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
             self.in_flight.set_text(ticket, [b"", b""]);

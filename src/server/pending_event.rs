@@ -30,7 +30,7 @@ pub(crate) enum PendingEvent {
         on: bool,
     },
     Request {
-        kept: PackedContext,
+        context: PackedContext,
         event: MakeEvent,
     },
 }
@@ -56,7 +56,7 @@ impl Spans {
         Spans { id, subject, arguments, meta, responses, state }
     }
 
-    pub(crate) fn spans(self) -> [Span; 6] {
+    pub(crate) fn into_array(self) -> [Span; 6] {
         let Spans { id, subject, arguments, meta, responses, state } = self;
         [id, subject, arguments, meta, responses, state]
     }
@@ -72,8 +72,8 @@ impl PendingEvent {
             | PendingEvent::Listening(_)
             | PendingEvent::Watched { .. }
             | PendingEvent::Request { .. } => true,
-            PendingEvent::OutboundEvent(told) => {
-                !matches!(told, OutboundEvent::Response { answer: Answer::Failed(_), .. })
+            PendingEvent::OutboundEvent(event) => {
+                !matches!(event, OutboundEvent::Response { kind: ResponseKind::Failed(_), .. })
             }
             _ => false,
         }
@@ -86,7 +86,7 @@ pub(crate) enum OutboundEvent {
     RootsChanged,
     Response {
         ticket: Ticket,
-        answer: Answer,
+        kind: ResponseKind,
     },
     /// The span `arguments` is the parameters.
     Progress(Ticket),
@@ -94,7 +94,7 @@ pub(crate) enum OutboundEvent {
 
 /// The outcome of an outbound request. The span `arguments` is the result or the error.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Answer {
+pub(crate) enum ResponseKind {
     Result,
     Error,
     Failed(RequestFailure),

@@ -29,14 +29,14 @@ impl Server<'_> {
     /// Advances until an event is pending, bytes must move, or the connection has ended.
     pub(super) fn poll_inner(&mut self) -> PollStep {
         loop {
-            if self.core.plan.is_some() {
+            if self.core.pending_event.is_some() {
                 return PollStep::Event;
             }
             if !self.advance() {
                 break;
             }
         }
-        match self.core.life.state() {
+        match self.core.lifecycle.state() {
             State::Closed => PollStep::Closed,
             _ => PollStep::Io(self.deadline()),
         }
@@ -44,23 +44,23 @@ impl Server<'_> {
 
     /// Answers a request that the application dropped, and releases the line of the last event.
     pub(super) fn finish_event(&mut self) {
-        if !mem::take(&mut self.core.handed_out) {
+        if !mem::take(&mut self.core.event_holds_line) {
             return;
         }
-        if mem::take(&mut self.core.owed) {
-            self.answer_unanswered();
+        if mem::take(&mut self.core.response_pending) {
+            self.respond_unanswered();
         }
         self.release();
     }
 
     /// Answers a dropped request with an error.
     #[cold]
-    fn answer_unanswered(&mut self) {
+    fn respond_unanswered(&mut self) {
         let (id, stream) = (Spans::new(self.input.places()).id, self.input.stream());
         let id = self.input.bytes().get(id.range()).unwrap_or_default();
         let pending = Pending::of_line(id, stream, self.core.batches.in_line());
-        self.core.write_fault(&pending, ProtocolError::Unanswered, None);
-        self.core.fault = Some(ProtocolError::Unanswered);
+        self.core.write_error_response(&pending, ProtocolError::Unanswered, None);
+        self.core.pending_error = Some(ProtocolError::Unanswered);
     }
 
     /// Releases the line, unless it is a batch with more members.
@@ -72,36 +72,36 @@ impl Server<'_> {
 
     /// Performs one step. Returns `false` if nothing can be done until bytes move or a deadline passes.
     pub(super) fn advance(&mut self) -> bool {
-        if let Some(fault) = self.core.fault.take() {
-            self.core.plan = Some(PendingEvent::ProtocolError(fault));
+        if let Some(error) = self.core.pending_error.take() {
+            self.core.pending_event = Some(PendingEvent::ProtocolError(error));
             return true;
         }
         if self.core.output.is_broken() {
-            self.lose();
+            self.disconnect();
         }
         if self.expire() {
             return true;
         }
-        if let State::Closed = self.core.life.state() {
+        if let State::Closed = self.core.lifecycle.state() {
             return false;
         }
         self.core.write_queued();
         self.core.write_batch();
-        if self.core.wants_room && !self.core.batches.in_line() && self.core.has_room() {
-            self.core.wants_room = false;
-            self.core.plan = Some(PendingEvent::Writable);
+        if self.core.report_writable && !self.core.batches.in_line() && self.core.reserve_response() {
+            self.core.report_writable = false;
+            self.core.pending_event = Some(PendingEvent::Writable);
             return true;
         }
         self.core.write_changes();
-        if self.core.pinging.is_some_and(|pinging| pinging.ping(self)) {
+        if self.core.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self)) {
             return true;
         }
-        self.next_line() || self.drain()
+        self.handle_next_line() || self.drain()
     }
 
     /// Ends the connection at once, because nothing more can be sent.
-    pub(super) fn lose(&mut self) {
-        self.core.life.step(Trigger::ConnectionLost);
+    pub(super) fn disconnect(&mut self) {
+        self.core.lifecycle.step(Trigger::ConnectionLost);
         self.core.output.clear();
         self.core.forget_in_flight();
         self.core.batches = Batches::NONE;
@@ -111,75 +111,78 @@ impl Server<'_> {
     /// Ends one request whose deadline has passed. Returns `false` if there is none.
     fn expire(&mut self) -> bool {
         let over = match self.core.ending {
-            Ending::Grace => self.core.ends <= self.core.now,
-            ending => ending == Ending::Late,
+            Ending::Grace => self.core.ending_deadline <= self.core.now,
+            ending => ending == Ending::Flushing,
         };
         // Every request has a deadline. After the grace, all of them count as passed.
         let by = if over { Millis(u64::MAX) } else { self.core.now };
         let Some(ticket) = self.core.in_flight.due(by) else { return false };
-        let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage().is_ours());
-        if let Some(asking) = self.core.asking.filter(|_| is_ours) {
-            asking.due(&mut self.core, ticket);
+        let is_outbound =
+            self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage().is_outbound());
+        if let Some(hooks) = self.core.outbound_requests.filter(|_| is_outbound) {
+            hooks.on_deadline(&mut self.core, ticket);
             return true;
         }
         self.core.expire(ticket);
-        self.core.plan = Some(PendingEvent::Expired(ticket));
+        self.core.pending_event = Some(PendingEvent::Expired(ticket));
         true
     }
 
     /// Handles the next line or batch member. Returns `false` if there is none, or no space for its response.
-    fn next_line(&mut self) -> bool {
+    fn handle_next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
         let in_line = self.core.batches.in_line();
         let class = match line.content {
             Content::Message if !in_line => {
-                let tolerant = self.core.info.tolerance.missing_jsonrpc;
-                Some(rpc::classify_with(&self.input.envelope(), bytes, tolerant))
+                let allow_missing_jsonrpc = self.core.config.compat.missing_jsonrpc;
+                Some(rpc::classify_with(&self.input.envelope(), bytes, allow_missing_jsonrpc))
             }
             _ => None,
         };
         // Send pending change notifications before handling a cancellation, which may end their subscription.
-        let told_first =
-            self.core.changed.any(ChangeSet::NOTICES) && matches!(class, Some(Class::Notification { .. }));
-        let needs_room = told_first
+        let notify_first = self.core.pending_changes.any(ChangeSet::FEATURE_PENDING)
+            && matches!(class, Some(Class::Notification { .. }));
+        let needs_room = notify_first
             || match &class {
-                Some(class) => dispatch::may_be_answered(class),
-                None => dispatch::no_message_may_be_answered(&self.input, line.content),
+                Some(class) => dispatch::may_need_response(class),
+                None => dispatch::unreadable_line_needs_response(&self.input, line.content),
             };
-        if needs_room && !self.core.has_room() {
+        if needs_room && !self.core.reserve_response() {
             return false;
         }
-        let mut places = Spans::NONE;
+        let mut spans = Spans::NONE;
         let outcome = match class {
-            _ if in_line => self.core.next_member(bytes, line.stream, &mut places),
+            _ if in_line => self.core.next_member(bytes, line.stream, &mut spans),
             class => {
                 self.core.keep_alive.heard();
                 self.core.output.show();
                 let outcome = match class {
                     Some(class) => {
-                        let known = self.input.inner(Member::Params);
-                        dispatch::message(&mut self.core, bytes, class, known, line.stream, &mut places)
+                        let index = self.input.inner(Member::Params);
+                        dispatch::handle_message(&mut self.core, bytes, class, index, line.stream, &mut spans)
                     }
-                    None => dispatch::no_message(&mut self.core, &self.input, line),
+                    None => dispatch::handle_unreadable_line(&mut self.core, &self.input, line),
                 };
-                let fault = match &outcome {
-                    Received::ProtocolError(fault) => Err(*fault),
+                let error = match &outcome {
+                    Received::ProtocolError(error) => Err(*error),
                     _ => Ok(()),
                 };
-                self.core.output.show_received(bytes, fault);
+                self.core.output.show_received(bytes, error);
                 outcome
             }
         };
-        self.settle(outcome, &mut places);
+        self.apply(outcome, &mut spans);
         true
     }
 
-    fn settle(&mut self, outcome: Received, places: &mut Spans) {
+    fn apply(&mut self, outcome: Received, spans: &mut Spans) {
         match outcome {
-            Received::Host => return self.settle_plan(places),
-            Received::ProtocolError(fault) => self.core.plan = Some(PendingEvent::ProtocolError(fault)),
-            Received::Done | Received::Begun => {}
+            Received::Event => return self.retain_event_line(spans),
+            Received::ProtocolError(error) => {
+                self.core.pending_event = Some(PendingEvent::ProtocolError(error))
+            }
+            Received::Done | Received::BatchBegun => {}
             // The members of the batch are still answered.
             Received::Exit if self.core.batches.in_line() => self.input.end(),
             Received::Exit => return self.input.close(),
@@ -187,10 +190,10 @@ impl Server<'_> {
         self.release();
     }
 
-    fn settle_plan(&mut self, places: &mut Spans) {
-        if self.core.plan.is_some_and(|plan| plan.holds_line()) {
-            decode_subject(self.input.bytes_mut(), &mut places.subject);
-            self.input.set_places(places.spans());
+    fn retain_event_line(&mut self, spans: &mut Spans) {
+        if self.core.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
+            decode_subject(self.input.bytes_mut(), &mut spans.subject);
+            self.input.set_places(spans.into_array());
         } else {
             self.release();
         }
@@ -200,25 +203,25 @@ impl Server<'_> {
     fn drain(&mut self) -> bool {
         let ended = self.input.ended();
         if ended && self.input.line().is_none() {
-            self.core.life.step(Trigger::EndOfInput);
+            self.core.lifecycle.step(Trigger::EndOfInput);
             // Subscriptions receive their end.
             self.core.write_changes();
         }
-        let draining = self.core.life.state() == State::Draining;
+        let draining = self.core.lifecycle.state() == State::Draining;
         if draining {
-            if !matches!(self.core.ending, Ending::Grace | Ending::Late) {
+            if !matches!(self.core.ending, Ending::Grace | Ending::Flushing) {
                 self.set_ending(Ending::Grace);
                 // Outbound requests end here, and none can be sent any more.
-                if let Some(asking) = self.core.asking {
-                    asking.end(&mut self.core, false);
+                if let Some(hooks) = self.core.outbound_requests {
+                    hooks.end_all(&mut self.core, false);
                     return true;
                 }
             }
-            let grace = self.core.ending == Ending::Grace && self.core.now < self.core.ends;
+            let grace = self.core.ending == Ending::Grace && self.core.now < self.core.ending_deadline;
             // After `shutdown` the client may still send messages. Wait for `exit`, so that they are always handled.
             let waits = self.core.awaits_exit && !ended && grace;
             if !waits && self.core.in_flight.len() == 0 && self.core.output.is_empty() {
-                return self.core.life.step(Trigger::Drained);
+                return self.core.lifecycle.step(Trigger::Drained);
             }
             if grace {
                 return false;
@@ -227,18 +230,19 @@ impl Server<'_> {
             return false;
         }
         // The rest depends on the client reading. Each time that bytes move, its grace starts again.
-        let ending = if draining { Ending::Late } else { Ending::Waits };
+        let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
         if self.core.output.has_moved() || self.core.ending != ending {
             self.set_ending(ending);
-        } else if self.core.ends <= self.core.now {
-            self.lose();
+        } else if self.core.ending_deadline <= self.core.now {
+            self.disconnect();
             return true;
         }
         false
     }
 
     fn set_ending(&mut self, ending: Ending) {
-        (self.core.ending, self.core.ends) = (ending, self.core.now.plus(self.core.info.limits.grace));
+        (self.core.ending, self.core.ending_deadline) =
+            (ending, self.core.now.plus(self.core.config.limits.grace));
     }
 }
 

@@ -90,11 +90,11 @@ impl<'a> Pending<'a> {
 ///
 /// The trait object hides the lifetime of the state, so that a `Reply` has only one. It has a single method, so that only
 /// the operations in use are linked.
-pub(crate) trait Machine: Send {
+pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
 }
 
-impl Machine for ServerState<'_> {
+impl StateAccess for ServerState<'_> {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>)) {
         act(self);
     }
@@ -109,8 +109,8 @@ impl Machine for ServerState<'_> {
 /// [deferred](crate::server::Call::defer) request stays in flight.
 #[must_use = "a request has to be answered"]
 pub struct Reply<'a> {
-    pub(crate) machine: &'a mut (dyn Machine + 'a),
-    pub(crate) info: &'a ServerConfig<'a>,
+    pub(crate) state: &'a mut (dyn StateAccess + 'a),
+    pub(crate) config: &'a ServerConfig<'a>,
     pub(crate) pending: Pending<'a>,
 }
 
@@ -143,17 +143,17 @@ impl<'a> Reply<'a> {
 
     /// Finds an entry of a catalogue whose key `is` accepts.
     pub(crate) fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'a> {
-        find(self.info, catalogue, is)
+        find(self.config, catalogue, is)
     }
 
     /// Responds to a tool call with one text block.
     pub fn text(self, text: impl WriteText) {
-        self.answer_text(&text, false);
+        self.respond_text(&text, false);
     }
 
     /// Responds to a tool call with a failure of the tool (`isError`), as text for the model.
     pub fn fail(self, why: impl WriteText) {
-        self.answer_text(&why, true);
+        self.respond_text(&why, true);
     }
 
     /// Responds to a tool call with content blocks, structured content, or both.
@@ -181,7 +181,7 @@ impl<'a> Reply<'a> {
 
     /// Responds with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl WriteText) {
-        self.answer(Shape::Error, &mut |out| {
+        self.respond(Shape::Error, &mut |out| {
             write_code(out, code, &message);
             true
         });
@@ -190,7 +190,7 @@ impl<'a> Reply<'a> {
     /// Responds with a JSON-RPC error whose member `data` is the value that `data` writes.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
-        self.answer(Shape::Error, &mut |out| {
+        self.respond(Shape::Error, &mut |out| {
             write_code(out, code, &message);
             out.key("data");
             write_once(out, &mut data)
@@ -211,8 +211,8 @@ impl<'a> Reply<'a> {
 
     /// Responds that the server is busy (-32603, with the maximum number of requests in flight).
     pub fn busy(self) {
-        let Reply { machine, pending, .. } = self;
-        machine.with(&mut |core| {
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |core| {
             let limit = core.in_flight.limit();
             core.refuse_with(&pending, ProtocolError::TooManyInFlight { limit });
         });
@@ -231,10 +231,10 @@ impl<'a> Reply<'a> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), SendError> {
-        let Reply { machine, pending, .. } = self;
+        let Reply { state, pending, .. } = self;
         let progress = progress.into();
         let mut outcome = Ok(());
-        machine.with(&mut |core| outcome = core.progress(pending, progress, total, message));
+        state.with(&mut |core| outcome = core.progress(pending, progress, total, message));
         outcome
     }
 
@@ -271,26 +271,26 @@ impl<'a> Reply<'a> {
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), SendError> {
-        let Reply { machine, pending, .. } = self;
+        let Reply { state, pending, .. } = self;
         let mut outcome = Ok(());
-        machine.with(&mut |core| outcome = core.log(&pending.context, level, logger, data));
+        state.with(&mut |core| outcome = core.log(&pending.context, level, logger, data));
         outcome
     }
 
     /// Reports a change, as [`Server::changed`](crate::Server::changed) does.
     pub fn changed(&mut self, change: Change<'_>) {
-        self.machine.with(&mut |core| core.set_changed(change));
+        self.state.with(&mut |core| core.record_change(change));
     }
 
     /// Defers the response. Returns `None` if no slot is free.
     pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {
-        let Reply { machine, pending, .. } = self;
+        let Reply { state, pending, .. } = self;
         let mut ticket = None;
-        machine.with(&mut |core| ticket = core.defer(pending, time));
+        state.with(&mut |core| ticket = core.defer(pending, time));
         ticket
     }
 
-    fn answer_text(self, text: &dyn WriteText, failed: bool) {
+    fn respond_text(self, text: &dyn WriteText, failed: bool) {
         self.tool_result(&mut |out, _, pads| {
             write_text(out, text, failed, pads);
             true
@@ -306,26 +306,26 @@ impl<'a> Reply<'a> {
 
     /// Responds with a result if `fits`, otherwise with an error, because the request is of another kind.
     pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        if fits { self.answer(shape, body) } else { self.refuse(ProtocolError::InvalidReply) }
+        if fits { self.respond(shape, body) } else { self.refuse(ProtocolError::InvalidReply) }
     }
 
-    pub(crate) fn answer(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        let Reply { machine, pending, .. } = self;
-        machine.with(&mut |core| core.answer(&pending, shape, body));
+    pub(crate) fn respond(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |core| core.respond_and_close(&pending, shape, body));
     }
 
     /// Responds with an error.
-    pub(crate) fn refuse(self, fault: ProtocolError) {
-        let Reply { machine, pending, .. } = self;
-        machine.with(&mut |core| core.refuse_with(&pending, fault));
+    pub(crate) fn refuse(self, error: ProtocolError) {
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |core| core.refuse_with(&pending, error));
     }
 
     /// Responds with an error that the application caused, and reports it as an event.
-    pub(crate) fn refuse_and_report(self, fault: ProtocolError) {
-        let Reply { machine, pending, .. } = self;
-        machine.with(&mut |core| {
-            core.refuse_with(&pending, fault);
-            core.fault = Some(fault);
+    pub(crate) fn refuse_and_report(self, error: ProtocolError) {
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |core| {
+            core.refuse_with(&pending, error);
+            core.pending_error = Some(error);
         });
     }
 }

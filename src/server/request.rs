@@ -1,7 +1,7 @@
 //! Macros for the methods that all request events share.
 
 /// Methods of every request event. Needs a field `reply`.
-macro_rules! request {
+macro_rules! request_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
             /// The `_meta` of the request, an object, empty if it is absent. It may contain a trace context: `traceparent`,
@@ -113,8 +113,8 @@ macro_rules! request {
     };
 }
 
-/// Methods of a request event that may require input. Needs fields `reply` and `returned`.
-macro_rules! rounds {
+/// Methods of a request event that may require input. Needs fields `reply` and `input_responses`.
+macro_rules! input_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
             /// The client's response to the input that this request [required](Self::require_input) under `key`.
@@ -123,7 +123,7 @@ macro_rules! rounds {
             /// untrusted input, like the rest of a request.
             #[must_use]
             pub fn input(&self, key: &str) -> Option<$crate::json::Json<'a>> {
-                self.returned.input(key)
+                self.input_responses.input(key)
             }
 
             /// The state that was sent with the required input, as the client returned it.
@@ -131,7 +131,7 @@ macro_rules! rounds {
             /// A client may send anything. If security depends on the state, sign it and check the signature.
             #[must_use]
             pub fn request_state(&self) -> Option<$crate::json::Str<'a>> {
-                self.returned.request_state()
+                self.input_responses.request_state()
             }
 
             /// The declared capabilities as JSON, with `experimental` and `extensions`.
@@ -170,4 +170,4 @@ macro_rules! rounds {
     };
 }
 
-pub(crate) use {request, rounds};
+pub(crate) use {input_methods, request_methods};

@@ -19,7 +19,7 @@ use crate::protocol::revision::{Era, Revision};
 use crate::server::Server;
 use crate::server::inbound_request::{InboundRequest, Stage};
 use crate::server::outbound_requests::OUTBOUND_REQUESTS;
-use crate::server::pending_event::Answer;
+use crate::server::pending_event::ResponseKind;
 use crate::server::server_state::Session;
 use crate::time::Millis;
 
@@ -70,13 +70,13 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    pub(crate) fn new(ticket: Ticket, answer: Answer, value: Json<'a>) -> Response<'a> {
-        let outcome = match answer {
+    pub(crate) fn new(ticket: Ticket, kind: ResponseKind, value: Json<'a>) -> Response<'a> {
+        let outcome = match kind {
             // Some clients send `null` for a result without members.
-            Answer::Result if value.is_null() => Outcome::Result(Json::EMPTY_OBJECT),
-            Answer::Result => Outcome::Result(value),
-            Answer::Error => Outcome::Error(RpcError { error: value, era: Some(Era::Handshake) }),
-            Answer::Failed(lost) => Outcome::Failed(lost),
+            ResponseKind::Result if value.is_null() => Outcome::Result(Json::EMPTY_OBJECT),
+            ResponseKind::Result => Outcome::Result(value),
+            ResponseKind::Error => Outcome::Error(RpcError { error: value, era: Some(Era::Handshake) }),
+            ResponseKind::Failed(lost) => Outcome::Failed(lost),
         };
         Response { ticket, outcome }
     }
@@ -134,13 +134,13 @@ impl Server<'_> {
     /// has ended. [`SendError::Full`]: every slot is taken. [`SendError::Busy`]: the transmit buffer has no space;
     /// [`Event::Writable`](crate::server::Event::Writable) reports when it has. [`SendError::Unwritable`]: the request exceeds
     /// the size limit of a response, or is not valid.
-    pub fn request(&mut self, input: &dyn Input, ask: RequestOptions) -> Result<Ticket, SendError> {
-        let Session { revision, capabilities, .. } = self.asks()?;
+    pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
+        let Session { revision, capabilities, .. } = self.ready_session()?;
         if !input.fits(revision, capabilities) {
             return Err(SendError::Unsupported);
         }
         let to = To { revision, client: capabilities };
-        self.send_request(input.method(), ask, &mut |out| input.write(to, out))
+        self.send_request(input.method(), options, &mut |out| input.write(to, out))
     }
 
     /// Sends any other request to a client of the handshake era.
@@ -152,12 +152,12 @@ impl Server<'_> {
     pub fn ask_raw(
         &mut self,
         method: &str,
-        ask: RequestOptions,
+        options: RequestOptions,
         params: impl FnMut(&mut Writer<'_>),
     ) -> Result<Ticket, SendError> {
-        self.asks()?;
+        self.ready_session()?;
         let mut params = params;
-        self.send_request(method, ask, &mut |out| out.members_checked(&mut params).is_ok())
+        self.send_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
     }
 
     /// Pings a client of the handshake era. Allowed as soon as `initialize` was answered.
@@ -166,10 +166,10 @@ impl Server<'_> {
     ///
     /// # Errors
     /// As for [`request`](Server::request).
-    pub fn ping(&mut self, ask: RequestOptions) -> Result<Ticket, SendError> {
+    pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
         self.core.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
-        self.send_request(methods::PING.name, ask, &mut |_| true)
+        self.send_request(methods::PING.name, options, &mut |_| true)
     }
 
     /// Cancels a request that the server sent, and sends `notifications/cancelled`. The ticket becomes invalid.
@@ -179,9 +179,9 @@ impl Server<'_> {
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
         let open = |incoming: &&InboundRequest| matches!(incoming.stage(), Stage::AwaitingResponse { .. });
         self.core.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
-        self.core.withdraw(ticket, reason);
+        self.core.cancel_outbound(ticket, reason);
         // A pending response may have the space reserved.
-        if !self.owes() {
+        if !self.has_pending_response() {
             self.core.write_queued();
         }
         Ok(())
@@ -193,14 +193,14 @@ impl Server<'_> {
     /// [`SendError::Unsupported`] in other revisions, or if the client did not declare `elicitation.url`.
     /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as for [`request`](Server::request).
     pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
-        let session = self.asks()?;
+        let session = self.ready_session()?;
         let knows = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
         if session.revision != Revision::V2025_11_25 || !knows {
             return Err(SendError::Unsupported);
         }
-        self.take_room()?;
-        let room = self.core.output.reply_room();
-        let written = self.core.output.write(About::NOTIFICATION, room, &mut |out| {
+        self.ensure_response_space()?;
+        let space = self.core.output.reply_room();
+        let written = self.core.output.write(About::NOTIFICATION, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"#);
             out.field_string("elicitationId", id);
             out.token("}}");
@@ -209,17 +209,17 @@ impl Server<'_> {
     }
 
     /// Returns the session if it is ready for requests of the server.
-    fn asks(&self) -> Result<Session, SendError> {
+    fn ready_session(&self) -> Result<Session, SendError> {
         self.core.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
 
     fn send_request(
         &mut self,
         method: &str,
-        ask: RequestOptions,
+        options: RequestOptions,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
-        let about = match ask.during {
+        let about = match options.during {
             None => About::REQUEST,
             Some(during) => {
                 let deferred = |incoming: &&InboundRequest| incoming.stage() == Stage::Deferred;
@@ -227,20 +227,20 @@ impl Server<'_> {
                 About::asked(during.stream)
             }
         };
-        self.take_room()?;
+        self.ensure_response_space()?;
         let core = &mut self.core;
-        let timeout = ask.timeout.unwrap_or(core.info.limits.request_timeout);
+        let timeout = options.timeout.unwrap_or(core.config.limits.request_timeout);
         let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
         // The deadline is immediate: the next poll starts the timeout.
-        let asked = InboundRequest::asked(timeout, ask.progress);
-        let ticket = core.in_flight.take(asked, Some(Millis::ZERO)).ok_or(SendError::Full)?;
-        let (id, room) = (core.id_of(ticket), core.output.reply_room());
-        let written = core.output.write(about, room, &mut |out| {
+        let request = InboundRequest::outbound(timeout, options.progress);
+        let ticket = core.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
+        let (id, space) = (core.id_of(ticket), core.output.reply_room());
+        let written = core.output.write(about, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             let valid = input::write_request(out, method, &mut |out| {
                 let valid = params(out);
-                if ask.progress {
+                if options.progress {
                     meta::write_progress_token(id, out);
                 }
                 valid
@@ -254,8 +254,8 @@ impl Server<'_> {
             core.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
-        core.asking = Some(&OUTBOUND_REQUESTS);
-        core.ours = core.ours.wrapping_add(1);
+        core.outbound_requests = Some(&OUTBOUND_REQUESTS);
+        core.outbound_count = core.outbound_count.wrapping_add(1);
         Ok(ticket)
     }
 }

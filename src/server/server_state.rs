@@ -14,17 +14,17 @@ use crate::protocol::level::Level;
 use crate::protocol::meta;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::server::Ending;
-use crate::server::batch::{Batch, Batches, Batching};
+use crate::server::batch::{Batch, BatchHooks, Batches};
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::inbound_request::InboundRequest;
-use crate::server::keep_alive::Pinging;
+use crate::server::keep_alive::KeepAliveHooks;
 use crate::server::outbound_requests::OutboundRequests;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
-use crate::server::write_message::{END, begin_error, begin_result, write_fault, write_log};
+use crate::server::write_message::{END, begin_error, begin_result, write_error, write_log};
 use crate::time::Millis;
 
 /// The result of a handshake.
@@ -58,103 +58,104 @@ pub(crate) enum Shape {
 pub(crate) struct ServerState<'b> {
     pub(crate) now: Millis,
     /// Deadline of the current phase of `ending`.
-    pub(crate) ends: Millis,
+    pub(crate) ending_deadline: Millis,
     /// Whether the emitted request still awaits its response.
-    pub(crate) owed: bool,
+    pub(crate) response_pending: bool,
     /// Whether the emitted event borrows the line. The next poll releases the line.
-    pub(crate) handed_out: bool,
+    pub(crate) event_holds_line: bool,
     /// Whether `SendError::Busy` was returned, so that `Event::Writable` is to be emitted.
-    pub(crate) wants_room: bool,
+    pub(crate) report_writable: bool,
     /// Whether the session restarted. `Event::Restarted` is emitted before `Event::Connected`.
     pub(crate) restarted: bool,
     /// Whether the client sent `shutdown` and has not sent `exit`.
     pub(crate) awaits_exit: bool,
     /// Number of consecutive invalid messages.
     pub(crate) invalid_in_a_row: u8,
-    pub(crate) life: Lifecycle<role::Server>,
+    pub(crate) lifecycle: Lifecycle<role::Server>,
     pub(crate) ending: Ending,
     /// Changes whose notifications are still to be sent.
-    pub(crate) changed: ChangeSet,
+    pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
     /// Number of slots that outbound requests occupy.
-    pub(crate) ours: u16,
+    pub(crate) outbound_count: u16,
     pub(crate) session: Option<Session>,
-    pub(crate) info: &'b ServerConfig<'b>,
+    pub(crate) config: &'b ServerConfig<'b>,
     /// Upper bound of the end of the output while a request is handled.
     pub(crate) budget: usize,
     /// The event that `event` returns next.
-    pub(crate) plan: Option<PendingEvent>,
+    pub(crate) pending_event: Option<PendingEvent>,
     /// An error of the application's response, emitted at the next poll.
-    pub(crate) fault: Option<ProtocolError>,
+    pub(crate) pending_error: Option<ProtocolError>,
     /// Writes change notifications. Set by the first change, so that a server without changes does not link it.
-    pub(crate) telling: Option<fn(&mut ServerState<'_>)>,
+    pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
-    pub(crate) pinging: Option<&'static &'static dyn Pinging>,
+    pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
     /// Hooks of outbound requests. Set by the first one.
-    pub(crate) asking: Option<&'static &'static dyn OutboundRequests>,
+    pub(crate) outbound_requests: Option<&'static &'static dyn OutboundRequests>,
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, InboundRequest>,
-    pub(crate) watches: SubscriptionRegistry<'b>,
+    pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) keep_alive: KeepAliveState,
 }
 
 impl<'b> ServerState<'b> {
-    pub(crate) fn new(info: &'b ServerConfig<'b>, output: TransmitBuffer<'b>) -> ServerState<'b> {
+    pub(crate) fn new(config: &'b ServerConfig<'b>, output: TransmitBuffer<'b>) -> ServerState<'b> {
         ServerState {
-            info,
+            config,
             output,
             in_flight: InFlight::none(),
-            life: Lifecycle::START,
+            lifecycle: Lifecycle::START,
             session: None,
             now: Millis::ZERO,
             budget: 0,
-            owed: false,
-            plan: None,
-            fault: None,
-            changed: ChangeSet::NONE,
-            telling: None,
-            watches: SubscriptionRegistry::new((&mut []).into()),
+            response_pending: false,
+            pending_event: None,
+            pending_error: None,
+            pending_changes: ChangeSet::NONE,
+            change_writer: None,
+            registry: SubscriptionRegistry::new((&mut []).into()),
             batch: Batch::none(),
             batches: Batches::NONE,
-            ending: Ending::NotYet,
-            ends: Millis::ZERO,
-            handed_out: false,
-            wants_room: false,
+            ending: Ending::Open,
+            ending_deadline: Millis::ZERO,
+            event_holds_line: false,
+            report_writable: false,
             invalid_in_a_row: 0,
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAliveState::OFF,
-            pinging: None,
-            asking: None,
-            ours: 0,
+            keep_alive_hooks: None,
+            outbound_requests: None,
+            outbound_count: 0,
         }
     }
 
     pub(crate) fn reset(&mut self) {
         self.output.reset();
         self.in_flight.clear();
-        self.life = Lifecycle::START;
+        self.lifecycle = Lifecycle::START;
         self.session = None;
-        self.watches.clear();
+        self.registry.clear();
         self.batches = Batches::NONE;
-        (self.owed, self.fault, self.changed, self.wants_room) = (false, None, ChangeSet::NONE, false);
+        (self.response_pending, self.pending_error, self.pending_changes, self.report_writable) =
+            (false, None, ChangeSet::NONE, false);
         (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
-        (self.handed_out, self.ending) = (false, Ending::NotYet);
-        (self.plan, self.asking, self.ours) = (None, None, 0);
+        (self.event_holds_line, self.ending) = (false, Ending::Open);
+        (self.pending_event, self.outbound_requests, self.outbound_count) = (None, None, 0);
         self.keep_alive.reset();
     }
 }
 
 impl ServerState<'_> {
     /// Sets the next event.
-    pub(crate) fn emit(&mut self, plan: PendingEvent) -> Received {
-        self.plan = Some(plan);
-        Received::Host
+    pub(crate) fn emit(&mut self, pending_event: PendingEvent) -> Received {
+        self.pending_event = Some(pending_event);
+        Received::Event
     }
 
     /// Checks that the output has space for a whole response, and if so sets the budget to it.
-    pub(crate) fn has_room(&mut self) -> bool {
+    pub(crate) fn reserve_response(&mut self) -> bool {
         let has = self.output.has_room();
         if has {
             self.budget = self.output.end().saturating_add(self.output.reply_room());
@@ -164,49 +165,49 @@ impl ServerState<'_> {
 
     /// The maximum length of a request id. With slots, the text of a slot bounds it.
     pub(crate) fn id_limit(&self) -> usize {
-        let (limit, slots) = (self.info.limits.id, &self.in_flight);
+        let (limit, slots) = (self.config.limits.id, &self.in_flight);
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 
-    pub(crate) fn room(&self) -> usize {
+    pub(crate) fn available(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }
 
     /// Hooks of batches, if the session has a revision with batches.
-    pub(crate) fn batching(&self) -> Option<&'static &'static dyn Batching> {
-        let batching = self.batch.batching?;
+    pub(crate) fn batch_hooks(&self) -> Option<&'static &'static dyn BatchHooks> {
+        let hooks = self.batch.hooks?;
         let takes = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
-        takes.then_some(batching)
+        takes.then_some(hooks)
     }
 
     /// Moves the response to a batch member from the output, where it begins at `before`, to the batch buffer.
     pub(crate) fn collect(&mut self, batched: bool, before: usize) {
-        if batched && let Some(batching) = self.batch.batching {
-            batching.collect(self, self.output.end().saturating_sub(before));
+        if batched && let Some(hooks) = self.batch.hooks {
+            hooks.collect(self, self.output.end().saturating_sub(before));
         }
     }
 
     /// Whether the open batch has all its responses.
     pub(crate) fn batch_is_complete(&self) -> bool {
-        self.batch.batching.is_some_and(|batching| batching.is_complete(self))
+        self.batch.hooks.is_some_and(|hooks| hooks.is_complete(self))
     }
 
     /// Counts a deferred batch member up or down.
     fn count_deferred(&mut self, batched: bool, more: bool) {
-        if batched && let Some(batching) = self.batch.batching {
-            batching.defer(self, more);
+        if batched && let Some(hooks) = self.batch.hooks {
+            hooks.count_deferred(self, more);
         }
     }
 
     /// Handles the next member of the batch in the line.
-    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, places: &mut Spans) -> Received {
-        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream, places))
+    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, spans: &mut Spans) -> Received {
+        self.batch.hooks.map_or(Received::Done, |hooks| hooks.handle_next(self, line, stream, spans))
     }
 
     /// Writes the responses of the open batch if it is complete.
     pub(crate) fn write_batch(&mut self) {
-        if let Some(batching) = self.batch.batching {
-            batching.write_open(self);
+        if let Some(hooks) = self.batch.hooks {
+            hooks.write_open(self);
         }
     }
 
@@ -218,18 +219,18 @@ impl ServerState<'_> {
     }
 
     /// Maximum size of the next response, in bytes.
-    fn answer_room(&self, batched: bool) -> usize {
-        let room = self.room();
+    fn response_limit(&self, batched: bool) -> usize {
+        let space = self.available();
         // The other members of the batch have space reserved.
-        match self.batch.batching {
-            Some(batching) if batched => room.min(batching.room(self)),
-            _ => room,
+        match self.batch.hooks {
+            Some(hooks) if batched => space.min(hooks.available(self)),
+            _ => space,
         }
     }
 
     /// The error for a response that does not fit.
     pub(crate) fn too_large(&self, batched: bool) -> ProtocolError {
-        let limit = if batched { self.answer_room(true) } else { self.output.reply_room() };
+        let limit = if batched { self.response_limit(true) } else { self.output.reply_room() };
         ProtocolError::ReplyTooLarge { limit }
     }
 
@@ -243,12 +244,12 @@ impl ServerState<'_> {
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), ProtocolError> {
         let Context { revision, stream, batched, .. } = pending.context;
-        let (room, before) = (self.answer_room(batched), self.output.message_start());
+        let (space, before) = (self.response_limit(batched), self.output.message_start());
         let id = pending.source.id(&self.in_flight);
-        let mut out = self.output.begin(room);
+        let mut out = self.output.begin(space);
         match shape {
             Shape::Error => begin_error(&mut out, id),
-            _ => begin_result(&mut out, id, self.info, revision, shape),
+            _ => begin_result(&mut out, id, self.config, revision, shape),
         }
         let valid = body(&mut out);
         out.token(END);
@@ -257,29 +258,29 @@ impl ServerState<'_> {
             self.collect(batched, before);
             return Ok(());
         }
-        let fault = if valid { self.too_large(batched) } else { ProtocolError::InvalidReply };
-        self.write_fault(pending, fault, None);
-        Err(fault)
+        let error = if valid { self.too_large(batched) } else { ProtocolError::InvalidReply };
+        self.write_error_response(pending, error, None);
+        Err(error)
     }
 
     /// Writes an error response.
     ///
     /// `Server::new` has checked that it fits without `detail`, so `detail` is omitted if it does not fit. The revision
     /// decides how a missing id is written.
-    pub(crate) fn write_fault(
+    pub(crate) fn write_error_response(
         &mut self,
         pending: &Pending<'_>,
-        fault: ProtocolError,
+        error: ProtocolError,
         detail: Option<&dyn WriteText>,
     ) {
         let Context { stream, batched, .. } = pending.context;
-        let (room, before) = (self.answer_room(batched), self.output.message_start());
+        let (space, before) = (self.response_limit(batched), self.output.message_start());
         let no_id = self.no_id();
         for detail in [detail, None] {
             let id = pending.source.id(&self.in_flight);
-            let mut out = self.output.begin(room);
+            let mut out = self.output.begin(space);
             begin_error(&mut out, if id.is_empty() { no_id } else { id });
-            write_fault(&mut out, fault, detail);
+            write_error(&mut out, error, detail);
             out.token(END);
             let written = out.finish().ok();
             if self.output.end_message(About::response(stream), written).is_ok() {
@@ -292,7 +293,7 @@ impl ServerState<'_> {
     /// `2025-11-25`.
     fn no_id(&self) -> &'static [u8] {
         let known = self.session.map(|session| session.revision);
-        let only_stateless = self.info.revisions.and(Revisions::HANDSHAKE).is_empty();
+        let only_stateless = self.config.revisions.and(Revisions::HANDSHAKE).is_empty();
         let omitted = known.map_or(only_stateless, |revision| revision >= Revision::V2025_11_25);
         if omitted { b"" } else { b"null" }
     }
@@ -301,8 +302,8 @@ impl ServerState<'_> {
     pub(crate) fn start_over(&mut self) {
         self.session = None;
         self.forget_in_flight();
-        self.changed = ChangeSet::NONE;
-        self.watches.clear();
+        self.pending_changes = ChangeSet::NONE;
+        self.registry.clear();
         self.batches = Batches::NONE;
         self.keep_alive.reset();
         self.restarted = true;
@@ -310,14 +311,14 @@ impl ServerState<'_> {
 
     /// Drops the requests in flight. Outbound requests end with an event each.
     pub(crate) fn forget_in_flight(&mut self) {
-        match self.asking {
-            Some(asking) => asking.end(self, true),
+        match self.outbound_requests {
+            Some(hooks) => hooks.end_all(self, true),
             None => self.in_flight.clear(),
         }
     }
 
     /// Whether the client of the handshake era receives change notifications.
-    pub(crate) fn session_hears(&self) -> bool {
+    pub(crate) fn is_session_notified(&self) -> bool {
         self.session.is_some_and(|session| session.complete)
     }
 
@@ -336,7 +337,7 @@ impl ServerState<'_> {
             Source::Slot(ticket) => match self.in_flight.get(*ticket) {
                 None => Err(SendError::Gone),
                 Some(_) if self.in_flight.behind_id(*ticket).is_empty() => Err(SendError::NotWanted),
-                Some(incoming) => Ok(incoming.last),
+                Some(incoming) => Ok(incoming.last_progress),
             },
         }
     }
@@ -344,7 +345,7 @@ impl ServerState<'_> {
     /// Marks a request as answered and releases its slot.
     pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
-            Source::Line { .. } => self.owed = false,
+            Source::Line { .. } => self.response_pending = false,
             Source::Slot(ticket) => self.end_in_flight(*ticket),
         }
     }
@@ -352,20 +353,20 @@ impl ServerState<'_> {
 
 /// Operations of [`Reply`](crate::server::Reply).
 impl ServerState<'_> {
-    pub(crate) fn answer(
+    pub(crate) fn respond_and_close(
         &mut self,
         pending: &Pending<'_>,
         shape: Shape,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
-        if let Err(fault) = self.respond(pending, shape, body) {
-            self.fault = Some(fault);
+        if let Err(error) = self.respond(pending, shape, body) {
+            self.pending_error = Some(error);
         }
         self.close(&pending.source);
     }
 
-    pub(crate) fn refuse_with(&mut self, pending: &Pending<'_>, fault: ProtocolError) {
-        self.write_fault(pending, fault, None);
+    pub(crate) fn refuse_with(&mut self, pending: &Pending<'_>, error: ProtocolError) {
+        self.write_error_response(pending, error, None);
         self.close(&pending.source);
     }
 
@@ -381,7 +382,7 @@ impl ServerState<'_> {
         if rank <= self.progress_of(source)? {
             return Err(SendError::NotWanted);
         }
-        let room = self.room().saturating_sub(self.small());
+        let space = self.available().saturating_sub(self.min_error_size());
         let about = About::related(context.stream);
         let token = match source {
             Source::Line { meta, .. } => {
@@ -389,7 +390,7 @@ impl ServerState<'_> {
             }
             Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
         };
-        let mut out = self.output.begin(room);
+        let mut out = self.output.begin(space);
         out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
         out.json_bytes(token);
         out.key("progress");
@@ -408,7 +409,7 @@ impl ServerState<'_> {
             Source::Line { last, .. } => *last = rank,
             Source::Slot(ticket) => {
                 if let Some(incoming) = self.in_flight.get_mut(*ticket) {
-                    incoming.last = rank;
+                    incoming.last_progress = rank;
                 }
             }
         }
@@ -422,7 +423,7 @@ impl ServerState<'_> {
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), SendError> {
-        if !self.info.features.iter().any(|feature| feature.is_logging()) {
+        if !self.config.features.iter().any(|feature| feature.is_logging()) {
             return Err(SendError::Unsupported);
         }
         let wanted = match context.revision {
@@ -432,9 +433,9 @@ impl ServerState<'_> {
         if !wanted {
             return Err(SendError::NotWanted);
         }
-        let room = self.room().saturating_sub(self.small());
+        let space = self.available().saturating_sub(self.min_error_size());
         self.output
-            .write(About::related(context.stream), room, &mut |out| write_log(out, level, logger, data))
+            .write(About::related(context.stream), space, &mut |out| write_log(out, level, logger, data))
             .map_err(|Overflow| SendError::Unwritable)
     }
 
@@ -443,7 +444,7 @@ impl ServerState<'_> {
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
             if id.len().wrapping_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
-        let time = time.unwrap_or(self.info.limits.deferred_timeout);
+        let time = time.unwrap_or(self.config.limits.deferred_timeout);
         let ticket =
             self.in_flight.take(InboundRequest::deferred(context, last), Some(self.now.plus(time)))?;
         // At most one batch may be open, so a member of a second one cannot be deferred.
@@ -453,7 +454,7 @@ impl ServerState<'_> {
             return None;
         }
         self.count_deferred(context.batched, true);
-        self.owed = false;
+        self.response_pending = false;
         Some(ticket)
     }
 }

@@ -9,8 +9,8 @@ use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::server::batch::Batch;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
-use crate::server::keep_alive::PINGER;
-use crate::server::min_buffer_size::measure;
+use crate::server::keep_alive::KEEP_ALIVE_HOOKS;
+use crate::server::min_buffer_size::largest_own_message;
 use crate::server::server_state::ServerState;
 use crate::server::{InboundRequest, Server, ServerConfig, Slot};
 
@@ -25,24 +25,27 @@ impl<'b> Server<'b> {
     /// # Errors
     /// A buffer is too small for the server's own messages, or a catalogue is not valid.
     pub fn new(
-        info: &'b ServerConfig<'b>,
+        config: &'b ServerConfig<'b>,
         rx: impl Into<Buffer<'b>>,
         tx: impl Into<Buffer<'b>>,
     ) -> Result<Server<'b>, ConfigError> {
         let (rx, output) = (rx.into(), TransmitBuffer::new(tx.into()));
         // The check needs much stack, so it runs before the large `Server` value exists.
-        check(info, info.limits.id, rx.limit(), &output)?;
-        Ok(Server::unchecked(info, rx, output))
+        check(config, config.limits.id, rx.limit(), &output)?;
+        Ok(Server::unchecked(config, rx, output))
     }
 
     #[inline(never)]
-    fn unchecked(info: &'b ServerConfig<'b>, rx: Buffer<'b>, output: TransmitBuffer<'b>) -> Server<'b> {
-        let limits = info.limits;
-        Server { input: LineDecoder::new(rx, limits.depth, limits.id), core: ServerState::new(info, output) }
+    fn unchecked(config: &'b ServerConfig<'b>, rx: Buffer<'b>, output: TransmitBuffer<'b>) -> Server<'b> {
+        let limits = config.limits;
+        Server {
+            input: LineDecoder::new(rx, limits.depth, limits.id),
+            core: ServerState::new(config, output),
+        }
     }
 
     fn checked(self) -> Result<Server<'b>, ConfigError> {
-        check(self.core.info, self.core.id_limit(), self.input.limit(), &self.core.output)?;
+        check(self.core.config, self.core.id_limit(), self.input.limit(), &self.core.output)?;
         Ok(self)
     }
 
@@ -99,7 +102,7 @@ impl<'b> Server<'b> {
     /// cannot watch resources.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
-        self.core.watches = SubscriptionRegistry::new(uris.into());
+        self.core.registry = SubscriptionRegistry::new(uris.into());
         self
     }
 
@@ -167,7 +170,7 @@ impl<'b> Server<'b> {
     #[must_use]
     pub fn keep_alive(mut self, pings: KeepAlive) -> Server<'b> {
         self.core.keep_alive.set(pings);
-        self.core.pinging = Some(&PINGER);
+        self.core.keep_alive_hooks = Some(&KEEP_ALIVE_HOOKS);
         self
     }
 }
@@ -175,7 +178,7 @@ impl<'b> Server<'b> {
 /// Checks that the buffers hold the server's own messages.
 #[inline(never)]
 fn check(
-    info: &ServerConfig<'_>,
+    config: &ServerConfig<'_>,
     id_limit: usize,
     rx: usize,
     output: &TransmitBuffer<'_>,
@@ -184,7 +187,7 @@ fn check(
     if rx < needed {
         return Err(ConfigError::RxTooSmall { needed });
     }
-    let needed = measure(info)?.saturating_add(id_limit).saturating_add(output.overhead());
+    let needed = largest_own_message(config)?.saturating_add(id_limit).saturating_add(output.overhead());
     if output.reply_room() < needed {
         return Err(ConfigError::TxTooSmall { needed });
     }

@@ -15,7 +15,7 @@ const QUOTED_VERSION: usize = 32;
 pub(crate) fn begin_result(
     out: &mut Writer<'_>,
     id: &[u8],
-    info: &ServerConfig<'_>,
+    config: &ServerConfig<'_>,
     revision: Revision,
     shape: Shape,
 ) {
@@ -23,7 +23,7 @@ pub(crate) fn begin_result(
     out.json_bytes(id);
     out.token(r#","result":{"#);
     if revision >= Revision::V2026_07_28 {
-        info.write_head(shape, out);
+        config.write_head(shape, out);
     }
 }
 
@@ -41,24 +41,24 @@ pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8]) {
 pub(crate) const END: &str = "}}";
 
 /// Writes the members of the error object for a `ProtocolError`.
-pub(crate) fn write_fault(out: &mut Writer<'_>, fault: ProtocolError, detail: Option<&dyn WriteText>) {
-    out.field_integer("code", fault.code().unwrap_or(code::INTERNAL_ERROR).into());
+pub(crate) fn write_error(out: &mut Writer<'_>, error: ProtocolError, detail: Option<&dyn WriteText>) {
+    out.field_integer("code", error.code().unwrap_or(code::INTERNAL_ERROR).into());
     out.key("message");
-    match (detail, fault) {
-        (Some(detail), _) => out.display(&(fault.message(), ": ", detail)),
+    match (detail, error) {
+        (Some(detail), _) => out.display(&(error.message(), ": ", detail)),
         (None, ProtocolError::TooManyInFlight { limit }) => {
-            out.display(&(fault.message(), " (at most ", limit, ")"))
+            out.display(&(error.message(), " (at most ", limit, ")"))
         }
         (None, ProtocolError::ReplyTooLarge { limit }) => {
-            out.display(&(fault.message(), " (at most ", limit, " bytes)"));
+            out.display(&(error.message(), " (at most ", limit, " bytes)"));
         }
-        _ => out.display(&fault.message()),
+        _ => out.display(&error.message()),
     }
 }
 
 /// Writes the members of the error for an unsupported revision. The requested version is quoted if it is short and
 /// consists of harmless characters.
-pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>, offer: Revisions) {
+pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, requested: Str<'_>, offer: Revisions) {
     out.field_integer("code", code.into());
     out.key("message");
     out.display(&ProtocolError::UnsupportedRevision.message());
@@ -66,9 +66,9 @@ pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>,
     out.begin_object();
     write_revisions("supported", offer, out);
     let quotable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-    let asked = asked.raw();
-    let looks_like_one = asked.len() <= QUOTED_VERSION && asked.bytes().all(quotable);
-    out.field_string("requested", if looks_like_one { asked } else { "?" });
+    let requested = requested.raw();
+    let looks_like_one = requested.len() <= QUOTED_VERSION && requested.bytes().all(quotable);
+    out.field_string("requested", if looks_like_one { requested } else { "?" });
     out.end_object();
 }
 

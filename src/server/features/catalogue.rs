@@ -35,11 +35,11 @@ impl Found<'_> {
 
 /// Finds the entry whose key `is` accepts: a name, a URI or a URI template.
 pub(crate) fn find<'i>(
-    info: &'i ServerConfig<'i>,
+    config: &'i ServerConfig<'i>,
     catalogue: Catalogue,
     is: &dyn Fn(&str) -> bool,
 ) -> Found<'i> {
-    let mut found = info.features.iter().map(|feature| feature.find(catalogue, is));
+    let mut found = config.features.iter().map(|feature| feature.find(catalogue, is));
     found.find(|found| !found.is_nothing()).unwrap_or(Found::Nothing)
 }
 

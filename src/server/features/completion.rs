@@ -9,12 +9,12 @@ use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::Revision;
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
-use crate::server::event::{Event, Parts};
+use crate::server::event::{Event, RequestParts};
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalogue::{Catalogue, Found, find};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Reply, Source};
-use crate::server::request::request;
+use crate::server::request::request_methods;
 use crate::server::server_state::Shape;
 
 /// Maximum number of values in one response.
@@ -55,15 +55,17 @@ impl Sealed for Completion {
                 .refuse(ProtocolError::InvalidParams, &"`argument` must have a `name` and a `value`");
         };
         let found = match reference {
-            Reference::Prompt(prompt) => find(request.core.info, Catalogue::Prompts, &|name| prompt == *name),
-            Reference::Resource(uri) => find(request.core.info, Catalogue::Templates, &|text| uri == *text),
+            Reference::Prompt(prompt) => {
+                find(request.core.config, Catalogue::Prompts, &|name| prompt == *name)
+            }
+            Reference::Resource(uri) => find(request.core.config, Catalogue::Templates, &|text| uri == *text),
         };
         let known = match found {
             Found::Nothing => return refuse_unknown(request, reference),
             Found::Prompt(prompt) => {
                 let argument = prompt.arguments.iter().find(|argument| name == *argument.name);
                 if let Some(argument) = argument.filter(|argument| !argument.values.is_empty()) {
-                    return answer(request, argument.values, value);
+                    return respond(request, argument.values, value);
                 }
                 argument.is_some()
             }
@@ -76,7 +78,7 @@ impl Sealed for Completion {
         let params = request.params;
         // Spans of an event must not overlap. `Complete::event` finds `_meta` within the parameters.
         request.meta = None;
-        request.hand_out(RequestKind::Complete, Complete::event, None, params)
+        request.emit_request(RequestKind::Complete, Complete::event, None, params)
     }
 
     fn check(&self, _: Revision, _: &ServerConfig<'_>, measure: Measure<'_>) -> Result<(), ConfigError> {
@@ -97,7 +99,7 @@ fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Re
 }
 
 /// Responds with the values that begin with `typed`.
-fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Received {
+fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Received {
     let begins = |value: &&&str| {
         let mut value = value.chars();
         typed.chars().all(|typed| value.next() == Some(typed))
@@ -161,7 +163,7 @@ pub struct Complete<'a> {
 }
 
 impl<'a> Complete<'a> {
-    fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
+    fn event<'e>(parts: RequestParts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
         let params = Json::trusted(parts.arguments);
         if let (Source::Line { meta, .. }, Some(found)) = (&mut reply.pending.source, params.get("_meta"))
             && found.kind() == Kind::Object
@@ -211,7 +213,7 @@ impl<'a> Complete<'a> {
     }
 }
 
-request!(Complete);
+request_methods!(Complete);
 
 impl Reply<'_> {
     /// Responds to [`Complete`] with values, the best first: as many as fit, and at most 100.

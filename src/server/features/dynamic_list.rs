@@ -8,7 +8,7 @@ use crate::json::{WriteText, Writer};
 use crate::protocol::base_metadata::not_an_object;
 use crate::protocol::resource::{Resource, Template};
 use crate::protocol::revision::Revision;
-use crate::server::event::{Event, Parts};
+use crate::server::event::{Event, RequestParts};
 use crate::server::features::pagination;
 use crate::server::features::prompts::Prompt;
 use crate::server::features::tools::Tool;
@@ -26,15 +26,15 @@ impl Reply<'_> {
         if first > 0 && entry(first, &mut Writer::measure()).is_none() {
             return self.refuse_and_report(ProtocolError::BadCursor);
         }
-        let Reply { machine, pending, .. } = self;
-        machine.with(&mut |core| {
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |core| {
             let mut left_out = 0;
-            core.answer(&pending, Shape::List, &mut |out| {
+            core.respond_and_close(&pending, Shape::List, &mut |out| {
                 left_out = pagination::write(out, key, first, entry).left_out;
                 true
             });
             if left_out > 0 {
-                core.fault = Some(ProtocolError::EntriesLeftOut { count: left_out });
+                core.pending_error = Some(ProtocolError::EntriesLeftOut { count: left_out });
             }
         });
     }
@@ -50,7 +50,7 @@ macro_rules! list {
         }
 
         impl $request<'_> {
-            pub(crate) fn event<'e>(_: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+            pub(crate) fn event<'e>(_: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
                 Some(Event::$request($request { reply }))
             }
 

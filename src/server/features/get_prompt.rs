@@ -8,13 +8,13 @@ use crate::protocol::annotations::Role;
 use crate::protocol::content::{ContentBlock, Items};
 use crate::protocol::revision::Revision;
 use crate::rpc::code;
-use crate::server::event::{Event, Parts};
+use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
 use crate::server::features::prompts::Prompt;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request::{request, rounds};
+use crate::server::request::{input_methods, request_methods};
 use crate::server::server_state::Shape;
 
 /// A request for a prompt (`prompts/get`): its name, its arguments, and its response methods.
@@ -42,16 +42,16 @@ use crate::server::server_state::Shape;
 pub struct GetPrompt<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a [u8],
-    pub(crate) returned: InputResponses<'a>,
+    pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
 impl<'a> GetPrompt<'a> {
-    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+    pub(crate) fn event<'e>(parts: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
         Some(Event::GetPrompt(GetPrompt {
             name: parts.subject,
             arguments: parts.arguments,
-            returned: parts.returned,
+            input_responses: parts.input_responses,
             reply,
         }))
     }
@@ -106,8 +106,8 @@ impl<'a> GetPrompt<'a> {
     }
 }
 
-request!(GetPrompt);
-rounds!(GetPrompt);
+request_methods!(GetPrompt);
+input_methods!(GetPrompt);
 
 impl Reply<'_> {
     /// Responds to [`GetPrompt`] with messages.

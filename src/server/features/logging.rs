@@ -89,7 +89,7 @@ impl Server<'_> {
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), SendError> {
-        if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
+        if !self.core.config.features.iter().any(|feature| feature.is_logging()) {
             return Err(SendError::Unsupported);
         }
         let session = self.core.session.filter(|_| self.state() != State::Closed);
@@ -97,11 +97,11 @@ impl Server<'_> {
         if session.level.is_some_and(|least| level < least) {
             return Err(SendError::NotWanted);
         }
-        self.take_room()?;
-        let room = self.core.output.reply_room();
+        self.ensure_response_space()?;
+        let space = self.core.output.reply_room();
         let output = &mut self.core.output;
         output
-            .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, data))
+            .write(About::NOTIFICATION, space, &mut |out| write_log(out, level, logger, data))
             .map_err(|_| SendError::Unwritable)
     }
 }

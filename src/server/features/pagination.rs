@@ -78,7 +78,7 @@ pub(crate) fn write(
 }
 
 /// Responds with a page of a static catalogue, or emits the request if the list is dynamic (`length` is `None`).
-pub(crate) fn answer(
+pub(crate) fn respond(
     request: &mut Request<'_, '_>,
     key: &str,
     length: Option<usize>,
@@ -91,7 +91,7 @@ pub(crate) fn answer(
     };
     let Some(length) = length else {
         request.pending.context.first = first;
-        return request.hand_out(RequestKind::List, event, None, None);
+        return request.emit_request(RequestKind::List, event, None, None);
     };
     if first > 0 && first as usize >= length {
         return request.refuse(ProtocolError::BadCursor, &"it is not one of this list");

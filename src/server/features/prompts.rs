@@ -169,7 +169,7 @@ impl<'t> Prompts<'t> {
     /// # Panics
     /// Two prompts, or two arguments of one, have the same name. At run time, use [`try_new`](Prompts::try_new).
     #[must_use]
-    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
     pub const fn new(catalogue: &'t [Prompt<'t>]) -> Prompts<'t> {
         match Prompts::try_new(catalogue) {
             Ok(prompts) => prompts,
@@ -243,7 +243,7 @@ impl Sealed for Prompts<'_> {
         }
     }
 
-    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
         self.list_changed.then_some((Change::Prompts, methods::PROMPTS_LIST_CHANGED.name))
     }
 
@@ -263,7 +263,7 @@ impl Sealed for Prompts<'_> {
 
 impl Prompts<'_> {
     fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::answer(
+        pagination::respond(
             request,
             "prompts",
             self.catalogue.map(<[_]>::len),
@@ -304,7 +304,7 @@ impl Prompts<'_> {
             Found::Nothing => return request.refuse(ProtocolError::UnknownPrompt, &name),
             _ => {}
         }
-        request.hand_out(RequestKind::GetPrompt, GetPrompt::event, subject, arguments)
+        request.emit_request(RequestKind::GetPrompt, GetPrompt::event, subject, arguments)
     }
 
     /// Whether an argument may have this value. `null` counts as absent.

@@ -7,13 +7,13 @@ use crate::json::{Chars, WriteText, Writer};
 use crate::protocol::content::{Body, Items, write_contents};
 use crate::protocol::resource::{Resource, Template};
 use crate::protocol::uri_template::{self, Variable};
-use crate::server::event::{Event, Parts};
+use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
 use crate::server::features::resources::{unknown_resource_code, write_not_found};
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request::{request, rounds};
+use crate::server::request::{input_methods, request_methods};
 use crate::server::server_state::Shape;
 
 /// A request to read a resource (`resources/read`): its URI, and its response methods.
@@ -37,13 +37,17 @@ use crate::server::server_state::Shape;
 #[derive(Debug)]
 pub struct ReadResource<'a> {
     pub(crate) uri: &'a str,
-    pub(crate) returned: InputResponses<'a>,
+    pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
 impl<'a> ReadResource<'a> {
-    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
-        Some(Event::ReadResource(ReadResource { uri: parts.subject, returned: parts.returned, reply }))
+    pub(crate) fn event<'e>(parts: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+        Some(Event::ReadResource(ReadResource {
+            uri: parts.subject,
+            input_responses: parts.input_responses,
+            reply,
+        }))
     }
 
     /// The URI.
@@ -117,8 +121,8 @@ impl<'a> ReadResource<'a> {
     }
 }
 
-request!(ReadResource);
-rounds!(ReadResource);
+request_methods!(ReadResource);
+input_methods!(ReadResource);
 
 impl Reply<'_> {
     /// Responds to [`ReadResource`] with any number of contents.

@@ -67,7 +67,7 @@ impl<'t> Resources<'t> {
     /// # Panics
     /// Two resources have the same URI. At run time, use [`try_new`](Resources::try_new).
     #[must_use]
-    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
     pub const fn new(catalogue: &'t [Resource<'t>]) -> Resources<'t> {
         match Resources::try_new(catalogue) {
             Ok(resources) => resources,
@@ -111,7 +111,7 @@ impl<'t> Resources<'t> {
     /// # Panics
     /// A template is not valid, or two are equal. At run time, use [`try_templates`](Resources::try_templates).
     #[must_use]
-    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
     pub const fn templates(self, templates: &'t [Template<'t>]) -> Self {
         match self.try_templates(templates) {
             Ok(resources) => resources,
@@ -192,7 +192,7 @@ impl Sealed for Resources<'_> {
         }
     }
 
-    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
         self.list_changed.then_some((Change::Resources, methods::RESOURCES_LIST_CHANGED.name))
     }
 
@@ -200,7 +200,7 @@ impl Sealed for Resources<'_> {
         self.subscribe
     }
 
-    fn knows_uri(&self, uri: Str<'_>) -> Option<bool> {
+    fn contains_uri(&self, uri: Str<'_>) -> Option<bool> {
         let matches = |template: &str| uri_template::find(template, uri.chars(), "").is_some();
         match self.find(Catalogue::Resources, &|resource| uri == *resource) {
             Found::Nothing => match self.find(Catalogue::Templates, &matches) {
@@ -234,7 +234,7 @@ impl Sealed for Resources<'_> {
 
 impl Resources<'_> {
     fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::answer(
+        pagination::respond(
             request,
             "resources",
             self.catalogue.map(<[_]>::len),
@@ -248,7 +248,7 @@ impl Resources<'_> {
     }
 
     fn list_templates(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::answer(
+        pagination::respond(
             request,
             "resourceTemplates",
             self.templates.map(<[_]>::len),
@@ -265,18 +265,18 @@ impl Resources<'_> {
         let Some(uri) = request.param("uri").and_then(Json::string) else {
             return request.refuse(ProtocolError::InvalidParams, &"`uri` must be the URI of a resource");
         };
-        if self.knows_uri(uri) == Some(false) {
+        if self.contains_uri(uri) == Some(false) {
             return not_found(request, uri);
         }
-        request.hand_out(RequestKind::ReadResource, ReadResource::event, request.param("uri"), None)
+        request.emit_request(RequestKind::ReadResource, ReadResource::event, request.param("uri"), None)
     }
 }
 
 /// Refuses to read or watch an unknown resource.
 pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
-    let fault =
+    let error =
         ProtocolError::UnknownResource { code: unknown_resource_code(request.pending.context.revision) };
-    request.refuse_with(fault, &mut |out| write_not_found(out, fault, &mut |out| out.text(uri)))
+    request.refuse_with(error, &mut |out| write_not_found(out, error, &mut |out| out.text(uri)))
 }
 
 /// The error code for an unknown resource.
@@ -291,10 +291,10 @@ pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
 /// Writes the members of the error for an unknown resource. The URI is omitted if it does not fit.
 pub(crate) fn write_not_found(
     out: &mut Writer<'_>,
-    fault: ProtocolError,
+    error: ProtocolError,
     uri: &mut dyn FnMut(&mut Writer<'_>),
 ) {
-    crate::server::write_message::write_fault(out, fault, None);
+    crate::server::write_message::write_error(out, error, None);
     let before = out.mark();
     out.key("data");
     out.begin_object();

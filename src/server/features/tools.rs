@@ -163,7 +163,7 @@ impl<'t> Tools<'t> {
     /// # Panics
     /// Two tools have the same name. At run time, use [`try_new`](Tools::try_new).
     #[must_use]
-    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
     pub const fn new(catalogue: &'t [Tool<'t>]) -> Tools<'t> {
         match Tools::try_new(catalogue) {
             Ok(tools) => tools,
@@ -235,7 +235,7 @@ impl Sealed for Tools<'_> {
         }
     }
 
-    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
         self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
     }
 
@@ -255,7 +255,7 @@ impl Sealed for Tools<'_> {
 
 impl Tools<'_> {
     fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::answer(
+        pagination::respond(
             request,
             "tools",
             self.catalogue.map(<[_]>::len),
@@ -282,7 +282,7 @@ impl Tools<'_> {
         }
         let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
         let kind = self.kind(tool, request.pending.context.revision);
-        request.hand_out(kind, Call::event, subject, arguments)
+        request.emit_request(kind, Call::event, subject, arguments)
     }
 
     /// The kind of a call to this tool.

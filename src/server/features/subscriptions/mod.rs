@@ -21,7 +21,7 @@ use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, span_of};
 use crate::server::features::resources::not_found;
 use crate::server::features::subscriptions::notify::{write_acknowledged, write_ended, write_updated};
-use crate::server::features::subscriptions::registry::{NotWatched, Owner, SubscriptionRegistry};
+use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError};
 use crate::server::inbound_request::InboundRequest;
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::{ServerState, Shape};
@@ -60,7 +60,7 @@ impl Sealed for Subscriptions {
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             LISTEN => listen(request),
-            _ if !can_watch(request.core.info) => {
+            _ if !can_watch(request.core.config) => {
                 request.refuse(ProtocolError::UnknownMethod, &"resources cannot be watched here")
             }
             SUBSCRIBE => subscribe(request),
@@ -68,29 +68,29 @@ impl Sealed for Subscriptions {
         }
     }
 
-    fn note_change(&self, core: &mut ServerState<'_>, change: Change<'_>) {
-        notify::note(core, change);
+    fn record_change(&self, core: &mut ServerState<'_>, change: Change<'_>) {
+        notify::record_change(core, change);
     }
 
-    fn write_notices(&self, core: &mut ServerState<'_>) {
-        notify::write(core);
+    fn write_notifications(&self, core: &mut ServerState<'_>) {
+        notify::write_pending(core);
     }
 
     fn check(
         &self,
         revision: Revision,
-        info: &ServerConfig<'_>,
+        config: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
         if revision.era() == Era::Stateless {
             // Measured as results, which is an upper bound.
             measure(Shape::Result, &mut |out| {
-                write_acknowledged(out, &[], listed(info), &mut |_| {});
-                (0..info.limits.id).for_each(|_| out.token("0"));
+                write_acknowledged(out, &[], declared_lists(config), &mut |_| {});
+                (0..config.limits.id).for_each(|_| out.token("0"));
             });
             measure(Shape::Result, &mut |out| {
-                write_ended(out, &[], info, revision);
-                (0..info.limits.id).for_each(|_| out.token("0"));
+                write_ended(out, &[], config, revision);
+                (0..config.limits.id).for_each(|_| out.token("0"));
             });
         }
         Ok(())
@@ -98,99 +98,99 @@ impl Sealed for Subscriptions {
 }
 
 /// The lists with `listChanged`.
-fn listed(info: &ServerConfig<'_>) -> ChangeSet {
+fn declared_lists(config: &ServerConfig<'_>) -> ChangeSet {
     let mut lists = ChangeSet::NONE;
-    for (change, _) in info.features.iter().filter_map(|feature| feature.change_notice()) {
+    for (change, _) in config.features.iter().filter_map(|feature| feature.change_notification()) {
         lists.add(change.list());
     }
     lists
 }
 
-fn can_watch(info: &ServerConfig<'_>) -> bool {
-    info.features.iter().any(|feature| feature.can_watch())
+fn can_watch(config: &ServerConfig<'_>) -> bool {
+    config.features.iter().any(|feature| feature.can_watch())
 }
 
-fn may_exist(info: &ServerConfig<'_>, uri: Str<'_>) -> bool {
-    let mut said = info.features.iter().filter_map(|feature| feature.knows_uri(uri));
-    said.next().is_none_or(|first| first || said.any(|known| known))
+fn may_exist(config: &ServerConfig<'_>, uri: Str<'_>) -> bool {
+    let mut answers = config.features.iter().filter_map(|feature| feature.contains_uri(uri));
+    answers.next().is_none_or(|first| first || answers.any(|known| known))
 }
 
 fn subscribe(request: &mut Request<'_, '_>) -> Received {
-    let Some(uri) = uri_of(request) else { return no_uri(request) };
-    if !may_exist(request.core.info, uri) {
+    let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
+    if !may_exist(request.core.config, uri) {
         return not_found(request, uri);
     }
-    let ServerState { watches, in_flight, output, .. } = &mut *request.core;
-    let room = output.reply_room().saturating_sub(output.overhead());
-    let added = watches.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, room));
-    let limit = watches.limit();
+    let ServerState { registry, in_flight, output, .. } = &mut *request.core;
+    let space = output.reply_room().saturating_sub(output.overhead());
+    let added = registry.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, space));
+    let limit = registry.limit();
     match added {
-        Ok(new) => settle(request, new.then_some(PendingEvent::Watched { on: true })),
-        Err(NotWatched::Full) => request.refuse(
+        Ok(new) => respond_and_emit(request, new.then_some(PendingEvent::Watched { on: true })),
+        Err(WatchError::Full) => request.refuse(
             ProtocolError::TooManyWatched { limit },
             &("their URIs have at most ", limit, " bytes; unsubscribe from some"),
         ),
-        Err(NotWatched::TooLong) => {
+        Err(WatchError::TooLong) => {
             request.refuse(ProtocolError::InvalidParams, &"`uri` is too long to be told of its changes")
         }
     }
 }
 
 fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
-    let Some(uri) = uri_of(request) else { return no_uri(request) };
-    let was = request.core.watches.remove(Owner::Session, uri);
-    settle(request, was.then_some(PendingEvent::Watched { on: false }))
+    let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
+    let was = request.core.registry.remove(Owner::Session, uri);
+    respond_and_emit(request, was.then_some(PendingEvent::Watched { on: false }))
 }
 
 /// Returns the URI of a request, and makes it the subject of the event.
-fn uri_of<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
+fn subject_uri<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
     let uri = request.param("uri")?;
-    request.places.subject = span_of(request.line, uri.bytes());
+    request.spans.subject = span_of(request.line, uri.bytes());
     uri.string()
 }
 
-fn no_uri(request: &mut Request<'_, '_>) -> Received {
+fn refuse_missing_uri(request: &mut Request<'_, '_>) -> Received {
     request.refuse(ProtocolError::InvalidParams, &"`uri` must be a string")
 }
 
-fn settle(request: &mut Request<'_, '_>, plan: Option<PendingEvent>) -> Received {
-    match (request.result(&mut |_| {}), plan) {
-        (Received::Done, Some(plan)) => request.core.emit(plan),
+fn respond_and_emit(request: &mut Request<'_, '_>, pending_event: Option<PendingEvent>) -> Received {
+    match (request.result(&mut |_| {}), pending_event) {
+        (Received::Done, Some(pending_event)) => request.core.emit(pending_event),
         (refused, _) => refused,
     }
 }
 
 /// Whether the notification about a resource fits into `room` bytes.
-fn fits(id: Option<&[u8]>, uri: &str, room: usize) -> bool {
+fn fits(id: Option<&[u8]>, uri: &str, space: usize) -> bool {
     let mut out = Writer::measure();
     write_updated(&mut out, id, uri);
-    out.len() <= room
+    out.len() <= space
 }
 
 /// Handles `subscriptions/listen`: the request stays in flight, and its response ends the subscription.
 fn listen(request: &mut Request<'_, '_>) -> Received {
-    let (filter, uris) = match wanted(request) {
+    let (filter, uris) = match parse_filter(request) {
         Ok(wanted) => wanted,
         Err(refused) => return refused,
     };
-    let Some(ticket) = take(request, filter) else {
+    let Some(ticket) = reserve_slot(request, filter) else {
         let limit = request.core.in_flight.limit();
         return request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
     };
-    if !acknowledge(request, ticket, filter, uris) {
+    if !write_acknowledgment(request, ticket, filter, uris) {
         request.core.in_flight.release(ticket);
         let limit = request.core.output.reply_room();
         return request.refuse(ProtocolError::ReplyTooLarge { limit }, &"the acknowledgment");
     }
-    request.core.tells_changes();
-    request.core.changed.add(ChangeSet::LISTENED);
+    request.core.enable_change_writer();
+    request.core.pending_changes.add(ChangeSet::SUBSCRIBED);
     request.core.emit(PendingEvent::Listening(ticket))
 }
 
 /// Parses the filter: the declared lists that the client names, and the array of URIs. May refuse the request.
 // Not inlined, so that its stack frame is gone while the response is written.
 #[inline(never)]
-fn wanted<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Received> {
+fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Received> {
     let Some(wanted) = request.param("notifications").filter(|wanted| wanted.kind() == Kind::Object) else {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`notifications` must be an object"));
     };
@@ -202,26 +202,26 @@ fn wanted<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Re
         "taskIds",
     ]);
     if tasks.is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
-        return Err(needs_tasks(request));
+        return Err(refuse_tasks(request));
     }
-    let listed = listed(request.core.info);
+    let listed = declared_lists(request.core.config);
     let mut filter = ChangeSet::NONE;
-    for (asked, list) in
+    for (requested, list) in
         [(tools, ChangeSet::TOOLS), (prompts, ChangeSet::PROMPTS), (resources, ChangeSet::RESOURCES)]
     {
-        if listed.any(list) && asked.and_then(Json::boolean) == Some(true) {
+        if listed.any(list) && requested.and_then(Json::boolean) == Some(true) {
             filter.add(list);
         }
     }
-    let uris = uris.filter(|_| can_watch(request.core.info)).unwrap_or(Json::NULL);
+    let uris = uris.filter(|_| can_watch(request.core.config)).unwrap_or(Json::NULL);
     Ok((filter, uris))
 }
 
 /// Takes a slot for the subscription. Returns `None` if none is free.
-fn take(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
+fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
     let id = request.id();
     let mut incoming = InboundRequest::deferred(request.pending.context, SortKey::NONE);
-    incoming.set_listens(filter, ChangeSet::NONE);
+    incoming.set_subscription(filter, ChangeSet::NONE);
     let in_flight = &mut request.core.in_flight;
     let ticket = in_flight.take(incoming, None)?;
     if !in_flight.set_id(ticket, id, &[]) {
@@ -234,15 +234,20 @@ fn take(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
 /// Registers the resources and writes the acknowledgment. Resources without space are omitted.
 ///
 /// Returns `false` if the acknowledgment does not fit.
-fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: ChangeSet, uris: Json<'_>) -> bool {
+fn write_acknowledgment(
+    request: &mut Request<'_, '_>,
+    ticket: Ticket,
+    filter: ChangeSet,
+    uris: Json<'_>,
+) -> bool {
     let id = request.id();
-    let ServerState { info, output, watches, in_flight, .. } = &mut *request.core;
-    let room = output.reply_room();
-    let longest = room.saturating_sub(output.overhead());
+    let ServerState { config, output, registry, in_flight, .. } = &mut *request.core;
+    let space = output.reply_room();
+    let longest = space.saturating_sub(output.overhead());
     let about = About::subscribed(request.pending.context.stream);
-    let watch = |watches: &mut SubscriptionRegistry<'_>, uri| {
-        may_exist(info, uri)
-            && watches
+    let watch = |registry: &mut SubscriptionRegistry<'_>, uri| {
+        may_exist(config, uri)
+            && registry
                 .add(Owner::Listener(ticket), uri, in_flight, &|uri| fits(Some(id), uri, longest))
                 .is_ok_and(|new| new)
     };
@@ -256,7 +261,7 @@ fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: ChangeSet,
             }
             out.text(uri);
             // The closing brackets of the message must still fit.
-            if out.remaining() < "]}}}".len() || !watch(watches, uri) {
+            if out.remaining() < "]}}}".len() || !watch(registry, uri) {
                 out.rollback(before);
             } else {
                 any = true;
@@ -266,7 +271,7 @@ fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: ChangeSet,
             out.end_array();
         }
     };
-    output.write(about, room, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
+    output.write(about, space, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
 }
 
 fn declares_tasks(request: &Request<'_, '_>) -> bool {
@@ -275,7 +280,7 @@ fn declares_tasks(request: &Request<'_, '_>) -> bool {
     declared.is_some_and(|declared| declared.kind() == Kind::Object)
 }
 
-fn needs_tasks(request: &mut Request<'_, '_>) -> Received {
+fn refuse_tasks(request: &mut Request<'_, '_>) -> Received {
     request.refuse_with(ProtocolError::MissingClientCapability, &mut |out| {
         out.field_integer("code", code::MISSING_CLIENT_CAPABILITY.into());
         out.key("message");

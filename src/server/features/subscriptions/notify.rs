@@ -23,7 +23,7 @@ use crate::server::server_state::ServerState;
 pub struct Listening<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) in_flight: &'a InFlight<'a, InboundRequest>,
-    pub(crate) watches: &'a SubscriptionRegistry<'a>,
+    pub(crate) registry: &'a SubscriptionRegistry<'a>,
 }
 
 impl<'a> Listening<'a> {
@@ -40,7 +40,7 @@ impl<'a> Listening<'a> {
             Change::Resource(uri) => self.uris().any(|watched| watched == uri),
             list => self
                 .incoming()
-                .and_then(InboundRequest::listens)
+                .and_then(InboundRequest::subscription)
                 .is_some_and(|[filter, _]| filter.any(list.list())),
         }
     }
@@ -48,7 +48,7 @@ impl<'a> Listening<'a> {
     /// The URIs of the resources that the subscription watches.
     pub fn uris(&self) -> impl Iterator<Item = &'a str> {
         let owner = Owner::Listener(self.ticket);
-        self.watches.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
+        self.registry.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
     }
 
     /// The stream of the request, in message mode.
@@ -67,23 +67,23 @@ impl core::fmt::Debug for Listening<'_> {
         f.debug_struct("Listening")
             .field("ticket", &self.ticket)
             .field("request", &self.incoming())
-            .field("watches", &self.watches)
+            .field("watches", &self.registry)
             .finish()
     }
 }
 
 /// Flag of a subscription that is to end.
-const ENDS: ChangeSet = ChangeSet::NOTICES;
+const ENDS: ChangeSet = ChangeSet::FEATURE_PENDING;
 /// Flag of a subscription whose request was answered. Only the cancellation is still to be sent.
-const ANSWERED: ChangeSet = ChangeSet::LISTENED;
-const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::TO_FEATURES;
+const ANSWERED: ChangeSet = ChangeSet::SUBSCRIBED;
+const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 
 /// Returns the first subscription in flight from `slot` on, with its filter and pending changes.
 fn next_listener(core: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
     let mut slot = slot;
     loop {
         let ticket = core.in_flight.first_from(slot)?;
-        if let Some([filter, pending]) = core.in_flight.get(ticket)?.listens() {
+        if let Some([filter, pending]) = core.in_flight.get(ticket)?.subscription() {
             return Some((ticket, filter, pending));
         }
         slot = ticket.slot.wrapping_add(1);
@@ -98,35 +98,35 @@ fn set_pending(
     by: ChangeSet,
 ) -> Option<()> {
     let incoming = core.in_flight.get_mut(ticket)?;
-    let [filter, mut pending] = incoming.listens()?;
+    let [filter, mut pending] = incoming.subscription()?;
     change(&mut pending, by);
-    incoming.set_listens(filter, pending);
+    incoming.set_subscription(filter, pending);
     Some(())
 }
 
 /// Marks a change as pending in every subscription and registry entry that matches it.
-pub(crate) fn note(core: &mut ServerState<'_>, change: Change<'_>) {
+pub(crate) fn record_change(core: &mut ServerState<'_>, change: Change<'_>) {
     if let Change::Resource(uri) = change {
-        if core.watches.mark(uri) {
-            core.changed.add(ChangeSet::NOTICES);
+        if core.registry.mark_changed(uri) {
+            core.pending_changes.add(ChangeSet::FEATURE_PENDING);
         }
         return;
     }
     let (list, mut slot) = (change.list(), 0);
-    while core.changed.any(ChangeSet::LISTENED)
+    while core.pending_changes.any(ChangeSet::SUBSCRIBED)
         && let Some((ticket, filter, _)) = next_listener(core, slot)
     {
         if filter.any(list) {
             set_pending(core, ticket, ChangeSet::add, list);
-            core.changed.add(ChangeSet::NOTICES);
+            core.pending_changes.add(ChangeSet::FEATURE_PENDING);
         }
         slot = ticket.slot.wrapping_add(1);
     }
 }
 
 /// Writes pending notifications while the output has space: lists, then resources, then ends of subscriptions.
-pub(crate) fn write(core: &mut ServerState<'_>) {
-    if !core.changed.any(ChangeSet::NOTICES) && core.life.state() != State::Draining {
+pub(crate) fn write_pending(core: &mut ServerState<'_>) {
+    if !core.pending_changes.any(ChangeSet::FEATURE_PENDING) && core.lifecycle.state() != State::Draining {
         return;
     }
     if write_lists(core).is_some()
@@ -134,16 +134,16 @@ pub(crate) fn write(core: &mut ServerState<'_>) {
         && write_ends(core).is_some()
         && !waits
     {
-        core.changed.remove(ChangeSet::NOTICES);
+        core.pending_changes.remove(ChangeSet::FEATURE_PENDING);
     }
 }
 
 /// Writes pending changes of lists. Returns `None` if the output has no space.
 fn write_lists(core: &mut ServerState<'_>) -> Option<()> {
-    let (info, mut slot) = (core.info, 0);
+    let (config, mut slot) = (core.config, 0);
     while let Some((ticket, _, flags)) = next_listener(core, slot) {
-        for feature in info.features {
-            let Some((change, method)) = feature.change_notice() else { continue };
+        for feature in config.features {
+            let Some((change, method)) = feature.change_notification() else { continue };
             if flags.any(change.list()) {
                 send(core, ticket, &mut |out, id| {
                     out.token(r#"{"jsonrpc":"2.0","method":"#);
@@ -164,23 +164,23 @@ fn write_lists(core: &mut ServerState<'_>) -> Option<()> {
 ///
 /// Returns `true` if some changes wait for the end of the handshake.
 fn write_resources(core: &mut ServerState<'_>) -> Option<bool> {
-    let ending = core.life.state() == State::Draining;
+    let ending = core.lifecycle.state() == State::Draining;
     let (mut at, mut waits) = (0, false);
-    while let Some(watch) = core.watches.at(at) {
+    while let Some(watch) = core.registry.at(at) {
         let (here, next, owner) = (at, watch.next, watch.owner);
         at = next;
         if !watch.changed {
             continue;
         }
-        if owner == Owner::Session && !core.session_hears() {
+        if owner == Owner::Session && !core.is_session_notified() {
             waits |= !ending;
             continue;
         }
-        if owner.lives(&core.in_flight) {
-            if !core.has_room() {
+        if owner.is_active(&core.in_flight) {
+            if !core.reserve_response() {
                 return None;
             }
-            let ServerState { watches, in_flight, output, .. } = core;
+            let ServerState { registry, in_flight, output, .. } = core;
             let (about, id) = match owner {
                 Owner::Session => (About::NOTIFICATION, None),
                 Owner::Listener(ticket) => {
@@ -188,10 +188,10 @@ fn write_resources(core: &mut ServerState<'_>) -> Option<bool> {
                     (About::subscribed(stream), Some(in_flight.id(ticket)))
                 }
             };
-            let uri = watches.at(here)?.uri;
+            let uri = registry.at(here)?.uri;
             let _ = output.write(about, output.reply_room(), &mut |out| write_updated(out, id, uri));
         }
-        core.watches.set_changed(here, false);
+        core.registry.set_changed(here, false);
     }
     Some(waits)
 }
@@ -201,8 +201,8 @@ fn write_resources(core: &mut ServerState<'_>) -> Option<bool> {
 /// On a single channel the response is followed by a cancellation, because the specification requires each of them on a
 /// different page.
 fn write_ends(core: &mut ServerState<'_>) -> Option<()> {
-    let all = core.life.state() == State::Draining;
-    let (info, mut slot, mut left) = (core.info, 0, false);
+    let all = core.lifecycle.state() == State::Draining;
+    let (config, mut slot, mut left) = (core.config, 0, false);
     while let Some((ticket, _, flags)) = next_listener(core, slot) {
         slot = ticket.slot.wrapping_add(1);
         if !all && !flags.any(ENDS) {
@@ -212,9 +212,9 @@ fn write_ends(core: &mut ServerState<'_>) -> Option<()> {
         let Context { revision, stream, .. } = core.in_flight.get(ticket)?.context();
         if !flags.any(ANSWERED) {
             let about = About::unsubscribed(stream);
-            send_as(core, ticket, about, &mut |out, id| write_ended(out, id, info, revision))?;
+            send_as(core, ticket, about, &mut |out, id| write_ended(out, id, config, revision))?;
             // No notification may follow the response, also if changes occur before the cancellation is sent.
-            core.in_flight.get_mut(ticket)?.set_listens(ChangeSet::NONE, ENDS_AND_ANSWERED);
+            core.in_flight.get_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
         }
         if !core.output.is_message_mode() {
             send(core, ticket, &mut |out, id| {
@@ -226,7 +226,7 @@ fn write_ends(core: &mut ServerState<'_>) -> Option<()> {
         core.in_flight.release(ticket);
     }
     if !left {
-        core.changed.remove(ChangeSet::LISTENED);
+        core.pending_changes.remove(ChangeSet::SUBSCRIBED);
     }
     Some(())
 }
@@ -246,7 +246,7 @@ fn send_as(
     about: About,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
-    if !core.has_room() {
+    if !core.reserve_response() {
         return None;
     }
     let ServerState { in_flight, output, .. } = core;
@@ -300,15 +300,15 @@ pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) 
 }
 
 /// Writes the response to `subscriptions/listen`, which ends the subscription.
-pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], info: &ServerConfig<'_>, revision: Revision) {
+pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], config: &ServerConfig<'_>, revision: Revision) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
     out.token(r#","result":{"resultType":"complete","_meta":{"#);
     out.key(meta::SUBSCRIPTION_ID);
     out.json_bytes(id);
-    if info.identify {
+    if config.identify {
         out.key(meta::SERVER_INFO);
-        info.identity.write(revision, out);
+        config.identity.write(revision, out);
     }
     out.token("}}}");
 }
@@ -317,7 +317,7 @@ impl ServerState<'_> {
     /// Marks a subscription to be ended.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
         set_pending(self, ticket, ChangeSet::add, ENDS).ok_or(SendError::Gone)?;
-        self.changed.add(ChangeSet::NOTICES);
+        self.pending_changes.add(ChangeSet::FEATURE_PENDING);
         Ok(())
     }
 }
