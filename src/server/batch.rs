@@ -127,25 +127,25 @@ impl Counts {
 /// Hooks of batches, so that a server without them does not link their code.
 pub(crate) trait BatchHooks: Sync {
     /// Begins the batch of a line.
-    fn begin(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received;
+    fn begin(&self, state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received;
     /// Handles the next member or the end of the batch. The output has space for a response.
     fn handle_next(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         stream: StreamId,
         spans: &mut Spans,
     ) -> Received;
     /// Maximum size of the next response, in bytes.
-    fn available(&self, core: &ServerState<'_>) -> usize;
+    fn available(&self, state: &ServerState<'_>) -> usize;
     /// Counts a deferred member up or down.
-    fn count_deferred(&self, core: &mut ServerState<'_>, more: bool);
+    fn count_deferred(&self, state: &mut ServerState<'_>, more: bool);
     /// Whether the open batch has all its responses.
-    fn is_complete(&self, core: &ServerState<'_>) -> bool;
+    fn is_complete(&self, state: &ServerState<'_>) -> bool;
     /// Moves the last `length` bytes of the output, a response, into the batch buffer.
-    fn collect(&self, core: &mut ServerState<'_>, length: usize);
+    fn collect(&self, state: &mut ServerState<'_>, length: usize);
     /// Writes the responses of the open batch if it is complete and the output has space.
-    fn write_open(&self, core: &mut ServerState<'_>);
+    fn write_open(&self, state: &mut ServerState<'_>);
 }
 
 struct Hooks;
@@ -157,141 +157,141 @@ static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
 const ARRAY: usize = 3;
 
 impl BatchHooks for Hooks {
-    fn begin(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
+    fn begin(&self, state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
         let array = Json::trusted(line);
-        let allow_missing_jsonrpc = core.config.compat.missing_jsonrpc;
+        let allow_missing_jsonrpc = state.config.compat.missing_jsonrpc;
         let responses = array
             .elements()
             .filter(|element| needs_response(&classify_member(*element, allow_missing_jsonrpc)))
             .count();
         if array.index(0).is_none() {
-            return Received::ProtocolError(core.refuse(None, stream, ProtocolError::EmptyBatch));
+            return Received::ProtocolError(state.refuse(None, stream, ProtocolError::EmptyBatch));
         }
-        let mut counts = if core.batches.open() { core.batch.counts() } else { Counts::START };
-        let (limit, _) = divide(total_limit(core, counts) as u64, core.min_error_size() as u32);
+        let mut counts = if state.batches.open() { state.batch.counts() } else { Counts::START };
+        let (limit, _) = divide(total_limit(state, counts) as u64, state.min_error_size() as u32);
         let limit = limit as usize;
         let fits = responses <= limit && u32::try_from(line.len()).is_ok();
-        if !fits || !core.batch.set(counts) {
-            return Received::ProtocolError(too_large(core, stream, limit));
+        if !fits || !state.batch.set(counts) {
+            return Received::ProtocolError(too_large(state, stream, limit));
         }
-        core.invalid_in_a_row = 0;
+        state.invalid_in_a_row = 0;
         (counts.end, counts.left) = (counts.open_end, responses as u32);
         counts.next = span_of(line, array.bytes()).start.saturating_add(1) as u32;
-        core.batch.set(counts);
-        core.batches.set(Batches::IN_LINE, true);
+        state.batch.set(counts);
+        state.batches.set(Batches::IN_LINE, true);
         Received::BatchBegun
     }
 
     fn handle_next(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         stream: StreamId,
         spans: &mut Spans,
     ) -> Received {
-        let mut counts = core.batch.counts();
+        let mut counts = state.batch.counts();
         let rest = line.get(counts.next as usize..).unwrap_or_default();
         let Some(element) = Elements::behind(rest).next() else {
-            end_line(core, counts, stream);
+            end_line(state, counts, stream);
             return Received::Done;
         };
         counts.next = span_of(line, element.bytes()).end as u32;
-        core.batch.set(counts);
-        let class = classify_member(element, core.config.compat.missing_jsonrpc);
+        state.batch.set(counts);
+        let class = classify_member(element, state.config.compat.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
             let id = Some(id.bytes());
             if method == methods::INITIALIZE.name {
-                return Received::ProtocolError(core.refuse(id, stream, ProtocolError::AlreadyInitialized));
+                return Received::ProtocolError(state.refuse(id, stream, ProtocolError::AlreadyInitialized));
             }
             // Revisions of the stateless era have no batches, and a subscription would keep this one open.
             let meta = params.and_then(|params| params.get("_meta"));
             if meta.filter(|meta| meta.kind() == Kind::Object).and_then(RequestMeta::from_json).is_some() {
-                return Received::ProtocolError(core.refuse(id, stream, ProtocolError::Batch));
+                return Received::ProtocolError(state.refuse(id, stream, ProtocolError::Batch));
             }
         }
-        dispatch::handle_message(core, line, class, None, stream, spans)
+        dispatch::handle_message(state, line, class, None, stream, spans)
     }
 
-    fn available(&self, core: &ServerState<'_>) -> usize {
-        let (from, to, left) = core.batch.counts().region(core.batches.in_line());
+    fn available(&self, state: &ServerState<'_>) -> usize {
+        let (from, to, left) = state.batch.counts().region(state.batches.in_line());
         // Each further member has space for its smallest error reserved.
-        let others = core.min_error_size().saturating_mul(left.saturating_sub(1));
-        let most = core.output.reply_room().saturating_sub(ARRAY);
-        let most = most.min(core.batch.buffer.limit().saturating_sub(from));
+        let others = state.min_error_size().saturating_mul(left.saturating_sub(1));
+        let most = state.output.reply_room().saturating_sub(ARRAY);
+        let most = most.min(state.batch.buffer.limit().saturating_sub(from));
         most.saturating_sub(to.saturating_sub(from)).saturating_sub(others)
     }
 
-    fn count_deferred(&self, core: &mut ServerState<'_>, more: bool) {
-        let mut counts = core.batch.counts();
+    fn count_deferred(&self, state: &mut ServerState<'_>, more: bool) {
+        let mut counts = state.batch.counts();
         counts.deferred =
             if more { counts.deferred.saturating_add(1) } else { counts.deferred.saturating_sub(1) };
-        core.batch.set(counts);
+        state.batch.set(counts);
     }
 
-    fn is_complete(&self, core: &ServerState<'_>) -> bool {
-        core.batches == Batches::OPEN && core.batch.counts().deferred == 0
+    fn is_complete(&self, state: &ServerState<'_>) -> bool {
+        state.batches == Batches::OPEN && state.batch.counts().deferred == 0
     }
 
-    fn collect(&self, core: &mut ServerState<'_>, length: usize) {
-        let in_line = core.batches.in_line();
-        let ServerState { output, batch, .. } = core;
+    fn collect(&self, state: &mut ServerState<'_>, length: usize) {
+        let in_line = state.batches.in_line();
+        let ServerState { output, batch, .. } = state;
         let mut counts = batch.counts();
         let (from, to, _) = counts.region(in_line);
         let response = output.take_back(length);
         let comma = usize::from(to > from);
         let end = to.saturating_add(comma).saturating_add(response.len());
-        if let Some(place) = batch.buffer.room().ensure(end).and_then(|all| all.get_mut(to..end)) {
+        if let Some(target) = batch.buffer.room().ensure(end).and_then(|all| all.get_mut(to..end)) {
             if comma > 0 {
-                copy(place, b",");
+                copy(target, b",");
             }
-            copy(place.get_mut(comma..).unwrap_or_default(), response);
+            copy(target.get_mut(comma..).unwrap_or_default(), response);
             *(if in_line { &mut counts.end } else { &mut counts.open_end }) = end as u32;
         }
         counts.left = counts.left.saturating_sub(1);
         batch.set(counts);
     }
 
-    fn write_open(&self, core: &mut ServerState<'_>) {
-        if self.is_complete(core) && core.reserve_response() {
-            let Counts { open_end, stream, .. } = core.batch.counts();
-            core.batches = Batches::NONE;
-            write_array(core, COUNTS, open_end as usize, StreamId(stream));
+    fn write_open(&self, state: &mut ServerState<'_>) {
+        if self.is_complete(state) && state.reserve_response() {
+            let Counts { open_end, stream, .. } = state.batch.counts();
+            state.batches = Batches::NONE;
+            write_array(state, COUNTS, open_end as usize, StreamId(stream));
         }
     }
 }
 
 /// Ends the batch in the line: writes its responses, or keeps it open for deferred members.
-fn end_line(core: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
-    core.batches.set(Batches::IN_LINE, false);
-    if !core.batches.open() && counts.deferred > 0 {
-        core.batches.set(Batches::OPEN, true);
-        core.batch.set(Counts { open_end: counts.end, stream: stream.0, ..counts });
+fn end_line(state: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
+    state.batches.set(Batches::IN_LINE, false);
+    if !state.batches.open() && counts.deferred > 0 {
+        state.batches.set(Batches::OPEN, true);
+        state.batch.set(Counts { open_end: counts.end, stream: stream.0, ..counts });
     } else {
-        write_array(core, counts.open_end as usize, counts.end as usize, stream);
+        write_array(state, counts.open_end as usize, counts.end as usize, stream);
     }
 }
 
 /// Refuses a whole batch. Counts as an invalid message, because the error has no id.
-fn too_large(core: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
-    if core.invalid_in_a_row >= core.config.limits.invalid_in_a_row {
+fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
+    if state.invalid_in_a_row >= state.config.limits.invalid_in_a_row {
         return ProtocolError::Muted;
     }
-    core.invalid_in_a_row = core.invalid_in_a_row.saturating_add(1);
+    state.invalid_in_a_row = state.invalid_in_a_row.saturating_add(1);
     let error = ProtocolError::BatchTooLarge { limit };
     let pending = Pending::of_line(b"", stream, false);
-    core.write_error_response(&pending, error, Some(&("at most ", limit, " requests")));
+    state.write_error_response(&pending, error, Some(&("at most ", limit, " requests")));
     error
 }
 
 /// Maximum total size of the responses to the batch in the line, in bytes.
-fn total_limit(core: &ServerState<'_>, counts: Counts) -> usize {
-    let own = core.batch.buffer.limit().saturating_sub(counts.open_end as usize);
-    core.output.reply_room().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
+fn total_limit(state: &ServerState<'_>, counts: Counts) -> usize {
+    let own = state.batch.buffer.limit().saturating_sub(counts.open_end as usize);
+    state.output.reply_room().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
 }
 
 /// Writes the array of responses, unless it is empty.
-fn write_array(core: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
-    let ServerState { output, batch, .. } = core;
+fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
+    let ServerState { output, batch, .. } = state;
     let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();
     if !responses.is_empty() {
         let space = output.reply_room();

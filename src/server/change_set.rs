@@ -71,7 +71,7 @@ impl ServerState<'_> {
 
     /// Links and enables the writing of change notifications.
     pub(crate) fn enable_change_writer(&mut self) {
-        self.change_writer = Some(|core| core.write_all_changes());
+        self.change_writer = Some(|state| state.write_all_changes());
     }
 
     /// Writes pending change notifications while the output has space.

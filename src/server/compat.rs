@@ -42,21 +42,21 @@ impl ServerConfig<'_> {
 }
 
 /// Whether a request of a session is `shutdown`.
-pub(crate) fn is_shutdown(core: &ServerState<'_>, method: Str<'_>) -> bool {
-    core.config.compat.lsp_shutdown && method == "shutdown"
+pub(crate) fn is_shutdown(state: &ServerState<'_>, method: Str<'_>) -> bool {
+    state.config.compat.lsp_shutdown && method == "shutdown"
 }
 
 /// Responds to `shutdown` and starts draining. The client sends `exit` next, or disconnects.
 pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     let answered = request.result(&mut |_| {});
-    request.core.lifecycle.step(Trigger::Shutdown);
-    request.core.awaits_exit = true;
+    request.state.lifecycle.step(Trigger::Shutdown);
+    request.state.awaits_exit = true;
     answered
 }
 
 /// Whether a notification is the `exit` of a session.
-pub(crate) fn is_exit(core: &ServerState<'_>, method: Str<'_>, params: Option<Json<'_>>) -> bool {
+pub(crate) fn is_exit(state: &ServerState<'_>, method: Str<'_>, params: Option<Json<'_>>) -> bool {
     let stateless =
         || params.and_then(|params| params.get("_meta")).and_then(RequestMeta::from_json).is_some();
-    core.config.compat.lsp_shutdown && core.session.is_some() && method == "exit" && !stateless()
+    state.config.compat.lsp_shutdown && state.session.is_some() && method == "exit" && !stateless()
 }

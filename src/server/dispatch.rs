@@ -65,36 +65,36 @@ fn is_notification(envelope: &Envelope) -> bool {
 ///
 /// The output has space for a response if the class may need one. `known` is the scanner's index of the parameters.
 pub(crate) fn handle_message(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     line: &[u8],
     class: Class<'_>,
     index: Option<&MemberIndex>,
     stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
-    let too_long = |id: Json<'_>| id.bytes().len() > core.id_limit();
+    let too_long = |id: Json<'_>| id.bytes().len() > state.id_limit();
     match class {
         // Counts as an invalid message, because its error has no id and must not bypass their limit.
         Class::Request { id, .. } if too_long(id) => {
-            let error = ProtocolError::IdTooLong { limit: core.id_limit() };
-            return Received::ProtocolError(core.refuse(None, stream, error));
+            let error = ProtocolError::IdTooLong { limit: state.id_limit() };
+            return Received::ProtocolError(state.refuse(None, stream, error));
         }
         // An error without an id may be a response to one of ours, so it does not reset the count.
         Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
-        _ => core.invalid_in_a_row = 0,
+        _ => state.invalid_in_a_row = 0,
     }
     match class {
         Class::Request { id, method, params } => {
             spans.id = span_of(line, id.bytes());
-            let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
+            let pending = Pending::of_line(id.bytes(), stream, state.batches.in_line());
             let (meta, name, arguments) = (None, None, None);
             handle_request(
-                &mut Request { core, line, spans, params, index, meta, name, arguments, pending },
+                &mut Request { state, line, spans, params, index, meta, name, arguments, pending },
                 method,
             )
         }
-        Class::Notification { method, params } => handle_notification(core, line, method, params, spans),
-        Class::Response { id, outcome } => handle_response(core, line, id, outcome, spans),
+        Class::Notification { method, params } => handle_notification(state, line, method, params, spans),
+        Class::Response { id, outcome } => handle_response(state, line, id, outcome, spans),
         Class::ErrorWithoutId { error } => {
             let code = error.get("code").and_then(Json::integer);
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
@@ -102,8 +102,8 @@ pub(crate) fn handle_message(
         }
         Class::Invalid { id, why, answerable } => {
             let error = match why {
-                Invalid::Batch => match core.batch_hooks() {
-                    Some(hooks) => return hooks.begin(core, line, stream),
+                Invalid::Batch => match state.batch_hooks() {
+                    Some(hooks) => return hooks.begin(state, line, stream),
                     None => ProtocolError::Batch,
                 },
                 Invalid::NotAnObject => ProtocolError::NotAnObject,
@@ -112,7 +112,7 @@ pub(crate) fn handle_message(
                 Invalid::Method => ProtocolError::InvalidMethod,
             };
             Received::ProtocolError(if answerable {
-                core.refuse(id.map(Json::bytes), stream, error)
+                state.refuse(id.map(Json::bytes), stream, error)
             } else {
                 error
             })
@@ -152,14 +152,14 @@ impl ServerState<'_> {
 /// Handles a line that is not valid JSON, truncated or oversized.
 #[inline(never)]
 pub(crate) fn handle_unreadable_line(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     input: &LineDecoder<'_>,
     line: Line,
 ) -> Received {
     let Line { content, stream, .. } = line;
     let (bytes, envelope) = (input.bytes(), &input.envelope());
     if let Some(ended) =
-        core.outbound_requests.and_then(|hooks| hooks.on_unreadable_line(core, bytes, content, envelope))
+        state.outbound_requests.and_then(|hooks| hooks.on_unreadable_line(state, bytes, content, envelope))
     {
         return ended;
     }
@@ -168,7 +168,7 @@ pub(crate) fn handle_unreadable_line(
         Content::Broken(scan_error) => {
             let error = match scan_error.kind {
                 ScanErrorKind::TooDeep => {
-                    ProtocolError::TooDeep { limit: core.config.limits.depth.min(DEPTH_LIMIT) }
+                    ProtocolError::TooDeep { limit: state.config.limits.depth.min(DEPTH_LIMIT) }
                 }
                 _ => ProtocolError::NotJson(scan_error),
             };
@@ -186,7 +186,7 @@ pub(crate) fn handle_unreadable_line(
                 None if !envelope.looks_like_response() => None,
                 _ => return Received::ProtocolError(error),
             };
-            core.refuse(id.map(Json::bytes), stream, error)
+            state.refuse(id.map(Json::bytes), stream, error)
         }
         Content::TooLong { id_fits, limit } => {
             let error = ProtocolError::LineTooLong { limit };
@@ -194,7 +194,7 @@ pub(crate) fn handle_unreadable_line(
                 return Received::ProtocolError(error);
             }
             let id = Some(bytes).filter(|id| id_fits && rpc::is_id(Json::trusted(id)));
-            core.refuse(id, stream, error)
+            state.refuse(id, stream, error)
         }
     })
 }
@@ -202,14 +202,14 @@ pub(crate) fn handle_unreadable_line(
 fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
     request.find_params();
-    let speaks_stateless = request.core.config.revisions.contains(Revision::V2026_07_28);
+    let speaks_stateless = request.state.config.revisions.contains(Revision::V2026_07_28);
     let meta = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::from_json);
     let may_restart =
-        || meta.is_none() && method == methods::INITIALIZE.name && handshake::allows_restart(request.core);
+        || meta.is_none() && method == methods::INITIALIZE.name && handshake::allows_restart(request.state);
     if request.is_duplicate() && !may_restart() {
         return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
     }
-    if request.core.lifecycle.state() == State::Draining {
+    if request.state.lifecycle.state() == State::Draining {
         return request.refuse(ProtocolError::ShuttingDown, &"reconnect");
     }
     if !well_formed {
@@ -230,13 +230,13 @@ fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: Reques
     let (Some(version), Some(capabilities)) = (meta.version, meta.capabilities) else {
         return request.refuse(ProtocolError::InvalidParams, &NEEDED);
     };
-    let offer = request.core.config.revisions.and(Revisions::STATELESS);
+    let offer = request.state.config.revisions.and(Revisions::STATELESS);
     let Some(revision) = meta.revision().filter(|revision| offer.contains(*revision)) else {
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let called = find_method(request.core.config, revision, method);
-    if called.is_none() && method != methods::SERVER_DISCOVER.name {
+    let entry = find_method(request.state.config, revision, method);
+    if entry.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(ProtocolError::UnknownMethod, &method);
     }
     // Checked after the method, in the order of the specification.
@@ -244,7 +244,7 @@ fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: Reques
         Ok(level) => request.pending.context.level = level,
         Err(()) => return request.refuse(ProtocolError::InvalidParams, &"unknown log level in `_meta`"),
     }
-    match called {
+    match entry {
         Some((feature, method)) => feature.handle(method, request),
         None => handshake::discover(request),
     }
@@ -262,10 +262,10 @@ fn find_method<'b>(
 
 /// Handles a request of the handshake era.
 fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
-    let (session, config) = (request.core.session, request.core.config);
+    let (session, config) = (request.state.session, request.state.config);
     // Most requests are for a feature. The comparisons below are then skipped.
-    let called = session.and_then(|session| find_method(config, session.revision, method));
-    if called.is_none() && method == methods::INITIALIZE.name {
+    let entry = session.and_then(|session| find_method(config, session.revision, method));
+    if entry.is_none() && method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
     let revisions = config.revisions;
@@ -277,7 +277,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
     } else {
         return refuse_missing_meta(request);
     }
-    if called.is_none() && method == methods::PING.name {
+    if entry.is_none() && method == methods::PING.name {
         return request.result(&mut |_| {});
     }
     if session.is_none() {
@@ -289,18 +289,18 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
             request.refuse(ProtocolError::NotInitialized, &method)
         };
     }
-    if called.is_none() && compat::is_shutdown(request.core, method) {
+    if entry.is_none() && compat::is_shutdown(request.state, method) {
         return compat::shutdown(request);
     }
     // In state `Ready` a request causes no transition.
-    if request.core.lifecycle.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
+    if request.state.lifecycle.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
         if config.strict_handshake {
             return request
                 .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not come");
         }
-        request.core.lifecycle.step(Trigger::Request);
+        request.state.lifecycle.step(Trigger::Request);
     }
-    match called {
+    match entry {
         Some((feature, method)) => feature.handle(method, request),
         None => request.refuse(ProtocolError::UnknownMethod, &method),
     }
@@ -308,7 +308,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
 
 /// Refuses a request that names no revision while there is no session.
 fn refuse_missing_meta(request: &mut Request<'_, '_>) -> Received {
-    let how = if request.core.config.revisions.and(Revisions::HANDSHAKE).is_empty() {
+    let how = if request.state.config.revisions.and(Revisions::HANDSHAKE).is_empty() {
         ""
     } else {
         ", or send `initialize` first"
@@ -318,40 +318,40 @@ fn refuse_missing_meta(request: &mut Request<'_, '_>) -> Received {
 
 #[inline(never)]
 fn handle_notification(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     line: &[u8],
     method: Str<'_>,
     params: Option<Json<'_>>,
     spans: &mut Spans,
 ) -> Received {
     if method == methods::CANCELLED.name {
-        return handle_cancelled(core, line, params, spans);
+        return handle_cancelled(state, line, params, spans);
     }
     if method == methods::INITIALIZED.name {
-        if !core.lifecycle.step(Trigger::Initialized) {
+        if !state.lifecycle.step(Trigger::Initialized) {
             return Received::ProtocolError(ProtocolError::UnknownNotification);
         }
-        if let Some(session) = &mut core.session {
+        if let Some(session) = &mut state.session {
             session.complete = true;
         }
-        return core.emit(PendingEvent::Ready);
+        return state.emit(PendingEvent::Ready);
     }
     if let Some(received) =
-        core.outbound_requests.and_then(|hooks| hooks.on_notification(core, line, method, params, spans))
+        state.outbound_requests.and_then(|hooks| hooks.on_notification(state, line, method, params, spans))
     {
         return received;
     }
     if method == methods::PROGRESS.name {
         return Received::ProtocolError(ProtocolError::UnknownProgress);
     }
-    if compat::is_exit(core, method, params) {
+    if compat::is_exit(state, method, params) {
         return Received::Exit;
     }
     Received::ProtocolError(ProtocolError::UnknownNotification)
 }
 
 fn handle_cancelled(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     line: &[u8],
     params: Option<Json<'_>>,
     spans: &mut Spans,
@@ -363,30 +363,30 @@ fn handle_cancelled(
     let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
-    let Some(ticket) = core.in_flight.find(id) else {
+    let Some(ticket) = state.in_flight.find(id) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
-    core.end_in_flight(ticket);
+    state.end_in_flight(ticket);
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
     spans.arguments = reason.map_or(Span::EMPTY, |reason| span_of(line, reason.bytes()));
-    core.emit(PendingEvent::Cancelled(ticket))
+    state.emit(PendingEvent::Cancelled(ticket))
 }
 
 fn handle_response(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     line: &[u8],
     id: Json<'_>,
     outcome: Outcome<'_>,
     spans: &mut Spans,
 ) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
-    if !malformed && core.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(core, id)) {
+    if !malformed && state.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(state, id)) {
         return Received::Done;
     }
     let error = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
-    match core.outbound_requests {
+    match state.outbound_requests {
         Some(hooks) => {
-            hooks.on_response(core, line, id, outcome, spans).unwrap_or(Received::ProtocolError(error))
+            hooks.on_response(state, line, id, outcome, spans).unwrap_or(Received::ProtocolError(error))
         }
         None => Received::ProtocolError(error),
     }
@@ -400,8 +400,8 @@ impl ServerState<'_> {
         self.in_flight.forget_id(ticket);
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
-        if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            incoming.set_stage(Stage::Expired);
+        if let Some(inbound) = self.in_flight.get_mut(ticket) {
+            inbound.set_stage(Stage::Expired);
         }
     }
 
@@ -412,11 +412,11 @@ impl ServerState<'_> {
             && let Some(ticket) = self.in_flight.first_queued()
             && self.reserve_response()
         {
-            let stage = self.in_flight.get(ticket).map(|incoming| incoming.stage());
+            let stage = self.in_flight.get(ticket).map(|inbound| inbound.stage());
             if let Some(hooks) = self.outbound_requests.filter(|_| stage.is_some_and(Stage::is_outbound)) {
                 hooks.write_cancelled(self, ticket);
-            } else if let Some(incoming) = self.in_flight.get(ticket) {
-                let pending = Pending { source: Source::Slot(ticket), context: incoming.context() };
+            } else if let Some(inbound) = self.in_flight.get(ticket) {
+                let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
                 self.write_error_response(&pending, ProtocolError::TookTooLong, None);
             }
             self.in_flight.unqueue_first();

@@ -85,12 +85,12 @@ impl Server<'_> {
     #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
         // The pending event is about the new client. Report the end of the old one first.
-        if mem::take(&mut self.core.restarted) {
+        if mem::take(&mut self.state.restarted) {
             return Some(Event::Restarted);
         }
-        let pending_event = self.core.pending_event.take()?;
-        self.core.event_holds_line = pending_event.holds_line();
-        let Server { input, core, .. } = self;
+        let pending_event = self.state.pending_event.take()?;
+        self.state.event_holds_line = pending_event.holds_line();
+        let Server { input, state, .. } = self;
         Some(match pending_event {
             PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
             PendingEvent::Writable => Event::Writable,
@@ -98,13 +98,13 @@ impl Server<'_> {
             PendingEvent::Ready => Event::Ready,
             PendingEvent::Expired(ticket) => Event::Expired(ticket),
             PendingEvent::OutboundEvent(event) => {
-                core.outbound_requests?.event(event, part(input, spans_of(input).arguments))
+                state.outbound_requests?.event(event, part(input, spans_of(input).arguments))
             }
             PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
             PendingEvent::Listening(ticket) => {
-                Event::Listening(Listening { ticket, in_flight: &core.in_flight, registry: &core.registry })
+                Event::Listening(Listening { ticket, in_flight: &state.in_flight, registry: &state.registry })
             }
             PendingEvent::Watched { on } => {
                 let uri = text_of(part(input, spans_of(input).subject).bytes());
@@ -115,7 +115,7 @@ impl Server<'_> {
                 client_info: part(input, spans_of(input).arguments),
                 capabilities: part(input, spans_of(input).meta),
             }),
-            PendingEvent::Request { context, event } => return request_event(input, core, context, event),
+            PendingEvent::Request { context, event } => return request_event(input, state, context, event),
         })
     }
 }
@@ -123,19 +123,19 @@ impl Server<'_> {
 /// Makes the event of a request from its spans.
 fn request_event<'a>(
     input: &'a mut LineDecoder<'_>,
-    core: &'a mut ServerState<'_>,
+    state: &'a mut ServerState<'_>,
     context: PackedContext,
     event: MakeEvent,
 ) -> Option<Event<'a>> {
     let context = context.context(input.stream());
-    core.response_pending = true;
-    let Spans { id, subject, arguments, meta, responses, state } = spans_of(input);
+    state.response_pending = true;
+    let Spans { id, subject, arguments, meta, responses, state: request_state } = spans_of(input);
     let (arguments, surroundings) = Surroundings::around(input.bytes_mut(), arguments);
     let source = Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last: SortKey::NONE };
     let input_responses =
-        InputResponses { responses: surroundings.at(responses), state: surroundings.at(state) };
-    let (subject, config) = (text_of(surroundings.at(subject)), core.config);
-    let reply = Reply { state: core, config, pending: Pending { source, context } };
+        InputResponses { responses: surroundings.at(responses), state: surroundings.at(request_state) };
+    let (subject, config) = (text_of(surroundings.at(subject)), state.config);
+    let reply = Reply { state: state, config, pending: Pending { source, context } };
     event(RequestParts { subject, arguments, input_responses }, reply)
 }
 
@@ -157,8 +157,8 @@ pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Ev
 /// The bytes of a line around one part that is decoded in place.
 struct Surroundings<'a> {
     before: &'a [u8],
-    behind: &'a [u8],
-    /// Offset of `behind` in the line.
+    after: &'a [u8],
+    /// Offset of `after` in the line.
     end: usize,
 }
 
@@ -166,15 +166,15 @@ impl<'a> Surroundings<'a> {
     /// Splits the line into the part and the bytes around it.
     fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Surroundings<'a>) {
         let end = part.end.min(line.len());
-        let (before, behind) = line.split_at_mut_checked(end).unwrap_or_default();
+        let (before, after) = line.split_at_mut_checked(end).unwrap_or_default();
         let (before, part) = before.split_at_mut_checked(part.start).unwrap_or_default();
-        (part, Surroundings { before, behind, end })
+        (part, Surroundings { before, after, end })
     }
 
     fn at(&self, span: Span) -> &'a [u8] {
         let span = span.range();
         let part = match span.start.checked_sub(self.end) {
-            Some(start) => self.behind.get(start..span.end.wrapping_sub(self.end)),
+            Some(start) => self.after.get(start..span.end.wrapping_sub(self.end)),
             None => self.before.get(span),
         };
         part.unwrap_or_default()

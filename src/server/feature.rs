@@ -102,7 +102,7 @@ pub enum Change<'a> {
 
 /// An inbound request while a feature handles it: its parts, and methods to respond.
 pub(crate) struct Request<'r, 'b> {
-    pub(crate) core: &'r mut ServerState<'b>,
+    pub(crate) state: &'r mut ServerState<'b>,
     pub(crate) line: &'r [u8],
     pub(crate) spans: &'r mut Spans,
     pub(crate) params: Option<Json<'r>>,
@@ -125,7 +125,7 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Whether another request with the same id is in flight.
     pub(crate) fn is_duplicate(&self) -> bool {
-        self.core.in_flight.find(Json::trusted(self.id())).is_some()
+        self.state.in_flight.find(Json::trusted(self.id())).is_some()
     }
 
     /// Finds the frequent members of `params`.
@@ -164,7 +164,7 @@ impl<'r, 'b> Request<'r, 'b> {
             body(out);
             true
         };
-        match self.core.respond(&self.pending, shape, &mut body) {
+        match self.state.respond(&self.pending, shape, &mut body) {
             Ok(()) => Received::Done,
             Err(error) => Received::ProtocolError(error),
         }
@@ -184,7 +184,7 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Responds with an error whose message includes `detail`.
     pub(crate) fn refuse(&mut self, error: ProtocolError, detail: &dyn WriteText) -> Received {
-        self.core.write_error_response(&self.pending, error, Some(detail));
+        self.state.write_error_response(&self.pending, error, Some(detail));
         Received::ProtocolError(error)
     }
 
@@ -196,8 +196,8 @@ impl<'r, 'b> Request<'r, 'b> {
         subject: Option<Json<'_>>,
         arguments: Option<Json<'_>>,
     ) -> Received {
-        let limit = self.core.in_flight.limit();
-        if self.core.config.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
+        let limit = self.state.in_flight.limit();
+        if self.state.config.refuse_when_full && limit > 0 && self.state.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
         let (mut responses, mut state) = (None, None);
@@ -220,6 +220,6 @@ impl<'r, 'b> Request<'r, 'b> {
             state: span_of(state),
         };
         let context = Context { kind, ..self.pending.context };
-        self.core.emit(PendingEvent::Request { context: PackedContext::new(&context), event })
+        self.state.emit(PendingEvent::Request { context: PackedContext::new(&context), event })
     }
 }

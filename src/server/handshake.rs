@@ -16,14 +16,14 @@ use crate::server::write_message::{write_revisions, write_unsupported};
 
 #[inline(never)]
 pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
-    let offer = request.core.config.revisions.and(Revisions::HANDSHAKE);
+    let offer = request.state.config.revisions.and(Revisions::HANDSHAKE);
     let params = request.params.unwrap_or(Json::NULL);
     let [version, capabilities, client] = params.pick(["protocolVersion", "capabilities", "clientInfo"]);
     let Some(requested) = version.and_then(Json::string) else {
         return request.refuse(ProtocolError::InvalidParams, &"`protocolVersion` must be a string");
     };
     let Some(latest) = offer.latest() else {
-        return unsupported_with(request, code::METHOD_NOT_FOUND, requested, request.core.config.revisions);
+        return unsupported_with(request, code::METHOD_NOT_FOUND, requested, request.state.config.revisions);
     };
     let Some(capabilities) = capabilities.filter(|value| value.kind() == Kind::Object) else {
         return request.refuse(ProtocolError::InvalidParams, &"`capabilities` must be an object");
@@ -39,27 +39,27 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
             .refuse(ProtocolError::InvalidParams, &"`clientInfo` must have a `name` and a `version`");
     };
     let known = Revision::from_json(requested).filter(|revision| offer.contains(*revision));
-    if known.is_none() && request.core.config.unknown_version == UnknownVersion::Reject {
+    if known.is_none() && request.state.config.unknown_version == UnknownVersion::Reject {
         return unsupported_with(request, code::INVALID_PARAMS, requested, offer);
     }
-    let first = request.core.lifecycle.step(Trigger::Initialize);
-    let again = !first && allows_restart(request.core) && request.core.lifecycle.step(Trigger::Restart);
+    let first = request.state.lifecycle.step(Trigger::Initialize);
+    let again = !first && allows_restart(request.state) && request.state.lifecycle.step(Trigger::Restart);
     if !first && !again {
         return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
     }
     // Only a new client reuses an id that is in flight.
     if again || request.is_duplicate() {
-        request.core.start_over();
+        request.state.start_over();
     }
     let revision = known.unwrap_or(latest);
-    request.core.session = Some(Session {
+    request.state.session = Some(Session {
         revision,
         capabilities: ClientCapabilities::from_json(capabilities),
         level: None,
         complete: false,
     });
     request.pending.context.revision = revision;
-    let config = request.core.config;
+    let config = request.state.config;
     if let refused @ Received::ProtocolError(_) =
         request.result(&mut |out| write_initialize(config, revision, out))
     {
@@ -67,12 +67,12 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     }
     request.spans.arguments = span_of(request.line, client.bytes());
     request.spans.meta = span_of(request.line, capabilities.bytes());
-    request.core.emit(PendingEvent::Connected(revision))
+    request.state.emit(PendingEvent::Connected(revision))
 }
 
 /// Whether a second `initialize` restarts the session. It may then use any id.
-pub(crate) fn allows_restart(core: &ServerState<'_>) -> bool {
-    core.config.second_initialize == SecondInitialize::Restart
+pub(crate) fn allows_restart(state: &ServerState<'_>) -> bool {
+    state.config.second_initialize == SecondInitialize::Restart
 }
 
 /// Writes the members of the result of `initialize`.
@@ -85,7 +85,7 @@ pub(crate) fn write_initialize(config: &ServerConfig<'_>, revision: Revision, ou
 }
 
 pub(crate) fn discover(request: &mut Request<'_, '_>) -> Received {
-    let (config, revision) = (request.core.config, request.pending.context.revision);
+    let (config, revision) = (request.state.config, request.pending.context.revision);
     request.respond(Shape::Discovery, &mut |out| write_discover(config, revision, out))
 }
 

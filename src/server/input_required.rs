@@ -35,7 +35,7 @@ impl<'a> InputResponses<'a> {
 }
 
 /// The required inputs by index, each with its key.
-type Needed<'i> = &'i dyn Fn(usize) -> Option<(&'i str, &'i dyn Input)>;
+type RequiredInputs<'i> = &'i dyn Fn(usize) -> Option<(&'i str, &'i dyn Input)>;
 
 impl Reply<'_> {
     /// Whether the response may [require input](Reply::require_input).
@@ -144,8 +144,8 @@ impl Reply<'_> {
         });
     }
 
-    fn require(self, needed: Needed<'_>, state: Option<&str>) {
-        let all = || (0usize..).map_while(needed);
+    fn require(self, required: RequiredInputs<'_>, state: Option<&str>) {
+        let all = || (0usize..).map_while(required);
         let repeated =
             |(at, (key, _)): (usize, (&str, &dyn Input))| all().take(at).any(|(known, _)| known == key);
         let nothing = state.is_none() && all().next().is_none();
@@ -171,7 +171,7 @@ impl Reply<'_> {
 
 /// Writes `"inputRequests":{…}`, unless there are none. Returns `false` if an input is not valid.
 fn write_requests<'i>(
-    needed: &mut dyn Iterator<Item = (&'i str, &'i dyn Input)>,
+    required: &mut dyn Iterator<Item = (&'i str, &'i dyn Input)>,
     to: To,
     out: &mut Writer<'_>,
 ) -> bool {
@@ -180,7 +180,7 @@ fn write_requests<'i>(
     out.key("inputRequests");
     out.begin_object();
     let empty = out.len();
-    for (key, input) in needed {
+    for (key, input) in required {
         out.key(key);
         out.begin_object();
         valid &= input::write_request(out, input.method(), &mut |out| input.write(to, out));

@@ -18,10 +18,10 @@ pub(crate) trait KeepAliveHooks: Sync {
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
     /// The time of the next ping or of its timeout.
-    fn deadline(&self, core: &ServerState<'_>) -> Option<Millis>;
+    fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
     /// Whether a response with this id answers the ping. Records it.
-    fn record_response(&self, core: &mut ServerState<'_>, id: Json<'_>) -> bool;
+    fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool;
 }
 
 struct Hooks;
@@ -31,22 +31,22 @@ pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 
 impl KeepAliveHooks for Hooks {
     fn advance(&self, server: &mut Server<'_>) -> bool {
-        let core = &mut server.core;
-        if core.lifecycle.state() != State::Ready {
+        let state = &mut server.state;
+        if state.lifecycle.state() != State::Ready {
             return false;
         }
-        match core.keep_alive.due(core.now) {
+        match state.keep_alive.due(state.now) {
             Due::Nothing => false,
-            Due::Ping if !core.reserve_response() => false,
+            Due::Ping if !state.reserve_response() => false,
             Due::Ping => {
-                let number = core.keep_alive.next();
-                let sent = core.output.write(About::REQUEST, usize::MAX, &mut |out| {
+                let number = state.keep_alive.next();
+                let sent = state.output.write(About::REQUEST, usize::MAX, &mut |out| {
                     out.token(r#"{"jsonrpc":"2.0","id":"#);
                     out.display(&(ID_PREFIX, number));
                     out.token(r#","method":"ping"}"#);
                 });
                 if sent.is_ok() {
-                    core.keep_alive.asked(core.now);
+                    state.keep_alive.asked(state.now);
                 }
                 false
             }
@@ -54,17 +54,17 @@ impl KeepAliveHooks for Hooks {
                 if close {
                     server.disconnect();
                 }
-                server.core.pending_event = Some(PendingEvent::PeerUnresponsive);
+                server.state.pending_event = Some(PendingEvent::PeerUnresponsive);
                 true
             }
         }
     }
 
-    fn deadline(&self, core: &ServerState<'_>) -> Option<Millis> {
-        core.keep_alive.deadline(core.now).filter(|_| core.lifecycle.state() == State::Ready)
+    fn deadline(&self, state: &ServerState<'_>) -> Option<Millis> {
+        state.keep_alive.deadline(state.now).filter(|_| state.lifecycle.state() == State::Ready)
     }
 
-    fn record_response(&self, core: &mut ServerState<'_>, id: Json<'_>) -> bool {
-        core.keep_alive.answered(id)
+    fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool {
+        state.keep_alive.answered(id)
     }
 }

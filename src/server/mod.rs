@@ -129,7 +129,7 @@ pub type Slot = crate::peer::slots::Slot<InboundRequest>;
 /// ```
 pub struct Server<'b> {
     input: LineDecoder<'b>,
-    core: ServerState<'b>,
+    state: ServerState<'b>,
 }
 
 /// The phase of a connection that is ending.
@@ -149,7 +149,7 @@ impl Server<'_> {
     /// Advances the server and returns the next action: see [`Machine::poll`].
     #[inline(never)]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
-        self.core.now = self.core.now.max(now);
+        self.state.now = self.state.now.max(now);
         self.finish_event();
         let deadline = match self.poll_inner() {
             PollStep::Event => return Action::Event,
@@ -157,24 +157,24 @@ impl Server<'_> {
             PollStep::Io(deadline) => deadline,
         };
         self.input.make_room();
-        Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
+        Action::Io(Io::new(self.state.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// Returns the time of the next poll if no bytes move.
     fn deadline(&self) -> Option<Millis> {
-        let (core, mut next) = (&self.core, None);
+        let (state, mut next) = (&self.state, None);
         // A deadline that has passed waits for transmit space, so it must not wake the caller.
         let mut sooner = |at: Option<Millis>| {
             if let Some(at) = at
-                && at > core.now
+                && at > state.now
                 && next.is_none_or(|next| at < next)
             {
                 next = Some(at);
             }
         };
-        sooner(core.in_flight.next_deadline());
-        sooner(Some(core.ending_deadline).filter(|_| core.ending != Ending::Open));
-        sooner(core.keep_alive_hooks.and_then(|hooks| hooks.deadline(core)));
+        sooner(state.in_flight.next_deadline());
+        sooner(Some(state.ending_deadline).filter(|_| state.ending != Ending::Open));
+        sooner(state.keep_alive_hooks.and_then(|hooks| hooks.deadline(state)));
         next
     }
 
@@ -185,12 +185,12 @@ impl Server<'_> {
     /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when it has.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
-        let incoming = self.core.in_flight.get(ticket).filter(|incoming| incoming.is_open());
-        let context = incoming.ok_or(SendError::Gone)?.context();
+        let inbound = self.state.in_flight.get(ticket).filter(|inbound| inbound.is_open());
+        let context = inbound.ok_or(SendError::Gone)?.context();
         self.ensure_response_space()?;
-        let config = self.core.config;
+        let config = self.state.config;
         let pending = reply::Pending { source: Source::Slot(ticket), context };
-        Ok(Reply { state: &mut self.core, config, pending })
+        Ok(Reply { state: &mut self.state, config, pending })
     }
 
     /// Reports to the client that a list or a resource has changed.
@@ -201,7 +201,7 @@ impl Server<'_> {
     /// A notification goes to the client of a completed handshake if the feature declared `listChanged`. With
     /// [`Subscriptions`], it also goes to every subscription to that list or resource.
     pub fn changed(&mut self, change: Change<'_>) {
-        self.core.record_change(change);
+        self.state.record_change(change);
     }
 
     /// Whether the session or a subscription watches the resource with this URI.
@@ -210,7 +210,7 @@ impl Server<'_> {
     /// subscription ends.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
-        let ServerState { registry, in_flight, .. } = &self.core;
+        let ServerState { registry, in_flight, .. } = &self.state;
         registry.iter().any(|watch| watch.uri == uri && watch.owner.is_active(in_flight))
     }
 
@@ -222,7 +222,7 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Gone`]: the subscription has ended, or the ticket is not a subscription.
     pub fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
-        self.core.end_subscription(ticket)
+        self.state.end_subscription(ticket)
     }
 
     /// Ensures space for one whole response.
@@ -230,10 +230,11 @@ impl Server<'_> {
     /// Returns [`SendError::Busy`] while a request of an event has that space reserved, or while the server has own
     /// messages or errors to write, because these go first.
     fn ensure_response_space(&mut self) -> Result<(), SendError> {
-        let waits = self.core.pending_error.is_some() || self.core.in_flight.first_queued().is_some();
-        let waits = waits || self.core.batches.in_line() || self.core.batch_is_complete();
-        if self.has_pending_response() || waits || !self.core.reserve_response() {
-            self.core.report_writable = true;
+        let has_own_output =
+            self.state.pending_error.is_some() || self.state.in_flight.first_queued().is_some();
+        let has_own_output = has_own_output || self.state.batches.in_line() || self.state.batch_is_complete();
+        if self.has_pending_response() || has_own_output || !self.state.reserve_response() {
+            self.state.report_writable = true;
             return Err(SendError::Busy);
         }
         Ok(())
@@ -241,34 +242,34 @@ impl Server<'_> {
 
     /// Whether a request of the current or the pending event awaits its response.
     fn has_pending_response(&self) -> bool {
-        self.core.response_pending || matches!(self.core.pending_event, Some(PendingEvent::Request { .. }))
+        self.state.response_pending || matches!(self.state.pending_event, Some(PendingEvent::Request { .. }))
     }
 
     /// The number of the client's requests in flight: deferred ones, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.core.in_flight.len().saturating_sub(self.core.outbound_count.into())
+        self.state.in_flight.len().saturating_sub(self.state.outbound_count.into())
     }
 
     /// The state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
-        self.core.lifecycle.state()
+        self.state.lifecycle.state()
     }
 
     /// The revision that the handshake negotiated, or `None` before a handshake.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.core.session.map(|session| session.revision)
+        self.state.session.map(|session| session.revision)
     }
 
     /// Ends the connection.
     ///
     /// Requests in flight may be answered or cancelled until the grace expires. New requests are refused.
     pub fn shutdown(&mut self, now: Millis) {
-        self.core.now = self.core.now.max(now);
-        self.core.lifecycle.step(Trigger::Shutdown);
-        self.core.awaits_exit = false;
+        self.state.now = self.state.now.max(now);
+        self.state.lifecycle.step(Trigger::Shutdown);
+        self.state.awaits_exit = false;
     }
 
     /// Ends the connection, with `deadline` in place of the grace.
@@ -276,10 +277,10 @@ impl Server<'_> {
     /// Requests that are still in flight at the deadline are answered with an error.
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
         self.shutdown(now);
-        if let Some(hooks) = self.core.outbound_requests {
-            hooks.end_all(&mut self.core, false);
+        if let Some(hooks) = self.state.outbound_requests {
+            hooks.end_all(&mut self.state, false);
         }
-        (self.core.ending, self.core.ending_deadline) = (Ending::Grace, deadline);
+        (self.state.ending, self.state.ending_deadline) = (Ending::Grace, deadline);
     }
 
     /// Starts a new connection on the same buffers.
@@ -288,7 +289,7 @@ impl Server<'_> {
     /// [requests](Server::request) end without an event.
     pub fn reset(&mut self) {
         self.input.reset();
-        self.core.reset();
+        self.state.reset();
     }
 }
 

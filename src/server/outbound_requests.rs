@@ -28,7 +28,7 @@ pub(crate) trait OutboundRequests: Sync {
     /// Handles a response. Returns `None` if its id was never used.
     fn on_response(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         id: Json<'_>,
         outcome: rpc::Outcome<'_>,
@@ -38,7 +38,7 @@ pub(crate) trait OutboundRequests: Sync {
     /// Handles an unreadable line. Returns `None` if it is not a response to an outbound request.
     fn on_unreadable_line(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         bytes: &[u8],
         content: Content,
         envelope: &Envelope,
@@ -47,7 +47,7 @@ pub(crate) trait OutboundRequests: Sync {
     /// Handles a notification. Returns `None` if it is not about outbound requests.
     fn on_notification(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         method: Str<'_>,
         params: Option<Json<'_>>,
@@ -58,13 +58,13 @@ pub(crate) trait OutboundRequests: Sync {
     fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a>;
 
     /// Handles the deadline of a request: starts its timeout, or ends it.
-    fn on_deadline(&self, core: &mut ServerState<'_>, ticket: Ticket);
+    fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
     /// Writes the cancellation of the first queued request. The output has space.
-    fn write_cancelled(&self, core: &mut ServerState<'_>, ticket: Ticket);
+    fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
     /// Ends all outbound requests, with an event each. With `deferred`, also drops the inbound requests.
-    fn end_all(&self, core: &mut ServerState<'_>, deferred: bool);
+    fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
 }
 
 struct Hooks;
@@ -75,24 +75,24 @@ pub(crate) static OUTBOUND_REQUESTS: &dyn OutboundRequests = &Hooks;
 impl OutboundRequests for Hooks {
     fn on_response(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         id: Json<'_>,
         outcome: rpc::Outcome<'_>,
         spans: &mut Spans,
     ) -> Option<Received> {
-        let ticket = core.ticket_of(id)?;
-        match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
+        let ticket = state.ticket_of(id)?;
+        match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
             Some(Stage::AwaitingResponse { .. }) => {}
             Some(Stage::Deferred | Stage::Expired) => return None,
             Some(Stage::CancelPending) => {
                 // The response arrived before the cancellation was sent, so none is needed.
-                core.set_stage(ticket, Stage::Closed);
+                state.set_stage(ticket, Stage::Closed);
                 return Some(Received::Done);
             }
             // A late response is valid. A response to an id that was never used is an error.
             Some(Stage::Failed | Stage::Closed) => return Some(Received::Done),
-            None => return core.in_flight.was_taken(ticket).then_some(Received::Done),
+            None => return state.in_flight.was_taken(ticket).then_some(Received::Done),
         }
         let kind = match outcome {
             rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
@@ -108,12 +108,12 @@ impl OutboundRequests for Hooks {
                 }
             }
         };
-        Some(core.finish(ticket, kind))
+        Some(state.finish(ticket, kind))
     }
 
     fn on_unreadable_line(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         bytes: &[u8],
         content: Content,
         envelope: &Envelope,
@@ -121,33 +121,33 @@ impl OutboundRequests for Hooks {
         if !envelope.looks_like_response() {
             return None;
         }
-        let (id, lost) = match content {
+        let (id, failure) = match content {
             Content::TooLong { id_fits: true, .. } => (bytes, RequestFailure::TooLong),
             Content::Broken(error) if error.kind.leaves_members() => {
                 (bytes.get(envelope.id?.range())?, RequestFailure::Invalid)
             }
             _ => return None,
         };
-        let ticket = core.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
-        let awaited = |incoming: &&InboundRequest| matches!(incoming.stage(), Stage::AwaitingResponse { .. });
-        core.in_flight.get(ticket).filter(awaited)?;
-        Some(core.finish(ticket, ResponseKind::Failed(lost)))
+        let ticket = state.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
+        let awaited = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
+        state.in_flight.get(ticket).filter(awaited)?;
+        Some(state.finish(ticket, ResponseKind::Failed(failure)))
     }
 
     fn on_notification(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         method: Str<'_>,
         params: Option<Json<'_>>,
         spans: &mut Spans,
     ) -> Option<Received> {
         if method == methods::PROGRESS.name {
-            return Some(on_progress(core, line, params, spans));
+            return Some(on_progress(state, line, params, spans));
         }
         let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
-        let changed = method == methods::ROOTS_LIST_CHANGED.name && core.session.is_some_and(has_roots);
-        changed.then(|| core.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
+        let changed = method == methods::ROOTS_LIST_CHANGED.name && state.session.is_some_and(has_roots);
+        changed.then(|| state.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
     }
 
     fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a> {
@@ -160,35 +160,35 @@ impl OutboundRequests for Hooks {
         }
     }
 
-    fn on_deadline(&self, core: &mut ServerState<'_>, ticket: Ticket) {
-        match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
+    fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket) {
+        match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
             Some(Stage::AwaitingResponse { .. }) => {
-                match core.in_flight.get_mut(ticket).and_then(InboundRequest::take_timeout) {
+                match state.in_flight.get_mut(ticket).and_then(InboundRequest::take_timeout) {
                     Some(timeout) => {
-                        let deadline = core.now.plus(Millis(timeout.into()));
-                        core.in_flight.set_deadline(ticket, Some(deadline));
+                        let deadline = state.now.plus(Millis(timeout.into()));
+                        state.in_flight.set_deadline(ticket, Some(deadline));
                     }
                     None => {
-                        core.cancel_outbound(ticket, "");
-                        core.emit(PendingEvent::OutboundEvent(OutboundEvent::Response {
+                        state.cancel_outbound(ticket, "");
+                        state.emit(PendingEvent::OutboundEvent(OutboundEvent::Response {
                             ticket,
                             kind: ResponseKind::Failed(RequestFailure::TimedOut),
                         }));
                     }
                 }
             }
-            Some(_) => _ = core.finish(ticket, ResponseKind::Failed(RequestFailure::Closed)),
+            Some(_) => _ = state.finish(ticket, ResponseKind::Failed(RequestFailure::Closed)),
             None => {}
         }
     }
 
-    fn write_cancelled(&self, core: &mut ServerState<'_>, ticket: Ticket) {
-        if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage() == Stage::CancelPending) {
-            let id = core.id_of(ticket);
-            let reason = text_of(core.in_flight.text(ticket));
-            let space = core.output.reply_room();
+    fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket) {
+        if state.in_flight.get(ticket).is_some_and(|inbound| inbound.stage() == Stage::CancelPending) {
+            let id = state.id_of(ticket);
+            let reason = text_of(state.in_flight.text(ticket));
+            let space = state.output.reply_room();
             let mut write = |reason: &str| {
-                core.output.write(About::NOTIFICATION, space, &mut |out| {
+                state.output.write(About::NOTIFICATION, space, &mut |out| {
                     out.token(
                         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#,
                     );
@@ -202,26 +202,26 @@ impl OutboundRequests for Hooks {
             // Without the reason it always fits.
             let _ = write(reason).or_else(|_| write(""));
         }
-        core.outbound_count = core.outbound_count.saturating_sub(1);
+        state.outbound_count = state.outbound_count.saturating_sub(1);
     }
 
-    fn end_all(&self, core: &mut ServerState<'_>, deferred: bool) {
+    fn end_all(&self, state: &mut ServerState<'_>, deferred: bool) {
         if deferred {
-            core.in_flight.unqueue_all();
+            state.in_flight.unqueue_all();
         }
         let mut from = 0;
-        while let Some(ticket) = core.in_flight.first_from(from) {
+        while let Some(ticket) = state.in_flight.first_from(from) {
             from = ticket.slot.wrapping_add(1);
-            match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
+            match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
                 Some(Stage::AwaitingResponse { .. }) => {
-                    core.set_stage(ticket, Stage::Failed);
-                    core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+                    state.set_stage(ticket, Stage::Failed);
+                    state.in_flight.set_deadline(ticket, Some(Millis::ZERO));
                 }
                 Some(Stage::CancelPending | Stage::Closed) if deferred => {
-                    core.outbound_count = core.outbound_count.saturating_sub(1);
-                    core.in_flight.release(ticket);
+                    state.outbound_count = state.outbound_count.saturating_sub(1);
+                    state.in_flight.release(ticket);
                 }
-                Some(Stage::Deferred | Stage::Expired) if deferred => core.in_flight.release(ticket),
+                Some(Stage::Deferred | Stage::Expired) if deferred => state.in_flight.release(ticket),
                 _ => {}
             }
         }
@@ -229,7 +229,7 @@ impl OutboundRequests for Hooks {
 }
 
 fn on_progress(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     line: &[u8],
     params: Option<Json<'_>>,
     spans: &mut Spans,
@@ -243,12 +243,13 @@ fn on_progress(
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
     let wanted =
-        |incoming: &&InboundRequest| matches!(incoming.stage(), Stage::AwaitingResponse { progress: true });
-    let ticket = core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
+        |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { progress: true });
+    let ticket =
+        state.ticket_of(token).filter(|ticket| state.in_flight.get(*ticket).filter(wanted).is_some());
     match ticket {
         Some(ticket) => {
             spans.arguments = span_of(line, params.bytes());
-            core.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
+            state.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
         }
         None => Received::ProtocolError(ProtocolError::UnknownProgress),
     }
@@ -275,8 +276,8 @@ impl ServerState<'_> {
     }
 
     fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
-        if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            incoming.set_stage(stage);
+        if let Some(inbound) = self.in_flight.get_mut(ticket) {
+            inbound.set_stage(stage);
         }
     }
 

@@ -29,14 +29,14 @@ impl Server<'_> {
     /// Advances until an event is pending, bytes must move, or the connection has ended.
     pub(super) fn poll_inner(&mut self) -> PollStep {
         loop {
-            if self.core.pending_event.is_some() {
+            if self.state.pending_event.is_some() {
                 return PollStep::Event;
             }
             if !self.advance() {
                 break;
             }
         }
-        match self.core.lifecycle.state() {
+        match self.state.lifecycle.state() {
             State::Closed => PollStep::Closed,
             _ => PollStep::Io(self.deadline()),
         }
@@ -44,10 +44,10 @@ impl Server<'_> {
 
     /// Answers a request that the application dropped, and releases the line of the last event.
     pub(super) fn finish_event(&mut self) {
-        if !mem::take(&mut self.core.event_holds_line) {
+        if !mem::take(&mut self.state.event_holds_line) {
             return;
         }
-        if mem::take(&mut self.core.response_pending) {
+        if mem::take(&mut self.state.response_pending) {
             self.respond_unanswered();
         }
         self.release();
@@ -58,42 +58,42 @@ impl Server<'_> {
     fn respond_unanswered(&mut self) {
         let (id, stream) = (Spans::new(self.input.places()).id, self.input.stream());
         let id = self.input.bytes().get(id.range()).unwrap_or_default();
-        let pending = Pending::of_line(id, stream, self.core.batches.in_line());
-        self.core.write_error_response(&pending, ProtocolError::Unanswered, None);
-        self.core.pending_error = Some(ProtocolError::Unanswered);
+        let pending = Pending::of_line(id, stream, self.state.batches.in_line());
+        self.state.write_error_response(&pending, ProtocolError::Unanswered, None);
+        self.state.pending_error = Some(ProtocolError::Unanswered);
     }
 
     /// Releases the line, unless it is a batch with more members.
     fn release(&mut self) {
-        if !self.core.batches.in_line() {
+        if !self.state.batches.in_line() {
             self.input.release();
         }
     }
 
     /// Performs one step. Returns `false` if nothing can be done until bytes move or a deadline passes.
     pub(super) fn advance(&mut self) -> bool {
-        if let Some(error) = self.core.pending_error.take() {
-            self.core.pending_event = Some(PendingEvent::ProtocolError(error));
+        if let Some(error) = self.state.pending_error.take() {
+            self.state.pending_event = Some(PendingEvent::ProtocolError(error));
             return true;
         }
-        if self.core.output.is_broken() {
+        if self.state.output.is_broken() {
             self.disconnect();
         }
         if self.expire() {
             return true;
         }
-        if let State::Closed = self.core.lifecycle.state() {
+        if let State::Closed = self.state.lifecycle.state() {
             return false;
         }
-        self.core.write_queued();
-        self.core.write_batch();
-        if self.core.report_writable && !self.core.batches.in_line() && self.core.reserve_response() {
-            self.core.report_writable = false;
-            self.core.pending_event = Some(PendingEvent::Writable);
+        self.state.write_queued();
+        self.state.write_batch();
+        if self.state.report_writable && !self.state.batches.in_line() && self.state.reserve_response() {
+            self.state.report_writable = false;
+            self.state.pending_event = Some(PendingEvent::Writable);
             return true;
         }
-        self.core.write_changes();
-        if self.core.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self)) {
+        self.state.write_changes();
+        if self.state.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self)) {
             return true;
         }
         self.handle_next_line() || self.drain()
@@ -101,30 +101,30 @@ impl Server<'_> {
 
     /// Ends the connection at once, because nothing more can be sent.
     pub(super) fn disconnect(&mut self) {
-        self.core.lifecycle.step(Trigger::ConnectionLost);
-        self.core.output.clear();
-        self.core.forget_in_flight();
-        self.core.batches = Batches::NONE;
+        self.state.lifecycle.step(Trigger::ConnectionLost);
+        self.state.output.clear();
+        self.state.forget_in_flight();
+        self.state.batches = Batches::NONE;
         self.input.close();
     }
 
     /// Ends one request whose deadline has passed. Returns `false` if there is none.
     fn expire(&mut self) -> bool {
-        let over = match self.core.ending {
-            Ending::Grace => self.core.ending_deadline <= self.core.now,
+        let over = match self.state.ending {
+            Ending::Grace => self.state.ending_deadline <= self.state.now,
             ending => ending == Ending::Flushing,
         };
         // Every request has a deadline. After the grace, all of them count as passed.
-        let by = if over { Millis(u64::MAX) } else { self.core.now };
-        let Some(ticket) = self.core.in_flight.due(by) else { return false };
+        let by = if over { Millis(u64::MAX) } else { self.state.now };
+        let Some(ticket) = self.state.in_flight.due(by) else { return false };
         let is_outbound =
-            self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage().is_outbound());
-        if let Some(hooks) = self.core.outbound_requests.filter(|_| is_outbound) {
-            hooks.on_deadline(&mut self.core, ticket);
+            self.state.in_flight.get(ticket).is_some_and(|inbound| inbound.stage().is_outbound());
+        if let Some(hooks) = self.state.outbound_requests.filter(|_| is_outbound) {
+            hooks.on_deadline(&mut self.state, ticket);
             return true;
         }
-        self.core.expire(ticket);
-        self.core.pending_event = Some(PendingEvent::Expired(ticket));
+        self.state.expire(ticket);
+        self.state.pending_event = Some(PendingEvent::Expired(ticket));
         true
     }
 
@@ -132,43 +132,50 @@ impl Server<'_> {
     fn handle_next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
-        let in_line = self.core.batches.in_line();
+        let in_line = self.state.batches.in_line();
         let class = match line.content {
             Content::Message if !in_line => {
-                let allow_missing_jsonrpc = self.core.config.compat.missing_jsonrpc;
+                let allow_missing_jsonrpc = self.state.config.compat.missing_jsonrpc;
                 Some(rpc::classify_with(&self.input.envelope(), bytes, allow_missing_jsonrpc))
             }
             _ => None,
         };
         // Send pending change notifications before handling a cancellation, which may end their subscription.
-        let notify_first = self.core.pending_changes.any(ChangeSet::FEATURE_PENDING)
+        let notify_first = self.state.pending_changes.any(ChangeSet::FEATURE_PENDING)
             && matches!(class, Some(Class::Notification { .. }));
         let needs_room = notify_first
             || match &class {
                 Some(class) => dispatch::may_need_response(class),
                 None => dispatch::unreadable_line_needs_response(&self.input, line.content),
             };
-        if needs_room && !self.core.reserve_response() {
+        if needs_room && !self.state.reserve_response() {
             return false;
         }
         let mut spans = Spans::NONE;
         let outcome = match class {
-            _ if in_line => self.core.next_member(bytes, line.stream, &mut spans),
+            _ if in_line => self.state.next_member(bytes, line.stream, &mut spans),
             class => {
-                self.core.keep_alive.heard();
-                self.core.output.show();
+                self.state.keep_alive.heard();
+                self.state.output.show();
                 let outcome = match class {
                     Some(class) => {
                         let index = self.input.inner(Member::Params);
-                        dispatch::handle_message(&mut self.core, bytes, class, index, line.stream, &mut spans)
+                        dispatch::handle_message(
+                            &mut self.state,
+                            bytes,
+                            class,
+                            index,
+                            line.stream,
+                            &mut spans,
+                        )
                     }
-                    None => dispatch::handle_unreadable_line(&mut self.core, &self.input, line),
+                    None => dispatch::handle_unreadable_line(&mut self.state, &self.input, line),
                 };
                 let error = match &outcome {
                     Received::ProtocolError(error) => Err(*error),
                     _ => Ok(()),
                 };
-                self.core.output.show_received(bytes, error);
+                self.state.output.show_received(bytes, error);
                 outcome
             }
         };
@@ -180,18 +187,18 @@ impl Server<'_> {
         match outcome {
             Received::Event => return self.retain_event_line(spans),
             Received::ProtocolError(error) => {
-                self.core.pending_event = Some(PendingEvent::ProtocolError(error))
+                self.state.pending_event = Some(PendingEvent::ProtocolError(error))
             }
             Received::Done | Received::BatchBegun => {}
             // The members of the batch are still answered.
-            Received::Exit if self.core.batches.in_line() => self.input.end(),
+            Received::Exit if self.state.batches.in_line() => self.input.end(),
             Received::Exit => return self.input.close(),
         }
         self.release();
     }
 
     fn retain_event_line(&mut self, spans: &mut Spans) {
-        if self.core.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
+        if self.state.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
             decode_subject(self.input.bytes_mut(), &mut spans.subject);
             self.input.set_places(spans.into_array());
         } else {
@@ -203,25 +210,25 @@ impl Server<'_> {
     fn drain(&mut self) -> bool {
         let ended = self.input.ended();
         if ended && self.input.line().is_none() {
-            self.core.lifecycle.step(Trigger::EndOfInput);
+            self.state.lifecycle.step(Trigger::EndOfInput);
             // Subscriptions receive their end.
-            self.core.write_changes();
+            self.state.write_changes();
         }
-        let draining = self.core.lifecycle.state() == State::Draining;
+        let draining = self.state.lifecycle.state() == State::Draining;
         if draining {
-            if !matches!(self.core.ending, Ending::Grace | Ending::Flushing) {
+            if !matches!(self.state.ending, Ending::Grace | Ending::Flushing) {
                 self.set_ending(Ending::Grace);
                 // Outbound requests end here, and none can be sent any more.
-                if let Some(hooks) = self.core.outbound_requests {
-                    hooks.end_all(&mut self.core, false);
+                if let Some(hooks) = self.state.outbound_requests {
+                    hooks.end_all(&mut self.state, false);
                     return true;
                 }
             }
-            let grace = self.core.ending == Ending::Grace && self.core.now < self.core.ending_deadline;
+            let grace = self.state.ending == Ending::Grace && self.state.now < self.state.ending_deadline;
             // After `shutdown` the client may still send messages. Wait for `exit`, so that they are always handled.
-            let waits = self.core.awaits_exit && !ended && grace;
-            if !waits && self.core.in_flight.len() == 0 && self.core.output.is_empty() {
-                return self.core.lifecycle.step(Trigger::Drained);
+            let awaits_exit = self.state.awaits_exit && !ended && grace;
+            if !awaits_exit && self.state.in_flight.len() == 0 && self.state.output.is_empty() {
+                return self.state.lifecycle.step(Trigger::Drained);
             }
             if grace {
                 return false;
@@ -231,9 +238,9 @@ impl Server<'_> {
         }
         // The rest depends on the client reading. Each time that bytes move, its grace starts again.
         let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
-        if self.core.output.has_moved() || self.core.ending != ending {
+        if self.state.output.has_moved() || self.state.ending != ending {
             self.set_ending(ending);
-        } else if self.core.ending_deadline <= self.core.now {
+        } else if self.state.ending_deadline <= self.state.now {
             self.disconnect();
             return true;
         }
@@ -241,8 +248,8 @@ impl Server<'_> {
     }
 
     fn set_ending(&mut self, ending: Ending) {
-        (self.core.ending, self.core.ending_deadline) =
-            (ending, self.core.now.plus(self.core.config.limits.grace));
+        (self.state.ending, self.state.ending_deadline) =
+            (ending, self.state.now.plus(self.state.config.limits.grace));
     }
 }
 

@@ -212,9 +212,9 @@ impl<'a> Reply<'a> {
     /// Responds that the server is busy (-32603, with the maximum number of requests in flight).
     pub fn busy(self) {
         let Reply { state, pending, .. } = self;
-        state.with(&mut |core| {
-            let limit = core.in_flight.limit();
-            core.refuse_with(&pending, ProtocolError::TooManyInFlight { limit });
+        state.with(&mut |state| {
+            let limit = state.in_flight.limit();
+            state.refuse_with(&pending, ProtocolError::TooManyInFlight { limit });
         });
     }
 
@@ -234,7 +234,7 @@ impl<'a> Reply<'a> {
         let Reply { state, pending, .. } = self;
         let progress = progress.into();
         let mut outcome = Ok(());
-        state.with(&mut |core| outcome = core.progress(pending, progress, total, message));
+        state.with(&mut |state| outcome = state.progress(pending, progress, total, message));
         outcome
     }
 
@@ -273,20 +273,20 @@ impl<'a> Reply<'a> {
     ) -> Result<(), SendError> {
         let Reply { state, pending, .. } = self;
         let mut outcome = Ok(());
-        state.with(&mut |core| outcome = core.log(&pending.context, level, logger, data));
+        state.with(&mut |state| outcome = state.log(&pending.context, level, logger, data));
         outcome
     }
 
     /// Reports a change, as [`Server::changed`](crate::Server::changed) does.
     pub fn changed(&mut self, change: Change<'_>) {
-        self.state.with(&mut |core| core.record_change(change));
+        self.state.with(&mut |state| state.record_change(change));
     }
 
     /// Defers the response. Returns `None` if no slot is free.
     pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {
         let Reply { state, pending, .. } = self;
         let mut ticket = None;
-        state.with(&mut |core| ticket = core.defer(pending, time));
+        state.with(&mut |state| ticket = state.defer(pending, time));
         ticket
     }
 
@@ -311,21 +311,21 @@ impl<'a> Reply<'a> {
 
     pub(crate) fn respond(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         let Reply { state, pending, .. } = self;
-        state.with(&mut |core| core.respond_and_close(&pending, shape, body));
+        state.with(&mut |state| state.respond_and_close(&pending, shape, body));
     }
 
     /// Responds with an error.
     pub(crate) fn refuse(self, error: ProtocolError) {
         let Reply { state, pending, .. } = self;
-        state.with(&mut |core| core.refuse_with(&pending, error));
+        state.with(&mut |state| state.refuse_with(&pending, error));
     }
 
     /// Responds with an error that the application caused, and reports it as an event.
     pub(crate) fn refuse_and_report(self, error: ProtocolError) {
         let Reply { state, pending, .. } = self;
-        state.with(&mut |core| {
-            core.refuse_with(&pending, error);
-            core.pending_error = Some(error);
+        state.with(&mut |state| {
+            state.refuse_with(&pending, error);
+            state.pending_error = Some(error);
         });
     }
 }

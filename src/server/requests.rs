@@ -76,7 +76,7 @@ impl<'a> Response<'a> {
             ResponseKind::Result if value.is_null() => Outcome::Result(Json::EMPTY_OBJECT),
             ResponseKind::Result => Outcome::Result(value),
             ResponseKind::Error => Outcome::Error(RpcError { error: value, era: Some(Era::Handshake) }),
-            ResponseKind::Failed(lost) => Outcome::Failed(lost),
+            ResponseKind::Failed(failure) => Outcome::Failed(failure),
         };
         Response { ticket, outcome }
     }
@@ -168,7 +168,7 @@ impl Server<'_> {
     /// As for [`request`](Server::request).
     pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
-        self.core.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
+        self.state.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
         self.send_request(methods::PING.name, options, &mut |_| true)
     }
 
@@ -177,12 +177,12 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or the ticket is that of a client's request.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
-        let open = |incoming: &&InboundRequest| matches!(incoming.stage(), Stage::AwaitingResponse { .. });
-        self.core.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
-        self.core.cancel_outbound(ticket, reason);
+        let open = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
+        self.state.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
+        self.state.cancel_outbound(ticket, reason);
         // A pending response may have the space reserved.
         if !self.has_pending_response() {
-            self.core.write_queued();
+            self.state.write_queued();
         }
         Ok(())
     }
@@ -194,13 +194,13 @@ impl Server<'_> {
     /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as for [`request`](Server::request).
     pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
         let session = self.ready_session()?;
-        let knows = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
-        if session.revision != Revision::V2025_11_25 || !knows {
+        let supported = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
+        if session.revision != Revision::V2025_11_25 || !supported {
             return Err(SendError::Unsupported);
         }
         self.ensure_response_space()?;
-        let space = self.core.output.reply_room();
-        let written = self.core.output.write(About::NOTIFICATION, space, &mut |out| {
+        let space = self.state.output.reply_room();
+        let written = self.state.output.write(About::NOTIFICATION, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"#);
             out.field_string("elicitationId", id);
             out.token("}}");
@@ -210,7 +210,7 @@ impl Server<'_> {
 
     /// Returns the session if it is ready for requests of the server.
     fn ready_session(&self) -> Result<Session, SendError> {
-        self.core.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
+        self.state.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
 
     fn send_request(
@@ -222,20 +222,20 @@ impl Server<'_> {
         let about = match options.during {
             None => About::REQUEST,
             Some(during) => {
-                let deferred = |incoming: &&InboundRequest| incoming.stage() == Stage::Deferred;
-                let during = self.core.in_flight.get(during).filter(deferred).ok_or(SendError::Gone)?;
+                let deferred = |inbound: &&InboundRequest| inbound.stage() == Stage::Deferred;
+                let during = self.state.in_flight.get(during).filter(deferred).ok_or(SendError::Gone)?;
                 About::asked(during.stream)
             }
         };
         self.ensure_response_space()?;
-        let core = &mut self.core;
-        let timeout = options.timeout.unwrap_or(core.config.limits.request_timeout);
+        let state = &mut self.state;
+        let timeout = options.timeout.unwrap_or(state.config.limits.request_timeout);
         let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
         // The deadline is immediate: the next poll starts the timeout.
         let request = InboundRequest::outbound(timeout, options.progress);
-        let ticket = core.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
-        let (id, space) = (core.id_of(ticket), core.output.reply_room());
-        let written = core.output.write(about, space, &mut |out| {
+        let ticket = state.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
+        let (id, space) = (state.id_of(ticket), state.output.reply_room());
+        let written = state.output.write(about, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             let valid = input::write_request(out, method, &mut |out| {
@@ -251,11 +251,11 @@ impl Server<'_> {
             }
         });
         if written.is_err() {
-            core.in_flight.release(ticket);
+            state.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
-        core.outbound_requests = Some(&OUTBOUND_REQUESTS);
-        core.outbound_count = core.outbound_count.wrapping_add(1);
+        state.outbound_requests = Some(&OUTBOUND_REQUESTS);
+        state.outbound_count = state.outbound_count.wrapping_add(1);
         Ok(ticket)
     }
 }

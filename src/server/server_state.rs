@@ -213,7 +213,7 @@ impl ServerState<'_> {
 
     /// Releases the slot of a request.
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
-        let batched = self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched());
+        let batched = self.in_flight.get(ticket).is_some_and(|inbound| inbound.is_batched());
         self.count_deferred(batched, false);
         self.in_flight.release(ticket);
     }
@@ -337,7 +337,7 @@ impl ServerState<'_> {
             Source::Slot(ticket) => match self.in_flight.get(*ticket) {
                 None => Err(SendError::Gone),
                 Some(_) if self.in_flight.behind_id(*ticket).is_empty() => Err(SendError::NotWanted),
-                Some(incoming) => Ok(incoming.last_progress),
+                Some(inbound) => Ok(inbound.last_progress),
             },
         }
     }
@@ -408,8 +408,8 @@ impl ServerState<'_> {
         match source {
             Source::Line { last, .. } => *last = rank,
             Source::Slot(ticket) => {
-                if let Some(incoming) = self.in_flight.get_mut(*ticket) {
-                    incoming.last_progress = rank;
+                if let Some(inbound) = self.in_flight.get_mut(*ticket) {
+                    inbound.last_progress = rank;
                 }
             }
         }
@@ -448,8 +448,8 @@ impl ServerState<'_> {
         let ticket =
             self.in_flight.take(InboundRequest::deferred(context, last), Some(self.now.plus(time)))?;
         // At most one batch may be open, so a member of a second one cannot be deferred.
-        let waits = context.batched && self.batches.open();
-        if waits || !self.in_flight.set_id(ticket, id, token) {
+        let in_second_batch = context.batched && self.batches.open();
+        if in_second_batch || !self.in_flight.set_id(ticket, id, token) {
             self.in_flight.release(ticket);
             return None;
         }

@@ -40,12 +40,12 @@ impl<'b> Server<'b> {
         let limits = config.limits;
         Server {
             input: LineDecoder::new(rx, limits.depth, limits.id),
-            core: ServerState::new(config, output),
+            state: ServerState::new(config, output),
         }
     }
 
     fn checked(self) -> Result<Server<'b>, ConfigError> {
-        check(self.core.config, self.core.id_limit(), self.input.limit(), &self.core.output)?;
+        check(self.state.config, self.state.id_limit(), self.input.limit(), &self.state.output)?;
         Ok(self)
     }
 
@@ -69,7 +69,7 @@ impl<'b> Server<'b> {
     /// Currently none.
     #[cfg(feature = "alloc")]
     pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, ConfigError> {
-        self.set_in_flight(InFlight::grown(limit, self.core.id_limit().saturating_mul(2)), 0)?;
+        self.set_in_flight(InFlight::grown(limit, self.state.id_limit().saturating_mul(2)), 0)?;
         Ok(self)
     }
 
@@ -82,14 +82,14 @@ impl<'b> Server<'b> {
         mut table: InFlight<'b, InboundRequest>,
         needed: usize,
     ) -> Result<(), ConfigError> {
-        table.set_seed(self.core.in_flight.seed());
-        self.core.in_flight = table;
-        let part = self.core.in_flight.text_limit();
-        if self.core.in_flight.limit() > 0 {
+        table.set_seed(self.state.in_flight.seed());
+        self.state.in_flight = table;
+        let part = self.state.in_flight.text_limit();
+        if self.state.in_flight.limit() > 0 {
             if part < SHORTEST_ID {
                 return Err(ConfigError::TextTooSmall { needed });
             }
-            self.input.set_id_limit(self.core.id_limit());
+            self.input.set_id_limit(self.state.id_limit());
         }
         Ok(())
     }
@@ -102,19 +102,19 @@ impl<'b> Server<'b> {
     /// cannot watch resources.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
-        self.core.registry = SubscriptionRegistry::new(uris.into());
+        self.state.registry = SubscriptionRegistry::new(uris.into());
         self
     }
 
     /// Enables batches, several messages in one JSON array, in sessions of `2025-03-26`.
     ///
     /// No other revision has batches. A server that supports `2025-03-26` should call this: otherwise each batch gets one
-    /// error (-32600) and no member is processed. `answers` stores the responses until they are sent as one message, and
+    /// error (-32600) and no member is processed. `responses` stores the responses until they are sent as one message, and
     /// 24 bytes of state.
     ///
     /// The server emits the events of the members in order, as if each member were a line. The array of responses is subject
     /// to the size limit of one response. The server refuses a whole batch (-32600, with the maximum number of requests) if
-    /// the smallest errors for its requests would exceed that limit or `answers`. Such an error takes about 180 bytes and the
+    /// the smallest errors for its requests would exceed that limit or `responses`. Such an error takes about 180 bytes and the
     /// longest id. The response to a member may use the space that the others leave.
     ///
     /// A member may be [deferred](crate::server::Call::defer): the batch then stays open while other messages are processed.
@@ -126,15 +126,15 @@ impl<'b> Server<'b> {
     ///
     /// Specification: 2025-03-26, *Base protocol*, *Batching*.
     #[must_use]
-    pub fn batch_buffer(mut self, answers: impl Into<Buffer<'b>>) -> Server<'b> {
-        self.core.batch = Batch::new(answers.into());
+    pub fn batch_buffer(mut self, responses: impl Into<Buffer<'b>>) -> Server<'b> {
+        self.state.batch = Batch::new(responses.into());
         self
     }
 
     /// Sets the seed of the hash of request ids. Use a random seed if a client may attack with colliding ids.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Server<'b> {
-        self.core.in_flight.set_seed(seed);
+        self.state.in_flight.set_seed(seed);
         self
     }
 
@@ -145,7 +145,7 @@ impl<'b> Server<'b> {
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the server's own messages need more.
     pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, ConfigError> {
-        self.core.output.set_reply_room(bytes);
+        self.state.output.set_reply_room(bytes);
         self.checked()
     }
 
@@ -155,22 +155,22 @@ impl<'b> Server<'b> {
     /// [`ConfigError::TxTooSmall`]: the transmit buffer cannot hold the additional bytes of each message.
     pub fn message_mode(mut self) -> Result<Server<'b>, ConfigError> {
         self.input.use_frames();
-        self.core.output.use_frames();
+        self.state.output.use_frames();
         self.checked()
     }
 
     /// Reports every message to `observer`.
     #[must_use]
     pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Server<'b> {
-        self.core.output.set_observer(observer);
+        self.state.output.set_observer(observer);
         self
     }
 
     /// Pings an idle client of the handshake era.
     #[must_use]
     pub fn keep_alive(mut self, pings: KeepAlive) -> Server<'b> {
-        self.core.keep_alive.set(pings);
-        self.core.keep_alive_hooks = Some(&KEEP_ALIVE_HOOKS);
+        self.state.keep_alive.set(pings);
+        self.state.keep_alive_hooks = Some(&KEEP_ALIVE_HOOKS);
         self
     }
 }
@@ -209,7 +209,7 @@ mod tests {
             } else {
                 server.in_flight(&mut slots, &mut text).unwrap().seed(7)
             };
-            assert_eq!(server.core.in_flight.seed(), 7, "seed first: {seed_first}");
+            assert_eq!(server.state.in_flight.seed(), 7, "seed first: {seed_first}");
         }
     }
 }

@@ -56,9 +56,11 @@ impl Sealed for Completion {
         };
         let found = match reference {
             Reference::Prompt(prompt) => {
-                find(request.core.config, Catalogue::Prompts, &|name| prompt == *name)
+                find(request.state.config, Catalogue::Prompts, &|name| prompt == *name)
             }
-            Reference::Resource(uri) => find(request.core.config, Catalogue::Templates, &|text| uri == *text),
+            Reference::Resource(uri) => {
+                find(request.state.config, Catalogue::Templates, &|text| uri == *text)
+            }
         };
         let known = match found {
             Found::Nothing => return refuse_unknown(request, reference),

@@ -27,14 +27,14 @@ impl Reply<'_> {
             return self.refuse_and_report(ProtocolError::BadCursor);
         }
         let Reply { state, pending, .. } = self;
-        state.with(&mut |core| {
+        state.with(&mut |state| {
             let mut left_out = 0;
-            core.respond_and_close(&pending, Shape::List, &mut |out| {
+            state.respond_and_close(&pending, Shape::List, &mut |out| {
                 left_out = pagination::write(out, key, first, entry).left_out;
                 true
             });
             if left_out > 0 {
-                core.pending_error = Some(ProtocolError::EntriesLeftOut { count: left_out });
+                state.pending_error = Some(ProtocolError::EntriesLeftOut { count: left_out });
             }
         });
     }

@@ -40,7 +40,7 @@ impl Sealed for Logging {
                 &"`level` must be the name of a level, debug to emergency",
             );
         };
-        if let Some(session) = &mut request.core.session {
+        if let Some(session) = &mut request.state.session {
             session.level = Some(level);
         }
         request.result(&mut |_| {})
@@ -89,17 +89,17 @@ impl Server<'_> {
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), SendError> {
-        if !self.core.config.features.iter().any(|feature| feature.is_logging()) {
+        if !self.state.config.features.iter().any(|feature| feature.is_logging()) {
             return Err(SendError::Unsupported);
         }
-        let session = self.core.session.filter(|_| self.state() != State::Closed);
+        let session = self.state.session.filter(|_| self.state() != State::Closed);
         let session = session.ok_or(SendError::NotConnected)?;
         if session.level.is_some_and(|least| level < least) {
             return Err(SendError::NotWanted);
         }
         self.ensure_response_space()?;
-        let space = self.core.output.reply_room();
-        let output = &mut self.core.output;
+        let space = self.state.output.reply_room();
+        let output = &mut self.state.output;
         output
             .write(About::NOTIFICATION, space, &mut |out| write_log(out, level, logger, data))
             .map_err(|_| SendError::Unwritable)

@@ -60,7 +60,7 @@ impl Sealed for Subscriptions {
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             LISTEN => listen(request),
-            _ if !can_watch(request.core.config) => {
+            _ if !can_watch(request.state.config) => {
                 request.refuse(ProtocolError::UnknownMethod, &"resources cannot be watched here")
             }
             SUBSCRIBE => subscribe(request),
@@ -68,12 +68,12 @@ impl Sealed for Subscriptions {
         }
     }
 
-    fn record_change(&self, core: &mut ServerState<'_>, change: Change<'_>) {
-        notify::record_change(core, change);
+    fn record_change(&self, state: &mut ServerState<'_>, change: Change<'_>) {
+        notify::record_change(state, change);
     }
 
-    fn write_notifications(&self, core: &mut ServerState<'_>) {
-        notify::write_pending(core);
+    fn write_notifications(&self, state: &mut ServerState<'_>) {
+        notify::write_pending(state);
     }
 
     fn check(
@@ -117,10 +117,10 @@ fn may_exist(config: &ServerConfig<'_>, uri: Str<'_>) -> bool {
 
 fn subscribe(request: &mut Request<'_, '_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
-    if !may_exist(request.core.config, uri) {
+    if !may_exist(request.state.config, uri) {
         return not_found(request, uri);
     }
-    let ServerState { registry, in_flight, output, .. } = &mut *request.core;
+    let ServerState { registry, in_flight, output, .. } = &mut *request.state;
     let space = output.reply_room().saturating_sub(output.overhead());
     let added = registry.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, space));
     let limit = registry.limit();
@@ -138,7 +138,7 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
 
 fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
-    let was = request.core.registry.remove(Owner::Session, uri);
+    let was = request.state.registry.remove(Owner::Session, uri);
     respond_and_emit(request, was.then_some(PendingEvent::Watched { on: false }))
 }
 
@@ -155,12 +155,12 @@ fn refuse_missing_uri(request: &mut Request<'_, '_>) -> Received {
 
 fn respond_and_emit(request: &mut Request<'_, '_>, pending_event: Option<PendingEvent>) -> Received {
     match (request.result(&mut |_| {}), pending_event) {
-        (Received::Done, Some(pending_event)) => request.core.emit(pending_event),
+        (Received::Done, Some(pending_event)) => request.state.emit(pending_event),
         (refused, _) => refused,
     }
 }
 
-/// Whether the notification about a resource fits into `room` bytes.
+/// Whether the notification about a resource fits into `space` bytes.
 fn fits(id: Option<&[u8]>, uri: &str, space: usize) -> bool {
     let mut out = Writer::measure();
     write_updated(&mut out, id, uri);
@@ -174,17 +174,17 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
         Err(refused) => return refused,
     };
     let Some(ticket) = reserve_slot(request, filter) else {
-        let limit = request.core.in_flight.limit();
+        let limit = request.state.in_flight.limit();
         return request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
     };
     if !write_acknowledgment(request, ticket, filter, uris) {
-        request.core.in_flight.release(ticket);
-        let limit = request.core.output.reply_room();
+        request.state.in_flight.release(ticket);
+        let limit = request.state.output.reply_room();
         return request.refuse(ProtocolError::ReplyTooLarge { limit }, &"the acknowledgment");
     }
-    request.core.enable_change_writer();
-    request.core.pending_changes.add(ChangeSet::SUBSCRIBED);
-    request.core.emit(PendingEvent::Listening(ticket))
+    request.state.enable_change_writer();
+    request.state.pending_changes.add(ChangeSet::SUBSCRIBED);
+    request.state.emit(PendingEvent::Listening(ticket))
 }
 
 /// Parses the filter: the declared lists that the client names, and the array of URIs. May refuse the request.
@@ -204,7 +204,7 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
     if tasks.is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
         return Err(refuse_tasks(request));
     }
-    let listed = declared_lists(request.core.config);
+    let listed = declared_lists(request.state.config);
     let mut filter = ChangeSet::NONE;
     for (requested, list) in
         [(tools, ChangeSet::TOOLS), (prompts, ChangeSet::PROMPTS), (resources, ChangeSet::RESOURCES)]
@@ -213,17 +213,17 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
             filter.add(list);
         }
     }
-    let uris = uris.filter(|_| can_watch(request.core.config)).unwrap_or(Json::NULL);
+    let uris = uris.filter(|_| can_watch(request.state.config)).unwrap_or(Json::NULL);
     Ok((filter, uris))
 }
 
 /// Takes a slot for the subscription. Returns `None` if none is free.
 fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
     let id = request.id();
-    let mut incoming = InboundRequest::deferred(request.pending.context, SortKey::NONE);
-    incoming.set_subscription(filter, ChangeSet::NONE);
-    let in_flight = &mut request.core.in_flight;
-    let ticket = in_flight.take(incoming, None)?;
+    let mut inbound = InboundRequest::deferred(request.pending.context, SortKey::NONE);
+    inbound.set_subscription(filter, ChangeSet::NONE);
+    let in_flight = &mut request.state.in_flight;
+    let ticket = in_flight.take(inbound, None)?;
     if !in_flight.set_id(ticket, id, &[]) {
         in_flight.release(ticket);
         return None;
@@ -241,7 +241,7 @@ fn write_acknowledgment(
     uris: Json<'_>,
 ) -> bool {
     let id = request.id();
-    let ServerState { config, output, registry, in_flight, .. } = &mut *request.core;
+    let ServerState { config, output, registry, in_flight, .. } = &mut *request.state;
     let space = output.reply_room();
     let longest = space.saturating_sub(output.overhead());
     let about = About::subscribed(request.pending.context.stream);

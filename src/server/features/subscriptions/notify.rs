@@ -39,7 +39,7 @@ impl<'a> Listening<'a> {
         match change {
             Change::Resource(uri) => self.uris().any(|watched| watched == uri),
             list => self
-                .incoming()
+                .inbound()
                 .and_then(InboundRequest::subscription)
                 .is_some_and(|[filter, _]| filter.any(list.list())),
         }
@@ -54,10 +54,10 @@ impl<'a> Listening<'a> {
     /// The stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
-        self.incoming().map_or(StreamId::NONE, |incoming| incoming.stream)
+        self.inbound().map_or(StreamId::NONE, |inbound| inbound.stream)
     }
 
-    fn incoming(&self) -> Option<&'a InboundRequest> {
+    fn inbound(&self) -> Option<&'a InboundRequest> {
         self.in_flight.get(self.ticket)
     }
 }
@@ -66,7 +66,7 @@ impl core::fmt::Debug for Listening<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Listening")
             .field("ticket", &self.ticket)
-            .field("request", &self.incoming())
+            .field("request", &self.inbound())
             .field("watches", &self.registry)
             .finish()
     }
@@ -79,11 +79,11 @@ const ANSWERED: ChangeSet = ChangeSet::SUBSCRIBED;
 const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 
 /// Returns the first subscription in flight from `slot` on, with its filter and pending changes.
-fn next_listener(core: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
+fn next_listener(state: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
     let mut slot = slot;
     loop {
-        let ticket = core.in_flight.first_from(slot)?;
-        if let Some([filter, pending]) = core.in_flight.get(ticket)?.subscription() {
+        let ticket = state.in_flight.first_from(slot)?;
+        if let Some([filter, pending]) = state.in_flight.get(ticket)?.subscription() {
             return Some((ticket, filter, pending));
         }
         slot = ticket.slot.wrapping_add(1);
@@ -92,67 +92,67 @@ fn next_listener(core: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet
 
 /// Modifies the pending changes of a subscription. Returns `None` if the ticket is not a subscription.
 fn set_pending(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     ticket: Ticket,
     change: fn(&mut ChangeSet, ChangeSet),
     by: ChangeSet,
 ) -> Option<()> {
-    let incoming = core.in_flight.get_mut(ticket)?;
-    let [filter, mut pending] = incoming.subscription()?;
+    let inbound = state.in_flight.get_mut(ticket)?;
+    let [filter, mut pending] = inbound.subscription()?;
     change(&mut pending, by);
-    incoming.set_subscription(filter, pending);
+    inbound.set_subscription(filter, pending);
     Some(())
 }
 
 /// Marks a change as pending in every subscription and registry entry that matches it.
-pub(crate) fn record_change(core: &mut ServerState<'_>, change: Change<'_>) {
+pub(crate) fn record_change(state: &mut ServerState<'_>, change: Change<'_>) {
     if let Change::Resource(uri) = change {
-        if core.registry.mark_changed(uri) {
-            core.pending_changes.add(ChangeSet::FEATURE_PENDING);
+        if state.registry.mark_changed(uri) {
+            state.pending_changes.add(ChangeSet::FEATURE_PENDING);
         }
         return;
     }
     let (list, mut slot) = (change.list(), 0);
-    while core.pending_changes.any(ChangeSet::SUBSCRIBED)
-        && let Some((ticket, filter, _)) = next_listener(core, slot)
+    while state.pending_changes.any(ChangeSet::SUBSCRIBED)
+        && let Some((ticket, filter, _)) = next_listener(state, slot)
     {
         if filter.any(list) {
-            set_pending(core, ticket, ChangeSet::add, list);
-            core.pending_changes.add(ChangeSet::FEATURE_PENDING);
+            set_pending(state, ticket, ChangeSet::add, list);
+            state.pending_changes.add(ChangeSet::FEATURE_PENDING);
         }
         slot = ticket.slot.wrapping_add(1);
     }
 }
 
 /// Writes pending notifications while the output has space: lists, then resources, then ends of subscriptions.
-pub(crate) fn write_pending(core: &mut ServerState<'_>) {
-    if !core.pending_changes.any(ChangeSet::FEATURE_PENDING) && core.lifecycle.state() != State::Draining {
+pub(crate) fn write_pending(state: &mut ServerState<'_>) {
+    if !state.pending_changes.any(ChangeSet::FEATURE_PENDING) && state.lifecycle.state() != State::Draining {
         return;
     }
-    if write_lists(core).is_some()
-        && let Some(waits) = write_resources(core)
-        && write_ends(core).is_some()
-        && !waits
+    if write_lists(state).is_some()
+        && let Some(any_delayed) = write_resources(state)
+        && write_ends(state).is_some()
+        && !any_delayed
     {
-        core.pending_changes.remove(ChangeSet::FEATURE_PENDING);
+        state.pending_changes.remove(ChangeSet::FEATURE_PENDING);
     }
 }
 
 /// Writes pending changes of lists. Returns `None` if the output has no space.
-fn write_lists(core: &mut ServerState<'_>) -> Option<()> {
-    let (config, mut slot) = (core.config, 0);
-    while let Some((ticket, _, flags)) = next_listener(core, slot) {
+fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
+    let (config, mut slot) = (state.config, 0);
+    while let Some((ticket, _, flags)) = next_listener(state, slot) {
         for feature in config.features {
             let Some((change, method)) = feature.change_notification() else { continue };
             if flags.any(change.list()) {
-                send(core, ticket, &mut |out, id| {
+                send(state, ticket, &mut |out, id| {
                     out.token(r#"{"jsonrpc":"2.0","method":"#);
                     out.string(method);
                     out.token(r#","params":{"#);
                     write_tag(out, id);
                     out.token("}}");
                 })?;
-                set_pending(core, ticket, ChangeSet::remove, change.list());
+                set_pending(state, ticket, ChangeSet::remove, change.list());
             }
         }
         slot = ticket.slot.wrapping_add(1);
@@ -163,24 +163,24 @@ fn write_lists(core: &mut ServerState<'_>) -> Option<()> {
 /// Writes pending changes of resources. Returns `None` if the output has no space.
 ///
 /// Returns `true` if some changes wait for the end of the handshake.
-fn write_resources(core: &mut ServerState<'_>) -> Option<bool> {
-    let ending = core.lifecycle.state() == State::Draining;
-    let (mut at, mut waits) = (0, false);
-    while let Some(watch) = core.registry.at(at) {
+fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
+    let ending = state.lifecycle.state() == State::Draining;
+    let (mut at, mut any_delayed) = (0, false);
+    while let Some(watch) = state.registry.at(at) {
         let (here, next, owner) = (at, watch.next, watch.owner);
         at = next;
         if !watch.changed {
             continue;
         }
-        if owner == Owner::Session && !core.is_session_notified() {
-            waits |= !ending;
+        if owner == Owner::Session && !state.is_session_notified() {
+            any_delayed |= !ending;
             continue;
         }
-        if owner.is_active(&core.in_flight) {
-            if !core.reserve_response() {
+        if owner.is_active(&state.in_flight) {
+            if !state.reserve_response() {
                 return None;
             }
-            let ServerState { registry, in_flight, output, .. } = core;
+            let ServerState { registry, in_flight, output, .. } = state;
             let (about, id) = match owner {
                 Owner::Session => (About::NOTIFICATION, None),
                 Owner::Listener(ticket) => {
@@ -191,65 +191,65 @@ fn write_resources(core: &mut ServerState<'_>) -> Option<bool> {
             let uri = registry.at(here)?.uri;
             let _ = output.write(about, output.reply_room(), &mut |out| write_updated(out, id, uri));
         }
-        core.registry.set_changed(here, false);
+        state.registry.set_changed(here, false);
     }
-    Some(waits)
+    Some(any_delayed)
 }
 
 /// Ends subscriptions that are to end. Returns `None` if the output has no space.
 ///
 /// On a single channel the response is followed by a cancellation, because the specification requires each of them on a
 /// different page.
-fn write_ends(core: &mut ServerState<'_>) -> Option<()> {
-    let all = core.lifecycle.state() == State::Draining;
-    let (config, mut slot, mut left) = (core.config, 0, false);
-    while let Some((ticket, _, flags)) = next_listener(core, slot) {
+fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
+    let all = state.lifecycle.state() == State::Draining;
+    let (config, mut slot, mut left) = (state.config, 0, false);
+    while let Some((ticket, _, flags)) = next_listener(state, slot) {
         slot = ticket.slot.wrapping_add(1);
         if !all && !flags.any(ENDS) {
             left = true;
             continue;
         }
-        let Context { revision, stream, .. } = core.in_flight.get(ticket)?.context();
+        let Context { revision, stream, .. } = state.in_flight.get(ticket)?.context();
         if !flags.any(ANSWERED) {
             let about = About::unsubscribed(stream);
-            send_as(core, ticket, about, &mut |out, id| write_ended(out, id, config, revision))?;
+            send_as(state, ticket, about, &mut |out, id| write_ended(out, id, config, revision))?;
             // No notification may follow the response, also if changes occur before the cancellation is sent.
-            core.in_flight.get_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
+            state.in_flight.get_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
         }
-        if !core.output.is_message_mode() {
-            send(core, ticket, &mut |out, id| {
+        if !state.output.is_message_mode() {
+            send(state, ticket, &mut |out, id| {
                 out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
                 out.json_bytes(id);
                 out.token("}}");
             })?;
         }
-        core.in_flight.release(ticket);
+        state.in_flight.release(ticket);
     }
     if !left {
-        core.pending_changes.remove(ChangeSet::SUBSCRIBED);
+        state.pending_changes.remove(ChangeSet::SUBSCRIBED);
     }
     Some(())
 }
 
 fn send(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     ticket: Ticket,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
-    let stream = core.in_flight.get(ticket)?.stream;
-    send_as(core, ticket, About::subscribed(stream), body)
+    let stream = state.in_flight.get(ticket)?.stream;
+    send_as(state, ticket, About::subscribed(stream), body)
 }
 
 fn send_as(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     ticket: Ticket,
     about: About,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
-    if !core.reserve_response() {
+    if !state.reserve_response() {
         return None;
     }
-    let ServerState { in_flight, output, .. } = core;
+    let ServerState { in_flight, output, .. } = state;
     let id = in_flight.id(ticket);
     // `Server::new` has checked that it fits.
     let _ = output.write(about, output.reply_room(), &mut |out| body(out, id));

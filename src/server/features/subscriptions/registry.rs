@@ -123,8 +123,8 @@ impl<'b> SubscriptionRegistry<'b> {
         let end = self.used.wrapping_add(taken);
         let header = encode_header(owner, u16::try_from(length).map_err(|_| WatchError::Full)?);
         let mut space = self.buffer.room();
-        let place = space.ensure(end).and_then(|all| all.get_mut(self.used..end)).ok_or(WatchError::Full)?;
-        let (first, text) = place.split_at_mut_checked(HEADER).ok_or(WatchError::Full)?;
+        let target = space.ensure(end).and_then(|all| all.get_mut(self.used..end)).ok_or(WatchError::Full)?;
+        let (first, text) = target.split_at_mut_checked(HEADER).ok_or(WatchError::Full)?;
         copy(first, &header);
         let text = uri.copy_to(text).map_err(|_| WatchError::Full)?;
         if !fits(text) {
@@ -174,18 +174,18 @@ impl<'b> SubscriptionRegistry<'b> {
 
     /// Removes the entries of ended subscriptions.
     fn remove_inactive(&mut self, in_flight: &InFlight<'_, InboundRequest>) {
-        let (mut at, mut kept) = (0, 0usize);
+        let (mut at, mut end) = (0, 0usize);
         while let Some(watch) = self.at(at) {
             let (active, next) = (watch.owner.is_active(in_flight), watch.next);
             if active {
-                if let Some(bytes) = self.buffer.bytes_mut().get_mut(kept..next) {
-                    shift(bytes, at.saturating_sub(kept));
+                if let Some(bytes) = self.buffer.bytes_mut().get_mut(end..next) {
+                    shift(bytes, at.saturating_sub(end));
                 }
-                kept = kept.wrapping_add(next.saturating_sub(at));
+                end = end.wrapping_add(next.saturating_sub(at));
             }
             at = next;
         }
-        self.used = kept;
+        self.used = end;
     }
 
     fn remove_range(&mut self, from: usize, to: usize) {
