@@ -1,7 +1,7 @@
 //! Batches: several messages in one line, with their responses in one line.
 //!
-//! The server handles the members of a batch in order, as if each were a line. It collects their responses in a separate
-//! buffer, and sends them as one message when the last one is complete.
+//! The server handles the members of a batch in order, as if each were a line. It collects their responses in a
+//! separate buffer, and sends them as one message when the last one is complete.
 //!
 //! Specification: 2025-03-26, *Base protocol*, *Batching*; JSON-RPC 2.0, *Batch*.
 #![allow(

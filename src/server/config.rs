@@ -126,9 +126,9 @@ pub enum SecondInitialize {
     Refuse,
     /// The session restarts: requests in flight are cancelled and never answered.
     ///
-    /// This is for a UART, which has no connections: the second `initialize` comes from a new client. The new client may
-    /// reuse the id of a request in flight. Such a reused id also identifies a new client if the old client never completed
-    /// a handshake.
+    /// This is for a UART, which has no connections: the second `initialize` comes from a new client. The new client
+    /// may reuse the id of a request in flight. Such a reused id also identifies a new client if the old client never
+    /// completed a handshake.
     Restart,
 }
 

@@ -159,7 +159,7 @@ pub(crate) fn handle_unreadable_line(
     let Line { content, stream, .. } = line;
     let (bytes, envelope) = (input.bytes(), &input.envelope());
     if let Some(ended) =
-        state.outbound_requests.and_then(|hooks| hooks.on_unreadable_line(state, bytes, content, envelope))
+        state.outbound_hooks.and_then(|hooks| hooks.on_unreadable_line(state, bytes, content, envelope))
     {
         return ended;
     }
@@ -337,7 +337,7 @@ fn handle_notification(
         return state.emit(PendingEvent::Ready);
     }
     if let Some(received) =
-        state.outbound_requests.and_then(|hooks| hooks.on_notification(state, line, method, params, spans))
+        state.outbound_hooks.and_then(|hooks| hooks.on_notification(state, line, method, params, spans))
     {
         return received;
     }
@@ -384,7 +384,7 @@ fn handle_response(
         return Received::Done;
     }
     let error = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
-    match state.outbound_requests {
+    match state.outbound_hooks {
         Some(hooks) => {
             hooks.on_response(state, line, id, outcome, spans).unwrap_or(Received::ProtocolError(error))
         }
@@ -413,7 +413,7 @@ impl ServerState<'_> {
             && self.reserve_response()
         {
             let stage = self.in_flight.get(ticket).map(|inbound| inbound.stage());
-            if let Some(hooks) = self.outbound_requests.filter(|_| stage.is_some_and(Stage::is_outbound)) {
+            if let Some(hooks) = self.outbound_hooks.filter(|_| stage.is_some_and(Stage::is_outbound)) {
                 hooks.write_cancelled(self, ticket);
             } else if let Some(inbound) = self.in_flight.get(ticket) {
                 let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };

@@ -69,8 +69,8 @@ pub enum Event<'a> {
     Response(Response<'a>),
     /// A request that the server sent [with progress](crate::server::RequestOptions::with_progress) makes progress.
     Progress(Progress<'a>),
-    /// The client's roots have changed: [request](Server::request) them again. Emitted only after the first request that
-    /// the server sent.
+    /// The client's roots have changed: [request](Server::request) them again. Emitted only after the first request
+    /// that the server sent.
     RootsChanged,
     /// The transmit buffer has space again, after [`SendError::Busy`](crate::SendError::Busy).
     Writable,
@@ -98,7 +98,7 @@ impl Server<'_> {
             PendingEvent::Ready => Event::Ready,
             PendingEvent::Expired(ticket) => Event::Expired(ticket),
             PendingEvent::OutboundEvent(event) => {
-                state.outbound_requests?.event(event, part(input, spans_of(input).arguments))
+                state.outbound_hooks?.event(event, part(input, spans_of(input).arguments))
             }
             PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
@@ -135,7 +135,7 @@ fn request_event<'a>(
     let input_responses =
         InputResponses { responses: surroundings.at(responses), state: surroundings.at(request_state) };
     let (subject, config) = (text_of(surroundings.at(subject)), state.config);
-    let reply = Reply { state: state, config, pending: Pending { source, context } };
+    let reply = Reply { state, config, pending: Pending { source, context } };
     event(RequestParts { subject, arguments, input_responses }, reply)
 }
 

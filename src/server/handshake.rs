@@ -49,7 +49,7 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     }
     // Only a new client reuses an id that is in flight.
     if again || request.is_duplicate() {
-        request.state.start_over();
+        request.state.restart_session();
     }
     let revision = known.unwrap_or(latest);
     request.state.session = Some(Session {

@@ -1,7 +1,7 @@
 //! Input required: a response that requests input, and the retried request.
 //!
-//! In `2026-07-28` a server responds to a request with the input that it requires. The client retries the request with the
-//! input.
+//! In `2026-07-28` a server responds to a request with the input that it requires. The client retries the request with
+//! the input.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*; 2025-11-25, *Elicitation*, *URL elicitation required error*.
 #![allow(clippy::as_conversions, reason = "a reference is cast to a trait object")]
@@ -52,11 +52,11 @@ impl Reply<'_> {
     /// [`Call::input`](crate::server::Call::input) then returns the input of this response.
     ///
     /// If the client did not declare the capability of an input, it gets an error (-32021). If
-    /// [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or `inputs` and `state` are both empty, it
-    /// gets an error, and the next event is [`ProtocolError::NoRoundTrip`].
+    /// [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or `inputs` and `state` are both
+    /// empty, it gets an error, and the next event is [`ProtocolError::NoRoundTrip`].
     ///
-    /// A client may return any state. If security depends on the state, the application must sign it, bind it to the user and
-    /// the request, and let it expire.
+    /// A client may return any state. If security depends on the state, the application must sign it, bind it to the
+    /// user and the request, and let it expire.
     ///
     /// Before `2026-07-28`, defer the call and send a request instead:
     ///
@@ -94,8 +94,9 @@ impl Reply<'_> {
 
     /// Responds that the user must open these web pages first.
     ///
-    /// In `2026-07-28` the pages are [required input](Reply::require_input), with the elicitation ids as keys. In `2025-11-25`
-    /// the response is a special error (-32042). Other clients get an error whose message names the first page.
+    /// In `2026-07-28` the pages are [required input](Reply::require_input), with the elicitation ids as keys. In
+    /// `2025-11-25` the response is a special error (-32042). Other clients get an error whose message names the first
+    /// page.
     pub fn require_urls(self, pages: &[OpenUrl<'_>]) {
         let opens = self.pending.context.capabilities.has(ClientCapabilities::ELICITATION_URL);
         match self.pending.context.revision {

@@ -13,9 +13,9 @@
 //! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`] | [`Server::changed`] |
 //!
 //! The server lists a `static` catalogue by itself. A `List…` event is emitted only for a dynamic list, which the
-//! application provides. Every response method consumes its request and cannot fail. For long work, [`Call::defer`] returns
-//! a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`] report that the response is
-//! no longer needed.
+//! application provides. Every response method consumes its request and cannot fail. For long work, [`Call::defer`]
+//! returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`] report that the
+//! response is no longer needed.
 //!
 //! A server can also send requests to its client, listed in [`input`](crate::input). In the handshake era it calls
 //! [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` it calls [`Call::require_input`].
@@ -277,7 +277,7 @@ impl Server<'_> {
     /// Requests that are still in flight at the deadline are answered with an error.
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
         self.shutdown(now);
-        if let Some(hooks) = self.state.outbound_requests {
+        if let Some(hooks) = self.state.outbound_hooks {
             hooks.end_all(&mut self.state, false);
         }
         (self.state.ending, self.state.ending_deadline) = (Ending::Grace, deadline);
@@ -285,8 +285,8 @@ impl Server<'_> {
 
     /// Starts a new connection on the same buffers.
     ///
-    /// All state of the old connection is dropped, including unsent output, and its tickets stay invalid. The server's own
-    /// [requests](Server::request) end without an event.
+    /// All state of the old connection is dropped, including unsent output, and its tickets stay invalid. The server's
+    /// own [requests](Server::request) end without an event.
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.reset();

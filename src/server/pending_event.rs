@@ -1,7 +1,7 @@
 //! The event chosen by `poll`, as plain numbers and spans.
 //!
-//! Nothing is borrowed between `poll` and `event`. The spans of its parts are stored in the place of the envelope's spans,
-//! which are no longer needed.
+//! Nothing is borrowed between `poll` and `event`. The spans of its parts are stored in the place of the envelope's
+//! spans, which are no longer needed.
 
 use crate::error::ProtocolError;
 use crate::json::Span;

@@ -103,7 +103,7 @@ impl Server<'_> {
     pub(super) fn disconnect(&mut self) {
         self.state.lifecycle.step(Trigger::ConnectionLost);
         self.state.output.clear();
-        self.state.forget_in_flight();
+        self.state.drop_in_flight();
         self.state.batches = Batches::NONE;
         self.input.close();
     }
@@ -119,7 +119,7 @@ impl Server<'_> {
         let Some(ticket) = self.state.in_flight.due(by) else { return false };
         let is_outbound =
             self.state.in_flight.get(ticket).is_some_and(|inbound| inbound.stage().is_outbound());
-        if let Some(hooks) = self.state.outbound_requests.filter(|_| is_outbound) {
+        if let Some(hooks) = self.state.outbound_hooks.filter(|_| is_outbound) {
             hooks.on_deadline(&mut self.state, ticket);
             return true;
         }
@@ -219,7 +219,7 @@ impl Server<'_> {
             if !matches!(self.state.ending, Ending::Grace | Ending::Flushing) {
                 self.set_ending(Ending::Grace);
                 // Outbound requests end here, and none can be sent any more.
-                if let Some(hooks) = self.state.outbound_requests {
+                if let Some(hooks) = self.state.outbound_hooks {
                     hooks.end_all(&mut self.state, false);
                     return true;
                 }

@@ -88,8 +88,8 @@ impl<'a> Pending<'a> {
 
 /// Access to the [`ServerState`] behind a [`Reply`].
 ///
-/// The trait object hides the lifetime of the state, so that a `Reply` has only one. It has a single method, so that only
-/// the operations in use are linked.
+/// The trait object hides the lifetime of the state, so that a `Reply` has only one. It has a single method, so that
+/// only the operations in use are linked.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
 }
@@ -199,7 +199,8 @@ impl<'a> Reply<'a> {
 
     /// Responds that the arguments are not valid.
     ///
-    /// Since `2025-11-25` this is a result (`isError`), so that the model can correct them. Before, it is an error (-32602).
+    /// Since `2025-11-25` this is a result (`isError`), so that the model can correct them. Before, it is an error
+    /// (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
         if self.pending.context.revision >= Revision::V2025_11_25 {
@@ -223,8 +224,8 @@ impl<'a> Reply<'a> {
     /// The request stays open, also after an error.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the request has no progress token, or `progress` has not grown. [`SendError::Unwritable`]:
-    /// there is no space besides the response.
+    /// [`SendError::NotWanted`]: the request has no progress token, or `progress` has not grown.
+    /// [`SendError::Unwritable`]: there is no space besides the response.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,

@@ -4,8 +4,8 @@
 macro_rules! request_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
-            /// The `_meta` of the request, an object, empty if it is absent. It may contain a trace context: `traceparent`,
-            /// `tracestate`, `baggage`.
+            /// The `_meta` of the request, an object, empty if it is absent. It may contain a trace context:
+            /// `traceparent`, `tracestate`, `baggage`.
             #[must_use]
             pub fn meta(&self) -> $crate::json::Json<'a> {
                 self.reply.meta()
@@ -52,8 +52,8 @@ macro_rules! request_methods {
             /// Sends progress before the response: see [`Reply::progress`](crate::server::Reply::progress).
             ///
             /// # Errors
-            /// The client requested no progress, the value has not grown, or there is no space besides the response. The
-            /// request stays open.
+            /// The client requested no progress, the value has not grown, or there is no space besides the response.
+            /// The request stays open.
             pub fn progress(
                 &mut self,
                 progress: impl Into<$crate::Decimal>,
@@ -97,8 +97,8 @@ macro_rules! request_methods {
 
             /// Defers the response: pass the ticket to [`Server::reply`](crate::Server::reply) later.
             ///
-            /// After `time`, or the server's `deferred_timeout` if `time` is `None`, the server responds with an error and
-            /// emits [`Event::Expired`](crate::server::Event::Expired).
+            /// After `time`, or the server's `deferred_timeout` if `time` is `None`, the server responds with an error
+            /// and emits [`Event::Expired`](crate::server::Event::Expired).
             ///
             /// # Errors
             /// Returns the request if no slot is free. Respond to it now, for example with [`busy`](Self::busy).
@@ -119,8 +119,8 @@ macro_rules! input_methods {
         impl<'a> $request<'a> {
             /// The client's response to the input that this request [required](Self::require_input) under `key`.
             ///
-            /// Read it with [`ElicitResult::from_json`](crate::input::ElicitResult::from_json) or a similar function. It is
-            /// untrusted input, like the rest of a request.
+            /// Read it with [`ElicitResult::from_json`](crate::input::ElicitResult::from_json) or a similar function.
+            /// It is untrusted input, like the rest of a request.
             #[must_use]
             pub fn input(&self, key: &str) -> Option<$crate::json::Json<'a>> {
                 self.input_responses.input(key)
@@ -136,7 +136,8 @@ macro_rules! input_methods {
 
             /// The declared capabilities as JSON, with `experimental` and `extensions`.
             ///
-            /// Empty before `2026-07-28`: see [`Connected::capabilities`](crate::server::Connected::capabilities) there.
+            /// Empty before `2026-07-28`: see [`Connected::capabilities`](crate::server::Connected::capabilities)
+            /// there.
             #[must_use]
             pub fn client_capabilities(&self) -> $crate::json::Json<'a> {
                 let declared = self.meta().get($crate::protocol::meta::CLIENT_CAPABILITIES);

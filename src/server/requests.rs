@@ -1,7 +1,7 @@
 //! Requests that the server sends: roots, elicitation, sampling, ping (handshake era).
 //!
-//! They share the slots of deferred requests. Their code is reached through the trait `OutboundRequests`, whose object the
-//! first request sets. A server that sends no requests therefore does not link it.
+//! They share the slots of deferred requests. Their code is reached through the trait `OutboundRequests`, whose object
+//! the first request sets. A server that sends no requests therefore does not link it.
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
@@ -90,7 +90,8 @@ impl<'a> Response<'a> {
     /// The result, error or failure of the request.
     ///
     /// Read a result with [`Roots::from_json`](input::Roots::from_json),
-    /// [`ElicitResult::from_json`](input::ElicitResult::from_json) or [`Sampled::from_json`](input::Sampled::from_json).
+    /// [`ElicitResult::from_json`](input::ElicitResult::from_json) or
+    /// [`Sampled::from_json`](input::Sampled::from_json).
     #[must_use]
     pub fn outcome(&self) -> Outcome<'a> {
         self.outcome
@@ -100,11 +101,11 @@ impl<'a> Response<'a> {
 impl Server<'_> {
     /// Sends a request to a client of the handshake era.
     ///
-    /// It ends with exactly one [`Event::Response`](crate::server::Event::Response). If the session ends or restarts, the
-    /// outcome is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
+    /// It ends with exactly one [`Event::Response`](crate::server::Event::Response). If the session ends or restarts,
+    /// the outcome is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
     ///
-    /// [Defer](crate::server::Call::defer) a call that needs the response. In `2026-07-28` servers send no requests: see
-    /// [`Call::require_input`](crate::server::Call::require_input).
+    /// [Defer](crate::server::Call::defer) a call that needs the response. In `2026-07-28` servers send no requests:
+    /// see [`Call::require_input`](crate::server::Call::require_input).
     ///
     /// ```no_run
     /// use mcp_proto::input::{ElicitResult, Field, Form};
@@ -129,11 +130,12 @@ impl Server<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending. [`SendError::Unsupported`]:
-    /// the client did not declare the capability, or the revision does not have it. [`SendError::Gone`]: the related request
-    /// has ended. [`SendError::Full`]: every slot is taken. [`SendError::Busy`]: the transmit buffer has no space;
-    /// [`Event::Writable`](crate::server::Event::Writable) reports when it has. [`SendError::Unwritable`]: the request exceeds
-    /// the size limit of a response, or is not valid.
+    /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending.
+    /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
+    /// [`SendError::Gone`]: the related request has ended. [`SendError::Full`]: every slot is taken.
+    /// [`SendError::Busy`]: the transmit buffer has no space; [`Event::Writable`](crate::server::Event::Writable)
+    /// reports when it has. [`SendError::Unwritable`]: the request exceeds the size limit of a response, or is not
+    /// valid.
     pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
         let Session { revision, capabilities, .. } = self.ready_session()?;
         if !input.fits(revision, capabilities) {
@@ -191,7 +193,8 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Unsupported`] in other revisions, or if the client did not declare `elicitation.url`.
-    /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as for [`request`](Server::request).
+    /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as for
+    /// [`request`](Server::request).
     pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
         let session = self.ready_session()?;
         let supported = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
@@ -254,7 +257,7 @@ impl Server<'_> {
             state.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
-        state.outbound_requests = Some(&OUTBOUND_REQUESTS);
+        state.outbound_hooks = Some(&OUTBOUND_REQUESTS);
         state.outbound_count = state.outbound_count.wrapping_add(1);
         Ok(ticket)
     }

@@ -52,8 +52,8 @@ pub(crate) enum Shape {
 
 /// State of a server without its input.
 ///
-/// Flags come first, because Thumb loads reach bytes cheaply only near the start of a struct. The order leaves no padding
-/// between them.
+/// Flags come first, because Thumb loads reach bytes cheaply only near the start of a struct. The order leaves no
+/// padding between them.
 #[repr(C)]
 pub(crate) struct ServerState<'b> {
     pub(crate) now: Millis,
@@ -91,7 +91,7 @@ pub(crate) struct ServerState<'b> {
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
     pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
     /// Hooks of outbound requests. Set by the first one.
-    pub(crate) outbound_requests: Option<&'static &'static dyn OutboundRequests>,
+    pub(crate) outbound_hooks: Option<&'static &'static dyn OutboundRequests>,
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, InboundRequest>,
     pub(crate) registry: SubscriptionRegistry<'b>,
@@ -126,7 +126,7 @@ impl<'b> ServerState<'b> {
             awaits_exit: false,
             keep_alive: KeepAliveState::OFF,
             keep_alive_hooks: None,
-            outbound_requests: None,
+            outbound_hooks: None,
             outbound_count: 0,
         }
     }
@@ -142,7 +142,7 @@ impl<'b> ServerState<'b> {
             (false, None, ChangeSet::NONE, false);
         (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
         (self.event_holds_line, self.ending) = (false, Ending::Open);
-        (self.pending_event, self.outbound_requests, self.outbound_count) = (None, None, 0);
+        (self.pending_event, self.outbound_hooks, self.outbound_count) = (None, None, 0);
         self.keep_alive.reset();
     }
 }
@@ -156,11 +156,11 @@ impl ServerState<'_> {
 
     /// Checks that the output has space for a whole response, and if so sets the budget to it.
     pub(crate) fn reserve_response(&mut self) -> bool {
-        let has = self.output.has_room();
-        if has {
+        let fits = self.output.has_room();
+        if fits {
             self.budget = self.output.end().saturating_add(self.output.reply_room());
         }
-        has
+        fits
     }
 
     /// The maximum length of a request id. With slots, the text of a slot bounds it.
@@ -169,6 +169,7 @@ impl ServerState<'_> {
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 
+    /// Space for the rest of the current request's messages, in bytes.
     pub(crate) fn available(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }
@@ -176,8 +177,8 @@ impl ServerState<'_> {
     /// Hooks of batches, if the session has a revision with batches.
     pub(crate) fn batch_hooks(&self) -> Option<&'static &'static dyn BatchHooks> {
         let hooks = self.batch.hooks?;
-        let takes = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
-        takes.then_some(hooks)
+        let has_batches = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
+        has_batches.then_some(hooks)
     }
 
     /// Moves the response to a batch member from the output, where it begins at `before`, to the batch buffer.
@@ -289,8 +290,9 @@ impl ServerState<'_> {
         }
     }
 
-    /// The id of an error without an id: `null` up to `2025-06-18` or without a session, empty (no member) since
-    /// `2025-11-25`.
+    /// The text for a missing id: `null` up to `2025-06-18`, empty (no member) since `2025-11-25`.
+    ///
+    /// Without a session it is `null`, unless the server supports only the stateless era.
     fn no_id(&self) -> &'static [u8] {
         let known = self.session.map(|session| session.revision);
         let only_stateless = self.config.revisions.and(Revisions::HANDSHAKE).is_empty();
@@ -299,9 +301,9 @@ impl ServerState<'_> {
     }
 
     /// Drops the session and its requests in flight, because a new client has connected.
-    pub(crate) fn start_over(&mut self) {
+    pub(crate) fn restart_session(&mut self) {
         self.session = None;
-        self.forget_in_flight();
+        self.drop_in_flight();
         self.pending_changes = ChangeSet::NONE;
         self.registry.clear();
         self.batches = Batches::NONE;
@@ -310,8 +312,8 @@ impl ServerState<'_> {
     }
 
     /// Drops the requests in flight. Outbound requests end with an event each.
-    pub(crate) fn forget_in_flight(&mut self) {
-        match self.outbound_requests {
+    pub(crate) fn drop_in_flight(&mut self) {
+        match self.outbound_hooks {
             Some(hooks) => hooks.end_all(self, true),
             None => self.in_flight.clear(),
         }

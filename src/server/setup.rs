@@ -20,7 +20,8 @@ const SHORTEST_ID: usize = 8;
 impl<'b> Server<'b> {
     /// A server with a receive and a transmit buffer: slices of the caller, or `Buffer::grown` (with `alloc`).
     ///
-    /// The server refuses a line that is longer than `rx`, and replaces a response that is longer than `tx` by an error.
+    /// The server refuses a line that is longer than `rx`, and replaces a response that is longer than `tx` by an
+    /// error.
     ///
     /// # Errors
     /// A buffer is too small for the server's own messages, or a catalogue is not valid.
@@ -51,9 +52,9 @@ impl<'b> Server<'b> {
 
     /// Lends storage for requests in flight.
     ///
-    /// Each slot holds one deferred request or one request that the server sent. Each deferred request has an equal share
-    /// of `text` for its id and progress token. Without slots, [`Call::defer`](crate::server::Call::defer) always fails, and
-    /// so does [`Server::request`].
+    /// Each slot holds one deferred request or one request that the server sent. Each deferred request has an equal
+    /// share of `text` for its id and progress token. Without slots, [`Call::defer`](crate::server::Call::defer)
+    /// always fails, and so does [`Server::request`].
     ///
     /// # Errors
     /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes.
@@ -108,19 +109,19 @@ impl<'b> Server<'b> {
 
     /// Enables batches, several messages in one JSON array, in sessions of `2025-03-26`.
     ///
-    /// No other revision has batches. A server that supports `2025-03-26` should call this: otherwise each batch gets one
-    /// error (-32600) and no member is processed. `responses` stores the responses until they are sent as one message, and
-    /// 24 bytes of state.
+    /// No other revision has batches. A server that supports `2025-03-26` should call this: otherwise each batch gets
+    /// one error (-32600) and no member is processed. `responses` stores the responses until they are sent as one
+    /// message, and 24 bytes of state.
     ///
-    /// The server emits the events of the members in order, as if each member were a line. The array of responses is subject
-    /// to the size limit of one response. The server refuses a whole batch (-32600, with the maximum number of requests) if
-    /// the smallest errors for its requests would exceed that limit or `responses`. Such an error takes about 180 bytes and the
-    /// longest id. The response to a member may use the space that the others leave.
+    /// The server emits the events of the members in order, as if each member were a line. The array of responses is
+    /// subject to the size limit of one response. The server refuses a whole batch (-32600, with the maximum number of
+    /// requests) if the smallest errors for its requests would exceed that limit or `responses`. Such an error takes
+    /// about 180 bytes and the longest id. The response to a member may use the space that the others leave.
     ///
-    /// A member may be [deferred](crate::server::Call::defer): the batch then stays open while other messages are processed.
-    /// At most one batch is open, so members of a second batch cannot be deferred meanwhile. To give both batches the full
-    /// space, lend twice the size limit of a response. A cancelled member has no entry in the array. Other messages are sent
-    /// before or after the array and never wait for it.
+    /// A member may be [deferred](crate::server::Call::defer): the batch then stays open while other messages are
+    /// processed. At most one batch is open, so members of a second batch cannot be deferred meanwhile. To give both
+    /// batches the full space, lend twice the size limit of a response. A cancelled member has no entry in the array.
+    /// Other messages are sent before or after the array and never wait for it.
     ///
     /// `initialize` cannot be in a batch (-32600), nor can requests of the stateless era.
     ///

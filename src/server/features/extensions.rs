@@ -10,8 +10,8 @@ use crate::server::feature::{Feature, Measure, Sealed};
 
 /// The feature *extensions* (since `2026-07-28`): declared extensions, each with a name and settings.
 ///
-/// Settings are a JSON object, as text. Names have a prefix: `com.example/drawings`. A server may have this feature only
-/// once. The client's extensions are in [`Call::client_capabilities`](crate::server::Call::client_capabilities).
+/// Settings are a JSON object, as text. Names have a prefix: `com.example/drawings`. A server may have this feature
+/// only once. The client's extensions are in [`Call::client_capabilities`](crate::server::Call::client_capabilities).
 ///
 /// ```
 /// use mcp_proto::server::{Extensions, ServerConfig};

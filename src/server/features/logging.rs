@@ -59,9 +59,9 @@ impl Server<'_> {
     /// Sends a log message that relates to no request, to a client of the handshake era.
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]: there is no
-    /// session. [`SendError::NotWanted`]: the client filters the level. [`SendError::Busy`]: the transmit buffer has no space.
-    /// [`SendError::Unwritable`]: the message exceeds the size limit of a response.
+    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]:
+    /// there is no session. [`SendError::NotWanted`]: the client filters the level. [`SendError::Busy`]: the transmit
+    /// buffer has no space. [`SendError::Unwritable`]: the message exceeds the size limit of a response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);

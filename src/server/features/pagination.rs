@@ -41,7 +41,8 @@ pub(crate) struct Page {
 
 /// Writes `"key":[…]` with as many entries as fit, starting at `first`, and the cursor of the next page.
 ///
-/// `entry` writes the entry at an index. It returns `None` if there is none, and `Some(false)` if the entry is not valid.
+/// `entry` writes the entry at an index. It returns `None` if there is none, and `Some(false)` if the entry is not
+/// valid.
 pub(crate) fn write(
     out: &mut Writer<'_>,
     key: &str,

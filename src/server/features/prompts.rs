@@ -104,7 +104,8 @@ impl<'t> Argument<'t> {
 
     /// Sets suggested values. Other values are accepted, too.
     ///
-    /// With the feature [`Completion`](crate::server::Completion), the server completes the user's input to these values.
+    /// With the feature [`Completion`](crate::server::Completion), the server completes the user's input to these
+    /// values.
     #[must_use]
     pub const fn values(mut self, values: &'t [&'t str]) -> Self {
         self.values = values;

@@ -1,7 +1,7 @@
 //! Feature `Subscriptions`: `subscriptions/listen`, `resources/subscribe`, `resources/unsubscribe`.
 //!
-//! In the handshake era a client is notified of every list with `listChanged`, and of the resources that it subscribed to.
-//! In the stateless era it is notified of the changes that a `subscriptions/listen` request in flight names.
+//! In the handshake era a client is notified of every list with `listChanged`, and of the resources that it subscribed
+//! to. In the stateless era it is notified of the changes that a `subscriptions/listen` request in flight names.
 //!
 //! Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
 
@@ -29,16 +29,18 @@ use crate::server::server_state::{ServerState, Shape};
 /// The feature *subscriptions*: clients select the changes to be notified of.
 ///
 /// - `2026-07-28`, `subscriptions/listen`: a client is notified of changed lists and resources only while this request
-/// is in flight. It takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline. It
-/// ends when the client cancels it, [`Server::end_subscription`](crate::Server::end_subscription) is called, or the
-/// connection ends. The acknowledgment omits changes that the server did not declare. If none remain, the
-/// acknowledgment is empty and the subscription receives no notifications.
-/// - up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`, if the server declared `resources.subscribe`.
+///   is in flight. It takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline. It
+///   ends when the client cancels it, [`Server::end_subscription`](crate::Server::end_subscription) is called, or the
+///   connection ends. The acknowledgment omits changes that the server did not declare. If none remain, the
+///   acknowledgment is empty and the subscription receives no notifications.
+/// - up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`, if the server declared
+///   `resources.subscribe`.
 ///
-/// This feature declares no capability. The features with changing lists and resources do. Name it together with them, or
-/// clients of `2026-07-28` cannot be notified.
+/// This feature declares no capability. The features with changing lists and resources do. Name it together with them,
+/// or clients of `2026-07-28` cannot be notified.
 ///
-/// To watch resources, lend storage for their URIs: [`Server::subscription_buffer`](crate::Server::subscription_buffer).
+/// To watch resources, lend storage for their URIs:
+/// [`Server::subscription_buffer`](crate::Server::subscription_buffer).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Subscriptions;
 
