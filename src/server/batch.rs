@@ -150,7 +150,7 @@ pub(crate) trait BatchHooks: Sync {
 
 struct Hooks;
 
-/// A thin reference to it takes one word.
+/// A reference to this static takes one word, a trait object reference two.
 static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
 
 /// Size of an array beside its responses: two brackets and a newline. A response's newline counts for its comma.
@@ -278,7 +278,7 @@ fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> Pro
     }
     state.invalid_in_a_row = state.invalid_in_a_row.saturating_add(1);
     let error = ProtocolError::BatchTooLarge { limit };
-    let pending = Pending::of_line(b"", stream, false);
+    let pending = Pending::from_line(b"", stream, false);
     state.write_error_response(&pending, error, Some(&("at most ", limit, " requests")));
     error
 }

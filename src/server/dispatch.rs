@@ -86,7 +86,7 @@ pub(crate) fn handle_message(
     match class {
         Class::Request { id, method, params } => {
             spans.id = span_of(line, id.bytes());
-            let pending = Pending::of_line(id.bytes(), stream, state.batches.in_line());
+            let pending = Pending::from_line(id.bytes(), stream, state.batches.in_line());
             let (meta, name, arguments) = (None, None, None);
             handle_request(
                 &mut Request { state, line, spans, params, index, meta, name, arguments, pending },
@@ -138,7 +138,7 @@ impl ServerState<'_> {
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
-        let pending = Pending::of_line(id.unwrap_or_default(), stream, self.batches.in_line());
+        let pending = Pending::from_line(id.unwrap_or_default(), stream, self.batches.in_line());
         match &error {
             ProtocolError::NotJson(scan_error) => {
                 self.write_error_response(&pending, error, Some(scan_error))

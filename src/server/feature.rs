@@ -42,7 +42,7 @@ pub(crate) trait Sealed {
 
     /// Finds the first entry of one of its catalogues whose key `is` accepts.
     fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
-        Found::Nothing
+        Found::Absent
     }
 
     /// The notification about changes of its list, or `None` if `listChanged` is not declared.

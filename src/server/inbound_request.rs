@@ -89,7 +89,7 @@ impl Data for InboundRequest {
         stream: StreamId::NONE,
         packed: PackedContext {
             number: 0,
-            kind: RequestKind::Machine,
+            kind: RequestKind::Internal,
             stage: Stage::Deferred,
             capabilities: ClientCapabilities::NONE,
             flags: PackedFlags(0),
@@ -190,7 +190,7 @@ mod tests {
             for batched in [false, true] {
                 let context = Context {
                     revision,
-                    kind: RequestKind::CallTool { pads: batched },
+                    kind: RequestKind::CallTool { pad_structured: batched },
                     capabilities: ClientCapabilities::EVERYTHING,
                     level,
                     first: 70_000,

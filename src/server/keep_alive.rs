@@ -26,7 +26,7 @@ pub(crate) trait KeepAliveHooks: Sync {
 
 struct Hooks;
 
-/// A thin reference to it takes one word.
+/// A reference to this static takes one word, a trait object reference two.
 pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 
 impl KeepAliveHooks for Hooks {

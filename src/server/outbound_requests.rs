@@ -1,6 +1,6 @@
 //! Lifecycle of requests that the server sent: ids, responses, timeouts, cancellation.
 //!
-//! It is reached through the trait [`OutboundRequests`], so that a server that sends no requests does not link it.
+//! It is reached through the trait [`OutboundHooks`], so that a server that sends no requests does not link it.
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::client::Progress;
@@ -24,7 +24,7 @@ use crate::server::server_state::{ServerState, Session};
 use crate::time::Millis;
 
 /// Hooks of outbound requests.
-pub(crate) trait OutboundRequests: Sync {
+pub(crate) trait OutboundHooks: Sync {
     /// Handles a response. Returns `None` if its id was never used.
     fn on_response(
         &self,
@@ -69,10 +69,10 @@ pub(crate) trait OutboundRequests: Sync {
 
 struct Hooks;
 
-/// A thin reference to it takes one word.
-pub(crate) static OUTBOUND_REQUESTS: &dyn OutboundRequests = &Hooks;
+/// A reference to this static takes one word, a trait object reference two.
+pub(crate) static OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
 
-impl OutboundRequests for Hooks {
+impl OutboundHooks for Hooks {
     fn on_response(
         &self,
         state: &mut ServerState<'_>,

@@ -104,10 +104,10 @@ pub(crate) enum ResponseKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
     /// Answered by the server itself.
-    Machine,
+    Internal,
     CallTool {
         /// Whether a result without structured content gets an empty one.
-        pads: bool,
+        pad_structured: bool,
     },
     ReadResource,
     GetPrompt,

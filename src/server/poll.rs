@@ -58,7 +58,7 @@ impl Server<'_> {
     fn respond_unanswered(&mut self) {
         let (id, stream) = (Spans::new(self.input.places()).id, self.input.stream());
         let id = self.input.bytes().get(id.range()).unwrap_or_default();
-        let pending = Pending::of_line(id, stream, self.state.batches.in_line());
+        let pending = Pending::from_line(id, stream, self.state.batches.in_line());
         self.state.write_error_response(&pending, ProtocolError::Unanswered, None);
         self.state.pending_error = Some(ProtocolError::Unanswered);
     }
@@ -114,7 +114,7 @@ impl Server<'_> {
             Ending::Grace => self.state.ending_deadline <= self.state.now,
             ending => ending == Ending::Flushing,
         };
-        // Every request has a deadline. After the grace, all of them count as passed.
+        // After the grace, all deadlines count as passed. Subscriptions have none: they end when draining starts.
         let by = if over { Millis(u64::MAX) } else { self.state.now };
         let Some(ticket) = self.state.in_flight.due(by) else { return false };
         let is_outbound =
@@ -143,12 +143,12 @@ impl Server<'_> {
         // Send pending change notifications before handling a cancellation, which may end their subscription.
         let notify_first = self.state.pending_changes.any(ChangeSet::FEATURE_PENDING)
             && matches!(class, Some(Class::Notification { .. }));
-        let needs_room = notify_first
+        let needs_space = notify_first
             || match &class {
                 Some(class) => dispatch::may_need_response(class),
                 None => dispatch::unreadable_line_needs_response(&self.input, line.content),
             };
-        if needs_room && !self.state.reserve_response() {
+        if needs_space && !self.state.reserve_response() {
             return false;
         }
         let mut spans = Spans::NONE;
@@ -183,6 +183,7 @@ impl Server<'_> {
         true
     }
 
+    /// Applies the result of a handled line: sets the event, and releases the line or ends the input.
     fn apply(&mut self, outcome: Received, spans: &mut Spans) {
         match outcome {
             Received::Event => return self.retain_event_line(spans),
@@ -197,6 +198,7 @@ impl Server<'_> {
         self.release();
     }
 
+    /// Retains the line if the pending event borrows it, with the event's spans. Otherwise releases the line.
     fn retain_event_line(&mut self, spans: &mut Spans) {
         if self.state.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
             decode_subject(self.input.bytes_mut(), &mut spans.subject);

@@ -72,10 +72,10 @@ pub(crate) struct Pending<'a> {
 
 impl<'a> Pending<'a> {
     /// A request of which only the id is known, empty if it has none.
-    pub(crate) fn of_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
+    pub(crate) fn from_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
         let context = Context {
             revision: Revision::V2024_11_05,
-            kind: RequestKind::Machine,
+            kind: RequestKind::Internal,
             capabilities: ClientCapabilities::NONE,
             level: None,
             first: 0,
@@ -159,12 +159,12 @@ impl<'a> Reply<'a> {
     /// Responds to a tool call with content blocks, structured content, or both.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
         let mut body = Some(body);
-        self.tool_result(&mut |out, revision, pads| {
+        self.tool_result(&mut |out, revision, pad_structured| {
             let mut result = ToolResult::begin(out, revision);
             if let Some(body) = body.take() {
                 body(&mut result);
             }
-            result.end(pads)
+            result.end(pad_structured)
         });
     }
 
@@ -292,17 +292,17 @@ impl<'a> Reply<'a> {
     }
 
     fn respond_text(self, text: &dyn WriteText, failed: bool) {
-        self.tool_result(&mut |out, _, pads| {
-            write_text(out, text, failed, pads);
+        self.tool_result(&mut |out, _, pad_structured| {
+            write_text(out, text, failed, pad_structured);
             true
         });
     }
 
     fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {
         let (revision, kind) = (self.pending.context.revision, self.pending.context.kind);
-        let pads = matches!(kind, RequestKind::CallTool { pads: true });
+        let pad_structured = matches!(kind, RequestKind::CallTool { pad_structured: true });
         let fits = matches!(kind, RequestKind::CallTool { .. });
-        self.result(fits, Shape::Result, &mut |out| body(out, revision, pads));
+        self.result(fits, Shape::Result, &mut |out| body(out, revision, pad_structured));
     }
 
     /// Responds with a result if `fits`, otherwise with an error, because the request is of another kind.

@@ -1,6 +1,6 @@
 //! Requests that the server sends: roots, elicitation, sampling, ping (handshake era).
 //!
-//! They share the slots of deferred requests. Their code is reached through the trait `OutboundRequests`, whose object
+//! They share the slots of deferred requests. Their code is reached through the trait `OutboundHooks`, whose object
 //! the first request sets. A server that sends no requests therefore does not link it.
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
@@ -18,7 +18,7 @@ use crate::protocol::methods;
 use crate::protocol::revision::{Era, Revision};
 use crate::server::Server;
 use crate::server::inbound_request::{InboundRequest, Stage};
-use crate::server::outbound_requests::OUTBOUND_REQUESTS;
+use crate::server::outbound_requests::OUTBOUND_HOOKS;
 use crate::server::pending_event::ResponseKind;
 use crate::server::server_state::Session;
 use crate::time::Millis;
@@ -257,7 +257,7 @@ impl Server<'_> {
             state.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
-        state.outbound_hooks = Some(&OUTBOUND_REQUESTS);
+        state.outbound_hooks = Some(&OUTBOUND_HOOKS);
         state.outbound_count = state.outbound_count.wrapping_add(1);
         Ok(ticket)
     }

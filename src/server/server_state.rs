@@ -21,7 +21,7 @@ use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::inbound_request::InboundRequest;
 use crate::server::keep_alive::KeepAliveHooks;
-use crate::server::outbound_requests::OutboundRequests;
+use crate::server::outbound_requests::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::write_message::{END, begin_error, begin_result, write_error, write_log};
@@ -86,12 +86,12 @@ pub(crate) struct ServerState<'b> {
     pub(crate) pending_event: Option<PendingEvent>,
     /// An error of the application's response, emitted at the next poll.
     pub(crate) pending_error: Option<ProtocolError>,
-    /// Writes change notifications. Set by the first change, so that a server without changes does not link it.
+    /// Writes change notifications. Set by the first change or subscription, so that other servers do not link it.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
     pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
     /// Hooks of outbound requests. Set by the first one.
-    pub(crate) outbound_hooks: Option<&'static &'static dyn OutboundRequests>,
+    pub(crate) outbound_hooks: Option<&'static &'static dyn OutboundHooks>,
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, InboundRequest>,
     pub(crate) registry: SubscriptionRegistry<'b>,
@@ -276,11 +276,11 @@ impl ServerState<'_> {
     ) {
         let Context { stream, batched, .. } = pending.context;
         let (space, before) = (self.response_limit(batched), self.output.message_start());
-        let no_id = self.no_id();
+        let missing_id = self.missing_id();
         for detail in [detail, None] {
             let id = pending.source.id(&self.in_flight);
             let mut out = self.output.begin(space);
-            begin_error(&mut out, if id.is_empty() { no_id } else { id });
+            begin_error(&mut out, if id.is_empty() { missing_id } else { id });
             write_error(&mut out, error, detail);
             out.token(END);
             let written = out.finish().ok();
@@ -293,7 +293,7 @@ impl ServerState<'_> {
     /// The text for a missing id: `null` up to `2025-06-18`, empty (no member) since `2025-11-25`.
     ///
     /// Without a session it is `null`, unless the server supports only the stateless era.
-    fn no_id(&self) -> &'static [u8] {
+    fn missing_id(&self) -> &'static [u8] {
         let known = self.session.map(|session| session.revision);
         let only_stateless = self.config.revisions.and(Revisions::HANDSHAKE).is_empty();
         let omitted = known.map_or(only_stateless, |revision| revision >= Revision::V2025_11_25);

@@ -15,7 +15,7 @@ use crate::server::server_state::ServerState;
 use crate::server::{InboundRequest, Server, ServerConfig, Slot};
 
 /// The minimum text of a slot, in bytes.
-const SHORTEST_ID: usize = 8;
+const MIN_SLOT_TEXT: usize = 8;
 
 impl<'b> Server<'b> {
     /// A server with a receive and a transmit buffer: slices of the caller, or `Buffer::grown` (with `alloc`).
@@ -59,7 +59,7 @@ impl<'b> Server<'b> {
     /// # Errors
     /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes.
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, ConfigError> {
-        let needed = slots.len().saturating_mul(SHORTEST_ID);
+        let needed = slots.len().saturating_mul(MIN_SLOT_TEXT);
         self.set_in_flight(InFlight::lent(slots, text), needed)?;
         Ok(self)
     }
@@ -87,7 +87,7 @@ impl<'b> Server<'b> {
         self.state.in_flight = table;
         let part = self.state.in_flight.text_limit();
         if self.state.in_flight.limit() > 0 {
-            if part < SHORTEST_ID {
+            if part < MIN_SLOT_TEXT {
                 return Err(ConfigError::TextTooSmall { needed });
             }
             self.input.set_id_limit(self.state.id_limit());
@@ -169,8 +169,8 @@ impl<'b> Server<'b> {
 
     /// Pings an idle client of the handshake era.
     #[must_use]
-    pub fn keep_alive(mut self, pings: KeepAlive) -> Server<'b> {
-        self.state.keep_alive.set(pings);
+    pub fn keep_alive(mut self, options: KeepAlive) -> Server<'b> {
+        self.state.keep_alive.set(options);
         self.state.keep_alive_hooks = Some(&KEEP_ALIVE_HOOKS);
         self
     }

@@ -18,9 +18,9 @@ pub(crate) enum Catalogue {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Found<'f> {
     /// The catalogue has no such entry.
-    Nothing,
+    Absent,
     /// The list is dynamic, so the entry may exist.
-    Perhaps,
+    Dynamic,
     Tool(&'f Tool<'f>),
     Resource(&'f Resource<'f>),
     Template(&'f Template<'f>),
@@ -28,8 +28,8 @@ pub(crate) enum Found<'f> {
 }
 
 impl Found<'_> {
-    pub(crate) fn is_nothing(self) -> bool {
-        matches!(self, Found::Nothing)
+    pub(crate) fn is_absent(self) -> bool {
+        matches!(self, Found::Absent)
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn find<'i>(
     is: &dyn Fn(&str) -> bool,
 ) -> Found<'i> {
     let mut found = config.features.iter().map(|feature| feature.find(catalogue, is));
-    found.find(|found| !found.is_nothing()).unwrap_or(Found::Nothing)
+    found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
 }
 
 /// Whether two strings are equal. (`==` is not `const`.)

@@ -18,7 +18,7 @@ use crate::server::request::request_methods;
 use crate::server::server_state::Shape;
 
 /// Maximum number of values in one response.
-const MOST: usize = 100;
+const MAX_VALUES: usize = 100;
 
 /// Maximum size of the end of a response: `],"total":18446744073709551615,"hasMore":false}` and its closing brackets.
 const TAIL: usize = 56;
@@ -63,7 +63,7 @@ impl Sealed for Completion {
             }
         };
         let known = match found {
-            Found::Nothing => return refuse_unknown(request, reference),
+            Found::Absent => return refuse_unknown(request, reference),
             Found::Prompt(prompt) => {
                 let argument = prompt.arguments.iter().find(|argument| name == *argument.name);
                 if let Some(argument) = argument.filter(|argument| !argument.values.is_empty()) {
@@ -249,7 +249,7 @@ fn write_completion(out: &mut Writer<'_>, total: Option<u64>, next: &mut dyn FnM
         if !next(out) {
             break false;
         }
-        if count >= MOST || out.overflowed() || out.remaining() < TAIL {
+        if count >= MAX_VALUES || out.overflowed() || out.remaining() < TAIL {
             out.rollback(before);
             break true;
         }

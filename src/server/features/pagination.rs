@@ -16,7 +16,7 @@ use crate::server::server_state::Shape;
 const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
 /// Returns the index of the first requested entry. Refuses the request if its cursor is not valid.
-pub(crate) fn first_of(request: &mut Request<'_, '_>) -> Result<u32, Received> {
+pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received> {
     let Some(cursor) = request.param("cursor") else { return Ok(0) };
     if cursor.kind() != Kind::String {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`cursor` must be a string"));
@@ -86,7 +86,7 @@ pub(crate) fn respond(
     event: MakeEvent,
     entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
 ) -> Received {
-    let first = match first_of(request) {
+    let first = match first_index(request) {
         Ok(first) => first,
         Err(refused) => return refused,
     };

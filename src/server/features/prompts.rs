@@ -143,7 +143,7 @@ duplicate_of!(duplicate, Prompt, name());
 duplicate_of!(duplicate_argument, Argument, name);
 
 /// Returns the index of the first prompt with two arguments of the same name.
-const fn ambiguous(prompts: &[Prompt<'_>]) -> Option<usize> {
+const fn duplicate_in_arguments(prompts: &[Prompt<'_>]) -> Option<usize> {
     let (mut rest, mut entry) = (prompts, 0usize);
     while let [prompt, tail @ ..] = rest {
         if duplicate_argument(prompt.arguments).is_some() {
@@ -183,7 +183,7 @@ impl<'t> Prompts<'t> {
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two prompts, or two arguments of one, have the same name.
     pub const fn try_new(catalogue: &'t [Prompt<'t>]) -> Result<Prompts<'t>, ConfigError> {
-        match (duplicate(catalogue), ambiguous(catalogue)) {
+        match (duplicate(catalogue), duplicate_in_arguments(catalogue)) {
             (Some(entry), _) | (None, Some(entry)) => Err(ConfigError::DuplicateName { entry }),
             (None, None) => Ok(Prompts { catalogue: Some(catalogue), ..Prompts::dynamic_list() }),
         }
@@ -237,10 +237,10 @@ impl Sealed for Prompts<'_> {
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
         match self.catalogue.filter(|_| catalogue == Catalogue::Prompts) {
             Some(prompts) => {
-                prompts.iter().find(|prompt| is(prompt.name())).map_or(Found::Nothing, Found::Prompt)
+                prompts.iter().find(|prompt| is(prompt.name())).map_or(Found::Absent, Found::Prompt)
             }
-            None if catalogue == Catalogue::Prompts => Found::Perhaps,
-            None => Found::Nothing,
+            None if catalogue == Catalogue::Prompts => Found::Dynamic,
+            None => Found::Absent,
         }
     }
 
@@ -287,7 +287,7 @@ impl Prompts<'_> {
         }
         let given = arguments.unwrap_or(Json::EMPTY_OBJECT);
         for (name, value) in given.members() {
-            if !self.takes(value) {
+            if !self.accepts(value) {
                 let what = ("argument `", name, "` must be a string, found ", value.kind());
                 return request.refuse(ProtocolError::InvalidParams, &what);
             }
@@ -302,14 +302,14 @@ impl Prompts<'_> {
                     return request.refuse(ProtocolError::InvalidParams, &what);
                 }
             }
-            Found::Nothing => return request.refuse(ProtocolError::UnknownPrompt, &name),
+            Found::Absent => return request.refuse(ProtocolError::UnknownPrompt, &name),
             _ => {}
         }
         request.emit_request(RequestKind::GetPrompt, GetPrompt::event, subject, arguments)
     }
 
     /// Whether an argument may have this value. `null` counts as absent.
-    fn takes(&self, value: Json<'_>) -> bool {
+    fn accepts(&self, value: Json<'_>) -> bool {
         match value.kind() {
             Kind::String | Kind::Null => true,
             Kind::Number | Kind::Bool => self.stringify,

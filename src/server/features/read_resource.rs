@@ -91,15 +91,15 @@ impl<'a> ReadResource<'a> {
 
     /// Responds with text, of the catalogue's media type or `text/plain`.
     pub fn text(self, text: impl WriteText) {
-        self.one(Body::Text(&text));
+        self.respond_one(Body::Text(&text));
     }
 
     /// Responds with bytes, of the catalogue's media type or `application/octet-stream`.
     pub fn blob(self, bytes: &[u8]) {
-        self.one(Body::Blob(bytes));
+        self.respond_one(Body::Blob(bytes));
     }
 
-    fn one(self, body: Body<'_>) {
+    fn respond_one(self, body: Body<'_>) {
         let (uri, mime_type) = (self.uri, self.mime_type());
         self.reply.result(true, Shape::List, &mut |out| {
             out.key("contents");

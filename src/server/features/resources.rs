@@ -181,14 +181,14 @@ impl Sealed for Resources<'_> {
         match (catalogue, self.catalogue, self.templates) {
             (Catalogue::Resources, Some(resources), _) => {
                 let found = resources.iter().find(|resource| is(resource.uri));
-                found.map_or(Found::Nothing, Found::Resource)
+                found.map_or(Found::Absent, Found::Resource)
             }
             (Catalogue::Templates, _, Some(templates)) => {
                 let found = templates.iter().find(|template| is(template.uri));
-                found.map_or(Found::Nothing, Found::Template)
+                found.map_or(Found::Absent, Found::Template)
             }
-            (Catalogue::Resources | Catalogue::Templates, ..) => Found::Perhaps,
-            _ => Found::Nothing,
+            (Catalogue::Resources | Catalogue::Templates, ..) => Found::Dynamic,
+            _ => Found::Absent,
         }
     }
 
@@ -203,12 +203,12 @@ impl Sealed for Resources<'_> {
     fn contains_uri(&self, uri: Str<'_>) -> Option<bool> {
         let matches = |template: &str| uri_template::find(template, uri.chars(), "").is_some();
         match self.find(Catalogue::Resources, &|resource| uri == *resource) {
-            Found::Nothing => match self.find(Catalogue::Templates, &matches) {
-                Found::Nothing => Some(false),
-                Found::Perhaps => None,
+            Found::Absent => match self.find(Catalogue::Templates, &matches) {
+                Found::Absent => Some(false),
+                Found::Dynamic => None,
                 _ => Some(true),
             },
-            Found::Perhaps => None,
+            Found::Dynamic => None,
             _ => Some(true),
         }
     }

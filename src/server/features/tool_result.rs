@@ -125,7 +125,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
     }
 
     /// Completes the result. Returns `false` if it is not valid.
-    pub(crate) fn end(mut self, pads: bool) -> bool {
+    pub(crate) fn end(mut self, pad_structured: bool) -> bool {
         match &self.structured {
             Some(Structured { from, to, .. }) if self.items.count == 0 => {
                 let (from, to) = (*from, *to);
@@ -139,7 +139,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
             _ => {}
         }
         self.items.end(self.out);
-        write_end(self.out, self.failed, pads && self.structured.is_none());
+        write_end(self.out, self.failed, pad_structured && self.structured.is_none());
         if let Some(Structured { before, to, stays: false, .. }) = self.structured {
             self.out.cut(before, to);
         }
@@ -148,19 +148,19 @@ impl<'w, 'a> ToolResult<'w, 'a> {
 }
 
 /// Writes a result with one text block.
-pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: bool, pads: bool) {
+pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: bool, pad_structured: bool) {
     out.members(r#""content":[{"type":"text","text":"#);
     out.display(text);
     out.token("}]");
-    write_end(out, failed, pads);
+    write_end(out, failed, pad_structured);
 }
 
 /// Writes the members after the content.
-fn write_end(out: &mut Writer<'_>, failed: bool, pads: bool) {
+fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool) {
     if failed {
         out.field_boolean("isError", true);
     }
-    if pads {
+    if pad_structured {
         out.key("structuredContent");
         out.token("{}");
     }

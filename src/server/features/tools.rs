@@ -229,9 +229,9 @@ impl Sealed for Tools<'_> {
 
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
         match self.catalogue.filter(|_| catalogue == Catalogue::Tools) {
-            Some(tools) => tools.iter().find(|tool| is(tool.name())).map_or(Found::Nothing, Found::Tool),
-            None if catalogue == Catalogue::Tools => Found::Perhaps,
-            None => Found::Nothing,
+            Some(tools) => tools.iter().find(|tool| is(tool.name())).map_or(Found::Absent, Found::Tool),
+            None if catalogue == Catalogue::Tools => Found::Dynamic,
+            None => Found::Absent,
         }
     }
 
@@ -277,7 +277,7 @@ impl Tools<'_> {
             return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
         }
         let found = self.find(Catalogue::Tools, &|tool| name == *tool);
-        if found.is_nothing() {
+        if found.is_absent() {
             return request.refuse(ProtocolError::UnknownTool, &name);
         }
         let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
@@ -289,8 +289,8 @@ impl Tools<'_> {
     #[inline]
     fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
         let plain = tool.is_some_and(|tool| tool.output_schema.is_none());
-        let pads = self.always_structured && plain && revision >= Revision::V2025_06_18;
-        RequestKind::CallTool { pads }
+        let pad_structured = self.always_structured && plain && revision >= Revision::V2025_06_18;
+        RequestKind::CallTool { pad_structured }
     }
 }
 
