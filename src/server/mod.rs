@@ -227,8 +227,8 @@ impl Server<'_> {
 
     /// Ensures space for one whole response.
     ///
-    /// Returns [`SendError::Busy`] while a request of an event has that space reserved, or while the server has own
-    /// messages or errors to write, because these go first.
+    /// Returns [`SendError::Busy`] while a request of an event has that space reserved. Pending messages and errors of
+    /// the server also go first.
     fn ensure_response_space(&mut self) -> Result<(), SendError> {
         let has_own_output =
             self.state.pending_error.is_some() || self.state.in_flight.first_queued().is_some();

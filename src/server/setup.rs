@@ -114,7 +114,7 @@ impl<'b> Server<'b> {
     /// message, and 24 bytes of state.
     ///
     /// The server emits the events of the members in order, as if each member were a line. The array of responses is
-    /// subject to the size limit of one response. The server refuses a whole batch (-32600, with the maximum number of
+    /// subject to the size limit of one response. The server refuses a batch (-32600, with the maximum number of
     /// requests) if the smallest errors for its requests would exceed that limit or `responses`. Such an error takes
     /// about 180 bytes and the longest id. The response to a member may use the space that the others leave.
     ///

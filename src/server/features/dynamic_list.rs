@@ -63,7 +63,7 @@ macro_rules! list {
             /// Responds with as many entries as fit into one message, and with a cursor if there are more.
             ///
             /// `entry` returns the entry at an index, counted from 0, or `None` after the last entry. An entry that is
-            /// too large for a page, or whose raw JSON is not an object, is omitted, and the next event is a
+            /// too large for a page, or whose raw JSON is not an object, is omitted. The next event is then a
             /// [`ProtocolError`].
             pub fn $method<'t>(self, mut entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 let revision = self.reply.revision();
