@@ -166,7 +166,7 @@ impl<'b> LineDecoder<'b> {
 
     /// Refuses further input, and drops buffered input behind the current line.
     pub(crate) fn end_behind_line(&mut self) {
-        self.end = self.start.wrapping_add(self.whole).min(self.end);
+        self.end = self.start.wrapping_add(self.release_length).min(self.end);
         self.eof = true;
     }
 

@@ -1,4 +1,4 @@
-//! Tools whose arguments have a type.
+//! Typed tool arguments: `Tool::with_arguments` and `Call::with`.
 
 #[cfg(feature = "derive")]
 use crate::schema::ToolArguments;
@@ -7,7 +7,7 @@ use crate::server::features::tools::Tool;
 
 #[cfg(feature = "derive")]
 impl<'t> Tool<'t> {
-    /// A tool that takes a `T`: the schema is the one of `T`, and the description is its doc comment.
+    /// A tool with arguments of type `T`. The schema is that of `T`, the description its doc comment.
     ///
     /// See [`schema`](crate::schema) for an example.
     #[must_use]
@@ -21,8 +21,9 @@ impl<'t> Tool<'t> {
 }
 
 impl<'a> Call<'a> {
-    /// Hands the arguments to `body`, decoded, to be answered there. If they do not fit, that is the answer, and it
-    /// names the field.
+    /// Deserializes the arguments and passes them to `body`, which responds.
+    ///
+    /// If they do not match `T`, this responds with [`invalid`](Call::invalid), and the text names the field.
     ///
     /// ```
     /// use mcp_proto::server::Call;
@@ -33,7 +34,7 @@ impl<'a> Call<'a> {
     ///     b: i32,
     /// }
     ///
-    /// fn called(call: Call<'_>) {
+    /// fn on_call(call: Call<'_>) {
     ///     match call.name() {
     ///         "add" => call.with(|call, Add { a, b }| call.text(i64::from(a) + i64::from(b))),
     ///         _ => call.unknown_tool(),

@@ -1,12 +1,12 @@
-//! Batches: several messages in one line, and the answers to them in one line.
+//! Batches: several messages in one line, with their responses in one line.
 //!
-//! The members of a batch are dealt with one after the other, as if each were a line. Their answers are collected in a
-//! buffer of their own until the last one is there, and leave as one message.
+//! The server handles the members of a batch in order, as if each were a line. It collects their responses in a
+//! separate buffer, and sends them as one message when the last one is complete.
 //!
 //! Specification: 2025-03-26, *Base protocol*, *Batching*; JSON-RPC 2.0, *Batch*.
 #![allow(
     clippy::as_conversions,
-    reason = "lines and answers are cut to what 32 bits count, which index memory everywhere"
+    reason = "lines and responses are limited to 32-bit lengths, and `usize` has at least 32 bits"
 )]
 
 use crate::buffer::Buffer;
@@ -24,23 +24,23 @@ use crate::server::pending_event::Spans;
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 
-/// The answers to batches. A server that takes none has these few words for them, and no more.
+/// The responses to batches. Without a batch buffer, these few words are the only cost.
 pub(crate) struct Batch<'b> {
-    /// Who deals with batches: nobody, if no room was lent. What is not lent is not linked.
-    pub(crate) batching: Option<&'static &'static dyn Batching>,
-    /// First the counts, then the answers to the batch that is open, then those to the one in the line.
+    /// Hooks of batches. `None` without a batch buffer: the code is then not linked.
+    pub(crate) hooks: Option<&'static &'static dyn BatchHooks>,
+    /// The counts, then the responses of the open batch, then those of the batch in the line.
     buffer: Buffer<'b>,
 }
 
-/// Which batches there are.
+/// Flags: which batches exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Batches(u8);
 
 impl Batches {
     pub(crate) const NONE: Batches = Batches(0);
-    /// The line is a batch with members that were not dealt with.
+    /// The line is a batch with unhandled members.
     const IN_LINE: Batches = Batches(1);
-    /// The line of a batch is done, and answers of its deferred members are still to come, or to be written.
+    /// A batch whose line is done awaits responses of deferred members, or transmit space.
     const OPEN: Batches = Batches(2);
 
     pub(crate) fn in_line(self) -> bool {
@@ -56,37 +56,37 @@ impl Batches {
     }
 }
 
-/// How far the batches are: words at the front of the buffer.
+/// The state of the batches, stored in the first words of the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
-    /// Where the answers to the open batch end, and where they go.
+    /// End of the open batch's responses in the buffer, and their stream.
     open_end: u32,
     stream: u32,
-    /// The batch in the line: where its answers end, and how many may still come.
+    /// The batch in the line: end of its responses in the buffer, and maximum number of further ones.
     end: u32,
     left: u32,
-    /// Where in the line the next member is looked for.
+    /// Offset in the line after the last handled member.
     next: u32,
-    /// How many members are deferred: of the open batch, or else of the one in the line.
+    /// Number of deferred members, of the open batch or else of the batch in the line.
     deferred: u32,
 }
 
-/// How many bytes the counts take.
+/// Size of the encoded counts, in bytes.
 const COUNTS: usize = 24;
 
 impl Counts {
-    /// Before the first batch.
+    /// The counts before the first batch.
     const START: Counts =
         Counts { open_end: COUNTS as u32, stream: 0, end: COUNTS as u32, left: 0, next: 0, deferred: 0 };
 }
 
 impl<'b> Batch<'b> {
     pub(crate) fn none() -> Batch<'b> {
-        Batch { batching: None, buffer: (&mut []).into() }
+        Batch { hooks: None, buffer: (&mut []).into() }
     }
 
     pub(crate) fn new(buffer: Buffer<'b>) -> Batch<'b> {
-        Batch { batching: Some(&MEMBERS), buffer }
+        Batch { hooks: Some(&BATCH_HOOKS), buffer }
     }
 
     fn counts(&self) -> Counts {
@@ -100,11 +100,11 @@ impl<'b> Batch<'b> {
         }
     }
 
-    /// `false`: there is no room even for them.
+    /// Stores the counts. Returns `false` if the buffer cannot hold them.
     fn set(&mut self, counts: Counts) -> bool {
         let Counts { open_end, stream, end, left, next, deferred } = counts;
-        let mut room = self.buffer.room();
-        let Some(bytes) = room.ensure(COUNTS) else { return false };
+        let mut space = self.buffer.room();
+        let Some(bytes) = space.ensure(COUNTS) else { return false };
         let (words, _) = bytes.as_chunks_mut::<4>();
         for (word, count) in words.iter_mut().zip([open_end, stream, end, left, next, deferred]) {
             *word = count.to_le_bytes();
@@ -114,7 +114,7 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// Where the answers begin and end to which the next one is added, and how many are to come.
+    /// Start and end of the responses to extend, and the number of further ones.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),
@@ -124,173 +124,180 @@ impl Counts {
     }
 }
 
-/// What the machine needs to deal with batches.
-pub(crate) trait Batching: Sync {
-    /// A line is a batch.
-    fn begin(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received;
-    /// Deals with its next member, or with its end. There is room for an answer.
-    fn next(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId, places: &mut Spans)
-    -> Received;
-    /// The most bytes that the next answer may have.
-    fn room(&self, core: &ServerState<'_>) -> usize;
-    /// One more, or one less, member is deferred.
-    fn defer(&self, core: &mut ServerState<'_>, more: bool);
-    /// Whether the answers to the open batch are all there.
-    fn is_complete(&self, core: &ServerState<'_>) -> bool;
-    /// Takes the answer that was just written, of so many bytes.
-    fn collect(&self, core: &mut ServerState<'_>, length: usize);
-    /// Writes the answers to the open batch, if they are all there and there is room.
-    fn write_open(&self, core: &mut ServerState<'_>);
-}
-
-struct Members;
-
-/// A thin reference to it takes one word.
-static MEMBERS: &dyn Batching = &Members;
-
-/// What an array takes beside its answers, of which each has the byte of its newline for a comma: brackets and a newline
-/// of its own.
-const ARRAY: usize = 3;
-
-impl Batching for Members {
-    fn begin(&self, core: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
-        let array = Json::trusted(line);
-        let tolerant = core.info.tolerance.missing_jsonrpc;
-        let answers = array.elements().filter(|element| is_answered(&member(*element, tolerant))).count();
-        if array.index(0).is_none() {
-            return Received::ProtocolError(core.refuse(None, stream, ProtocolError::EmptyBatch));
-        }
-        let mut counts = if core.batches.open() { core.batch.counts() } else { Counts::START };
-        let (limit, _) = divide(total(core, counts) as u64, core.small() as u32);
-        let limit = limit as usize;
-        let fits = answers <= limit && u32::try_from(line.len()).is_ok();
-        if !fits || !core.batch.set(counts) {
-            return Received::ProtocolError(too_large(core, stream, limit));
-        }
-        core.invalid_in_a_row = 0;
-        (counts.end, counts.left) = (counts.open_end, answers as u32);
-        counts.next = span_of(line, array.bytes()).start.saturating_add(1) as u32;
-        core.batch.set(counts);
-        core.batches.set(Batches::IN_LINE, true);
-        Received::Begun
-    }
-
-    fn next(
+/// Hooks of batches, so that a server without them does not link their code.
+pub(crate) trait BatchHooks: Sync {
+    /// Begins the batch of a line.
+    fn begin(&self, state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received;
+    /// Handles the next member or the end of the batch. The output has space for a response.
+    fn handle_next(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         stream: StreamId,
-        places: &mut Spans,
+        spans: &mut Spans,
+    ) -> Received;
+    /// Maximum size of the next response, in bytes.
+    fn available(&self, state: &ServerState<'_>) -> usize;
+    /// Counts a deferred member up or down.
+    fn count_deferred(&self, state: &mut ServerState<'_>, more: bool);
+    /// Whether the open batch has all its responses.
+    fn is_complete(&self, state: &ServerState<'_>) -> bool;
+    /// Moves the last `length` bytes of the output, a response, into the batch buffer.
+    fn collect(&self, state: &mut ServerState<'_>, length: usize);
+    /// Writes the responses of the open batch if it is complete and the output has space.
+    fn write_open(&self, state: &mut ServerState<'_>);
+}
+
+struct Hooks;
+
+/// A reference to this static takes one word, a trait object reference two.
+static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
+
+/// Size of an array beside its responses: two brackets and a newline. A response's newline counts for its comma.
+const ARRAY: usize = 3;
+
+impl BatchHooks for Hooks {
+    fn begin(&self, state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
+        let array = Json::trusted(line);
+        let allow_missing_jsonrpc = state.config.compat.missing_jsonrpc;
+        let responses = array
+            .elements()
+            .filter(|element| needs_response(&classify_member(*element, allow_missing_jsonrpc)))
+            .count();
+        if array.index(0).is_none() {
+            return Received::ProtocolError(state.refuse(None, stream, ProtocolError::EmptyBatch));
+        }
+        let mut counts = if state.batches.open() { state.batch.counts() } else { Counts::START };
+        let (limit, _) = divide(total_limit(state, counts) as u64, state.min_error_size() as u32);
+        let limit = limit as usize;
+        let fits = responses <= limit && u32::try_from(line.len()).is_ok();
+        if !fits || !state.batch.set(counts) {
+            return Received::ProtocolError(too_large(state, stream, limit));
+        }
+        state.invalid_in_a_row = 0;
+        (counts.end, counts.left) = (counts.open_end, responses as u32);
+        counts.next = span_of(line, array.bytes()).start.saturating_add(1) as u32;
+        state.batch.set(counts);
+        state.batches.set(Batches::IN_LINE, true);
+        Received::BatchBegun
+    }
+
+    fn handle_next(
+        &self,
+        state: &mut ServerState<'_>,
+        line: &[u8],
+        stream: StreamId,
+        spans: &mut Spans,
     ) -> Received {
-        let mut counts = core.batch.counts();
+        let mut counts = state.batch.counts();
         let rest = line.get(counts.next as usize..).unwrap_or_default();
         let Some(element) = Elements::behind(rest).next() else {
-            end(core, counts, stream);
+            end_line(state, counts, stream);
             return Received::Done;
         };
         counts.next = span_of(line, element.bytes()).end as u32;
-        core.batch.set(counts);
-        let class = member(element, core.info.tolerance.missing_jsonrpc);
+        state.batch.set(counts);
+        let class = classify_member(element, state.config.compat.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
             let id = Some(id.bytes());
             if method == methods::INITIALIZE.name {
-                return Received::ProtocolError(core.refuse(id, stream, ProtocolError::AlreadyInitialized));
+                return Received::ProtocolError(state.refuse(id, stream, ProtocolError::AlreadyInitialized));
             }
-            // Its revision has no batches, and a subscription would keep this one open.
+            // Revisions of the stateless era have no batches, and a subscription would keep this one open.
             let meta = params.and_then(|params| params.get("_meta"));
             if meta.filter(|meta| meta.kind() == Kind::Object).and_then(RequestMeta::from_json).is_some() {
-                return Received::ProtocolError(core.refuse(id, stream, ProtocolError::Batch));
+                return Received::ProtocolError(state.refuse(id, stream, ProtocolError::Batch));
             }
         }
-        dispatch::message(core, line, class, None, stream, places)
+        dispatch::handle_message(state, line, class, None, stream, spans)
     }
 
-    fn room(&self, core: &ServerState<'_>) -> usize {
-        let (from, to, left) = core.batch.counts().region(core.batches.in_line());
-        // Each of the others will have its shortest error.
-        let others = core.small().saturating_mul(left.saturating_sub(1));
-        let most = core.output.reply_room().saturating_sub(ARRAY);
-        let most = most.min(core.batch.buffer.limit().saturating_sub(from));
+    fn available(&self, state: &ServerState<'_>) -> usize {
+        let (from, to, left) = state.batch.counts().region(state.batches.in_line());
+        // Each further member has space for its smallest error reserved.
+        let others = state.min_error_size().saturating_mul(left.saturating_sub(1));
+        let most = state.output.reply_room().saturating_sub(ARRAY);
+        let most = most.min(state.batch.buffer.limit().saturating_sub(from));
         most.saturating_sub(to.saturating_sub(from)).saturating_sub(others)
     }
 
-    fn defer(&self, core: &mut ServerState<'_>, more: bool) {
-        let mut counts = core.batch.counts();
+    fn count_deferred(&self, state: &mut ServerState<'_>, more: bool) {
+        let mut counts = state.batch.counts();
         counts.deferred =
             if more { counts.deferred.saturating_add(1) } else { counts.deferred.saturating_sub(1) };
-        core.batch.set(counts);
+        state.batch.set(counts);
     }
 
-    fn is_complete(&self, core: &ServerState<'_>) -> bool {
-        core.batches == Batches::OPEN && core.batch.counts().deferred == 0
+    fn is_complete(&self, state: &ServerState<'_>) -> bool {
+        state.batches == Batches::OPEN && state.batch.counts().deferred == 0
     }
 
-    fn collect(&self, core: &mut ServerState<'_>, length: usize) {
-        let in_line = core.batches.in_line();
-        let ServerState { output, batch, .. } = core;
+    fn collect(&self, state: &mut ServerState<'_>, length: usize) {
+        let in_line = state.batches.in_line();
+        let ServerState { output, batch, .. } = state;
         let mut counts = batch.counts();
         let (from, to, _) = counts.region(in_line);
-        let answer = output.take_back(length);
+        let response = output.take_back(length);
         let comma = usize::from(to > from);
-        let end = to.saturating_add(comma).saturating_add(answer.len());
-        if let Some(place) = batch.buffer.room().ensure(end).and_then(|all| all.get_mut(to..end)) {
+        let end = to.saturating_add(comma).saturating_add(response.len());
+        if let Some(target) = batch.buffer.room().ensure(end).and_then(|all| all.get_mut(to..end)) {
             if comma > 0 {
-                copy(place, b",");
+                copy(target, b",");
             }
-            copy(place.get_mut(comma..).unwrap_or_default(), answer);
+            copy(target.get_mut(comma..).unwrap_or_default(), response);
             *(if in_line { &mut counts.end } else { &mut counts.open_end }) = end as u32;
         }
         counts.left = counts.left.saturating_sub(1);
         batch.set(counts);
     }
 
-    fn write_open(&self, core: &mut ServerState<'_>) {
-        if self.is_complete(core) && core.has_room() {
-            let Counts { open_end, stream, .. } = core.batch.counts();
-            core.batches = Batches::NONE;
-            write(core, COUNTS, open_end as usize, StreamId(stream));
+    fn write_open(&self, state: &mut ServerState<'_>) {
+        if self.is_complete(state) && state.reserve_response() {
+            let Counts { open_end, stream, .. } = state.batch.counts();
+            state.batches = Batches::NONE;
+            write_array(state, COUNTS, open_end as usize, StreamId(stream));
         }
     }
 }
 
-/// The line is done.
-fn end(core: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
-    core.batches.set(Batches::IN_LINE, false);
-    if !core.batches.open() && counts.deferred > 0 {
-        core.batches.set(Batches::OPEN, true);
-        core.batch.set(Counts { open_end: counts.end, stream: stream.0, ..counts });
+/// Ends the batch in the line: writes its responses, or keeps it open for deferred members.
+fn end_line(state: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
+    state.batches.set(Batches::IN_LINE, false);
+    if !state.batches.open() && counts.deferred > 0 {
+        state.batches.set(Batches::OPEN, true);
+        state.batch.set(Counts { open_end: counts.end, stream: stream.0, ..counts });
     } else {
-        write(core, counts.open_end as usize, counts.end as usize, stream);
+        write_array(state, counts.open_end as usize, counts.end as usize, stream);
     }
 }
 
-/// Refuses a batch as a whole, as often as other messages that are none.
-fn too_large(core: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
-    if core.invalid_in_a_row >= core.info.limits.invalid_in_a_row {
+/// Refuses a whole batch. Counts as an invalid message, because the error has no id.
+fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
+    if state.invalid_in_a_row >= state.config.limits.invalid_in_a_row {
         return ProtocolError::Muted;
     }
-    core.invalid_in_a_row = core.invalid_in_a_row.saturating_add(1);
-    let fault = ProtocolError::BatchTooLarge { limit };
-    let pending = Pending::of_line(b"", stream, false);
-    core.write_fault(&pending, fault, Some(&("at most ", limit, " requests")));
-    fault
+    state.invalid_in_a_row = state.invalid_in_a_row.saturating_add(1);
+    let error = ProtocolError::BatchTooLarge { limit };
+    let pending = Pending::from_line(b"", stream, false);
+    state.write_error_response(&pending, error, Some(&("at most ", limit, " requests")));
+    error
 }
 
-/// How many bytes the answers to the batch in the line may have in all.
-fn total(core: &ServerState<'_>, counts: Counts) -> usize {
-    let own = core.batch.buffer.limit().saturating_sub(counts.open_end as usize);
-    core.output.reply_room().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
+/// Maximum total size of the responses to the batch in the line, in bytes.
+fn total_limit(state: &ServerState<'_>, counts: Counts) -> usize {
+    let own = state.batch.buffer.limit().saturating_sub(counts.open_end as usize);
+    state.output.reply_room().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
 }
 
-/// Writes an array of answers, unless there are none.
-fn write(core: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
-    let ServerState { output, batch, .. } = core;
-    let answers = batch.buffer.bytes().get(from..to).unwrap_or_default();
-    if !answers.is_empty() {
-        let room = output.reply_room();
-        let _ = output.write(About::response(stream), room, &mut |out| {
+/// Writes the array of responses, unless it is empty.
+fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
+    let ServerState { output, batch, .. } = state;
+    let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();
+    if !responses.is_empty() {
+        let space = output.reply_room();
+        let _ = output.write(About::response(stream), space, &mut |out| {
             out.begin_array();
-            out.json_bytes(answers);
+            out.json_bytes(responses);
             out.end_array();
         });
     }
@@ -299,12 +306,12 @@ fn write(core: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
     }
 }
 
-/// What a member of the line is. It was scanned with the line; this finds its parts.
-fn member(element: Json<'_>, tolerant: bool) -> Class<'_> {
+/// Classifies a batch member. Its JSON is valid, because the line was scanned; this scan finds its members.
+fn classify_member(element: Json<'_>, allow_missing_jsonrpc: bool) -> Class<'_> {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(element.bytes());
     let envelope = scanner.finish().unwrap_or_else(|_| scanner.envelope());
-    match rpc::classify_with(&envelope, element.bytes(), tolerant) {
+    match rpc::classify_with(&envelope, element.bytes(), allow_missing_jsonrpc) {
         Class::Invalid { why: Invalid::Batch, .. } => {
             Class::Invalid { id: None, why: Invalid::NotAnObject, answerable: true }
         }
@@ -312,6 +319,6 @@ fn member(element: Json<'_>, tolerant: bool) -> Class<'_> {
     }
 }
 
-fn is_answered(class: &Class<'_>) -> bool {
+fn needs_response(class: &Class<'_>) -> bool {
     matches!(class, Class::Request { .. } | Class::Invalid { answerable: true, .. })
 }

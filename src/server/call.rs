@@ -1,21 +1,21 @@
-//! The requests that a host answers: what they say, and the right to answer them.
+//! Events `Call` (`tools/call`) and `Connected` (`initialize`).
 
 use crate::error::ProtocolError;
 use crate::json::{Json, WriteText, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::Revision;
-use crate::server::event::{Event, Parts};
+use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
 use crate::server::features::tool_result::ToolResult;
 use crate::server::features::tools::{Tool, UNKNOWN_TOOL};
 use crate::server::input_required::InputResponses;
 use crate::server::reply::Reply;
-use crate::server::request::{request, rounds};
+use crate::server::request::{input_methods, request_methods};
 
-/// A call of a tool: its name and arguments, which stand in the receive buffer, and the right to answer it.
+/// A tool call (`tools/call`): its name, its arguments in the receive buffer, and its response methods.
 ///
-/// Every answer consumes it, and none can fail. A call that is dropped without an answer gets an error (-32603) at the
-/// next poll.
+/// Every response method consumes it, and none can fail. A dropped call is answered with an error (-32603) at the next
+/// poll.
 ///
 /// Specification: *Tools*, *Calling tools*.
 #[must_use = "a call has to be answered"]
@@ -23,14 +23,14 @@ use crate::server::request::{request, rounds};
 pub struct Call<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a mut [u8],
-    pub(crate) returned: InputResponses<'a>,
+    pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
-        let Parts { subject: name, arguments, returned } = parts;
-        Some(Event::Call(Call { name, arguments, returned, reply }))
+    pub(crate) fn event<'e>(parts: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+        let RequestParts { subject: name, arguments, input_responses } = parts;
+        Some(Event::Call(Call { name, arguments, input_responses, reply }))
     }
 
     /// The name of the tool.
@@ -39,25 +39,28 @@ impl<'a> Call<'a> {
         self.name
     }
 
-    /// The arguments, decoded. Strings are decoded where they stand, so that fields may be `&str` whatever escapes the
-    /// client used. This can be done once: afterwards the arguments are an empty object.
+    /// Deserializes the arguments.
+    ///
+    /// Strings are decoded in place, so that fields may be `&str` even if the client used escapes. Call this once: it
+    /// leaves an empty object behind.
     ///
     /// # Errors
-    /// They are not what `T` wants: hand the error to [`invalid`](Call::invalid).
+    /// The arguments do not match `T`: pass the error to [`invalid`](Call::invalid).
     #[cfg(feature = "serde")]
     #[inline(never)]
     pub fn arguments<T: serde_core::Deserialize<'a>>(&mut self) -> Result<T, crate::json::TypedError> {
         crate::json::decode_in_place(core::mem::take(&mut self.arguments))
     }
 
-    /// The arguments as they are: an object.
+    /// The arguments as JSON, an object.
     #[must_use]
     pub fn raw_arguments(&self) -> Json<'_> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// The tool's entry in the catalogue, if that is the machine's. Its schemas are there, for a host that validates
-    /// arguments and results against them:
+    /// The tool's entry in a static catalogue, or `None` for a dynamic list.
+    ///
+    /// The entry has the schemas, so that an application can validate arguments and results:
     ///
     /// ```
     /// # use mcp_proto::server::Call;
@@ -66,7 +69,7 @@ impl<'a> Call<'a> {
     /// let schema = call.tool().map_or("{}", |tool| tool.input_schema());
     /// match violation(schema, call.raw_arguments().raw()) {
     ///     Some(why) => call.invalid(why),
-    ///     None => call.text("as it should be"),
+    ///     None => call.text("valid"),
     /// }
     /// # }
     /// ```
@@ -78,39 +81,39 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Answers with one piece of text.
+    /// Responds with one text block.
     pub fn text(self, text: impl WriteText) {
         self.reply.text(text);
     }
 
-    /// Answers with the text of what went wrong: the tool ran and failed. For the model to read.
+    /// Responds with a failure of the tool (`isError`), as text for the model.
     pub fn fail(self, why: impl WriteText) {
         self.reply.fail(why);
     }
 
-    /// Answers with several pieces of content.
+    /// Responds with content blocks, structured content, or both.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
         self.reply.content(body);
     }
 
-    /// Answers with structured content, mirrored as text for clients that do not know it.
+    /// Responds with structured content, mirrored as text for clients that do not support it.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         self.reply.structured(value);
     }
 
-    /// The same for a value that `body` writes.
+    /// Responds with the structured content that `body` writes.
     pub fn structured_with(self, body: impl FnOnce(&mut Writer<'_>)) {
         self.reply.structured_with(body);
     }
 
-    /// Says that the arguments are not what the tool needs: see [`Reply::invalid`].
+    /// Responds that the arguments are not valid: see [`Reply::invalid`].
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
         self.reply.invalid(why);
     }
 
-    /// Says that there is no such tool (-32602).
+    /// Responds that the tool does not exist (-32602).
     #[inline(never)]
     pub fn unknown_tool(self) {
         let name = self.name;
@@ -118,37 +121,37 @@ impl<'a> Call<'a> {
     }
 }
 
-request!(Call);
-rounds!(Call);
+request_methods!(Call);
+input_methods!(Call);
 
-/// A client has connected and was answered (`initialize`).
+/// A client connected (`initialize`), and the server has responded.
 #[derive(Debug, Clone, Copy)]
 pub struct Connected<'a> {
     pub(crate) revision: Revision,
-    pub(crate) info: Json<'a>,
+    pub(crate) client_info: Json<'a>,
     pub(crate) capabilities: Json<'a>,
 }
 
 impl<'a> Connected<'a> {
-    /// The revision that both speak now.
+    /// The negotiated revision.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Who the client says it is: `name`, `version` and more. Not to be trusted.
+    /// The `clientInfo` of the client: `name`, `version` and more. It is untrusted input.
     #[must_use]
     pub fn client_info(&self) -> Json<'a> {
-        self.info
+        self.client_info
     }
 
-    /// What the client declared, as it wrote it.
+    /// The declared capabilities as JSON.
     #[must_use]
     pub fn capabilities(&self) -> Json<'a> {
         self.capabilities
     }
 
-    /// What the client said it can do.
+    /// The declared capabilities.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         ClientCapabilities::from_json(self.capabilities)

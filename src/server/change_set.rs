@@ -1,11 +1,13 @@
-//! What has changed and was not told yet: flags, written as room comes, so that saying it cannot fail.
+//! Pending change notifications, as flags.
+//!
+//! Recording a change only sets a flag, so it cannot fail. The notification is written when the output has space.
 
 use crate::framing::outbound_message::About;
 use crate::peer::transmit_buffer::Overflow;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
-/// What is to be told: a bit for each list of the session, and two that features set for themselves.
+/// A set of pending changes: one bit for each list of the session, and two bits for features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ChangeSet(u8);
 
@@ -14,14 +16,14 @@ impl ChangeSet {
     pub(crate) const TOOLS: ChangeSet = ChangeSet(1);
     pub(crate) const RESOURCES: ChangeSet = ChangeSet(2);
     pub(crate) const PROMPTS: ChangeSet = ChangeSet(4);
-    /// Clients listen, or have done so.
-    pub(crate) const LISTENED: ChangeSet = ChangeSet(64);
-    /// A feature has something to tell by itself.
-    pub(crate) const NOTICES: ChangeSet = ChangeSet(128);
+    /// Subscriptions of the stateless era exist, or have existed.
+    pub(crate) const SUBSCRIBED: ChangeSet = ChangeSet(64);
+    /// A feature has pending notifications of its own.
+    pub(crate) const FEATURE_PENDING: ChangeSet = ChangeSet(128);
 
-    pub(crate) const TO_FEATURES: ChangeSet = ChangeSet(64 | 128);
+    pub(crate) const FEATURE_FLAGS: ChangeSet = ChangeSet(64 | 128);
 
-    pub(crate) fn of_bits(bits: u8) -> ChangeSet {
+    pub(crate) fn from_bits(bits: u8) -> ChangeSet {
         ChangeSet(bits)
     }
 
@@ -29,8 +31,8 @@ impl ChangeSet {
         self.0
     }
 
-    pub(crate) fn any(self, of: ChangeSet) -> bool {
-        self.0 & of.0 != 0
+    pub(crate) fn any(self, other: ChangeSet) -> bool {
+        self.0 & other.0 != 0
     }
 
     pub(crate) fn add(&mut self, other: ChangeSet) {
@@ -43,7 +45,7 @@ impl ChangeSet {
 }
 
 impl Change<'_> {
-    /// The list that it is about; none if it is about one resource.
+    /// The flag of the changed list, or an empty set for a single resource.
     pub(crate) fn list(&self) -> ChangeSet {
         match self {
             Change::Tools => ChangeSet::TOOLS,
@@ -55,58 +57,59 @@ impl Change<'_> {
 }
 
 impl ServerState<'_> {
-    /// Notes what has changed, as far as a feature declared that it can.
-    pub(crate) fn set_changed(&mut self, change: Change<'_>) {
-        self.tells_changes();
-        let info = self.info;
-        for feature in info.features {
-            if feature.change_notice().is_some_and(|(kind, _)| kind == change) {
-                self.changed.add(change.list());
+    /// Records a change, if a feature declared that it can happen.
+    pub(crate) fn record_change(&mut self, change: Change<'_>) {
+        self.enable_change_writer();
+        let config = self.config;
+        for feature in config.features {
+            if feature.change_notification().is_some_and(|(kind, _)| kind == change) {
+                self.pending_changes.add(change.list());
             }
-            feature.note_change(self, change);
+            feature.record_change(self, change);
         }
     }
 
-    /// There is something to tell, or will be.
-    pub(crate) fn tells_changes(&mut self) {
-        self.telling = Some(|core| core.tell_all());
+    /// Links and enables the writing of change notifications.
+    pub(crate) fn enable_change_writer(&mut self) {
+        self.change_writer = Some(|state| state.write_all_changes());
     }
 
-    /// Tells what has changed, as far as there is room.
+    /// Writes pending change notifications while the output has space.
     pub(crate) fn write_changes(&mut self) {
-        if let Some(tell) = self.telling {
-            tell(self);
+        if let Some(write) = self.change_writer {
+            write(self);
         }
     }
 
-    /// An open session hears it by notifications that belong to nothing, and others from the feature that knows of them.
-    fn tell_all(&mut self) {
-        let info = self.info;
-        if self.session_hears() {
-            for feature in info.features {
-                if let Some((change, method)) = feature.change_notice()
-                    && self.changed.any(change.list())
-                    && self.write_notice(method).is_ok()
+    /// Writes notifications for the session, and has features write those for subscriptions.
+    fn write_all_changes(&mut self) {
+        let config = self.config;
+        if self.is_session_notified() {
+            for feature in config.features {
+                if let Some((change, method)) = feature.change_notification()
+                    && self.pending_changes.any(change.list())
+                    && self.write_notification(method).is_ok()
                 {
-                    self.changed.remove(change.list());
+                    self.pending_changes.remove(change.list());
                 }
             }
         }
-        if self.changed.any(ChangeSet::TO_FEATURES) {
-            for feature in info.features {
-                feature.write_notices(self);
+        if self.pending_changes.any(ChangeSet::FEATURE_FLAGS) {
+            for feature in config.features {
+                feature.write_notifications(self);
             }
         }
     }
 
-    /// A notification that nobody waits for: written if a whole answer would have room, too, so that it comes before
-    /// the next answer whether output drains in small pieces or at once.
-    fn write_notice(&mut self, method: &str) -> Result<(), Overflow> {
-        if !self.has_room() {
+    /// Writes a notification if a whole response would fit, too.
+    ///
+    /// The notification then precedes the next response, no matter how the output drains.
+    fn write_notification(&mut self, method: &str) -> Result<(), Overflow> {
+        if !self.reserve_response() {
             return Err(Overflow);
         }
-        let room = self.output.reply_room();
-        self.output.write(About::NOTIFICATION, room, &mut |out| {
+        let space = self.output.reply_room();
+        self.output.write(About::NOTIFICATION, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"#);
             out.string(method);
             out.token("}");

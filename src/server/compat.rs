@@ -1,5 +1,4 @@
-//! What a server takes from clients that were written by a crib sheet and not by the specification: `docs/compatibility.md`
-//! has all of it.
+//! Compatibility with nonconforming clients. `docs/compatibility.md` lists all cases.
 
 use crate::json::{Json, Str};
 use crate::peer::lifecycle::Trigger;
@@ -8,56 +7,56 @@ use crate::server::config::ServerConfig;
 use crate::server::feature::{Received, Request};
 use crate::server::server_state::ServerState;
 
-/// The switches.
+/// The compatibility options of a server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tolerance {
+pub(crate) struct CompatOptions {
     pub(crate) missing_jsonrpc: bool,
     pub(crate) lsp_shutdown: bool,
 }
 
-impl Tolerance {
-    pub(crate) const DEFAULT: Tolerance = Tolerance { missing_jsonrpc: false, lsp_shutdown: true };
+impl CompatOptions {
+    pub(crate) const DEFAULT: CompatOptions = CompatOptions { missing_jsonrpc: false, lsp_shutdown: true };
 }
 
 impl ServerConfig<'_> {
-    /// Takes messages without `jsonrpc`, as if they said `"2.0"`. Another value is still refused, and so is its absence
-    /// (-32600) if this is not called.
+    /// Accepts messages without the member `jsonrpc`. Another value than `"2.0"` is still refused.
+    ///
+    /// By default a missing member is refused, too (-32600).
     #[must_use]
     pub const fn tolerate_missing_jsonrpc(mut self) -> Self {
-        self.tolerance.missing_jsonrpc = true;
+        self.compat.missing_jsonrpc = true;
         self
     }
 
-    /// Whether a session understands `shutdown` and `exit`, which MCP does not have, but some clients learned from the
-    /// Language Server Protocol: `true` if this is not called.
+    /// Sets whether a session accepts `shutdown` and `exit` of the Language Server Protocol. Default: `true`.
     ///
-    /// The request `shutdown` is answered with an empty result. From then on new requests are refused (-32600), and what is
-    /// in flight may be finished for as long as the [grace](crate::server::Limits::grace) lasts. The notification `exit`
-    /// ends the input; so does the end of the grace behind a `shutdown`. Without a session, and with `2026-07-28`, both are
-    /// unknown.
+    /// MCP does not have these methods, but some clients send them. The request `shutdown` gets an empty result. New
+    /// requests are then refused (-32600), and requests in flight may be answered until the
+    /// [grace](crate::server::Limits::grace) expires. The notification `exit` ends the input, and so does the end of
+    /// the grace after `shutdown`. Without a session, and in `2026-07-28`, both methods are unknown.
     #[must_use]
     pub const fn lsp_shutdown(mut self, understood: bool) -> Self {
-        self.tolerance.lsp_shutdown = understood;
+        self.compat.lsp_shutdown = understood;
         self
     }
 }
 
-/// Whether this is the `shutdown` of a session.
-pub(crate) fn is_shutdown(core: &ServerState<'_>, method: Str<'_>) -> bool {
-    core.info.tolerance.lsp_shutdown && method == "shutdown"
+/// Whether a request of a session is `shutdown`.
+pub(crate) fn is_shutdown(state: &ServerState<'_>, method: Str<'_>) -> bool {
+    state.config.compat.lsp_shutdown && method == "shutdown"
 }
 
-/// The client wants to end: it says `exit` next, or just goes.
+/// Responds to `shutdown` and starts draining. The client sends `exit` next, or disconnects.
 pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     let answered = request.result(&mut |_| {});
-    request.core.life.step(Trigger::Shutdown);
-    request.core.awaits_exit = true;
+    request.state.lifecycle.step(Trigger::Shutdown);
+    request.state.awaits_exit = true;
     answered
 }
 
-/// Whether this notification is the `exit` of a session.
-pub(crate) fn is_exit(core: &ServerState<'_>, method: Str<'_>, params: Option<Json<'_>>) -> bool {
+/// Whether a notification is the `exit` of a session.
+pub(crate) fn is_exit(state: &ServerState<'_>, method: Str<'_>, params: Option<Json<'_>>) -> bool {
     let stateless =
         || params.and_then(|params| params.get("_meta")).and_then(RequestMeta::from_json).is_some();
-    core.info.tolerance.lsp_shutdown && core.session.is_some() && method == "exit" && !stateless()
+    state.config.compat.lsp_shutdown && state.session.is_some() && method == "exit" && !stateless()
 }

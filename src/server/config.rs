@@ -1,16 +1,18 @@
-//! Who the server is, what it offers, and its limits.
+//! Configuration of a server: identity, features, revisions, limits.
 
 use crate::json::{DEPTH_LIMIT, Writer};
 use crate::protocol::icon::{Icon, Icons};
 use crate::protocol::implementation::Identity;
 use crate::protocol::meta;
 use crate::protocol::revision::{Revision, Revisions};
-use crate::server::compat::Tolerance;
+use crate::server::compat::CompatOptions;
 use crate::server::feature::Feature;
 use crate::server::server_state::Shape;
 use crate::time::Millis;
 
-/// Who a server is, what it offers and how it behaves. Made to be a `static`, in flash on a board.
+/// The configuration of a server: its identity, features, limits and policies.
+///
+/// All of it is `const`, so it can be a `static` in the flash of a board.
 ///
 /// ```
 /// use mcp_proto::server::{ServerConfig, Tool, Tools};
@@ -31,32 +33,34 @@ pub struct ServerConfig<'i> {
     pub(crate) identify: bool,
     pub(crate) fresh_for: Millis,
     pub(crate) shared_cache: bool,
-    pub(crate) tolerance: Tolerance,
+    pub(crate) compat: CompatOptions,
 }
 
-/// The bounds of a machine. Each has a defined answer when it is reached.
+/// The limits of a server. Each has a defined error response when it is exceeded.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The longest id of a request, in bytes as it is written, quotes included. A longer one gets an error without an
-    /// id. With slots for requests in flight, it is what a slot's text can hold, if that is less. 64.
+    /// The maximum length of a request id, in bytes of JSON text, quotes included. Default: 64.
+    ///
+    /// A request with a longer id gets an error without an id. With slots for requests in flight, the text of a slot
+    /// lowers this limit if it holds less.
     pub id: usize,
-    /// The deepest nesting of a message, 128 at most: the default.
+    /// The maximum nesting of a message. Default and upper bound: 128.
     pub depth: u8,
-    /// How long a deferred request may take, in milliseconds, if `defer` does not say. One minute.
+    /// The timeout of a deferred request if `defer` names none, in milliseconds. Default: one minute.
     pub deferred_timeout: Millis,
-    /// How long a client may take to answer a request of the server's own, in milliseconds, if
-    /// [`RequestOptions`](crate::server::RequestOptions) does not say. One minute.
+    /// The timeout of a request that the server sends, in milliseconds, if
+    /// [`RequestOptions`](crate::server::RequestOptions) names none. Default: one minute.
     pub request_timeout: Millis,
-    /// How long requests in flight may still take after the input has ended or `shutdown` was called, and then how long
-    /// the client may take to read what is left. Two seconds.
+    /// The time to finish requests in flight after the input has ended or `shutdown` was called, in milliseconds.
+    /// The client then has the same time again to read the remaining output. Default: two seconds.
     pub grace: Millis,
-    /// How many messages in a row that are no messages are answered. Eight.
+    /// The maximum number of consecutive invalid messages that are answered. Default: eight.
     pub invalid_in_a_row: u8,
 }
 
 impl Limits {
-    /// The limits that are used if none are given.
+    /// The default limits.
     pub const DEFAULT: Limits = Limits {
         id: 64,
         depth: DEPTH_LIMIT,
@@ -66,42 +70,42 @@ impl Limits {
         invalid_in_a_row: 8,
     };
 
-    /// The default, but ids of at most `bytes`.
+    /// Sets the maximum length of an id, in bytes.
     #[must_use]
     pub const fn with_id(mut self, bytes: usize) -> Self {
         self.id = bytes;
         self
     }
 
-    /// The default, but nesting of at most `levels`.
+    /// Sets the maximum nesting of a message.
     #[must_use]
     pub const fn with_depth(mut self, levels: u8) -> Self {
         self.depth = levels;
         self
     }
 
-    /// The default, but this long for deferred requests.
+    /// Sets the timeout of deferred requests.
     #[must_use]
     pub const fn with_deferred_timeout(mut self, time: Millis) -> Self {
         self.deferred_timeout = time;
         self
     }
 
-    /// The default, but this long for the client to answer.
+    /// Sets the timeout of requests that the server sends.
     #[must_use]
     pub const fn with_request_timeout(mut self, time: Millis) -> Self {
         self.request_timeout = time;
         self
     }
 
-    /// The default, but this long to finish.
+    /// Sets the grace of an ending connection.
     #[must_use]
     pub const fn with_grace(mut self, time: Millis) -> Self {
         self.grace = time;
         self
     }
 
-    /// The default, but this many answers to invalid messages in a row.
+    /// Sets the maximum number of consecutive invalid messages that are answered.
     #[must_use]
     pub const fn with_invalid_in_a_row(mut self, count: u8) -> Self {
         self.invalid_in_a_row = count;
@@ -115,28 +119,30 @@ impl Default for Limits {
     }
 }
 
-/// What a second `initialize` on an open session does.
+/// The policy for a second `initialize` on an open session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecondInitialize {
-    /// It is refused with -32600, and the session goes on.
+    /// The server refuses it with -32600, and the session continues.
     Refuse,
-    /// The session starts over: requests in flight are cancelled and never answered. For a UART, which has no
-    /// connection: a new client looks just like that. It may begin with the id of a request that is in flight; that
-    /// alone tells a new client, too, where the old one has made no handshake.
+    /// The session restarts: requests in flight are cancelled and never answered.
+    ///
+    /// This is for a UART, which has no connections: the second `initialize` comes from a new client. The new client
+    /// may reuse the id of a request in flight. Such a reused id also identifies a new client if the old client never
+    /// completed a handshake.
     Restart,
 }
 
-/// What is answered to an `initialize` for a revision that the server does not speak.
+/// The policy for an `initialize` with an unsupported revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownVersion {
-    /// The newest revision of the handshake era that it does speak, as the specification demands.
+    /// The server responds with its newest revision of the handshake era, as the specification requires.
     CounterOffer,
-    /// -32602 with the revisions that it speaks, as the specification's own example shows.
+    /// The server responds with -32602 and its revisions, as the specification's example shows.
     Reject,
 }
 
 impl<'i> ServerConfig<'i> {
-    /// A server with this name and version, and no features yet.
+    /// A configuration with this name and version, and no features.
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ServerConfig {
@@ -152,92 +158,97 @@ impl<'i> ServerConfig<'i> {
             identify: true,
             fresh_for: Millis::ZERO,
             shared_cache: false,
-            tolerance: Tolerance::DEFAULT,
+            compat: CompatOptions::DEFAULT,
         }
     }
 
-    /// What it offers. A feature that is not named here is not linked.
+    /// Sets the features. A feature that is not named here is not linked.
     #[must_use]
     pub const fn features(mut self, features: &'i [&'i dyn Feature]) -> Self {
         self.features = features;
         self
     }
 
-    /// A name for people (from `2025-06-18` on).
+    /// Sets the display name (since `2025-06-18`).
     #[must_use]
     pub const fn title(mut self, title: &'i str) -> Self {
         self.identity = self.identity.title(title);
         self
     }
 
-    /// What it is (from `2025-11-25` on).
+    /// Sets the description (since `2025-11-25`).
     #[must_use]
     pub const fn description(mut self, description: &'i str) -> Self {
         self.identity = self.identity.description(description);
         self
     }
 
-    /// Where to read about it (from `2025-11-25` on).
+    /// Sets the URL of the website (since `2025-11-25`).
     #[must_use]
     pub const fn website(mut self, url: &'i str) -> Self {
         self.identity = self.identity.website(url);
         self
     }
 
-    /// Images to show beside its name (from `2025-11-25` on). In `2026-07-28` they are part of every result, so they
-    /// should be short links there, or results [anonymous](ServerConfig::anonymous_results).
+    /// Sets the icons (since `2025-11-25`).
+    ///
+    /// In `2026-07-28` the icons are part of every result. Use short links there, or
+    /// [anonymous results](ServerConfig::anonymous_results).
     #[must_use]
     pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
         self.identity = self.identity.icons(Icons::new(icons));
         self
     }
 
-    /// How a model should use it.
+    /// Sets the instructions for the model.
     #[must_use]
     pub const fn instructions(mut self, instructions: &'i str) -> Self {
         self.instructions = Some(instructions);
         self
     }
 
-    /// The revisions that it speaks: all of them if this is not called. One of them, `2025-03-26`, has batches: see
-    /// [`Server::batch_buffer`](crate::Server::batch_buffer).
+    /// Sets the supported revisions. Default: all.
+    ///
+    /// Revision `2025-03-26` has batches: see [`Server::batch_buffer`](crate::Server::batch_buffer).
     #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
         self
     }
 
-    /// Other limits.
+    /// Sets the limits. Default: [`Limits::DEFAULT`].
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// What a second `initialize` does. [`SecondInitialize::Refuse`] if this is not called.
+    /// Sets the policy for a second `initialize`. Default: [`SecondInitialize::Refuse`].
     #[must_use]
     pub const fn second_initialize(mut self, policy: SecondInitialize) -> Self {
         self.second_initialize = policy;
         self
     }
 
-    /// What an unknown version in `initialize` gets. [`UnknownVersion::CounterOffer`] if this is not called.
+    /// Sets the policy for an unsupported version in `initialize`. Default: [`UnknownVersion::CounterOffer`].
     #[must_use]
     pub const fn unknown_version(mut self, policy: UnknownVersion) -> Self {
         self.unknown_version = policy;
         self
     }
 
-    /// Refuses requests between `initialize` and `notifications/initialized`. Several clients send some there, so
-    /// they are served if this is not called.
+    /// Refuses requests between `initialize` and `notifications/initialized`.
+    ///
+    /// By default the server accepts them, because several clients send requests there.
     #[must_use]
     pub const fn strict_handshake(mut self) -> Self {
         self.strict_handshake = true;
         self
     }
 
-    /// Refuses calls (-32603, naming the limit) while as many are deferred as there are slots. If this is not called, they
-    /// are handed out all the same: the host can still answer them at once, or say that it is
+    /// Refuses requests for the application (-32603, with the limit) while every slot is taken.
+    ///
+    /// By default the server emits them: the application can still respond at once, or call
     /// [`busy`](crate::server::Call::busy).
     #[must_use]
     pub const fn refuse_when_full(mut self) -> Self {
@@ -245,16 +256,18 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Leaves the server's name and version out of the results of `2026-07-28`, except of `server/discover`. That
-    /// saves some hundred bytes of each answer, and the specification only recommends them.
+    /// Omits the server's name and version from results of `2026-07-28`, except from `server/discover`.
+    ///
+    /// This saves about a hundred bytes per response. The specification only recommends these members.
     #[must_use]
     pub const fn anonymous_results(mut self) -> Self {
         self.identify = false;
         self
     }
 
-    /// How long clients may use lists from their cache (`2026-07-28`), and whether a cache may serve them to other
-    /// users. Zero and not, if this is not called.
+    /// Sets how long clients may cache lists (`2026-07-28`), and whether a cache may share them between users.
+    ///
+    /// Default: zero and not shared.
     #[must_use]
     pub const fn cache(mut self, fresh_for: Millis, shared: bool) -> Self {
         self.fresh_for = fresh_for;
@@ -262,7 +275,7 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// The members that every result of the stateless era begins with, and how long one may be kept.
+    /// Writes the first members of every result of the stateless era, with its cache lifetime.
     pub(crate) fn write_head(&self, shape: Shape, out: &mut Writer<'_>) {
         let kind = if shape == Shape::InputRequired { "input_required" } else { "complete" };
         out.field_string("resultType", kind);
@@ -280,7 +293,7 @@ impl<'i> ServerConfig<'i> {
         }
     }
 
-    /// The capabilities of all features.
+    /// Writes the capabilities of all features.
     pub(crate) fn write_capabilities(&self, revision: Revision, out: &mut Writer<'_>) {
         out.key("capabilities");
         out.begin_object();

@@ -1,4 +1,4 @@
-//! Which request goes where: the two eras, told apart message by message, and the checks before a method runs.
+//! Dispatch of inbound messages: era, checks, and the feature of each method.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
@@ -19,23 +19,23 @@ use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::server_state::ServerState;
 
-/// What became of a line, or of a request.
+/// The result of handling a line or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Dealt with, nothing to tell. A request was answered with a result.
+    /// Handled without an event. A request was answered with a result.
     Done,
-    /// Refused or dropped. A request was answered with an error.
+    /// Refused or dropped, with this error as the event. A request was answered with an error.
     ProtocolError(ProtocolError),
-    /// The host hears of it: of `ServerState::plan`.
-    Host,
-    /// The client wants no more: its input has ended.
+    /// Handled with an event, which is in `ServerState::pending_event`.
+    Event,
+    /// The client sent `exit`: treat the input as ended.
     Exit,
-    /// A batch, whose members come next.
-    Begun,
+    /// A batch has begun. Its members are handled next.
+    BatchBegun,
 }
 
-/// Whether a message needs room for an answer: requests, and what may have been meant as one.
-pub(crate) fn may_be_answered(class: &Class<'_>) -> bool {
+/// Whether a message may need a response: a request, or an invalid message that may be one.
+pub(crate) fn may_need_response(class: &Class<'_>) -> bool {
     match class {
         Class::Request { .. } => true,
         Class::Invalid { answerable, .. } => *answerable,
@@ -43,9 +43,9 @@ pub(crate) fn may_be_answered(class: &Class<'_>) -> bool {
     }
 }
 
-/// The same for a line that is no message, or a member of a batch.
+/// Whether an unreadable line may need a response.
 #[inline(never)]
-pub(crate) fn no_message_may_be_answered(input: &LineDecoder<'_>, content: Content) -> bool {
+pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: Content) -> bool {
     let envelope = &input.envelope();
     match content {
         Content::Message => true,
@@ -56,53 +56,54 @@ pub(crate) fn no_message_may_be_answered(input: &LineDecoder<'_>, content: Conte
     }
 }
 
-/// Of a line that is too long, all that is known is which members it has.
+/// Whether an oversized line is a notification, judged by its members alone.
 fn is_notification(envelope: &Envelope) -> bool {
     envelope.shape == Shape::Object && envelope.id.is_none()
 }
 
-/// Deals with a valid JSON text. There is room for an answer, if it is of a class that may get one. `known`: where the members
-/// of its parameters stand.
-pub(crate) fn message(
-    core: &mut ServerState<'_>,
+/// Handles a valid JSON text.
+///
+/// The output has space for a response if the class may need one. `known` is the scanner's index of the parameters.
+pub(crate) fn handle_message(
+    state: &mut ServerState<'_>,
     line: &[u8],
     class: Class<'_>,
-    known: Option<&MemberIndex>,
+    index: Option<&MemberIndex>,
     stream: StreamId,
-    places: &mut Spans,
+    spans: &mut Spans,
 ) -> Received {
-    let too_long = |id: Json<'_>| id.bytes().len() > core.id_limit();
+    let too_long = |id: Json<'_>| id.bytes().len() > state.id_limit();
     match class {
-        // It gets an error without an id, too: it must not be a way around the limit of those.
+        // Counts as an invalid message, because its error has no id and must not bypass their limit.
         Class::Request { id, .. } if too_long(id) => {
-            let fault = ProtocolError::IdTooLong { limit: core.id_limit() };
-            return Received::ProtocolError(core.refuse(None, stream, fault));
+            let error = ProtocolError::IdTooLong { limit: state.id_limit() };
+            return Received::ProtocolError(state.refuse(None, stream, error));
         }
-        // An error without an id may be the echo of our own.
+        // An error without an id may be a response to one of ours, so it does not reset the count.
         Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
-        _ => core.invalid_in_a_row = 0,
+        _ => state.invalid_in_a_row = 0,
     }
     match class {
         Class::Request { id, method, params } => {
-            places.id = span_of(line, id.bytes());
-            let pending = Pending::of_line(id.bytes(), stream, core.batches.in_line());
+            spans.id = span_of(line, id.bytes());
+            let pending = Pending::from_line(id.bytes(), stream, state.batches.in_line());
             let (meta, name, arguments) = (None, None, None);
-            request(
-                &mut Request { core, line, places, params, known, meta, name, arguments, pending },
+            handle_request(
+                &mut Request { state, line, spans, params, index, meta, name, arguments, pending },
                 method,
             )
         }
-        Class::Notification { method, params } => notification(core, line, method, params, places),
-        Class::Response { id, outcome } => response(core, line, id, outcome, places),
+        Class::Notification { method, params } => handle_notification(state, line, method, params, spans),
+        Class::Response { id, outcome } => handle_response(state, line, id, outcome, spans),
         Class::ErrorWithoutId { error } => {
             let code = error.get("code").and_then(Json::integer);
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
             Received::ProtocolError(ProtocolError::ErrorWithoutId { code })
         }
         Class::Invalid { id, why, answerable } => {
-            let fault = match why {
-                Invalid::Batch => match core.batching() {
-                    Some(batching) => return batching.begin(core, line, stream),
+            let error = match why {
+                Invalid::Batch => match state.batch_hooks() {
+                    Some(hooks) => return hooks.begin(state, line, stream),
                     None => ProtocolError::Batch,
                 },
                 Invalid::NotAnObject => ProtocolError::NotAnObject,
@@ -111,190 +112,203 @@ pub(crate) fn message(
                 Invalid::Method => ProtocolError::InvalidMethod,
             };
             Received::ProtocolError(if answerable {
-                core.refuse(id.map(Json::bytes), stream, fault)
+                state.refuse(id.map(Json::bytes), stream, error)
             } else {
-                fault
+                error
             })
         }
     }
 }
 
 impl ServerState<'_> {
-    /// Answers something that is no request: by its id, if it has one that fits; else without one, as long as not
-    /// too many such came in a row.
+    /// Answers an invalid message with an error.
+    ///
+    /// Without an id of valid length, the error has no id, and consecutive errors of this kind are limited.
     pub(crate) fn refuse(
         &mut self,
         id: Option<&[u8]>,
         stream: StreamId,
-        fault: ProtocolError,
+        error: ProtocolError,
     ) -> ProtocolError {
         let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit());
-        // In a batch they all share one line.
+        // Errors within a batch share one line, so they are not limited.
         if id.is_none() && !self.batches.in_line() {
-            if self.invalid_in_a_row >= self.info.limits.invalid_in_a_row {
+            if self.invalid_in_a_row >= self.config.limits.invalid_in_a_row {
                 return ProtocolError::Muted;
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
-        let pending = Pending::of_line(id.unwrap_or_default(), stream, self.batches.in_line());
-        match &fault {
-            ProtocolError::NotJson(error) => self.write_fault(&pending, fault, Some(error)),
-            _ => self.write_fault(&pending, fault, None),
+        let pending = Pending::from_line(id.unwrap_or_default(), stream, self.batches.in_line());
+        match &error {
+            ProtocolError::NotJson(scan_error) => {
+                self.write_error_response(&pending, error, Some(scan_error))
+            }
+            _ => self.write_error_response(&pending, error, None),
         }
-        fault
+        error
     }
 }
 
-/// Deals with a line that is no valid JSON text, or was thrown away.
+/// Handles a line that is not valid JSON, truncated or oversized.
 #[inline(never)]
-pub(crate) fn no_message(core: &mut ServerState<'_>, input: &LineDecoder<'_>, line: Line) -> Received {
+pub(crate) fn handle_unreadable_line(
+    state: &mut ServerState<'_>,
+    input: &LineDecoder<'_>,
+    line: Line,
+) -> Received {
     let Line { content, stream, .. } = line;
     let (bytes, envelope) = (input.bytes(), &input.envelope());
-    if let Some(ended) = core.asking.and_then(|asking| asking.unreadable(core, bytes, content, envelope)) {
+    if let Some(ended) =
+        state.outbound_hooks.and_then(|hooks| hooks.on_unreadable_line(state, bytes, content, envelope))
+    {
         return ended;
     }
     Received::ProtocolError(match content {
         Content::Message | Content::Truncated => ProtocolError::Truncated,
-        Content::Broken(error) => {
-            let fault = match error.kind {
+        Content::Broken(scan_error) => {
+            let error = match scan_error.kind {
                 ScanErrorKind::TooDeep => {
-                    ProtocolError::TooDeep { limit: core.info.limits.depth.min(DEPTH_LIMIT) }
+                    ProtocolError::TooDeep { limit: state.config.limits.depth.min(DEPTH_LIMIT) }
                 }
-                _ => ProtocolError::NotJson(error),
+                _ => ProtocolError::NotJson(scan_error),
             };
-            let class = error.kind.leaves_members().then(|| rpc::classify(envelope, bytes));
+            let class = scan_error.kind.leaves_members().then(|| rpc::classify(envelope, bytes));
             let id = match class {
                 Some(Class::Request { id, .. } | Class::Invalid { id: Some(id), answerable: true, .. }) => {
                     Some(id)
                 }
-                Some(Class::Invalid { answerable: true, .. }) if error.kind == ScanErrorKind::TooDeep => None,
-                // What looks like a response is never answered, or two that answer each other's errors never end.
+                Some(Class::Invalid { answerable: true, .. })
+                    if scan_error.kind == ScanErrorKind::TooDeep =>
+                {
+                    None
+                }
+                // Never answer a possible response, because two peers could answer each other's errors forever.
                 None if !envelope.looks_like_response() => None,
-                _ => return Received::ProtocolError(fault),
+                _ => return Received::ProtocolError(error),
             };
-            core.refuse(id.map(Json::bytes), stream, fault)
+            state.refuse(id.map(Json::bytes), stream, error)
         }
         Content::TooLong { id_fits, limit } => {
-            let fault = ProtocolError::LineTooLong { limit };
+            let error = ProtocolError::LineTooLong { limit };
             if envelope.looks_like_response() || is_notification(envelope) {
-                return Received::ProtocolError(fault);
+                return Received::ProtocolError(error);
             }
             let id = Some(bytes).filter(|id| id_fits && rpc::is_id(Json::trusted(id)));
-            core.refuse(id, stream, fault)
+            state.refuse(id, stream, error)
         }
     })
 }
 
-fn request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
-    request.look();
-    let speaks_stateless = request.core.info.revisions.contains(Revision::V2026_07_28);
-    let about = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::from_json);
+    request.find_params();
+    let speaks_stateless = request.state.config.revisions.contains(Revision::V2026_07_28);
+    let meta = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::from_json);
     let may_restart =
-        || about.is_none() && method == methods::INITIALIZE.name && handshake::restarts(request.core);
+        || meta.is_none() && method == methods::INITIALIZE.name && handshake::allows_restart(request.state);
     if request.is_duplicate() && !may_restart() {
         return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
     }
-    if request.core.life.state() == State::Draining {
+    if request.state.lifecycle.state() == State::Draining {
         return request.refuse(ProtocolError::ShuttingDown, &"reconnect");
     }
     if !well_formed {
         return request.refuse(ProtocolError::InvalidParams, &"`params` must be an object");
     }
-    match about {
-        Some(about) => stateless(request, method, about),
-        None => handshake_era(request, method),
+    match meta {
+        Some(meta) => handle_stateless(request, method, meta),
+        None => handle_handshake_era(request, method),
     }
 }
 
-/// What is said of a request whose `_meta` does not say enough.
+/// Detail of the error for an incomplete `_meta`.
 const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
 
-/// A request that says in its `_meta` what it needs.
+/// Handles a request of the stateless era, whose `_meta` names its revision.
 #[inline(never)]
-fn stateless(request: &mut Request<'_, '_>, method: Str<'_>, about: RequestMeta<'_>) -> Received {
-    let (Some(version), Some(capabilities)) = (about.version, about.capabilities) else {
+fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta<'_>) -> Received {
+    let (Some(version), Some(capabilities)) = (meta.version, meta.capabilities) else {
         return request.refuse(ProtocolError::InvalidParams, &NEEDED);
     };
-    let offer = request.core.info.revisions.and(Revisions::STATELESS);
-    let Some(revision) = about.revision().filter(|revision| offer.contains(*revision)) else {
+    let offer = request.state.config.revisions.and(Revisions::STATELESS);
+    let Some(revision) = meta.revision().filter(|revision| offer.contains(*revision)) else {
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let called = find_method(request.core.info, revision, method);
-    if called.is_none() && method != methods::SERVER_DISCOVER.name {
+    let entry = find_method(request.state.config, revision, method);
+    if entry.is_none() && method != methods::SERVER_DISCOVER.name {
         return request.refuse(ProtocolError::UnknownMethod, &method);
     }
-    // Whether the method exists is said first: the specification gives the order.
-    match about.level.transpose() {
+    // Checked after the method, in the order of the specification.
+    match meta.level.transpose() {
         Ok(level) => request.pending.context.level = level,
         Err(()) => return request.refuse(ProtocolError::InvalidParams, &"unknown log level in `_meta`"),
     }
-    match called {
+    match entry {
         Some((feature, method)) => feature.handle(method, request),
         None => handshake::discover(request),
     }
 }
 
-/// The feature that has a method in this revision, and the place of the method among its methods.
+/// Finds the feature of a method in this revision, and the index of the method in it.
 fn find_method<'b>(
-    info: &'b ServerConfig<'b>,
+    config: &'b ServerConfig<'b>,
     revision: Revision,
     name: Str<'_>,
 ) -> Option<(&'b dyn Feature, usize)> {
     let is_called = |method: &Method| name == method.name && method.by_client.contains(revision);
-    info.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(is_called)?)))
+    config.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(is_called)?)))
 }
 
-/// A request of the era with a handshake.
-fn handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
-    let (session, info) = (request.core.session, request.core.info);
-    // Nearly all requests are for a feature. Then the method is none of those below, and is not compared with them.
-    let called = session.and_then(|session| find_method(info, session.revision, method));
-    if called.is_none() && method == methods::INITIALIZE.name {
+/// Handles a request of the handshake era.
+fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+    let (session, config) = (request.state.session, request.state.config);
+    // Most requests are for a feature. The comparisons below are then skipped.
+    let entry = session.and_then(|session| find_method(config, session.revision, method));
+    if entry.is_none() && method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
-    let revisions = info.revisions;
+    let revisions = config.revisions;
     if let Some(session) = session {
         request.pending.context.revision = session.revision;
         request.pending.context.capabilities = session.capabilities;
     } else if let Some(revision) = revisions.and(Revisions::HANDSHAKE).latest() {
         request.pending.context.revision = revision;
     } else {
-        return needs_meta(request);
+        return refuse_missing_meta(request);
     }
-    if called.is_none() && method == methods::PING.name {
+    if entry.is_none() && method == methods::PING.name {
         return request.result(&mut |_| {});
     }
     if session.is_none() {
         return if method == methods::SERVER_DISCOVER.name && !revisions.contains(Revision::V2026_07_28) {
             request.refuse(ProtocolError::UnknownMethod, &method)
         } else if revisions.contains(Revision::V2026_07_28) {
-            needs_meta(request)
+            refuse_missing_meta(request)
         } else {
             request.refuse(ProtocolError::NotInitialized, &method)
         };
     }
-    if called.is_none() && compat::is_shutdown(request.core, method) {
+    if entry.is_none() && compat::is_shutdown(request.state, method) {
         return compat::shutdown(request);
     }
-    // Once it is ready, requests change nothing.
-    if request.core.life.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
-        if info.strict_handshake {
+    // In state `Ready` a request causes no transition.
+    if request.state.lifecycle.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
+        if config.strict_handshake {
             return request
                 .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not come");
         }
-        request.core.life.step(Trigger::Request);
+        request.state.lifecycle.step(Trigger::Request);
     }
-    match called {
+    match entry {
         Some((feature, method)) => feature.handle(method, request),
         None => request.refuse(ProtocolError::UnknownMethod, &method),
     }
 }
 
-/// A request that belongs to no era: it names no revision, and there is no session.
-fn needs_meta(request: &mut Request<'_, '_>) -> Received {
-    let how = if request.core.info.revisions.and(Revisions::HANDSHAKE).is_empty() {
+/// Refuses a request that names no revision while there is no session.
+fn refuse_missing_meta(request: &mut Request<'_, '_>) -> Received {
+    let how = if request.state.config.revisions.and(Revisions::HANDSHAKE).is_empty() {
         ""
     } else {
         ", or send `initialize` first"
@@ -303,42 +317,44 @@ fn needs_meta(request: &mut Request<'_, '_>) -> Received {
 }
 
 #[inline(never)]
-fn notification(
-    core: &mut ServerState<'_>,
+fn handle_notification(
+    state: &mut ServerState<'_>,
     line: &[u8],
     method: Str<'_>,
     params: Option<Json<'_>>,
-    places: &mut Spans,
+    spans: &mut Spans,
 ) -> Received {
     if method == methods::CANCELLED.name {
-        return cancelled(core, line, params, places);
+        return handle_cancelled(state, line, params, spans);
     }
     if method == methods::INITIALIZED.name {
-        if !core.life.step(Trigger::Initialized) {
+        if !state.lifecycle.step(Trigger::Initialized) {
             return Received::ProtocolError(ProtocolError::UnknownNotification);
         }
-        if let Some(session) = &mut core.session {
+        if let Some(session) = &mut state.session {
             session.complete = true;
         }
-        return core.emit(PendingEvent::Ready);
+        return state.emit(PendingEvent::Ready);
     }
-    if let Some(told) = core.asking.and_then(|asking| asking.notified(core, line, method, params, places)) {
-        return told;
+    if let Some(received) =
+        state.outbound_hooks.and_then(|hooks| hooks.on_notification(state, line, method, params, spans))
+    {
+        return received;
     }
     if method == methods::PROGRESS.name {
         return Received::ProtocolError(ProtocolError::UnknownProgress);
     }
-    if compat::is_exit(core, method, params) {
+    if compat::is_exit(state, method, params) {
         return Received::Exit;
     }
     Received::ProtocolError(ProtocolError::UnknownNotification)
 }
 
-fn cancelled(
-    core: &mut ServerState<'_>,
+fn handle_cancelled(
+    state: &mut ServerState<'_>,
     line: &[u8],
     params: Option<Json<'_>>,
-    places: &mut Spans,
+    spans: &mut Spans,
 ) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
@@ -347,60 +363,61 @@ fn cancelled(
     let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
-    let Some(ticket) = core.in_flight.find(id) else {
+    let Some(ticket) = state.in_flight.find(id) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
-    core.end_in_flight(ticket);
+    state.end_in_flight(ticket);
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
-    places.arguments = reason.map_or(Span::EMPTY, |reason| span_of(line, reason.bytes()));
-    core.emit(PendingEvent::Cancelled(ticket))
+    spans.arguments = reason.map_or(Span::EMPTY, |reason| span_of(line, reason.bytes()));
+    state.emit(PendingEvent::Cancelled(ticket))
 }
 
-fn response(
-    core: &mut ServerState<'_>,
+fn handle_response(
+    state: &mut ServerState<'_>,
     line: &[u8],
     id: Json<'_>,
     outcome: Outcome<'_>,
-    places: &mut Spans,
+    spans: &mut Spans,
 ) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
-    if !malformed && core.pinging.is_some_and(|pinging| pinging.answered(core, id)) {
+    if !malformed && state.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(state, id)) {
         return Received::Done;
     }
-    let fault = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
-    match core.asking {
-        Some(asking) => {
-            asking.answered(core, line, id, outcome, places).unwrap_or(Received::ProtocolError(fault))
+    let error = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
+    match state.outbound_hooks {
+        Some(hooks) => {
+            hooks.on_response(state, line, id, outcome, spans).unwrap_or(Received::ProtocolError(error))
         }
-        None => Received::ProtocolError(fault),
+        None => Received::ProtocolError(error),
     }
 }
 
 impl ServerState<'_> {
-    /// The time of a deferred request is over: it cannot be found, cancelled or answered any more. Its error is
-    /// written when there is room.
+    /// Expires a deferred request: it can no longer be found, cancelled or answered.
+    ///
+    /// Its error response is queued until the output has space.
     pub(crate) fn expire(&mut self, ticket: Ticket) {
         self.in_flight.forget_id(ticket);
         self.in_flight.set_deadline(ticket, None);
         self.in_flight.queue(ticket);
-        if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            incoming.set_stage(Stage::Expired);
+        if let Some(inbound) = self.in_flight.get_mut(ticket) {
+            inbound.set_stage(Stage::Expired);
         }
     }
 
-    /// Answers the requests whose time is over, and cancels our own that nobody waits for, as far as there is room.
+    /// Writes queued messages while there is space: errors of expired requests, cancellations of outbound requests.
     pub(crate) fn write_queued(&mut self) {
-        // In the middle of a batch there is no place for the error of a member of another.
+        // While a batch is in the line, the error of an open batch's member cannot be collected.
         while !self.batches.in_line()
             && let Some(ticket) = self.in_flight.first_queued()
-            && self.has_room()
+            && self.reserve_response()
         {
-            let stage = self.in_flight.get(ticket).map(|incoming| incoming.stage());
-            if let Some(asking) = self.asking.filter(|_| stage.is_some_and(Stage::is_ours)) {
-                asking.write_cancelled(self, ticket);
-            } else if let Some(incoming) = self.in_flight.get(ticket) {
-                let pending = Pending { source: Source::Slot(ticket), context: incoming.context() };
-                self.write_fault(&pending, ProtocolError::TookTooLong, None);
+            let stage = self.in_flight.get(ticket).map(|inbound| inbound.stage());
+            if let Some(hooks) = self.outbound_hooks.filter(|_| stage.is_some_and(Stage::is_outbound)) {
+                hooks.write_cancelled(self, ticket);
+            } else if let Some(inbound) = self.in_flight.get(ticket) {
+                let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
+                self.write_error_response(&pending, ProtocolError::TookTooLong, None);
             }
             self.in_flight.unqueue_first();
             self.end_in_flight(ticket);

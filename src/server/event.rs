@@ -1,4 +1,4 @@
-//! What a host hears from a server, and how a decision of `poll` becomes that.
+//! Events of a server, made from the pending event and its line.
 
 use core::mem;
 
@@ -22,165 +22,170 @@ use crate::server::reply::{Pending, Reply, Source};
 use crate::server::requests::Response;
 use crate::server::server_state::ServerState;
 
-/// What happened. It borrows the machine until the next poll.
+/// An event of a server. It borrows the server until the next poll.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A client has connected (`initialize`). It was answered.
+    /// A client sent `initialize`. The server has responded.
     Connected(Connected<'a>),
-    /// The client has completed the handshake.
+    /// The client completed the handshake (`notifications/initialized`).
     Ready,
-    /// A client has begun anew: every request that was in flight is cancelled, and every ticket is gone.
+    /// The session was restarted by a new client. All requests in flight are cancelled, and all tickets are invalid.
     Restarted,
-    /// A tool is called.
+    /// The client calls a tool.
     Call(Call<'a>),
-    /// A resource is read.
+    /// The client reads a resource.
     ReadResource(ReadResource<'a>),
-    /// A prompt is asked for.
+    /// The client requests a prompt.
     GetPrompt(GetPrompt<'a>),
-    /// Values for an argument are asked for.
+    /// The client requests completions of an argument.
     Complete(Complete<'a>),
-    /// The host's own list of tools is asked for.
+    /// The client requests a page of the dynamic list of tools.
     ListTools(ListTools<'a>),
-    /// The host's own list of resources is asked for.
+    /// The client requests a page of the dynamic list of resources.
     ListResources(ListResources<'a>),
-    /// The host's own list of resource templates is asked for.
+    /// The client requests a page of the dynamic list of resource templates.
     ListTemplates(ListTemplates<'a>),
-    /// The host's own list of prompts is asked for.
+    /// The client requests a page of the dynamic list of prompts.
     ListPrompts(ListPrompts<'a>),
-    /// A client listens to changes (`2026-07-28`). It was told to which.
+    /// A client opened a subscription (`2026-07-28`). The server has acknowledged it.
     Listening(Listening<'a>),
-    /// The client of the session watches the resource with this URI from now on. It was answered.
+    /// The client of the session subscribed to the resource with this URI. The server has responded.
     Subscribed(&'a str),
-    /// It watches the resource no more; others still may ([`Server::is_watched`]).
+    /// The client of the session unsubscribed from this URI. Others may still watch it ([`Server::is_watched`]).
     Unsubscribed(&'a str),
-    /// The client has cancelled a deferred request: stop working on it. It gets no answer. Or it was a subscription,
-    /// which hears nothing any more.
+    /// The client cancelled a deferred request or a subscription.
+    ///
+    /// Stop working on the request: it gets no response.
     Cancelled {
-        /// The request. Its ticket is gone.
+        /// The request. Its ticket is no longer valid.
         ticket: Ticket,
-        /// Why, if the client said so.
+        /// The reason, if the client gave one.
         reason: Option<Str<'a>>,
     },
-    /// A deferred request took too long; it was answered with an error. Its ticket is gone.
+    /// The timeout of a deferred request expired. The server responds with an error, and the ticket is no longer valid.
     Expired(Ticket),
-    /// A request of the server's own has ended.
+    /// A request that the server sent has ended.
     Response(Response<'a>),
-    /// A request of the server's own makes progress, and asked to hear of it.
+    /// A request that the server sent [with progress](crate::server::RequestOptions::with_progress) makes progress.
     Progress(Progress<'a>),
-    /// The client's roots have changed: [`ask`](Server::request) for them again. It is not heard before anything was asked.
+    /// The client's roots have changed: [request](Server::request) them again. Emitted only after the first request
+    /// that the server sent.
     RootsChanged,
-    /// There is room again for what was refused as [`SendError::Busy`](crate::SendError::Busy).
+    /// The transmit buffer has space again, after [`SendError::Busy`](crate::SendError::Busy).
     Writable,
     /// The client does not answer pings.
     PeerUnresponsive,
-    /// Something went wrong, and was dealt with.
+    /// A message or a response was not valid. The server has handled it, and the connection continues.
     ProtocolError(ProtocolError),
 }
 
 impl Server<'_> {
-    /// What happened, if the last poll said [`Action::Event`](crate::Action::Event).
+    /// Returns the event after a poll that returned [`Action::Event`](crate::Action::Event), otherwise `None`.
     #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
-        // The plan is the new client. The host hears of the end of the old one first.
-        if mem::take(&mut self.core.restarted) {
+        // The pending event is about the new client. Report the end of the old one first.
+        if mem::take(&mut self.state.restarted) {
             return Some(Event::Restarted);
         }
-        let plan = self.core.plan.take()?;
-        self.core.handed_out = plan.holds_line();
-        let Server { input, core, .. } = self;
-        Some(match plan {
-            PendingEvent::ProtocolError(fault) => Event::ProtocolError(fault),
+        let pending_event = self.state.pending_event.take()?;
+        self.state.event_holds_line = pending_event.holds_line();
+        let Server { input, state, .. } = self;
+        Some(match pending_event {
+            PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
             PendingEvent::Writable => Event::Writable,
             PendingEvent::PeerUnresponsive => Event::PeerUnresponsive,
             PendingEvent::Ready => Event::Ready,
             PendingEvent::Expired(ticket) => Event::Expired(ticket),
-            PendingEvent::OutboundEvent(told) => {
-                core.asking?.event(told, part(input, places(input).arguments))
+            PendingEvent::OutboundEvent(event) => {
+                state.outbound_hooks?.event(event, part(input, spans_of(input).arguments))
             }
             PendingEvent::Cancelled(ticket) => {
-                Event::Cancelled { ticket, reason: part(input, places(input).arguments).string() }
+                Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
             PendingEvent::Listening(ticket) => {
-                Event::Listening(Listening { ticket, in_flight: &core.in_flight, watches: &core.watches })
+                Event::Listening(Listening { ticket, in_flight: &state.in_flight, registry: &state.registry })
             }
             PendingEvent::Watched { on } => {
-                let uri = text_of(part(input, places(input).subject).bytes());
+                let uri = text_of(part(input, spans_of(input).subject).bytes());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
             }
             PendingEvent::Connected(revision) => Event::Connected(Connected {
                 revision,
-                info: part(input, places(input).arguments),
-                capabilities: part(input, places(input).meta),
+                client_info: part(input, spans_of(input).arguments),
+                capabilities: part(input, spans_of(input).meta),
             }),
-            PendingEvent::Request { kept, event } => return request_event(input, core, kept, event),
+            PendingEvent::Request { context, event } => return request_event(input, state, context, event),
         })
     }
 }
 
-/// The event of a request.
+/// Makes the event of a request from its spans.
 fn request_event<'a>(
     input: &'a mut LineDecoder<'_>,
-    core: &'a mut ServerState<'_>,
-    kept: PackedContext,
+    state: &'a mut ServerState<'_>,
+    context: PackedContext,
     event: MakeEvent,
 ) -> Option<Event<'a>> {
-    let context = kept.context(input.stream());
-    core.owed = true;
-    let Spans { id, subject, arguments, meta, responses, state } = places(input);
-    let (arguments, others) = Others::around(input.bytes_mut(), arguments);
-    let source = Source::Line { id: others.at(id), meta: others.at(meta), last: SortKey::NONE };
-    let returned = InputResponses { responses: others.at(responses), state: others.at(state) };
-    let (subject, info) = (text_of(others.at(subject)), core.info);
-    let reply = Reply { machine: core, info, pending: Pending { source, context } };
-    event(Parts { subject, arguments, returned }, reply)
+    let context = context.context(input.stream());
+    state.response_pending = true;
+    let Spans { id, subject, arguments, meta, responses, state: request_state } = spans_of(input);
+    let (arguments, surroundings) = Surroundings::around(input.bytes_mut(), arguments);
+    let source = Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last: SortKey::NONE };
+    let input_responses =
+        InputResponses { responses: surroundings.at(responses), state: surroundings.at(request_state) };
+    let (subject, config) = (text_of(surroundings.at(subject)), state.config);
+    let reply = Reply { state, config, pending: Pending { source, context } };
+    event(RequestParts { subject, arguments, input_responses }, reply)
 }
 
-fn places(input: &LineDecoder<'_>) -> Spans {
+fn spans_of(input: &LineDecoder<'_>) -> Spans {
     Spans::new(input.places())
 }
 
-/// A part of the line that an event is about: nothing, if there is none.
-fn part<'a>(input: &'a LineDecoder<'_>, place: Span) -> Json<'a> {
-    rpc::view(input.bytes(), place)
+/// A part of the event's line, empty if the span is empty.
+fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
+    rpc::view(input.bytes(), span)
 }
 
-/// Makes the event of a request. Each feature names its own: what is not offered is not linked. (It is an `Option` because that
-/// is what the host gets: so it is made where the host wants it, and not copied.)
-pub(crate) type MakeEvent = for<'a> fn(Parts<'a>, Reply<'a>) -> Option<Event<'a>>;
+/// Makes the event of a request.
+///
+/// Each feature names its own function, so that unused features are not linked. It returns an `Option`, because
+/// `Server::event` does: the large value is then constructed in its final place.
+pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Event<'a>>;
 
-/// What stands in a line beside one part of it, which is decoded in place.
-struct Others<'a> {
+/// The bytes of a line around one part that is decoded in place.
+struct Surroundings<'a> {
     before: &'a [u8],
-    behind: &'a [u8],
-    /// Where the latter begins.
+    after: &'a [u8],
+    /// Offset of `after` in the line.
     end: usize,
 }
 
-impl<'a> Others<'a> {
-    /// The part, and what stands around it.
-    fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Others<'a>) {
+impl<'a> Surroundings<'a> {
+    /// Splits the line into the part and the bytes around it.
+    fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Surroundings<'a>) {
         let end = part.end.min(line.len());
-        let (before, behind) = line.split_at_mut_checked(end).unwrap_or_default();
+        let (before, after) = line.split_at_mut_checked(end).unwrap_or_default();
         let (before, part) = before.split_at_mut_checked(part.start).unwrap_or_default();
-        (part, Others { before, behind, end })
+        (part, Surroundings { before, after, end })
     }
 
-    fn at(&self, place: Span) -> &'a [u8] {
-        let place = place.range();
-        let part = match place.start.checked_sub(self.end) {
-            Some(start) => self.behind.get(start..place.end.wrapping_sub(self.end)),
-            None => self.before.get(place),
+    fn at(&self, span: Span) -> &'a [u8] {
+        let span = span.range();
+        let part = match span.start.checked_sub(self.end) {
+            Some(start) => self.after.get(start..span.end.wrapping_sub(self.end)),
+            None => self.before.get(span),
         };
         part.unwrap_or_default()
     }
 }
 
-/// The parts of a request that a host sees.
-pub(crate) struct Parts<'a> {
-    /// What it names: a tool, a URI. Decoded.
+/// The parts of a request that its event exposes.
+pub(crate) struct RequestParts<'a> {
+    /// The decoded name of the tool or prompt, or the URI.
     pub(crate) subject: &'a str,
     pub(crate) arguments: &'a mut [u8],
-    /// What came back with a request that is sent again.
-    pub(crate) returned: InputResponses<'a>,
+    /// The input of a retried request.
+    pub(crate) input_responses: InputResponses<'a>,
 }

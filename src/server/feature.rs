@@ -1,4 +1,4 @@
-//! A group of methods that a server may offer: tools, logging and so on. What is not offered is not linked.
+//! The trait `Feature`: a group of methods with its capability.
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, MemberIndex, Span, Str, WriteText, Writer};
@@ -14,97 +14,101 @@ use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::server_state::{ServerState, Shape};
 
-/// A group of methods with its capability. Implemented by [`Tools`](crate::server::Tools),
+/// A group of methods with its capability, such as tools or logging. A feature that is not named is not linked.
+///
+/// Implemented by [`Tools`](crate::server::Tools),
 /// [`Resources`](crate::server::Resources), [`Prompts`](crate::server::Prompts),
 /// [`Completion`](crate::server::Completion), [`Subscriptions`](crate::server::Subscriptions),
 /// [`Logging`](crate::server::Logging), [`Extensions`](crate::server::Extensions) and
-/// [`Experimental`](crate::server::Experimental); name those that a server offers in
+/// [`Experimental`](crate::server::Experimental). Name the features of a server in
 /// [`ServerConfig::features`](crate::server::ServerConfig::features).
-#[expect(private_bounds, reason = "features are ours")]
+#[expect(private_bounds, reason = "only this crate implements features")]
 pub trait Feature: Sync + Sealed {}
 
-/// What the dispatcher knows of a feature: it never names one.
+/// The interface between the dispatcher and a feature. The dispatcher names no feature.
 pub(crate) trait Sealed {
-    /// Writes the members that declare it in `capabilities`.
+    /// Writes the members of `capabilities` that declare the feature.
     fn write_capability(&self, revision: Revision, out: &mut Writer<'_>);
 
-    /// Its methods.
+    /// The methods of the feature.
     fn methods(&self) -> &'static [Method] {
         &[]
     }
 
-    /// Deals with a request for the method at this place among them.
+    /// Handles a request for the method with this index in `methods`.
     fn handle<'b>(&'b self, _method: usize, _: &mut Request<'_, 'b>) -> Received {
         Received::Done
     }
 
-    /// An entry of one of its catalogues: the first whose key `is` accepts.
+    /// Finds the first entry of one of its catalogues whose key `is` accepts.
     fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
-        Found::Nothing
+        Found::Absent
     }
 
-    /// The notification that says that its list has changed, if it declared that.
-    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+    /// The notification about changes of its list, or `None` if `listChanged` is not declared.
+    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
         None
     }
 
-    /// Notes a change that it tells of by itself: `write_notices` is called if it flags that in `ServerState::changed`.
-    fn note_change(&self, _: &mut ServerState<'_>, _: Change<'_>) {}
+    /// Records a change that the feature reports itself. Setting the flag in `ServerState::pending_changes` schedules
+    /// `write_notifications`.
+    fn record_change(&self, _: &mut ServerState<'_>, _: Change<'_>) {}
 
-    /// Writes what it has to tell, as far as there is room.
-    fn write_notices(&self, _: &mut ServerState<'_>) {}
+    /// Writes its pending notifications while the output has space.
+    fn write_notifications(&self, _: &mut ServerState<'_>) {}
 
-    /// Whether it declared that single resources can be watched.
+    /// Whether it declares `resources.subscribe`.
     fn can_watch(&self) -> bool {
         false
     }
 
-    /// Whether there is a resource with this URI. `None`: it cannot say.
-    fn knows_uri(&self, _: Str<'_>) -> Option<bool> {
+    /// Whether a resource with this URI exists. Returns `None` if the feature does not know.
+    fn contains_uri(&self, _: Str<'_>) -> Option<bool> {
         None
     }
 
-    /// Whether it allows log messages.
+    /// Whether it enables log messages.
     fn is_logging(&self) -> bool {
         false
     }
 
-    /// Checks what the host wrote into it, and hands every result that it writes by itself to `measure`, which finds
-    /// out how much room they need.
+    /// Validates the configuration of the feature.
+    ///
+    /// Passes each result that the server writes for it to `measure`, which determines the minimum buffer size.
     fn check(
         &self,
         revision: Revision,
-        info: &ServerConfig<'_>,
+        config: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError>;
 }
 
-/// Takes the members of a result, and finds out how long the whole answer would be.
+/// Measures the response whose members the inner function writes.
 pub(crate) type Measure<'m> = &'m mut dyn FnMut(Shape, &mut dyn FnMut(&mut Writer<'_>));
 
-/// What the host can say has changed.
+/// A change that the application reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change<'a> {
     /// The list of tools.
     Tools,
-    /// The list of resources, or that of their templates.
+    /// The list of resources or the list of resource templates.
     Resources,
     /// The list of prompts.
     Prompts,
-    /// What the resource with this URI contains.
+    /// The contents of the resource with this URI.
     Resource(&'a str),
 }
 
-/// A request that the machine looks at: its parts, and the way to answer it.
+/// An inbound request while a feature handles it: its parts, and methods to respond.
 pub(crate) struct Request<'r, 'b> {
-    pub(crate) core: &'r mut ServerState<'b>,
+    pub(crate) state: &'r mut ServerState<'b>,
     pub(crate) line: &'r [u8],
-    pub(crate) places: &'r mut Spans,
+    pub(crate) spans: &'r mut Spans,
     pub(crate) params: Option<Json<'r>>,
-    /// Where their members stand, if that is known.
-    pub(crate) known: Option<&'r MemberIndex>,
-    /// The members of the parameters that most requests have: found together, since each look goes through all of them.
+    /// The scanner's index of the members of `params`, if it has one.
+    pub(crate) index: Option<&'r MemberIndex>,
+    /// Frequent members of `params`, found together, because each search visits all members.
     pub(crate) meta: Option<Json<'r>>,
     pub(crate) name: Option<Json<'r>>,
     pub(crate) arguments: Option<Json<'r>>,
@@ -119,38 +123,38 @@ impl<'r, 'b> Request<'r, 'b> {
         }
     }
 
-    /// Whether a request with its id is in flight.
+    /// Whether another request with the same id is in flight.
     pub(crate) fn is_duplicate(&self) -> bool {
-        self.core.in_flight.find(Json::trusted(self.id())).is_some()
+        self.state.in_flight.find(Json::trusted(self.id())).is_some()
     }
 
-    /// Finds the members of the parameters that most requests have.
-    pub(crate) fn look(&mut self) {
+    /// Finds the frequent members of `params`.
+    pub(crate) fn find_params(&mut self) {
         let [meta, name, arguments] = self.pick(["_meta", "name", "arguments"]);
         self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
         (self.name, self.arguments) = (name, arguments);
     }
 
-    /// Another member of the parameters; `null` counts as absent.
+    /// Returns a member of `params`. `null` counts as absent.
     pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
         let [found] = self.pick([name]);
         found.filter(|value| !value.is_null())
     }
 
-    /// Several members of the parameters, found by the scanner's index or, without one, by a walk.
+    /// Returns several members of `params`, from the scanner's index or, without one, by a search.
     fn pick<const N: usize>(&self, keys: [&str; N]) -> [Option<Json<'r>>; N] {
-        match self.known {
-            Some(known) => known.pick(self.line, keys),
+        match self.index {
+            Some(index) => index.pick(self.line, keys),
             None => self.params.unwrap_or(Json::NULL).pick(keys),
         }
     }
 
-    /// Answers with a result.
+    /// Responds with a result.
     pub(crate) fn result(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
         self.respond(Shape::Result, body)
     }
 
-    /// Answers with a result that clients may keep.
+    /// Responds with a result that clients may cache.
     pub(crate) fn list(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
         self.respond(Shape::List, body)
     }
@@ -160,40 +164,40 @@ impl<'r, 'b> Request<'r, 'b> {
             body(out);
             true
         };
-        match self.core.respond(&self.pending, shape, &mut body) {
+        match self.state.respond(&self.pending, shape, &mut body) {
             Ok(()) => Received::Done,
-            Err(fault) => Received::ProtocolError(fault),
+            Err(error) => Received::ProtocolError(error),
         }
     }
 
-    /// Answers with an error of which `body` writes the members.
+    /// Responds with an error whose members `body` writes.
     pub(crate) fn refuse_with(
         &mut self,
-        fault: ProtocolError,
+        error: ProtocolError,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Received {
         match self.respond(Shape::Error, body) {
-            Received::Done => Received::ProtocolError(fault),
+            Received::Done => Received::ProtocolError(error),
             worse => worse,
         }
     }
 
-    /// Answers with an error that says what it is about.
-    pub(crate) fn refuse(&mut self, fault: ProtocolError, detail: &dyn WriteText) -> Received {
-        self.core.write_fault(&self.pending, fault, Some(detail));
-        Received::ProtocolError(fault)
+    /// Responds with an error whose message includes `detail`.
+    pub(crate) fn refuse(&mut self, error: ProtocolError, detail: &dyn WriteText) -> Received {
+        self.state.write_error_response(&self.pending, error, Some(detail));
+        Received::ProtocolError(error)
     }
 
-    /// Leaves the answer to the host, unless it has too much to do already.
-    pub(crate) fn hand_out(
+    /// Emits the request as an event, unless every slot is taken and the configuration refuses requests then.
+    pub(crate) fn emit_request(
         &mut self,
         kind: RequestKind,
         event: MakeEvent,
         subject: Option<Json<'_>>,
         arguments: Option<Json<'_>>,
     ) -> Received {
-        let limit = self.core.in_flight.limit();
-        if self.core.info.refuse_when_full && limit > 0 && self.core.in_flight.len() >= limit {
+        let limit = self.state.in_flight.limit();
+        if self.state.config.refuse_when_full && limit > 0 && self.state.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
         let (mut responses, mut state) = (None, None);
@@ -207,8 +211,8 @@ impl<'r, 'b> Request<'r, 'b> {
         }
         let span_of =
             |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| span_of(self.line, part.bytes()));
-        *self.places = Spans {
-            id: self.places.id,
+        *self.spans = Spans {
+            id: self.spans.id,
             subject: span_of(subject),
             arguments: span_of(arguments),
             meta: span_of(self.meta),
@@ -216,6 +220,6 @@ impl<'r, 'b> Request<'r, 'b> {
             state: span_of(state),
         };
         let context = Context { kind, ..self.pending.context };
-        self.core.emit(PendingEvent::Request { kept: PackedContext::new(&context), event })
+        self.state.emit(PendingEvent::Request { context: PackedContext::new(&context), event })
     }
 }

@@ -1,4 +1,4 @@
-//! `initialize` and `server/discover`: how a client finds out what the server is and can.
+//! Handshake: `initialize` and `server/discover`, and unsupported versions.
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning* and *Discovery*.
 
@@ -16,14 +16,14 @@ use crate::server::write_message::{write_revisions, write_unsupported};
 
 #[inline(never)]
 pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
-    let offer = request.core.info.revisions.and(Revisions::HANDSHAKE);
+    let offer = request.state.config.revisions.and(Revisions::HANDSHAKE);
     let params = request.params.unwrap_or(Json::NULL);
     let [version, capabilities, client] = params.pick(["protocolVersion", "capabilities", "clientInfo"]);
-    let Some(asked) = version.and_then(Json::string) else {
+    let Some(requested) = version.and_then(Json::string) else {
         return request.refuse(ProtocolError::InvalidParams, &"`protocolVersion` must be a string");
     };
     let Some(latest) = offer.latest() else {
-        return unsupported_with(request, code::METHOD_NOT_FOUND, asked, request.core.info.revisions);
+        return unsupported_with(request, code::METHOD_NOT_FOUND, requested, request.state.config.revisions);
     };
     let Some(capabilities) = capabilities.filter(|value| value.kind() == Kind::Object) else {
         return request.refuse(ProtocolError::InvalidParams, &"`capabilities` must be an object");
@@ -38,70 +38,75 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
         return request
             .refuse(ProtocolError::InvalidParams, &"`clientInfo` must have a `name` and a `version`");
     };
-    let known = Revision::from_json(asked).filter(|revision| offer.contains(*revision));
-    if known.is_none() && request.core.info.unknown_version == UnknownVersion::Reject {
-        return unsupported_with(request, code::INVALID_PARAMS, asked, offer);
+    let known = Revision::from_json(requested).filter(|revision| offer.contains(*revision));
+    if known.is_none() && request.state.config.unknown_version == UnknownVersion::Reject {
+        return unsupported_with(request, code::INVALID_PARAMS, requested, offer);
     }
-    let first = request.core.life.step(Trigger::Initialize);
-    let again = !first && restarts(request.core) && request.core.life.step(Trigger::Restart);
+    let first = request.state.lifecycle.step(Trigger::Initialize);
+    let again = !first && allows_restart(request.state) && request.state.lifecycle.step(Trigger::Restart);
     if !first && !again {
         return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
     }
-    // Only a new client uses an id that is in flight.
+    // Only a new client reuses an id that is in flight.
     if again || request.is_duplicate() {
-        request.core.start_over();
+        request.state.restart_session();
     }
     let revision = known.unwrap_or(latest);
-    request.core.session = Some(Session {
+    request.state.session = Some(Session {
         revision,
         capabilities: ClientCapabilities::from_json(capabilities),
         level: None,
         complete: false,
     });
     request.pending.context.revision = revision;
-    let info = request.core.info;
+    let config = request.state.config;
     if let refused @ Received::ProtocolError(_) =
-        request.result(&mut |out| write_initialize(info, revision, out))
+        request.result(&mut |out| write_initialize(config, revision, out))
     {
         return refused;
     }
-    request.places.arguments = span_of(request.line, client.bytes());
-    request.places.meta = span_of(request.line, capabilities.bytes());
-    request.core.emit(PendingEvent::Connected(revision))
+    request.spans.arguments = span_of(request.line, client.bytes());
+    request.spans.meta = span_of(request.line, capabilities.bytes());
+    request.state.emit(PendingEvent::Connected(revision))
 }
 
-/// Whether a client may begin anew, and with any id: what is in flight is forgotten then.
-pub(crate) fn restarts(core: &ServerState<'_>) -> bool {
-    core.info.second_initialize == SecondInitialize::Restart
+/// Whether a second `initialize` restarts the session. It may then use any id.
+pub(crate) fn allows_restart(state: &ServerState<'_>) -> bool {
+    state.config.second_initialize == SecondInitialize::Restart
 }
 
-/// The members of the answer to `initialize`.
-pub(crate) fn write_initialize(info: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
+/// Writes the members of the result of `initialize`.
+pub(crate) fn write_initialize(config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     out.field_string("protocolVersion", revision.as_str());
-    info.write_capabilities(revision, out);
+    config.write_capabilities(revision, out);
     out.key("serverInfo");
-    info.identity.write(revision, out);
-    info.write_instructions(out);
+    config.identity.write(revision, out);
+    config.write_instructions(out);
 }
 
 pub(crate) fn discover(request: &mut Request<'_, '_>) -> Received {
-    let (info, revision) = (request.core.info, request.pending.context.revision);
-    request.respond(Shape::Discovery, &mut |out| write_discover(info, revision, out))
+    let (config, revision) = (request.state.config, request.pending.context.revision);
+    request.respond(Shape::Discovery, &mut |out| write_discover(config, revision, out))
 }
 
-/// The members of the answer to `server/discover`.
-pub(crate) fn write_discover(info: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
-    write_revisions("supportedVersions", info.revisions, out);
-    info.write_capabilities(revision, out);
-    info.write_instructions(out);
+/// Writes the members of the result of `server/discover`.
+pub(crate) fn write_discover(config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
+    write_revisions("supportedVersions", config.revisions, out);
+    config.write_capabilities(revision, out);
+    config.write_instructions(out);
 }
 
-/// The request is in a revision of the stateless era that is not spoken here.
-pub(crate) fn unsupported(request: &mut Request<'_, '_>, asked: Str<'_>, offer: Revisions) -> Received {
-    unsupported_with(request, code::UNSUPPORTED_PROTOCOL_VERSION, asked, offer)
+/// Refuses a request of an unsupported revision of the stateless era.
+pub(crate) fn unsupported(request: &mut Request<'_, '_>, requested: Str<'_>, offer: Revisions) -> Received {
+    unsupported_with(request, code::UNSUPPORTED_PROTOCOL_VERSION, requested, offer)
 }
 
-fn unsupported_with(request: &mut Request<'_, '_>, code: i32, asked: Str<'_>, offer: Revisions) -> Received {
-    let mut write = |out: &mut Writer<'_>| write_unsupported(out, code, asked, offer);
+fn unsupported_with(
+    request: &mut Request<'_, '_>,
+    code: i32,
+    requested: Str<'_>,
+    offer: Revisions,
+) -> Received {
+    let mut write = |out: &mut Writer<'_>| write_unsupported(out, code, requested, offer);
     request.refuse_with(ProtocolError::UnsupportedRevision, &mut write)
 }

@@ -1,5 +1,5 @@
-//! What is kept of a request in flight. There is one of these for each slot that a host lends, so it has no byte too many.
-#![allow(clippy::as_conversions, reason = "a level and a revision are numbered from zero, and there are few")]
+//! State of one request in flight, packed: each slot stores one.
+#![allow(clippy::as_conversions, reason = "levels and revisions are small numbers that start at zero")]
 
 use crate::framing::outbound_message::StreamId;
 use crate::json::SortKey;
@@ -11,53 +11,52 @@ use crate::server::change_set::ChangeSet;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Context;
 
-/// A request that the server has in flight: a deferred one of the client's, or one of its own.
+/// A request in flight: a deferred one of the client, a subscription, or one that the server sent.
 #[derive(Debug, Clone, Copy)]
 pub struct InboundRequest {
-    /// The progress that was reported last.
-    pub(crate) last: SortKey,
+    /// The last reported progress.
+    pub(crate) last_progress: SortKey,
     pub(crate) stream: StreamId,
-    kept: PackedContext,
+    packed: PackedContext,
 }
 
-/// What an answer depends on, in eight bytes, without the stream.
+/// A [`Context`] without its stream, packed into eight bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PackedContext {
-    /// Of the next page of a list, the first entry. Of a subscription, what it hears of, and what of that was not told yet.
-    /// Of a request of ours, for how many milliseconds its answer is awaited; 0 when these have begun.
+    /// List request: index of the first entry of the page. Subscription: its filter and its pending changes.
+    /// Outbound request: the timeout in milliseconds, or 0 when the timeout is running.
     number: u32,
     kind: RequestKind,
     stage: Stage,
     capabilities: ClientCapabilities,
-    terms: PackedFlags,
+    flags: PackedFlags,
 }
 
-/// Whose request it is, and how far it is.
+/// The direction of a request, and its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The client's: the host answers it later.
+    /// Inbound: the application responds later.
     Deferred,
-    /// The client's: its time is over, and the host has heard so. Its text is its id; the error for it waits for room.
+    /// Inbound: its timeout has expired and was reported. The slot's text is its id. Its error awaits space.
     Expired,
-    /// Ours: its answer is awaited.
+    /// Outbound: awaits its response.
     AwaitingResponse { progress: bool },
-    /// Ours: there will be no answer, and the host is to hear so.
+    /// Outbound: failed, and this is still to be reported.
     Failed,
-    /// Ours: the host has heard its end. Its text is why; the cancellation waits for room.
-    Withdrawn,
-    /// Ours: the host has heard its end, and the client does not have to.
-    Over,
+    /// Outbound: its end was reported. The slot's text is the reason. Its cancellation awaits space.
+    CancelPending,
+    /// Outbound: its end was reported, and no cancellation is needed.
+    Closed,
 }
 
 impl Stage {
-    /// Whether it is a request of ours.
-    pub(crate) fn is_ours(self) -> bool {
+    /// Whether the server sent the request.
+    pub(crate) fn is_outbound(self) -> bool {
         !matches!(self, Stage::Deferred | Stage::Expired)
     }
 }
 
-/// The revision of a request, the log level of the stateless era, and whether it is a member of a batch, from the lowest bit
-/// on.
+/// Three fields, from the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1).
 #[derive(Debug, Clone, Copy)]
 struct PackedFlags(u8);
 
@@ -86,14 +85,14 @@ impl PackedFlags {
 
 impl Data for InboundRequest {
     const EMPTY: InboundRequest = InboundRequest {
-        last: SortKey::NONE,
+        last_progress: SortKey::NONE,
         stream: StreamId::NONE,
-        kept: PackedContext {
+        packed: PackedContext {
             number: 0,
-            kind: RequestKind::Machine,
+            kind: RequestKind::Internal,
             stage: Stage::Deferred,
             capabilities: ClientCapabilities::NONE,
-            terms: PackedFlags(0),
+            flags: PackedFlags(0),
         },
     };
 }
@@ -106,75 +105,75 @@ impl PackedContext {
             kind,
             stage: Stage::Deferred,
             capabilities,
-            terms: PackedFlags::new(context),
+            flags: PackedFlags::new(context),
         }
     }
 
     pub(crate) fn context(self, stream: StreamId) -> Context {
         Context {
-            revision: self.terms.revision(),
+            revision: self.flags.revision(),
             kind: self.kind,
             capabilities: self.capabilities,
-            level: self.terms.level(),
+            level: self.flags.level(),
             first: self.number,
             stream,
-            batched: self.terms.is_batched(),
+            batched: self.flags.is_batched(),
         }
     }
 }
 
 impl InboundRequest {
-    /// A request of the client's.
-    pub(crate) fn deferred(context: Context, last: SortKey) -> InboundRequest {
-        InboundRequest { last, stream: context.stream, kept: PackedContext::new(&context) }
+    /// A deferred request of the client.
+    pub(crate) fn deferred(context: Context, last_progress: SortKey) -> InboundRequest {
+        InboundRequest { last_progress, stream: context.stream, packed: PackedContext::new(&context) }
     }
 
-    /// A request of ours, whose answer is awaited for so many milliseconds from the next poll on.
-    pub(crate) fn asked(timeout: u32, progress: bool) -> InboundRequest {
-        let kept = PackedContext {
+    /// A request that the server sent. The next poll starts its timeout, in milliseconds.
+    pub(crate) fn outbound(timeout: u32, progress: bool) -> InboundRequest {
+        let packed = PackedContext {
             number: timeout,
             stage: Stage::AwaitingResponse { progress },
-            ..InboundRequest::EMPTY.kept
+            ..InboundRequest::EMPTY.packed
         };
-        InboundRequest { kept, ..InboundRequest::EMPTY }
+        InboundRequest { packed, ..InboundRequest::EMPTY }
     }
 
     pub(crate) fn context(&self) -> Context {
-        self.kept.context(self.stream)
+        self.packed.context(self.stream)
     }
 
     pub(crate) fn stage(&self) -> Stage {
-        self.kept.stage
+        self.packed.stage
     }
 
     pub(crate) fn set_stage(&mut self, stage: Stage) {
-        self.kept.stage = stage;
+        self.packed.stage = stage;
     }
 
     pub(crate) fn is_batched(&self) -> bool {
-        self.kept.terms.is_batched()
+        self.packed.flags.is_batched()
     }
 
-    /// Whether the host is to answer it.
+    /// Whether the application is to respond.
     pub(crate) fn is_open(&self) -> bool {
-        self.kept.stage == Stage::Deferred && self.kept.kind != RequestKind::Listen
+        self.packed.stage == Stage::Deferred && self.packed.kind != RequestKind::Listen
     }
 
-    /// What a subscription hears of, and what of that was not told yet.
-    pub(crate) fn listens(&self) -> Option<[ChangeSet; 2]> {
-        let [filter, pending, ..] = self.kept.number.to_le_bytes();
-        (self.kept.kind == RequestKind::Listen)
-            .then_some([ChangeSet::of_bits(filter), ChangeSet::of_bits(pending)])
+    /// The filter and the pending changes of a subscription, or `None` for other requests.
+    pub(crate) fn subscription(&self) -> Option<[ChangeSet; 2]> {
+        let [filter, pending, ..] = self.packed.number.to_le_bytes();
+        (self.packed.kind == RequestKind::Listen)
+            .then_some([ChangeSet::from_bits(filter), ChangeSet::from_bits(pending)])
     }
 
-    pub(crate) fn set_listens(&mut self, filter: ChangeSet, pending: ChangeSet) {
-        self.kept.kind = RequestKind::Listen;
-        self.kept.number = u32::from_le_bytes([filter.bits(), pending.bits(), 0, 0]);
+    pub(crate) fn set_subscription(&mut self, filter: ChangeSet, pending: ChangeSet) {
+        self.packed.kind = RequestKind::Listen;
+        self.packed.number = u32::from_le_bytes([filter.bits(), pending.bits(), 0, 0]);
     }
 
-    /// For how long the answer of a request of ours is awaited, if that has not begun yet: it begins now.
-    pub(crate) fn begin(&mut self) -> Option<u32> {
-        Some(core::mem::take(&mut self.kept.number)).filter(|timeout| *timeout > 0)
+    /// Takes the timeout of an outbound request, in milliseconds, or returns `None` if it is already running.
+    pub(crate) fn take_timeout(&mut self) -> Option<u32> {
+        Some(core::mem::take(&mut self.packed.number)).filter(|timeout| *timeout > 0)
     }
 }
 
@@ -183,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_answer_depends_on_is_kept() {
+    fn packed_context_restores_every_field() {
         let levels = [None].into_iter().chain(Level::ALL.map(Some));
         for (revision, level) in
             Revision::ALL.into_iter().flat_map(|it| levels.clone().map(move |level| (it, level)))
@@ -191,22 +190,22 @@ mod tests {
             for batched in [false, true] {
                 let context = Context {
                     revision,
-                    kind: RequestKind::CallTool { pads: batched },
+                    kind: RequestKind::CallTool { pad_structured: batched },
                     capabilities: ClientCapabilities::EVERYTHING,
                     level,
                     first: 70_000,
                     stream: StreamId(7),
                     batched,
                 };
-                let kept = InboundRequest::deferred(context, SortKey::NONE).context();
-                assert_eq!(kept, context);
+                let packed = InboundRequest::deferred(context, SortKey::NONE).context();
+                assert_eq!(packed, context);
             }
         }
     }
 
     #[test]
-    fn time_begins_once() {
-        let mut asked = InboundRequest::asked(5, true);
-        assert_eq!((asked.begin(), asked.begin()), (Some(5), None));
+    fn timeout_is_taken_once() {
+        let mut request = InboundRequest::outbound(5, true);
+        assert_eq!((request.take_timeout(), request.take_timeout()), (Some(5), None));
     }
 }

@@ -1,8 +1,10 @@
-//! Requests that take several rounds (`2026-07-28`): a request is answered with what it needs, and the client sends it
-//! again with the answers.
+//! Input required: a response that requests input, and the retried request.
+//!
+//! In `2026-07-28` a server responds to a request with the input that it requires. The client retries the request with
+//! the input.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*; 2025-11-25, *Elicitation*, *URL elicitation required error*.
-#![allow(clippy::as_conversions, reason = "a reference becomes one to its trait")]
+#![allow(clippy::as_conversions, reason = "a reference is cast to a trait object")]
 
 use crate::error::ProtocolError;
 use crate::json::{Json, Str, Writer};
@@ -13,12 +15,12 @@ use crate::rpc::code;
 use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
 
-/// What came back with a request that is sent again.
+/// The input and the state of a retried request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InputResponses<'a> {
-    /// An object, or nothing.
+    /// `inputResponses` as JSON text, an object, or empty.
     pub(crate) responses: &'a [u8],
-    /// A string, or nothing.
+    /// `requestState` as JSON text, a string, or empty.
     pub(crate) state: &'a [u8],
 }
 
@@ -32,29 +34,31 @@ impl<'a> InputResponses<'a> {
     }
 }
 
-/// What a request needs, one after the other, each with its key.
-type Needed<'i> = &'i dyn Fn(usize) -> Option<(&'i str, &'i dyn Input)>;
+/// The required inputs by index, each with its key.
+type RequiredInputs<'i> = &'i dyn Fn(usize) -> Option<(&'i str, &'i dyn Input)>;
 
 impl Reply<'_> {
-    /// Whether the request may be answered with what it [needs](Reply::require_input): in `2026-07-28`, calls of
-    /// tools, reads of resources and prompts may.
+    /// Whether the response may [require input](Reply::require_input).
+    ///
+    /// This holds in `2026-07-28`, for `tools/call`, `resources/read` and `prompts/get`.
     #[must_use]
     pub fn can_require_input(&self) -> bool {
         self.pending.context.kind.can_require_input(self.pending.context.revision)
     }
 
-    /// Answers with what is needed first (`2026-07-28`): each under a key that is used once, and a state that comes back
-    /// with the answers. Nothing of the request is kept: the client sends it again, with another id, and
-    /// [`Call::input`](crate::server::Call::input) then has the answers of this round.
+    /// Responds that input is required (`2026-07-28`): inputs under unique keys, and a state that the client returns.
     ///
-    /// If the client did not declare what is asked for, it gets the error that says so (-32021). Where
-    /// [`can_require_input`](Reply::can_require_input) says no, or nothing is needed, it gets an error, too, and the next event
-    /// is [`ProtocolError::NoRoundTrip`].
+    /// The server keeps nothing of the request. The client retries it with another id, and
+    /// [`Call::input`](crate::server::Call::input) then returns the input of this response.
     ///
-    /// The state comes back as the client likes. Where something depends on it, the host has to sign it, bind it to who
-    /// is asking and to what for, and let it expire.
+    /// If the client did not declare the capability of an input, it gets an error (-32021). If
+    /// [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or `inputs` and `state` are both
+    /// empty, it gets an error, and the next event is [`ProtocolError::NoRoundTrip`].
     ///
-    /// Before `2026-07-28` the call is deferred, and the server asks itself:
+    /// A client may return any state. If security depends on the state, the application must sign it, bind it to the
+    /// user and the request, and let it expire.
+    ///
+    /// Before `2026-07-28`, defer the call and send a request instead:
     ///
     /// ```no_run
     /// use mcp_proto::input::{ElicitResult, Field, Form};
@@ -64,22 +68,22 @@ impl Reply<'_> {
     /// static FIELDS: [Field; 1] = [Field::text("name").required()];
     /// static FORM: Form = Form::new("Who are you?", &FIELDS);
     ///
-    /// /// What is left to do for a call that was deferred.
+    /// /// Returns the ticket of a deferred call.
     /// fn greet(call: Call<'_>) -> Option<Ticket> {
     ///     if !call.can_require_input() {
     ///         return call.defer(None).map_err(Call::busy).ok();
     ///     }
     ///     match call.input("name").and_then(ElicitResult::from_json) {
     ///         None => call.require_input(&[("name", &FORM)], None),
-    ///         Some(answer) => match answer.field("name").and_then(|name| name.string()) {
+    ///         Some(result) => match result.field("name").and_then(|name| name.string()) {
     ///             Some(name) => call.text(format_args!("Hello, {name}!")),
-    ///             None => call.text("Hello, whoever you are!"),
+    ///             None => call.text("Hello!"),
     ///         },
     ///     }
     ///     None
     /// }
     ///
-    /// /// Its answer comes as `Event::Response`; then `server.reply(call)` is due.
+    /// /// After its `Event::Response`, respond with `server.reply(call)`.
     /// fn ask(server: &mut Server<'_>, call: Ticket) -> Result<Ticket, SendError> {
     ///     server.request(&FORM, RequestOptions::DEFAULT.during(call))
     /// }
@@ -88,9 +92,11 @@ impl Reply<'_> {
         self.require(&|at| inputs.get(at).copied(), state);
     }
 
-    /// Answers that the user has to open these web pages first. In `2025-11-25` that is an error of its own (-32042), in
-    /// `2026-07-28` it is what the request [needs](Reply::require_input), with the names of the elicitations as keys. A
-    /// client that knows neither gets an error that says so, for people to read.
+    /// Responds that the user must open these web pages first.
+    ///
+    /// In `2026-07-28` the pages are [required input](Reply::require_input), with the elicitation ids as keys. In
+    /// `2025-11-25` the response is a special error (-32042). Other clients get an error whose message names the first
+    /// page.
     pub fn require_urls(self, pages: &[OpenUrl<'_>]) {
         let opens = self.pending.context.capabilities.has(ClientCapabilities::ELICITATION_URL);
         match self.pending.context.revision {
@@ -123,8 +129,9 @@ impl Reply<'_> {
         }
     }
 
-    /// Answers that the client lacks something that the request needs: in `2026-07-28` with the error for that (-32021),
-    /// before with -32600. `data.requiredCapabilities` says what.
+    /// Responds that the client lacks a required capability: error -32021 in `2026-07-28`, before -32600.
+    ///
+    /// The member `data.requiredCapabilities` names it.
     pub fn require_capability(self, missing: ClientCapabilities) {
         let code = match self.pending.context.revision {
             Revision::V2026_07_28 => code::MISSING_CLIENT_CAPABILITY,
@@ -138,8 +145,8 @@ impl Reply<'_> {
         });
     }
 
-    fn require(self, needed: Needed<'_>, state: Option<&str>) {
-        let all = || (0usize..).map_while(needed);
+    fn require(self, required: RequiredInputs<'_>, state: Option<&str>) {
+        let all = || (0usize..).map_while(required);
         let repeated =
             |(at, (key, _)): (usize, (&str, &dyn Input))| all().take(at).any(|(known, _)| known == key);
         let nothing = state.is_none() && all().next().is_none();
@@ -153,7 +160,7 @@ impl Reply<'_> {
             return self.require_capability(missing);
         }
         let to = To { revision: self.pending.context.revision, client };
-        self.answer(Shape::InputRequired, &mut |out| {
+        self.respond(Shape::InputRequired, &mut |out| {
             let valid = write_requests(&mut all(), to, out);
             if let Some(state) = state {
                 out.field_string("requestState", state);
@@ -163,9 +170,9 @@ impl Reply<'_> {
     }
 }
 
-/// `"inputRequests":{…}`, if there are any. `false`: one is not valid.
+/// Writes `"inputRequests":{…}`, unless there are none. Returns `false` if an input is not valid.
 fn write_requests<'i>(
-    needed: &mut dyn Iterator<Item = (&'i str, &'i dyn Input)>,
+    required: &mut dyn Iterator<Item = (&'i str, &'i dyn Input)>,
     to: To,
     out: &mut Writer<'_>,
 ) -> bool {
@@ -174,7 +181,7 @@ fn write_requests<'i>(
     out.key("inputRequests");
     out.begin_object();
     let empty = out.len();
-    for (key, input) in needed {
+    for (key, input) in required {
         out.key(key);
         out.begin_object();
         valid &= input::write_request(out, input.method(), &mut |out| input.write(to, out));

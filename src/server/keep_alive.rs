@@ -1,4 +1,6 @@
-//! Is the client still there? A server that does not ask does not link this: it is reached through [`Pinging`] alone.
+//! Keep-alive: pings an idle client and reports one that does not answer.
+//!
+//! It is reached through the trait [`KeepAliveHooks`], so that a server without keep-alive does not link it.
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
@@ -11,58 +13,58 @@ use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
-pub(crate) trait Pinging: Sync {
-    /// Asks, if it is time to. `true`: the client has gone silent, and the host is to hear so.
-    fn ping(&self, server: &mut Server<'_>) -> bool;
+pub(crate) trait KeepAliveHooks: Sync {
+    /// Sends a ping if one is due. Returns `true` if the client is unresponsive, which is then the pending event.
+    fn advance(&self, server: &mut Server<'_>) -> bool;
 
-    /// When there is something to do.
-    fn deadline(&self, core: &ServerState<'_>) -> Option<Millis>;
+    /// The time of the next ping or of its timeout.
+    fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
-    /// Whether a response with this id answers the question.
-    fn answered(&self, core: &mut ServerState<'_>, id: Json<'_>) -> bool;
+    /// Whether a response with this id answers the ping. Records it.
+    fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool;
 }
 
-struct Pinger;
+struct Hooks;
 
-/// A thin reference to it takes one word.
-pub(crate) static PINGER: &dyn Pinging = &Pinger;
+/// A reference to this static takes one word, a trait object reference two.
+pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 
-impl Pinging for Pinger {
-    fn ping(&self, server: &mut Server<'_>) -> bool {
-        let core = &mut server.core;
-        if core.life.state() != State::Ready {
+impl KeepAliveHooks for Hooks {
+    fn advance(&self, server: &mut Server<'_>) -> bool {
+        let state = &mut server.state;
+        if state.lifecycle.state() != State::Ready {
             return false;
         }
-        match core.keep_alive.due(core.now) {
+        match state.keep_alive.due(state.now) {
             Due::Nothing => false,
-            Due::Ping if !core.has_room() => false,
+            Due::Ping if !state.reserve_response() => false,
             Due::Ping => {
-                let number = core.keep_alive.next();
-                let sent = core.output.write(About::REQUEST, usize::MAX, &mut |out| {
+                let number = state.keep_alive.next();
+                let sent = state.output.write(About::REQUEST, usize::MAX, &mut |out| {
                     out.token(r#"{"jsonrpc":"2.0","id":"#);
                     out.display(&(ID_PREFIX, number));
                     out.token(r#","method":"ping"}"#);
                 });
                 if sent.is_ok() {
-                    core.keep_alive.asked(core.now);
+                    state.keep_alive.asked(state.now);
                 }
                 false
             }
             Due::PeerUnresponsive { close } => {
                 if close {
-                    server.lose();
+                    server.disconnect();
                 }
-                server.core.plan = Some(PendingEvent::PeerUnresponsive);
+                server.state.pending_event = Some(PendingEvent::PeerUnresponsive);
                 true
             }
         }
     }
 
-    fn deadline(&self, core: &ServerState<'_>) -> Option<Millis> {
-        core.keep_alive.deadline(core.now).filter(|_| core.life.state() == State::Ready)
+    fn deadline(&self, state: &ServerState<'_>) -> Option<Millis> {
+        state.keep_alive.deadline(state.now).filter(|_| state.lifecycle.state() == State::Ready)
     }
 
-    fn answered(&self, core: &mut ServerState<'_>, id: Json<'_>) -> bool {
-        core.keep_alive.answered(id)
+    fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool {
+        state.keep_alive.answered(id)
     }
 }

@@ -1,4 +1,4 @@
-//! How much room the machine's own messages need: measured by writing them.
+//! Minimum buffer sizes, measured by writing the server's own messages.
 
 use crate::error::ConfigError;
 use crate::json::Writer;
@@ -8,15 +8,15 @@ use crate::server::handshake::{write_discover, write_initialize};
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::write_message::{END, begin_result};
 
-/// No message of a fault is longer, with its quotes and its numbers.
-const LONGEST_FAULT: usize = 112;
+/// Maximum length of a `ProtocolError` message, with quotes and numbers, in bytes.
+const MAX_MESSAGE: usize = 112;
 
-/// The small error that must always fit, without its id and what stands around a message.
-const SMALL: usize =
-    r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len().saturating_add(LONGEST_FAULT);
+/// Size of the error response that must always fit, without its id and framing.
+const MIN_ERROR: usize =
+    r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len().saturating_add(MAX_MESSAGE);
 
-/// The largest error, in the same way: the one about a revision.
-const LARGE: usize = concat!(
+/// Size of the largest error response, about an unsupported revision, without its id and framing.
+const MAX_ERROR: usize = concat!(
     r#"{"jsonrpc":"2.0","id":,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":"#,
     r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"#,
     r#""requested":"00000000000000000000000000000000"}}}"#,
@@ -24,32 +24,35 @@ const LARGE: usize = concat!(
 .len();
 
 impl ServerState<'_> {
-    /// How many bytes the small error takes that must always fit.
-    pub(crate) fn small(&self) -> usize {
-        SMALL.saturating_add(self.id_limit()).saturating_add(self.output.overhead())
+    /// Size of the error response that must always fit, with its id and framing, in bytes.
+    pub(crate) fn min_error_size(&self) -> usize {
+        MIN_ERROR.saturating_add(self.id_limit()).saturating_add(self.output.overhead())
     }
 }
 
-/// How many bytes the largest message takes that the machine writes by itself, without its id and its end.
-pub(crate) fn measure(info: &ServerConfig<'_>) -> Result<usize, ConfigError> {
-    if info.revisions.is_empty() {
+/// Size of the largest message that the server writes by itself, without its id and framing, in bytes.
+///
+/// # Errors
+/// There is no revision, or the configuration of a feature is not valid.
+pub(crate) fn largest_own_message(config: &ServerConfig<'_>) -> Result<usize, ConfigError> {
+    if config.revisions.is_empty() {
         return Err(ConfigError::NoRevision);
     }
-    let mut largest = LARGE;
-    for revision in info.revisions.newest_first() {
+    let mut largest = MAX_ERROR;
+    for revision in config.revisions.newest_first() {
         let mut result = |shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)| {
             let mut out = Writer::measure();
-            begin_result(&mut out, b"", info, revision, shape);
+            begin_result(&mut out, b"", config, revision, shape);
             body(&mut out);
             out.token(END);
             largest = largest.max(out.len());
         };
         match revision.era() {
-            Era::Handshake => result(Shape::Result, &mut |out| write_initialize(info, revision, out)),
-            Era::Stateless => result(Shape::Discovery, &mut |out| write_discover(info, revision, out)),
+            Era::Handshake => result(Shape::Result, &mut |out| write_initialize(config, revision, out)),
+            Era::Stateless => result(Shape::Discovery, &mut |out| write_discover(config, revision, out)),
         }
-        for feature in info.features {
-            feature.check(revision, info, &mut result)?;
+        for feature in config.features {
+            feature.check(revision, config, &mut result)?;
         }
     }
     Ok(largest)
@@ -66,7 +69,7 @@ mod tests {
     use std::format;
 
     #[test]
-    fn errors_are_as_long_as_they_are_thought_to_be() {
+    fn error_size_constants_match_written_errors() {
         let error = |body: &mut dyn FnMut(&mut Writer<'_>)| {
             let mut out = Writer::measure();
             begin_error(&mut out, b"1");
@@ -78,19 +81,19 @@ mod tests {
             out.field_integer("code", code::PARSE_ERROR.into());
             out.field_string("message", "");
         });
-        assert_eq!(SMALL, small + LONGEST_FAULT);
+        assert_eq!(MIN_ERROR, small + MAX_MESSAGE);
         let version = Json::trusted(br#""00000000000000000000000000000000""#).string().unwrap();
         let large = error(&mut |out| {
             write_unsupported(out, code::UNSUPPORTED_PROTOCOL_VERSION, version, Revisions::ALL);
         });
-        assert_eq!(LARGE, large);
-        const { assert!(LARGE >= SMALL) };
+        assert_eq!(MAX_ERROR, large);
+        const { assert!(MAX_ERROR >= MIN_ERROR) };
     }
 
     #[test]
-    fn no_fault_has_a_longer_message() {
+    fn longest_error_message_bounds_every_error() {
         let limit = usize::MAX;
-        let faults = [
+        let errors = [
             ProtocolError::LineTooLong { limit },
             ProtocolError::TooDeep { limit: 128 },
             ProtocolError::NotJson(ScanError { kind: ScanErrorKind::GivenUp, at: limit }),
@@ -113,9 +116,9 @@ mod tests {
             ProtocolError::MissingClientCapability,
             ProtocolError::UnknownResource { code: -32002 },
         ];
-        for fault in faults {
-            assert!(fault.code().is_some());
-            assert!(format!("{fault}").len() + 2 <= LONGEST_FAULT, "{fault}");
+        for error in errors {
+            assert!(error.code().is_some());
+            assert!(format!("{error}").len() + 2 <= MAX_MESSAGE, "{error}");
         }
     }
 }

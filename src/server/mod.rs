@@ -1,26 +1,27 @@
-//! The server side of one connection, in both eras.
+//! The server state machine of one connection, for all revisions.
 //!
-//! A [`ServerConfig`] says who the server is and what it offers: a list of features, each of which brings its methods, its
-//! events and its part of the declaration. What is not in the list is not linked.
+//! A [`ServerConfig`] holds the server's identity and a list of features. Each feature adds its methods, its events and
+//! its capability. A feature that is not in the list is not linked.
 //!
-//! | feature | what the host hears | the answer |
+//! | feature | events | response methods |
 //! |---|---|---|
 //! | [`Tools`] | [`Event::Call`], [`Event::ListTools`] | [`Call::text`], [`content`](Call::content), [`fail`](Call::fail), … |
 //! | [`Resources`] | [`Event::ReadResource`], [`Event::ListResources`], [`Event::ListTemplates`] | [`ReadResource::text`], [`blob`](ReadResource::blob), … |
 //! | [`Prompts`] | [`Event::GetPrompt`], [`Event::ListPrompts`] | [`GetPrompt::messages`] |
 //! | [`Completion`], for prompts and resources | [`Event::Complete`] | [`Complete::values`] |
-//! | [`Logging`] | nothing: the level is the machine's | [`Server::log`], [`Call::log`] |
+//! | [`Logging`] | none: the server stores the level | [`Server::log`], [`Call::log`] |
 //! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`] | [`Server::changed`] |
 //!
-//! A catalogue that is a `static` is listed by the machine; a `List…` event only comes for a list of the host's own.
-//! Every answer consumes its event's token and cannot fail. What takes long is deferred: [`Call::defer`] gives a ticket, and
-//! [`Server::reply`] answers later, while [`Event::Cancelled`] and [`Event::Expired`] say that nobody waits any more.
+//! The server lists a `static` catalogue by itself. A `List…` event is emitted only for a dynamic list, which the
+//! application provides. Every response method consumes its request and cannot fail. For long work, [`Call::defer`]
+//! returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`] report that the
+//! response is no longer needed.
 //!
-//! A server may ask its client, too: what is in [`input`](crate::input), with [`Server::request`] in the handshake era
-//! ([`Event::Response`] is what came of it), with [`Call::require_input`] in `2026-07-28`.
+//! A server can also send requests to its client, listed in [`input`](crate::input). In the handshake era it calls
+//! [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` it calls [`Call::require_input`].
 //!
-//! Types of the protocol have their own names wherever they are: here and in the root of the crate they are built and
-//! written, in [`client`](crate::client) they are read.
+//! Protocol types in this module and in the crate root are written by the server. Types of the same name in
+//! [`client`](crate::client) are read by the client.
 
 #[cfg(feature = "serde")]
 mod arguments;
@@ -84,14 +85,15 @@ use crate::server::reply::Source;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
-/// Room for one request in flight: one that is answered later, or one of the server's own. Lend an array:
-/// `[Slot::EMPTY; 4]`.
+/// Storage for one request in flight: a deferred one of the client, or one that the server sent.
+///
+/// The caller lends an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::peer::slots::Slot<InboundRequest>;
 
 /// The server side of one connection.
 ///
-/// Poll it, do what the [`Action`] says, and poll again. It works on buffers that the host lends or, with `alloc`, on
-/// ones that grow to a limit.
+/// The caller polls it, performs the returned [`Action`], and polls again. The buffers are lent by the caller or, with
+/// the feature `alloc`, grow up to a limit.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -127,26 +129,27 @@ pub type Slot = crate::peer::slots::Slot<InboundRequest>;
 /// ```
 pub struct Server<'b> {
     input: LineDecoder<'b>,
-    core: ServerState<'b>,
+    state: ServerState<'b>,
 }
 
-/// How far a connection is that ends.
+/// The phase of a connection that is ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    NotYet,
-    /// The input has ended, and a line still waits for room. The client is given up if it does not read.
-    Waits,
-    /// What is in flight may still be finished.
+    Open,
+    /// The input has ended, and a line still waits for transmit space. The connection is dropped if the client does not
+    /// read within the grace.
+    InputEnded,
+    /// Requests in flight may still be answered.
     Grace,
-    /// The grace is over. The client is given up if it does not read the last answers.
-    Late,
+    /// The grace has expired. The connection is dropped if the client does not read the last responses.
+    Flushing,
 }
 
 impl Server<'_> {
-    /// What is needed next: see [`Machine::poll`].
+    /// Advances the server and returns the next action: see [`Machine::poll`].
     #[inline(never)]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
-        self.core.now = self.core.now.max(now);
+        self.state.now = self.state.now.max(now);
         self.finish_event();
         let deadline = match self.poll_inner() {
             PollStep::Event => return Action::Event,
@@ -154,129 +157,143 @@ impl Server<'_> {
             PollStep::Io(deadline) => deadline,
         };
         self.input.make_room();
-        Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
+        Action::Io(Io::new(self.state.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
-    /// When to poll again even if nothing has moved.
+    /// Returns the time of the next poll if no bytes move.
     fn deadline(&self) -> Option<Millis> {
-        let (core, mut next) = (&self.core, None);
-        // What is due and was not done waits for room, and not for a time: a host must not be woken for it.
+        let (state, mut next) = (&self.state, None);
+        // A deadline that has passed waits for transmit space, so it must not wake the caller.
         let mut sooner = |at: Option<Millis>| {
             if let Some(at) = at
-                && at > core.now
+                && at > state.now
                 && next.is_none_or(|next| at < next)
             {
                 next = Some(at);
             }
         };
-        sooner(core.in_flight.next_deadline());
-        sooner(Some(core.ends).filter(|_| core.ending != Ending::NotYet));
-        sooner(core.pinging.and_then(|pinging| pinging.deadline(core)));
+        sooner(state.in_flight.next_deadline());
+        sooner(Some(state.ending_deadline).filter(|_| state.ending != Ending::Open));
+        sooner(state.keep_alive_hooks.and_then(|hooks| hooks.deadline(state)));
         next
     }
 
-    /// The right to answer a deferred request, now.
+    /// Returns the handle that responds to a deferred request.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: it was answered, cancelled, took too long, or its connection is over. [`SendError::Busy`]: there
-    /// is no room for an answer yet; [`Event::Writable`] says when there is.
+    /// [`SendError::Gone`]: the request was answered or cancelled, its time expired, or its connection has ended.
+    /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when it has.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
-        let incoming = self.core.in_flight.get(ticket).filter(|incoming| incoming.is_open());
-        let context = incoming.ok_or(SendError::Gone)?.context();
-        self.take_room()?;
-        let info = self.core.info;
+        let inbound = self.state.in_flight.get(ticket).filter(|inbound| inbound.is_open());
+        let context = inbound.ok_or(SendError::Gone)?.context();
+        self.ensure_response_space()?;
+        let config = self.state.config;
         let pending = reply::Pending { source: Source::Slot(ticket), context };
-        Ok(Reply { machine: &mut self.core, info, pending })
+        Ok(Reply { state: &mut self.state, config, pending })
     }
 
-    /// Says that a list or a resource has changed. This cannot fail: whoever wants to hear of it is told as soon as there
-    /// is room, once for any number of changes until then.
+    /// Reports to the client that a list or a resource has changed.
     ///
-    /// That is the client of a complete handshake, if the feature declared that its list can change; and with
-    /// [`Subscriptions`], everybody who listens to that list or watches that resource.
+    /// This cannot fail: the notification is sent as soon as the transmit buffer has space. Repeated changes until then
+    /// are sent once.
+    ///
+    /// A notification goes to the client of a completed handshake if the feature declared `listChanged`. With
+    /// [`Subscriptions`], it also goes to every subscription to that list or resource.
     pub fn changed(&mut self, change: Change<'_>) {
-        self.core.set_changed(change);
+        self.state.record_change(change);
     }
 
-    /// Whether anybody watches the resource with this URI. A host that watches a file for its clients asks when it hears
-    /// [`Event::Unsubscribed`], or that a subscription has ended.
+    /// Whether the session or a subscription watches the resource with this URI.
+    ///
+    /// An application that watches a file for its clients can call this after [`Event::Unsubscribed`], or when a
+    /// subscription ends.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
-        let ServerState { watches, in_flight, .. } = &self.core;
-        watches.iter().any(|watch| watch.uri == uri && watch.owner.lives(in_flight))
+        let ServerState { registry, in_flight, .. } = &self.state;
+        registry.iter().any(|watch| watch.uri == uri && watch.owner.is_active(in_flight))
     }
 
-    /// Ends a subscription of the stateless era: when there is room, the client gets what it was not told yet, and then
-    /// the answer to its `subscriptions/listen`. On a transport with one channel `notifications/cancelled` follows it.
+    /// Ends a subscription of the stateless era.
+    ///
+    /// As soon as there is transmit space, the server sends the pending notifications and then the response to
+    /// `subscriptions/listen`. On a transport with a single channel, `notifications/cancelled` follows.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: it has ended, or is no subscription.
+    /// [`SendError::Gone`]: the subscription has ended, or the ticket is not a subscription.
     pub fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
-        self.core.end_subscription(ticket)
+        self.state.end_subscription(ticket)
     }
 
-    /// Makes sure that a whole answer has room. A request that is handed out, or about to be, was promised it before;
-    /// and what the machine itself has to answer or to report comes first.
-    fn take_room(&mut self) -> Result<(), SendError> {
-        let waits = self.core.fault.is_some() || self.core.in_flight.first_queued().is_some();
-        let waits = waits || self.core.batches.in_line() || self.core.batch_is_complete();
-        if self.owes() || waits || !self.core.has_room() {
-            self.core.wants_room = true;
+    /// Ensures space for one whole response.
+    ///
+    /// Returns [`SendError::Busy`] while a request of an event has that space reserved. Pending messages and errors of
+    /// the server also go first.
+    fn ensure_response_space(&mut self) -> Result<(), SendError> {
+        let has_own_output =
+            self.state.pending_error.is_some() || self.state.in_flight.first_queued().is_some();
+        let has_own_output = has_own_output || self.state.batches.in_line() || self.state.batch_is_complete();
+        if self.has_pending_response() || has_own_output || !self.state.reserve_response() {
+            self.state.report_writable = true;
             return Err(SendError::Busy);
         }
         Ok(())
     }
 
-    /// Whether a request waits for its answer that is handed out, or about to be.
-    fn owes(&self) -> bool {
-        self.core.owed || matches!(self.core.plan, Some(PendingEvent::Request { .. }))
+    /// Whether a request of the current or the pending event awaits its response.
+    fn has_pending_response(&self) -> bool {
+        self.state.response_pending || matches!(self.state.pending_event, Some(PendingEvent::Request { .. }))
     }
 
-    /// How many requests are in flight: those that are deferred, and subscriptions of the stateless era.
+    /// The number of the client's requests in flight: deferred ones, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.core.in_flight.len().saturating_sub(self.core.ours.into())
+        self.state.in_flight.len().saturating_sub(self.state.outbound_count.into())
     }
 
-    /// Where the connection is.
+    /// The state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
-        self.core.life.state()
+        self.state.lifecycle.state()
     }
 
-    /// The revision of the handshake, if there was one.
+    /// The revision that the handshake negotiated, or `None` before a handshake.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.core.session.map(|session| session.revision)
+        self.state.session.map(|session| session.revision)
     }
 
-    /// Ends the connection: what is in flight may be answered for as long as the grace lasts, and may still be cancelled;
-    /// new requests are refused.
+    /// Ends the connection.
+    ///
+    /// Requests in flight may be answered or cancelled until the grace expires. New requests are refused.
     pub fn shutdown(&mut self, now: Millis) {
-        self.core.now = self.core.now.max(now);
-        self.core.life.step(Trigger::Shutdown);
-        self.core.awaits_exit = false;
+        self.state.now = self.state.now.max(now);
+        self.state.lifecycle.step(Trigger::Shutdown);
+        self.state.awaits_exit = false;
     }
 
-    /// The same with a time of the host's in place of the grace: what is in flight then is answered with an error.
+    /// Ends the connection, with `deadline` in place of the grace.
+    ///
+    /// Requests that are still in flight at the deadline are answered with an error.
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
         self.shutdown(now);
-        if let Some(asking) = self.core.asking {
-            asking.end(&mut self.core, false);
+        if let Some(hooks) = self.state.outbound_hooks {
+            hooks.end_all(&mut self.state, false);
         }
-        (self.core.ending, self.core.ends) = (Ending::Grace, deadline);
+        (self.state.ending, self.state.ending_deadline) = (Ending::Grace, deadline);
     }
 
-    /// A new connection on the same buffers: everything of the old one is forgotten, unsent output too, and its
-    /// tickets stay refused. Of what was [asked](Server::request) nothing more is heard.
+    /// Starts a new connection on the same buffers.
+    ///
+    /// All state of the old connection is dropped, including unsent output, and its tickets stay invalid. The server's
+    /// own [requests](Server::request) end without an event.
     pub fn reset(&mut self) {
         self.input.reset();
-        self.core.reset();
+        self.state.reset();
     }
 }
 
-/// The budget of a small board: a server and room for four requests in flight, without their text (`docs/footprint.md`).
+/// Memory budget of a small board: a server and four slots, without their text (`docs/footprint.md`).
 #[cfg(all(target_os = "none", target_pointer_width = "32", not(feature = "alloc")))]
 const _: () = assert!(size_of::<Server<'_>>() + 4 * size_of::<Slot>() <= 512, "a server takes more memory");
 

@@ -1,7 +1,7 @@
-//! What becomes of requests of the server's own: their ids, their answers, their time, their end.
+//! Lifecycle of requests that the server sent: ids, responses, timeouts, cancellation.
 //!
-//! It is reached through [`OutboundRequests`] alone, so that a server that asks nothing does not link it.
-#![allow(clippy::as_conversions, reason = "a count is not wider than 64 bits")]
+//! It is reached through the trait [`OutboundHooks`], so that a server that sends no requests does not link it.
+#![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::client::Progress;
 use crate::error::ProtocolError;
@@ -18,102 +18,102 @@ use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::feature::span_of;
 use crate::server::inbound_request::{InboundRequest, Stage};
-use crate::server::pending_event::{Answer, OutboundEvent, PendingEvent, Spans};
+use crate::server::pending_event::{OutboundEvent, PendingEvent, ResponseKind, Spans};
 use crate::server::requests::Response;
 use crate::server::server_state::{ServerState, Session};
 use crate::time::Millis;
 
-/// What becomes of requests of our own.
-pub(crate) trait OutboundRequests: Sync {
-    /// A response has come. `None`: it answers nothing that was ever asked.
-    fn answered(
+/// Hooks of outbound requests.
+pub(crate) trait OutboundHooks: Sync {
+    /// Handles a response. Returns `None` if its id was never used.
+    fn on_response(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         id: Json<'_>,
         outcome: rpc::Outcome<'_>,
-        places: &mut Spans,
+        spans: &mut Spans,
     ) -> Option<Received>;
 
-    /// A line that cannot be read has come. The end of a request, if the line was the answer to one.
-    fn unreadable(
+    /// Handles an unreadable line. Returns `None` if it is not a response to an outbound request.
+    fn on_unreadable_line(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         bytes: &[u8],
         content: Content,
         envelope: &Envelope,
     ) -> Option<Received>;
 
-    /// A notification has come. `None`: it is not about what was asked.
-    fn notified(
+    /// Handles a notification. Returns `None` if it is not about outbound requests.
+    fn on_notification(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         method: Str<'_>,
         params: Option<Json<'_>>,
-        places: &mut Spans,
+        spans: &mut Spans,
     ) -> Option<Received>;
 
-    /// The event of a plan that one of these has made.
-    fn event<'a>(&self, told: OutboundEvent, arguments: Json<'a>) -> Event<'a>;
+    /// Makes the event of a pending event about outbound requests.
+    fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a>;
 
-    /// A request is due: its clock starts, or it ends.
-    fn due(&self, core: &mut ServerState<'_>, ticket: Ticket);
+    /// Handles the deadline of a request: starts its timeout, or ends it.
+    fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
-    /// A request that nobody waits for is next in the queue, and there is room: tells the client.
-    fn write_cancelled(&self, core: &mut ServerState<'_>, ticket: Ticket);
+    /// Writes the cancellation of the first queued request. The output has space.
+    fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
-    /// All of them end as the next events; with `deferred`, all other requests are forgotten.
-    fn end(&self, core: &mut ServerState<'_>, deferred: bool);
+    /// Ends all outbound requests, with an event each. With `deferred`, also drops the inbound requests.
+    fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
 }
 
 struct Hooks;
 
-/// A thin reference to it takes one word.
-pub(crate) static OUTBOUND_REQUESTS: &dyn OutboundRequests = &Hooks;
+/// A reference to this static takes one word, a trait object reference two.
+pub(crate) static OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
 
-impl OutboundRequests for Hooks {
-    fn answered(
+impl OutboundHooks for Hooks {
+    fn on_response(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         id: Json<'_>,
         outcome: rpc::Outcome<'_>,
-        places: &mut Spans,
+        spans: &mut Spans,
     ) -> Option<Received> {
-        let ticket = core.ticket_of(id)?;
-        match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
+        let ticket = state.ticket_of(id)?;
+        match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
             Some(Stage::AwaitingResponse { .. }) => {}
             Some(Stage::Deferred | Stage::Expired) => return None,
-            Some(Stage::Withdrawn) => {
-                // Answered before the cancellation left: nothing is left to cancel.
-                core.set_stage(ticket, Stage::Over);
+            Some(Stage::CancelPending) => {
+                // The response arrived before the cancellation was sent, so none is needed.
+                state.set_stage(ticket, Stage::Closed);
                 return Some(Received::Done);
             }
-            // Late answers are to be expected; answers to nothing that was ever asked are not.
-            Some(Stage::Failed | Stage::Over) => return Some(Received::Done),
-            None => return core.in_flight.was_taken(ticket).then_some(Received::Done),
+            // A late response is valid. A response to an id that was never used is an error.
+            Some(Stage::Failed | Stage::Closed) => return Some(Received::Done),
+            None => return state.in_flight.was_taken(ticket).then_some(Received::Done),
         }
-        let answer = match outcome {
-            rpc::Outcome::Malformed => Answer::Failed(RequestFailure::Invalid),
+        let kind = match outcome {
+            rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
             rpc::Outcome::Error(error) => {
-                places.arguments = span_of(line, error.bytes());
-                Answer::Error
+                spans.arguments = span_of(line, error.bytes());
+                ResponseKind::Error
             }
             rpc::Outcome::Result(result) => {
-                places.arguments = span_of(line, result.bytes());
+                spans.arguments = span_of(line, result.bytes());
                 match result.kind() {
-                    Kind::Object | Kind::Null => Answer::Result,
-                    _ => Answer::Failed(RequestFailure::Invalid),
+                    Kind::Object | Kind::Null => ResponseKind::Result,
+                    _ => ResponseKind::Failed(RequestFailure::Invalid),
                 }
             }
         };
-        Some(core.finish(ticket, answer))
+        Some(state.finish(ticket, kind))
     }
 
-    fn unreadable(
+    fn on_unreadable_line(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         bytes: &[u8],
         content: Content,
         envelope: &Envelope,
@@ -121,74 +121,74 @@ impl OutboundRequests for Hooks {
         if !envelope.looks_like_response() {
             return None;
         }
-        let (id, lost) = match content {
+        let (id, failure) = match content {
             Content::TooLong { id_fits: true, .. } => (bytes, RequestFailure::TooLong),
             Content::Broken(error) if error.kind.leaves_members() => {
                 (bytes.get(envelope.id?.range())?, RequestFailure::Invalid)
             }
             _ => return None,
         };
-        let ticket = core.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
-        let awaited = |incoming: &&InboundRequest| matches!(incoming.stage(), Stage::AwaitingResponse { .. });
-        core.in_flight.get(ticket).filter(awaited)?;
-        Some(core.finish(ticket, Answer::Failed(lost)))
+        let ticket = state.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
+        let awaited = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
+        state.in_flight.get(ticket).filter(awaited)?;
+        Some(state.finish(ticket, ResponseKind::Failed(failure)))
     }
 
-    fn notified(
+    fn on_notification(
         &self,
-        core: &mut ServerState<'_>,
+        state: &mut ServerState<'_>,
         line: &[u8],
         method: Str<'_>,
         params: Option<Json<'_>>,
-        places: &mut Spans,
+        spans: &mut Spans,
     ) -> Option<Received> {
         if method == methods::PROGRESS.name {
-            return Some(progressed(core, line, params, places));
+            return Some(on_progress(state, line, params, spans));
         }
         let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
-        let changed = method == methods::ROOTS_LIST_CHANGED.name && core.session.is_some_and(has_roots);
-        changed.then(|| core.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
+        let changed = method == methods::ROOTS_LIST_CHANGED.name && state.session.is_some_and(has_roots);
+        changed.then(|| state.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
     }
 
-    fn event<'a>(&self, told: OutboundEvent, arguments: Json<'a>) -> Event<'a> {
-        match told {
+    fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a> {
+        match event {
             OutboundEvent::RootsChanged => Event::RootsChanged,
             OutboundEvent::Progress(ticket) => Event::Progress(Progress { ticket, params: arguments }),
-            OutboundEvent::Response { ticket, answer } => {
-                Event::Response(Response::new(ticket, answer, arguments))
+            OutboundEvent::Response { ticket, kind } => {
+                Event::Response(Response::new(ticket, kind, arguments))
             }
         }
     }
 
-    fn due(&self, core: &mut ServerState<'_>, ticket: Ticket) {
-        match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
+    fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket) {
+        match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
             Some(Stage::AwaitingResponse { .. }) => {
-                match core.in_flight.get_mut(ticket).and_then(InboundRequest::begin) {
+                match state.in_flight.get_mut(ticket).and_then(InboundRequest::take_timeout) {
                     Some(timeout) => {
-                        let deadline = core.now.plus(Millis(timeout.into()));
-                        core.in_flight.set_deadline(ticket, Some(deadline));
+                        let deadline = state.now.plus(Millis(timeout.into()));
+                        state.in_flight.set_deadline(ticket, Some(deadline));
                     }
                     None => {
-                        core.withdraw(ticket, "");
-                        core.emit(PendingEvent::OutboundEvent(OutboundEvent::Response {
+                        state.cancel_outbound(ticket, "");
+                        state.emit(PendingEvent::OutboundEvent(OutboundEvent::Response {
                             ticket,
-                            answer: Answer::Failed(RequestFailure::TimedOut),
+                            kind: ResponseKind::Failed(RequestFailure::TimedOut),
                         }));
                     }
                 }
             }
-            Some(_) => _ = core.finish(ticket, Answer::Failed(RequestFailure::Closed)),
+            Some(_) => _ = state.finish(ticket, ResponseKind::Failed(RequestFailure::Closed)),
             None => {}
         }
     }
 
-    fn write_cancelled(&self, core: &mut ServerState<'_>, ticket: Ticket) {
-        if core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage() == Stage::Withdrawn) {
-            let id = core.id_of(ticket);
-            let reason = text_of(core.in_flight.text(ticket));
-            let room = core.output.reply_room();
+    fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket) {
+        if state.in_flight.get(ticket).is_some_and(|inbound| inbound.stage() == Stage::CancelPending) {
+            let id = state.id_of(ticket);
+            let reason = text_of(state.in_flight.text(ticket));
+            let space = state.output.reply_room();
             let mut write = |reason: &str| {
-                core.output.write(About::NOTIFICATION, room, &mut |out| {
+                state.output.write(About::NOTIFICATION, space, &mut |out| {
                     out.token(
                         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#,
                     );
@@ -199,40 +199,40 @@ impl OutboundRequests for Hooks {
                     out.token("}}");
                 })
             };
-            // Without its reason it always fits.
+            // Without the reason it always fits.
             let _ = write(reason).or_else(|_| write(""));
         }
-        core.ours = core.ours.saturating_sub(1);
+        state.outbound_count = state.outbound_count.saturating_sub(1);
     }
 
-    fn end(&self, core: &mut ServerState<'_>, deferred: bool) {
+    fn end_all(&self, state: &mut ServerState<'_>, deferred: bool) {
         if deferred {
-            core.in_flight.unqueue_all();
+            state.in_flight.unqueue_all();
         }
         let mut from = 0;
-        while let Some(ticket) = core.in_flight.first_from(from) {
+        while let Some(ticket) = state.in_flight.first_from(from) {
             from = ticket.slot.wrapping_add(1);
-            match core.in_flight.get(ticket).map(|incoming| incoming.stage()) {
+            match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
                 Some(Stage::AwaitingResponse { .. }) => {
-                    core.set_stage(ticket, Stage::Failed);
-                    core.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+                    state.set_stage(ticket, Stage::Failed);
+                    state.in_flight.set_deadline(ticket, Some(Millis::ZERO));
                 }
-                Some(Stage::Withdrawn | Stage::Over) if deferred => {
-                    core.ours = core.ours.saturating_sub(1);
-                    core.in_flight.release(ticket);
+                Some(Stage::CancelPending | Stage::Closed) if deferred => {
+                    state.outbound_count = state.outbound_count.saturating_sub(1);
+                    state.in_flight.release(ticket);
                 }
-                Some(Stage::Deferred | Stage::Expired) if deferred => core.in_flight.release(ticket),
+                Some(Stage::Deferred | Stage::Expired) if deferred => state.in_flight.release(ticket),
                 _ => {}
             }
         }
     }
 }
 
-fn progressed(
-    core: &mut ServerState<'_>,
+fn on_progress(
+    state: &mut ServerState<'_>,
     line: &[u8],
     params: Option<Json<'_>>,
-    places: &mut Spans,
+    spans: &mut Spans,
 ) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
@@ -243,29 +243,29 @@ fn progressed(
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
     let wanted =
-        |incoming: &&InboundRequest| matches!(incoming.stage(), Stage::AwaitingResponse { progress: true });
-    let ticket = core.ticket_of(token).filter(|ticket| core.in_flight.get(*ticket).filter(wanted).is_some());
+        |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { progress: true });
+    let ticket =
+        state.ticket_of(token).filter(|ticket| state.in_flight.get(*ticket).filter(wanted).is_some());
     match ticket {
         Some(ticket) => {
-            places.arguments = span_of(line, params.bytes());
-            core.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
+            spans.arguments = span_of(line, params.bytes());
+            state.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
         }
         None => Received::ProtocolError(ProtocolError::UnknownProgress),
     }
 }
 
 impl ServerState<'_> {
-    /// The id of a request of ours: it says which slot it is in, and which of the slot's requests it is. No two have
-    /// the same; the first is 1.
+    /// The id of an outbound request: unique, computed from slot and generation, starting at 1.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
         let before = u64::from(ticket.generation).saturating_mul(self.in_flight.limit() as u64);
         before.wrapping_add(ticket.slot.into()).wrapping_add(1)
     }
 
-    /// The request with this id, in flight or not. Some clients answer with the digits in a string.
+    /// The ticket of an id, in flight or not. Some clients return the id as a string of digits.
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
         let digits = match id.string() {
-            // No id of ours begins like that, and it would be read as one.
+            // Our ids never begin with `+` or `0`, so such a string is not one of them.
             Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?.as_bytes(),
             None => id.bytes(),
         };
@@ -276,22 +276,21 @@ impl ServerState<'_> {
     }
 
     fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
-        if let Some(incoming) = self.in_flight.get_mut(ticket) {
-            incoming.set_stage(stage);
+        if let Some(inbound) = self.in_flight.get_mut(ticket) {
+            inbound.set_stage(stage);
         }
     }
 
-    /// A request of ours has ended, and its slot is free.
-    fn finish(&mut self, ticket: Ticket, answer: Answer) -> Received {
-        self.ours = self.ours.saturating_sub(1);
+    /// Ends an outbound request: releases its slot and emits the response.
+    fn finish(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
+        self.outbound_count = self.outbound_count.saturating_sub(1);
         self.in_flight.release(ticket);
-        self.emit(PendingEvent::OutboundEvent(OutboundEvent::Response { ticket, answer }))
+        self.emit(PendingEvent::OutboundEvent(OutboundEvent::Response { ticket, kind }))
     }
 
-    /// Nobody waits for the answer any more. The client is told when there is room, with the reason if the slot's text
-    /// can keep it for so long.
-    pub(crate) fn withdraw(&mut self, ticket: Ticket, reason: &str) {
-        self.set_stage(ticket, Stage::Withdrawn);
+    /// Queues the cancellation of an outbound request, with the reason if it fits into the slot's text.
+    pub(crate) fn cancel_outbound(&mut self, ticket: Ticket, reason: &str) {
+        self.set_stage(ticket, Stage::CancelPending);
         self.in_flight.set_deadline(ticket, None);
         if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
             self.in_flight.set_text(ticket, [b"", b""]);

@@ -1,5 +1,7 @@
-//! What `poll` decided and `event` will hand out: plain numbers, so that nothing is borrowed in between. The places of its
-//! parts in the line take those of the members of the envelope, which nobody asks for any more.
+//! The event chosen by `poll`, as plain numbers and spans.
+//!
+//! Nothing is borrowed between `poll` and `event`. The spans of its parts are stored in the place of the envelope's
+//! spans, which are no longer needed.
 
 use crate::error::ProtocolError;
 use crate::json::Span;
@@ -9,7 +11,7 @@ use crate::protocol::revision::Revision;
 use crate::server::event::MakeEvent;
 use crate::server::inbound_request::PackedContext;
 
-/// An event that waits to be handed out.
+/// An event that `Server::event` returns next.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingEvent {
     ProtocolError(ProtocolError),
@@ -18,30 +20,30 @@ pub(crate) enum PendingEvent {
     Ready,
     Expired(Ticket),
     OutboundEvent(OutboundEvent),
-    /// Its reason: `arguments`.
+    /// The span `arguments` is the reason.
     Cancelled(Ticket),
-    /// Who the client is: `arguments`; what it can do: `meta`.
+    /// The span `arguments` is `clientInfo`, the span `meta` is `capabilities`.
     Connected(Revision),
     Listening(Ticket),
-    /// The URI: `subject`. Whether it is watched from now on.
+    /// `resources/subscribe` or, if `on` is `false`, `resources/unsubscribe`. The span `subject` is the URI.
     Watched {
         on: bool,
     },
     Request {
-        kept: PackedContext,
+        context: PackedContext,
         event: MakeEvent,
     },
 }
 
-/// Where the parts of an event stand in the line that it is about.
+/// The spans of an event's parts in its line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spans {
     pub(crate) id: Span,
-    /// A string. It is decoded where it stands, and then without its quotes.
+    /// The string that names a tool, prompt or URI. Decoding it in place removes its quotes.
     pub(crate) subject: Span,
     pub(crate) arguments: Span,
     pub(crate) meta: Span,
-    /// What came back with a request that is sent again.
+    /// The `inputResponses` of a retried request.
     pub(crate) responses: Span,
     pub(crate) state: Span,
 }
@@ -54,14 +56,14 @@ impl Spans {
         Spans { id, subject, arguments, meta, responses, state }
     }
 
-    pub(crate) fn spans(self) -> [Span; 6] {
+    pub(crate) fn into_array(self) -> [Span; 6] {
         let Spans { id, subject, arguments, meta, responses, state } = self;
         [id, subject, arguments, meta, responses, state]
     }
 }
 
 impl PendingEvent {
-    /// Whether it is about the line that waits. Others come while an unrelated line waits for room.
+    /// Whether the event borrows the line. Other events may occur while an unrelated line awaits space.
     pub(crate) fn holds_line(&self) -> bool {
         match self {
             PendingEvent::Ready
@@ -70,54 +72,54 @@ impl PendingEvent {
             | PendingEvent::Listening(_)
             | PendingEvent::Watched { .. }
             | PendingEvent::Request { .. } => true,
-            PendingEvent::OutboundEvent(told) => {
-                !matches!(told, OutboundEvent::Response { answer: Answer::Failed(_), .. })
+            PendingEvent::OutboundEvent(event) => {
+                !matches!(event, OutboundEvent::Response { kind: ResponseKind::Failed(_), .. })
             }
             _ => false,
         }
     }
 }
 
-/// What becomes of requests of our own.
+/// An event about outbound requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum OutboundEvent {
     RootsChanged,
     Response {
         ticket: Ticket,
-        answer: Answer,
+        kind: ResponseKind,
     },
-    /// With its parameters: `arguments`.
+    /// The span `arguments` is the parameters.
     Progress(Ticket),
 }
 
-/// How a request of our own has ended: with a result or an error, `arguments`, or without.
+/// The outcome of an outbound request. The span `arguments` is the result or the error.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Answer {
+pub(crate) enum ResponseKind {
     Result,
     Error,
     Failed(RequestFailure),
 }
 
-/// What a request asks for, as far as its answer depends on it.
+/// The kind of an inbound request, which decides the valid responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
-    /// Answered by the machine itself.
-    Machine,
+    /// Answered by the server itself.
+    Internal,
     CallTool {
-        /// Whether a result without a structured value gets an empty one.
-        pads: bool,
+        /// Whether a result without structured content gets an empty one.
+        pad_structured: bool,
     },
     ReadResource,
     GetPrompt,
     Complete,
     /// `subscriptions/listen`.
     Listen,
-    /// The next page of a list of the host's own.
+    /// A page of a dynamic list.
     List,
 }
 
 impl RequestKind {
-    /// Whether the client may be asked to send the request again, with more.
+    /// Whether the response may require input.
     pub(crate) fn can_require_input(self, revision: Revision) -> bool {
         let kind =
             matches!(self, RequestKind::CallTool { .. } | RequestKind::ReadResource | RequestKind::GetPrompt);

@@ -1,4 +1,4 @@
-//! What a server does by itself between two events: lines, deadlines, pings, and its end.
+//! Poll loop: lines, deadlines, keep-alive, and the end of a connection.
 
 use core::mem;
 
@@ -15,210 +15,222 @@ use crate::server::reply::Pending;
 use crate::server::{Ending, Server};
 use crate::time::Millis;
 
-/// Why nothing more is done now.
+/// The reason why the poll loop stops.
 pub(super) enum PollStep {
-    /// The host has to hear of something.
+    /// An event is pending.
     Event,
-    /// It is over.
+    /// The connection has ended.
     Closed,
-    /// Bytes have to move, until then at the latest.
+    /// Bytes must move. Poll again at this time at the latest.
     Io(Option<Millis>),
 }
 
 impl Server<'_> {
-    /// Does what can be done until the host is needed.
+    /// Advances until an event is pending, bytes must move, or the connection has ended.
     pub(super) fn poll_inner(&mut self) -> PollStep {
         loop {
-            if self.core.plan.is_some() {
+            if self.state.pending_event.is_some() {
                 return PollStep::Event;
             }
             if !self.advance() {
                 break;
             }
         }
-        match self.core.life.state() {
+        match self.state.lifecycle.state() {
             State::Closed => PollStep::Closed,
             _ => PollStep::Io(self.deadline()),
         }
     }
 
-    /// Answers what the host let go, and releases the line of the last event.
+    /// Answers a request that the application dropped, and releases the line of the last event.
     pub(super) fn finish_event(&mut self) {
-        if !mem::take(&mut self.core.handed_out) {
+        if !mem::take(&mut self.state.event_holds_line) {
             return;
         }
-        if mem::take(&mut self.core.owed) {
-            self.answer_unanswered();
+        if mem::take(&mut self.state.response_pending) {
+            self.respond_unanswered();
         }
         self.release();
     }
 
-    /// The host has let go what it was to answer.
+    /// Answers a dropped request with an error.
     #[cold]
-    fn answer_unanswered(&mut self) {
+    fn respond_unanswered(&mut self) {
         let (id, stream) = (Spans::new(self.input.places()).id, self.input.stream());
         let id = self.input.bytes().get(id.range()).unwrap_or_default();
-        let pending = Pending::of_line(id, stream, self.core.batches.in_line());
-        self.core.write_fault(&pending, ProtocolError::Unanswered, None);
-        self.core.fault = Some(ProtocolError::Unanswered);
+        let pending = Pending::from_line(id, stream, self.state.batches.in_line());
+        self.state.write_error_response(&pending, ProtocolError::Unanswered, None);
+        self.state.pending_error = Some(ProtocolError::Unanswered);
     }
 
-    /// Lets the line go, unless it is a batch, which has more members.
+    /// Releases the line, unless it is a batch with more members.
     fn release(&mut self) {
-        if !self.core.batches.in_line() {
+        if !self.state.batches.in_line() {
             self.input.release();
         }
     }
 
-    /// Does the next thing that can be done. `false`: there is none until something comes in, goes out or is due.
+    /// Performs one step. Returns `false` if nothing can be done until bytes move or a deadline passes.
     pub(super) fn advance(&mut self) -> bool {
-        if let Some(fault) = self.core.fault.take() {
-            self.core.plan = Some(PendingEvent::ProtocolError(fault));
+        if let Some(error) = self.state.pending_error.take() {
+            self.state.pending_event = Some(PendingEvent::ProtocolError(error));
             return true;
         }
-        if self.core.output.is_broken() {
-            self.lose();
+        if self.state.output.is_broken() {
+            self.disconnect();
         }
         if self.expire() {
             return true;
         }
-        if let State::Closed = self.core.life.state() {
+        if let State::Closed = self.state.lifecycle.state() {
             return false;
         }
-        self.core.write_queued();
-        self.core.write_batch();
-        if self.core.wants_room && !self.core.batches.in_line() && self.core.has_room() {
-            self.core.wants_room = false;
-            self.core.plan = Some(PendingEvent::Writable);
+        self.state.write_queued();
+        self.state.write_batch();
+        if self.state.report_writable && !self.state.batches.in_line() && self.state.reserve_response() {
+            self.state.report_writable = false;
+            self.state.pending_event = Some(PendingEvent::Writable);
             return true;
         }
-        self.core.write_changes();
-        if self.core.pinging.is_some_and(|pinging| pinging.ping(self)) {
+        self.state.write_changes();
+        if self.state.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self)) {
             return true;
         }
-        self.next_line() || self.drain()
+        self.handle_next_line() || self.drain()
     }
 
-    /// Nothing can be written any more: everything ends here.
-    pub(super) fn lose(&mut self) {
-        self.core.life.step(Trigger::ConnectionLost);
-        self.core.output.clear();
-        self.core.forget_in_flight();
-        self.core.batches = Batches::NONE;
+    /// Ends the connection at once, because nothing more can be sent.
+    pub(super) fn disconnect(&mut self) {
+        self.state.lifecycle.step(Trigger::ConnectionLost);
+        self.state.output.clear();
+        self.state.drop_in_flight();
+        self.state.batches = Batches::NONE;
         self.input.close();
     }
 
-    /// Ends a request whose time is over.
+    /// Ends one request whose deadline has passed. Returns `false` if there is none.
     fn expire(&mut self) -> bool {
-        let over = match self.core.ending {
-            Ending::Grace => self.core.ends <= self.core.now,
-            ending => ending == Ending::Late,
+        let over = match self.state.ending {
+            Ending::Grace => self.state.ending_deadline <= self.state.now,
+            ending => ending == Ending::Flushing,
         };
-        // Every request has a deadline. When the grace is over, all of them are due.
-        let by = if over { Millis(u64::MAX) } else { self.core.now };
-        let Some(ticket) = self.core.in_flight.due(by) else { return false };
-        let is_ours = self.core.in_flight.get(ticket).is_some_and(|incoming| incoming.stage().is_ours());
-        if let Some(asking) = self.core.asking.filter(|_| is_ours) {
-            asking.due(&mut self.core, ticket);
+        // After the grace, all deadlines count as passed. Subscriptions have none: they end when draining starts.
+        let by = if over { Millis(u64::MAX) } else { self.state.now };
+        let Some(ticket) = self.state.in_flight.due(by) else { return false };
+        let is_outbound =
+            self.state.in_flight.get(ticket).is_some_and(|inbound| inbound.stage().is_outbound());
+        if let Some(hooks) = self.state.outbound_hooks.filter(|_| is_outbound) {
+            hooks.on_deadline(&mut self.state, ticket);
             return true;
         }
-        self.core.expire(ticket);
-        self.core.plan = Some(PendingEvent::Expired(ticket));
+        self.state.expire(ticket);
+        self.state.pending_event = Some(PendingEvent::Expired(ticket));
         true
     }
 
-    /// Deals with the next line, or member of a line, if there is one and there is room for its answer.
-    fn next_line(&mut self) -> bool {
+    /// Handles the next line or batch member. Returns `false` if there is none, or no space for its response.
+    fn handle_next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
-        let in_line = self.core.batches.in_line();
+        let in_line = self.state.batches.in_line();
         let class = match line.content {
             Content::Message if !in_line => {
-                let tolerant = self.core.info.tolerance.missing_jsonrpc;
-                Some(rpc::classify_with(&self.input.envelope(), bytes, tolerant))
+                let allow_missing_jsonrpc = self.state.config.compat.missing_jsonrpc;
+                Some(rpc::classify_with(&self.input.envelope(), bytes, allow_missing_jsonrpc))
             }
             _ => None,
         };
-        // What a cancellation would take back was said before it came: it is told first.
-        let told_first =
-            self.core.changed.any(ChangeSet::NOTICES) && matches!(class, Some(Class::Notification { .. }));
-        let needs_room = told_first
+        // Send pending change notifications before handling a cancellation, which may end their subscription.
+        let notify_first = self.state.pending_changes.any(ChangeSet::FEATURE_PENDING)
+            && matches!(class, Some(Class::Notification { .. }));
+        let needs_space = notify_first
             || match &class {
-                Some(class) => dispatch::may_be_answered(class),
-                None => dispatch::no_message_may_be_answered(&self.input, line.content),
+                Some(class) => dispatch::may_need_response(class),
+                None => dispatch::unreadable_line_needs_response(&self.input, line.content),
             };
-        if needs_room && !self.core.has_room() {
+        if needs_space && !self.state.reserve_response() {
             return false;
         }
-        let mut places = Spans::NONE;
+        let mut spans = Spans::NONE;
         let outcome = match class {
-            _ if in_line => self.core.next_member(bytes, line.stream, &mut places),
+            _ if in_line => self.state.next_member(bytes, line.stream, &mut spans),
             class => {
-                self.core.keep_alive.heard();
-                self.core.output.show();
+                self.state.keep_alive.heard();
+                self.state.output.show();
                 let outcome = match class {
                     Some(class) => {
-                        let known = self.input.inner(Member::Params);
-                        dispatch::message(&mut self.core, bytes, class, known, line.stream, &mut places)
+                        let index = self.input.inner(Member::Params);
+                        dispatch::handle_message(
+                            &mut self.state,
+                            bytes,
+                            class,
+                            index,
+                            line.stream,
+                            &mut spans,
+                        )
                     }
-                    None => dispatch::no_message(&mut self.core, &self.input, line),
+                    None => dispatch::handle_unreadable_line(&mut self.state, &self.input, line),
                 };
-                let fault = match &outcome {
-                    Received::ProtocolError(fault) => Err(*fault),
+                let error = match &outcome {
+                    Received::ProtocolError(error) => Err(*error),
                     _ => Ok(()),
                 };
-                self.core.output.show_received(bytes, fault);
+                self.state.output.show_received(bytes, error);
                 outcome
             }
         };
-        self.settle(outcome, &mut places);
+        self.apply(outcome, &mut spans);
         true
     }
 
-    fn settle(&mut self, outcome: Received, places: &mut Spans) {
+    /// Applies the result of a handled line: sets the event, and releases the line or ends the input.
+    fn apply(&mut self, outcome: Received, spans: &mut Spans) {
         match outcome {
-            Received::Host => return self.settle_plan(places),
-            Received::ProtocolError(fault) => self.core.plan = Some(PendingEvent::ProtocolError(fault)),
-            Received::Done | Received::Begun => {}
-            // What the batch has asked is still answered.
-            Received::Exit if self.core.batches.in_line() => self.input.end_behind_line(),
+            Received::Event => return self.retain_event_line(spans),
+            Received::ProtocolError(error) => {
+                self.state.pending_event = Some(PendingEvent::ProtocolError(error))
+            }
+            Received::Done | Received::BatchBegun => {}
+            // The members of the batch are still answered.
+            Received::Exit if self.state.batches.in_line() => self.input.end_behind_line(),
             Received::Exit => return self.input.close(),
         }
         self.release();
     }
 
-    fn settle_plan(&mut self, places: &mut Spans) {
-        if self.core.plan.is_some_and(|plan| plan.holds_line()) {
-            decode_subject(self.input.bytes_mut(), &mut places.subject);
-            self.input.set_places(places.spans());
+    /// Retains the line if the pending event borrows it, with the event's spans. Otherwise releases the line.
+    fn retain_event_line(&mut self, spans: &mut Spans) {
+        if self.state.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
+            decode_subject(self.input.bytes_mut(), &mut spans.subject);
+            self.input.set_places(spans.into_array());
         } else {
             self.release();
         }
     }
 
-    /// Ends the connection when its input has, and nothing is left to do.
+    /// Ends the connection when its input has ended and nothing is left to send.
     fn drain(&mut self) -> bool {
         let ended = self.input.ended();
         if ended && self.input.line().is_none() {
-            self.core.life.step(Trigger::EndOfInput);
-            // Whoever listens hears that this is the end.
-            self.core.write_changes();
+            self.state.lifecycle.step(Trigger::EndOfInput);
+            // Subscriptions receive their end.
+            self.state.write_changes();
         }
-        let draining = self.core.life.state() == State::Draining;
+        let draining = self.state.lifecycle.state() == State::Draining;
         if draining {
-            if !matches!(self.core.ending, Ending::Grace | Ending::Late) {
+            if !matches!(self.state.ending, Ending::Grace | Ending::Flushing) {
                 self.set_ending(Ending::Grace);
-                // Nobody is asked any more, and what was asked ends.
-                if let Some(asking) = self.core.asking {
-                    asking.end(&mut self.core, false);
+                // Outbound requests end here, and none can be sent any more.
+                if let Some(hooks) = self.state.outbound_hooks {
+                    hooks.end_all(&mut self.state, false);
                     return true;
                 }
             }
-            let grace = self.core.ending == Ending::Grace && self.core.now < self.core.ends;
-            // After its `shutdown` a client may still say something, which must not be lost by chance.
-            let waits = self.core.awaits_exit && !ended && grace;
-            if !waits && self.core.in_flight.len() == 0 && self.core.output.is_empty() {
-                return self.core.life.step(Trigger::Drained);
+            let grace = self.state.ending == Ending::Grace && self.state.now < self.state.ending_deadline;
+            // After `shutdown` the client may still send messages. Wait for `exit`, so that they are always handled.
+            let awaits_exit = self.state.awaits_exit && !ended && grace;
+            if !awaits_exit && self.state.in_flight.len() == 0 && self.state.output.is_empty() {
+                return self.state.lifecycle.step(Trigger::Drained);
             }
             if grace {
                 return false;
@@ -226,23 +238,24 @@ impl Server<'_> {
         } else if !ended {
             return false;
         }
-        // What is left is for the client to read, or waits for it to do so. It may take that long each time.
-        let ending = if draining { Ending::Late } else { Ending::Waits };
-        if self.core.output.has_moved() || self.core.ending != ending {
+        // The rest depends on the client reading. Each time that bytes move, its grace starts again.
+        let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
+        if self.state.output.has_moved() || self.state.ending != ending {
             self.set_ending(ending);
-        } else if self.core.ends <= self.core.now {
-            self.lose();
+        } else if self.state.ending_deadline <= self.state.now {
+            self.disconnect();
             return true;
         }
         false
     }
 
     fn set_ending(&mut self, ending: Ending) {
-        (self.core.ending, self.core.ends) = (ending, self.core.now.plus(self.core.info.limits.grace));
+        (self.state.ending, self.state.ending_deadline) =
+            (ending, self.state.now.plus(self.state.config.limits.grace));
     }
 }
 
-/// Decodes the string that a request is about, quotes and all, where it stands.
+/// Decodes the string of `subject` in place, and narrows `subject` to the decoded text without quotes.
 fn decode_subject(line: &mut [u8], subject: &mut Span) {
     let inner = Span { start: subject.start.wrapping_add(1), end: subject.end.saturating_sub(1) };
     *subject = match line.get_mut(inner.range()) {

@@ -1,4 +1,4 @@
-//! The right to answer one request, and what it remembers of it.
+//! `Reply`: responds to one request, now or later.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
@@ -17,32 +17,32 @@ use crate::server::pending_event::RequestKind;
 use crate::server::server_state::{ServerState, Shape};
 use crate::time::Millis;
 
-/// What an answer depends on.
+/// The properties of a request that its response depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Context {
     pub(crate) revision: Revision,
     pub(crate) kind: RequestKind,
     pub(crate) capabilities: ClientCapabilities,
-    /// Stateless era: the least severe log message that the request wants.
+    /// Stateless era: the minimum log level that the request names.
     pub(crate) level: Option<Level>,
-    /// Of the next page of a list: the entry that it begins with.
+    /// List request: index of the first entry of the page.
     pub(crate) first: u32,
     pub(crate) stream: StreamId,
-    /// It is a member of a batch: its answer waits for those of the others.
+    /// Whether the request is a batch member, so that its response joins those of the other members.
     pub(crate) batched: bool,
 }
 
-/// Where a request's id and progress token stand.
+/// The location of a request's id and progress token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// In the line that is being dealt with.
+    /// The current line.
     Line { id: &'a [u8], meta: &'a [u8], last: SortKey },
-    /// In the slot of a deferred request.
+    /// The slot of a deferred request.
     Slot(Ticket),
 }
 
 impl<'a> Source<'a> {
-    /// The id: empty, if there is none.
+    /// The id as JSON text, empty if there is none.
     pub(crate) fn id<'i>(&self, in_flight: &'i InFlight<'_, InboundRequest>) -> &'i [u8]
     where
         'a: 'i,
@@ -54,16 +54,16 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The id in a slot.
+/// The id of the request in a slot.
 fn id_in<'i>(in_flight: &'i InFlight<'_, InboundRequest>, ticket: Ticket) -> &'i [u8] {
     match in_flight.id(ticket) {
-        // Its time is over: it cannot be found any more.
+        // The request has expired: its id is removed from the index, but its text remains.
         b"" => in_flight.text(ticket),
         id => id,
     }
 }
 
-/// A request that waits for its answer.
+/// A request that awaits its response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pending<'a> {
     pub(crate) source: Source<'a>,
@@ -71,11 +71,11 @@ pub(crate) struct Pending<'a> {
 }
 
 impl<'a> Pending<'a> {
-    /// A request of which no more is known than its id, empty if it has none.
-    pub(crate) fn of_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
+    /// A request of which only the id is known, empty if it has none.
+    pub(crate) fn from_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
         let context = Context {
             revision: Revision::V2024_11_05,
-            kind: RequestKind::Machine,
+            kind: RequestKind::Internal,
             capabilities: ClientCapabilities::NONE,
             level: None,
             first: 0,
@@ -86,50 +86,54 @@ impl<'a> Pending<'a> {
     }
 }
 
-/// The machine behind a token, which hides the machine's own lifetime, so that a token has only one. There is one way
-/// in, so that only what is done with tokens is linked.
-pub(crate) trait Machine: Send {
+/// Access to the [`ServerState`] behind a [`Reply`].
+///
+/// The trait object hides the lifetime of the state, so that a `Reply` has only one. It has a single method, so that
+/// only the operations in use are linked.
+pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
 }
 
-impl Machine for ServerState<'_> {
+impl StateAccess for ServerState<'_> {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>)) {
         act(self);
     }
 }
 
-/// The right to answer one request, now or later. Every answer consumes it, and none can fail: one that does not fit
-/// is replaced by a small error, and the next event is a [`ProtocolError`].
+/// Responds to one request, now or later.
 ///
-/// Dropping it is no answer. A call that was handed out by an event is then answered with an error at the next poll;
-/// one that was [deferred](crate::server::Call::defer) stays in flight.
+/// Every response method consumes it, and none can fail: a response that does not fit is replaced by an error response,
+/// and the next event is a [`ProtocolError`].
+///
+/// Dropping it sends no response. A dropped request of an event is answered with an error at the next poll. A
+/// [deferred](crate::server::Call::defer) request stays in flight.
 #[must_use = "a request has to be answered"]
 pub struct Reply<'a> {
-    pub(crate) machine: &'a mut (dyn Machine + 'a),
-    pub(crate) info: &'a ServerConfig<'a>,
+    pub(crate) state: &'a mut (dyn StateAccess + 'a),
+    pub(crate) config: &'a ServerConfig<'a>,
     pub(crate) pending: Pending<'a>,
 }
 
 impl<'a> Reply<'a> {
-    /// The revision in which the request was made.
+    /// The revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.pending.context.revision
     }
 
-    /// What the client said it can do.
+    /// The capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.pending.context.capabilities
     }
 
-    /// The stream that the request came from, in frame mode.
+    /// The stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.pending.context.stream
     }
 
-    /// The request's `_meta`, if it stands in the line.
+    /// The `_meta` of a request in the current line, otherwise an empty object.
     pub(crate) fn meta(&self) -> Json<'a> {
         match self.pending.source {
             Source::Line { meta, .. } if !meta.is_empty() => Json::trusted(meta),
@@ -137,64 +141,66 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// What the feature that has this catalogue knows of an entry.
+    /// Finds an entry of a catalogue whose key `is` accepts.
     pub(crate) fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'a> {
-        find(self.info, catalogue, is)
+        find(self.config, catalogue, is)
     }
 
-    /// Answers a tool call with one piece of text.
+    /// Responds to a tool call with one text block.
     pub fn text(self, text: impl WriteText) {
-        self.answer_text(&text, false);
+        self.respond_text(&text, false);
     }
 
-    /// Answers a tool call with the text of what went wrong. For the model to read: the tool ran and failed.
+    /// Responds to a tool call with a failure of the tool (`isError`), as text for the model.
     pub fn fail(self, why: impl WriteText) {
-        self.answer_text(&why, true);
+        self.respond_text(&why, true);
     }
 
-    /// Answers a tool call with several pieces of content, a structured value beside them, or both.
+    /// Responds to a tool call with content blocks, structured content, or both.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
         let mut body = Some(body);
-        self.tool_result(&mut |out, revision, pads| {
+        self.tool_result(&mut |out, revision, pad_structured| {
             let mut result = ToolResult::begin(out, revision);
             if let Some(body) = body.take() {
                 body(&mut result);
             }
-            result.end(pads)
+            result.end(pad_structured)
         });
     }
 
-    /// Answers a tool call with structured content, mirrored as text for clients that do not know it.
+    /// Responds to a tool call with structured content, mirrored as text for clients that do not support it.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         self.content(|result| result.structured(value));
     }
 
-    /// The same for a value that `body` writes.
+    /// Responds to a tool call with the structured content that `body` writes.
     pub fn structured_with(self, body: impl FnOnce(&mut Writer<'_>)) {
         self.content(|result| result.structured_with(body));
     }
 
-    /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
+    /// Responds with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl WriteText) {
-        self.answer(Shape::Error, &mut |out| {
+        self.respond(Shape::Error, &mut |out| {
             write_code(out, code, &message);
             true
         });
     }
 
-    /// Answers with a JSON-RPC error with `data`: a value that `data` writes.
+    /// Responds with a JSON-RPC error whose member `data` is the value that `data` writes.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
-        self.answer(Shape::Error, &mut |out| {
+        self.respond(Shape::Error, &mut |out| {
             write_code(out, code, &message);
             out.key("data");
             write_once(out, &mut data)
         });
     }
 
-    /// Says that the arguments are not what the tool needs. From `2025-11-25` on that is a result for the model to
-    /// read and to correct itself by, before it is an error (-32602).
+    /// Responds that the arguments are not valid.
+    ///
+    /// Since `2025-11-25` this is a result (`isError`), so that the model can correct them. Before, it is an error
+    /// (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
         if self.pending.context.revision >= Revision::V2025_11_25 {
@@ -204,39 +210,41 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Says that too much is going on (-32603), naming how many requests can be in flight.
+    /// Responds that the server is busy (-32603, with the maximum number of requests in flight).
     pub fn busy(self) {
-        let Reply { machine, pending, .. } = self;
-        machine.with(&mut |core| {
-            let limit = core.in_flight.limit();
-            core.refuse_with(&pending, ProtocolError::TooManyInFlight { limit });
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |state| {
+            let limit = state.in_flight.limit();
+            state.refuse_with(&pending, ProtocolError::TooManyInFlight { limit });
         });
     }
 
-    /// Reports progress, if the request asked for it. It must grow each time.
+    /// Sends progress if the request has a progress token. The value must grow each time.
+    ///
+    /// The request stays open, also after an error.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the request did not ask, or it has not grown. [`SendError::Unwritable`]: it does not fit
-    /// beside the answer that is still to come. Either way the request goes on.
+    /// [`SendError::NotWanted`]: the request has no progress token, or `progress` has not grown.
+    /// [`SendError::Unwritable`]: there is no space besides the response.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), SendError> {
-        let Reply { machine, pending, .. } = self;
+        let Reply { state, pending, .. } = self;
         let progress = progress.into();
         let mut outcome = Ok(());
-        machine.with(&mut |core| outcome = core.progress(pending, progress, total, message));
+        state.with(&mut |state| outcome = state.progress(pending, progress, total, message));
         outcome
     }
 
-    /// Sends a log message that belongs to this request: text.
+    /// Sends a log message with text that relates to this request.
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the server does not offer [`Logging`](crate::server::Logging).
-    /// [`SendError::NotWanted`]: the client wants only more severe ones. [`SendError::Unwritable`]: it does not fit beside
-    /// the answer that is still to come.
+    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`](crate::server::Logging).
+    /// [`SendError::NotWanted`]: the client filters the level. [`SendError::Unwritable`]: there is no space besides the
+    /// response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);
@@ -244,10 +252,10 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// Sends a log message that belongs to this request: the one JSON value that `data` writes.
+    /// Sends a log message with the JSON value that `data` writes, which relates to this request.
     ///
     /// # Errors
-    /// As for [`log`](Reply::log); and [`SendError::Unwritable`]: it is no such value.
+    /// As for [`log`](Reply::log), and [`SendError::Unwritable`] if `data` does not write exactly one value.
     pub fn log_with(
         &mut self,
         level: Level,
@@ -264,66 +272,66 @@ impl<'a> Reply<'a> {
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), SendError> {
-        let Reply { machine, pending, .. } = self;
+        let Reply { state, pending, .. } = self;
         let mut outcome = Ok(());
-        machine.with(&mut |core| outcome = core.log(&pending.context, level, logger, data));
+        state.with(&mut |state| outcome = state.log(&pending.context, level, logger, data));
         outcome
     }
 
-    /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
+    /// Reports a change, as [`Server::changed`](crate::Server::changed) does.
     pub fn changed(&mut self, change: Change<'_>) {
-        self.machine.with(&mut |core| core.set_changed(change));
+        self.state.with(&mut |state| state.record_change(change));
     }
 
-    /// Leaves the answer for later.
+    /// Defers the response. Returns `None` if no slot is free.
     pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {
-        let Reply { machine, pending, .. } = self;
+        let Reply { state, pending, .. } = self;
         let mut ticket = None;
-        machine.with(&mut |core| ticket = core.defer(pending, time));
+        state.with(&mut |state| ticket = state.defer(pending, time));
         ticket
     }
 
-    fn answer_text(self, text: &dyn WriteText, failed: bool) {
-        self.tool_result(&mut |out, _, pads| {
-            write_text(out, text, failed, pads);
+    fn respond_text(self, text: &dyn WriteText, failed: bool) {
+        self.tool_result(&mut |out, _, pad_structured| {
+            write_text(out, text, failed, pad_structured);
             true
         });
     }
 
     fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {
         let (revision, kind) = (self.pending.context.revision, self.pending.context.kind);
-        let pads = matches!(kind, RequestKind::CallTool { pads: true });
+        let pad_structured = matches!(kind, RequestKind::CallTool { pad_structured: true });
         let fits = matches!(kind, RequestKind::CallTool { .. });
-        self.result(fits, Shape::Result, &mut |out| body(out, revision, pads));
+        self.result(fits, Shape::Result, &mut |out| body(out, revision, pad_structured));
     }
 
-    /// Answers with a result, if it is one for a request of this kind.
+    /// Responds with a result if `fits`, otherwise with an error, because the request is of another kind.
     pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        if fits { self.answer(shape, body) } else { self.refuse(ProtocolError::InvalidReply) }
+        if fits { self.respond(shape, body) } else { self.refuse(ProtocolError::InvalidReply) }
     }
 
-    pub(crate) fn answer(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        let Reply { machine, pending, .. } = self;
-        machine.with(&mut |core| core.answer(&pending, shape, body));
+    pub(crate) fn respond(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |state| state.respond_and_close(&pending, shape, body));
     }
 
-    /// Answers with the error of a fault.
-    pub(crate) fn refuse(self, fault: ProtocolError) {
-        let Reply { machine, pending, .. } = self;
-        machine.with(&mut |core| core.refuse_with(&pending, fault));
+    /// Responds with an error.
+    pub(crate) fn refuse(self, error: ProtocolError) {
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |state| state.refuse_with(&pending, error));
     }
 
-    /// The same for what the host has done: it hears of it.
-    pub(crate) fn refuse_and_report(self, fault: ProtocolError) {
-        let Reply { machine, pending, .. } = self;
-        machine.with(&mut |core| {
-            core.refuse_with(&pending, fault);
-            core.fault = Some(fault);
+    /// Responds with an error that the application caused, and reports it as an event.
+    pub(crate) fn refuse_and_report(self, error: ProtocolError) {
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |state| {
+            state.refuse_with(&pending, error);
+            state.pending_error = Some(error);
         });
     }
 }
 
-/// Lets the host write one value. `false`: it is none.
+/// Calls `body` to write one value. Returns `false` if it does not write exactly one valid value.
 pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Writer<'_>)>) -> bool {
     let mut write = |out: &mut Writer<'_>| {
         if let Some(body) = body.take() {

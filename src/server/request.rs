@@ -1,40 +1,40 @@
-//! What a host can do with every request that it is handed.
+//! Macros for the methods that all request events share.
 
-/// The methods of a request in a field `reply`.
-macro_rules! request {
+/// Methods of every request event. Needs a field `reply`.
+macro_rules! request_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
-            /// The request's `_meta`, an object; empty if it has none. Traces are there: `traceparent`, `tracestate`,
-            /// `baggage`.
+            /// The `_meta` of the request, an object, empty if it is absent. It may contain a trace context:
+            /// `traceparent`, `tracestate`, `baggage`.
             #[must_use]
             pub fn meta(&self) -> $crate::json::Json<'a> {
                 self.reply.meta()
             }
 
-            /// The revision in which the request was made.
+            /// The revision of the request.
             #[must_use]
             pub fn revision(&self) -> $crate::Revision {
                 self.reply.revision()
             }
 
-            /// What the client said it can do.
+            /// The capabilities that the client declared.
             #[must_use]
             pub fn client(&self) -> $crate::ClientCapabilities {
                 self.reply.client()
             }
 
-            /// The stream that the request came from, in frame mode.
+            /// The stream of the request, in message mode.
             #[must_use]
             pub fn stream(&self) -> $crate::StreamId {
                 self.reply.stream()
             }
 
-            /// Answers with a JSON-RPC error. Codes of your own should lie outside of -32768 to -32000.
+            /// Responds with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
             pub fn error(self, code: i32, message: impl $crate::json::WriteText) {
                 self.reply.error(code, message);
             }
 
-            /// Answers with a JSON-RPC error with `data`: a value that `data` writes.
+            /// Responds with a JSON-RPC error whose member `data` is the value that `data` writes.
             pub fn error_with(
                 self,
                 code: i32,
@@ -44,15 +44,16 @@ macro_rules! request {
                 self.reply.error_with(code, message, data);
             }
 
-            /// Says that too much is going on (-32603), naming how many requests can be in flight.
+            /// Responds that the server is busy (-32603, with the maximum number of requests in flight).
             pub fn busy(self) {
                 self.reply.busy();
             }
 
-            /// Reports progress now, before the answer: see [`Reply::progress`](crate::server::Reply::progress).
+            /// Sends progress before the response: see [`Reply::progress`](crate::server::Reply::progress).
             ///
             /// # Errors
-            /// It was not asked for, has not grown, or does not fit beside the answer. The request goes on.
+            /// The client requested no progress, the value has not grown, or there is no space besides the response.
+            /// The request stays open.
             pub fn progress(
                 &mut self,
                 progress: impl Into<$crate::Decimal>,
@@ -62,10 +63,10 @@ macro_rules! request {
                 self.reply.progress(progress, total, message)
             }
 
-            /// Sends a log message that belongs to this request: see [`Reply::log`](crate::server::Reply::log).
+            /// Sends a log message that relates to this request: see [`Reply::log`](crate::server::Reply::log).
             ///
             /// # Errors
-            /// It is not wanted, or does not fit beside the answer. The request goes on.
+            /// The client filters the level, or there is no space besides the response. The request stays open.
             pub fn log(
                 &mut self,
                 level: $crate::Level,
@@ -75,11 +76,11 @@ macro_rules! request {
                 self.reply.log(level, logger, text)
             }
 
-            /// The same with any JSON value, the one that `data` writes: see
+            /// Sends a log message with the JSON value that `data` writes: see
             /// [`Reply::log_with`](crate::server::Reply::log_with).
             ///
             /// # Errors
-            /// As for [`log`](Self::log); or it is no such value.
+            /// As for [`log`](Self::log), or `data` does not write exactly one value.
             pub fn log_with(
                 &mut self,
                 level: $crate::Level,
@@ -89,17 +90,18 @@ macro_rules! request {
                 self.reply.log_with(level, logger, data)
             }
 
-            /// Says that something has changed, as [`Server::changed`](crate::Server::changed) does.
+            /// Reports a change, as [`Server::changed`](crate::Server::changed) does.
             pub fn changed(&mut self, change: $crate::server::Change<'_>) {
                 self.reply.changed(change);
             }
 
-            /// Leaves the answer for later: [`Server::reply`](crate::Server::reply) gives it for the ticket. If that
-            /// does not happen within `time` (the server's limit, if none is given), the machine answers with an error
-            /// and says so.
+            /// Defers the response: pass the ticket to [`Server::reply`](crate::Server::reply) later.
+            ///
+            /// After `time`, or the server's `deferred_timeout` if `time` is `None`, the server responds with an error
+            /// and emits [`Event::Expired`](crate::server::Event::Expired).
             ///
             /// # Errors
-            /// The request comes back if no slot is free, to be answered now, for example with [`busy`](Self::busy).
+            /// Returns the request if no slot is free. Respond to it now, for example with [`busy`](Self::busy).
             #[allow(clippy::result_large_err, reason = "there is no heap to box it on, and some are small")]
             pub fn defer(mut self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
                 match self.reply.defer(time) {
@@ -111,52 +113,56 @@ macro_rules! request {
     };
 }
 
-/// The methods of a request that may take several rounds, with fields `reply` and `returned`.
-macro_rules! rounds {
+/// Methods of a request event that may require input. Needs fields `reply` and `input_responses`.
+macro_rules! input_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
-            /// What the client has answered to what this request [needed](Self::require_input) before, by its key: read it
-            /// with [`ElicitResult::from_json`](crate::input::ElicitResult::from_json) and the like. The client's word, as all of a
-            /// request.
+            /// The client's response to the input that this request [required](Self::require_input) under `key`.
+            ///
+            /// Read it with [`ElicitResult::from_json`](crate::input::ElicitResult::from_json) or a similar function.
+            /// It is untrusted input, like the rest of a request.
             #[must_use]
             pub fn input(&self, key: &str) -> Option<$crate::json::Json<'a>> {
-                self.returned.input(key)
+                self.input_responses.input(key)
             }
 
-            /// The state that went with what this request needed before, as the client sent it back. A client may send
-            /// anything: where something depends on it, sign it, and check the signature.
+            /// The state that was sent with the required input, as the client returned it.
+            ///
+            /// A client may send anything. If security depends on the state, sign it and check the signature.
             #[must_use]
             pub fn request_state(&self) -> Option<$crate::json::Str<'a>> {
-                self.returned.request_state()
+                self.input_responses.request_state()
             }
 
-            /// What the client declared, as it wrote it: with `experimental`, and `extensions`. Empty before
-            /// `2026-07-28`, where [`Connected::capabilities`](crate::server::Connected::capabilities) has it.
+            /// The declared capabilities as JSON, with `experimental` and `extensions`.
+            ///
+            /// Empty before `2026-07-28`: see [`Connected::capabilities`](crate::server::Connected::capabilities)
+            /// there.
             #[must_use]
             pub fn client_capabilities(&self) -> $crate::json::Json<'a> {
                 let declared = self.meta().get($crate::protocol::meta::CLIENT_CAPABILITIES);
                 declared.unwrap_or($crate::json::Json::EMPTY_OBJECT)
             }
 
-            /// Whether the request may be answered with what it [needs](Self::require_input): in `2026-07-28`.
+            /// Whether the revision allows to [require input](Self::require_input): since `2026-07-28`.
             #[must_use]
             pub fn can_require_input(&self) -> bool {
                 self.reply.can_require_input()
             }
 
-            /// Answers with what is needed first; the client makes the request again, with the answers: see
+            /// Responds that input is required. The client retries the request with the input: see
             /// [`Reply::require_input`](crate::server::Reply::require_input).
             pub fn require_input(self, inputs: &[(&str, &dyn $crate::input::Input)], state: Option<&str>) {
                 self.reply.require_input(inputs, state);
             }
 
-            /// Answers that the user has to open web pages first: see
+            /// Responds that the user must open web pages first: see
             /// [`Reply::require_urls`](crate::server::Reply::require_urls).
             pub fn require_urls(self, pages: &[$crate::input::OpenUrl<'_>]) {
                 self.reply.require_urls(pages);
             }
 
-            /// Answers that the client lacks something that the request needs: see
+            /// Responds that the client lacks a required capability: see
             /// [`Reply::require_capability`](crate::server::Reply::require_capability).
             pub fn require_capability(self, missing: $crate::ClientCapabilities) {
                 self.reply.require_capability(missing);
@@ -165,4 +171,4 @@ macro_rules! rounds {
     };
 }
 
-pub(crate) use {request, rounds};
+pub(crate) use {input_methods, request_methods};

@@ -1,7 +1,7 @@
-//! Requests of the server's own, in the handshake era: asking for roots, for input of the user, for the model.
+//! Requests that the server sends: roots, elicitation, sampling, ping (handshake era).
 //!
-//! They share the slots of deferred requests. Whatever deals with them is reached through `OutboundRequests`, which the first one
-//! sets: a server that asks nothing does not link it.
+//! They share the slots of deferred requests. Their code is reached through the trait `OutboundHooks`, whose object
+//! the first request sets. A server that sends no requests therefore does not link it.
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
@@ -18,12 +18,12 @@ use crate::protocol::methods;
 use crate::protocol::revision::{Era, Revision};
 use crate::server::Server;
 use crate::server::inbound_request::{InboundRequest, Stage};
-use crate::server::outbound_requests::OUTBOUND_REQUESTS;
-use crate::server::pending_event::Answer;
+use crate::server::outbound_requests::OUTBOUND_HOOKS;
+use crate::server::pending_event::ResponseKind;
 use crate::server::server_state::Session;
 use crate::time::Millis;
 
-/// How a request of the server's own is sent.
+/// Options of a request that the server sends.
 ///
 /// ```
 /// use mcp_proto::{Millis, server::RequestOptions};
@@ -37,25 +37,24 @@ pub struct RequestOptions {
 }
 
 impl RequestOptions {
-    /// With the server's own time limit, for no request in particular, without progress.
+    /// The timeout of the server's [limits](crate::server::Limits), no related request, no progress.
     pub const DEFAULT: RequestOptions = RequestOptions { timeout: None, during: None, progress: false };
 
-    /// Waits this long for the answer, in milliseconds. People need some time: a form that the user has to fill in
-    /// may well wait for minutes.
+    /// Sets the timeout, in milliseconds. Allow minutes for a form that the user fills in.
     #[must_use]
     pub const fn timeout(mut self, time: Millis) -> Self {
         self.timeout = Some(time);
         self
     }
 
-    /// It is asked in order to answer this deferred request. With several streams, it goes where that one came from.
+    /// Relates the request to this deferred request. In message mode it is sent on the stream of that request.
     #[must_use]
     pub const fn during(mut self, request: Ticket) -> Self {
         self.during = Some(request);
         self
     }
 
-    /// Asks for progress: [`Event::Progress`](crate::server::Event::Progress). It gives the client no more time.
+    /// Requests progress: [`Event::Progress`](crate::server::Event::Progress). Progress does not extend the timeout.
     #[must_use]
     pub const fn with_progress(mut self) -> Self {
         self.progress = true;
@@ -63,7 +62,7 @@ impl RequestOptions {
     }
 }
 
-/// How a request of the server's own has ended. Its ticket is gone.
+/// The outcome of a request that the server sent. Its ticket is no longer valid.
 #[derive(Debug, Clone, Copy)]
 pub struct Response<'a> {
     ticket: Ticket,
@@ -71,25 +70,28 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    pub(crate) fn new(ticket: Ticket, answer: Answer, value: Json<'a>) -> Response<'a> {
-        let outcome = match answer {
-            // `null` is what some send for a result without members.
-            Answer::Result if value.is_null() => Outcome::Result(Json::EMPTY_OBJECT),
-            Answer::Result => Outcome::Result(value),
-            Answer::Error => Outcome::Error(RpcError { error: value, era: Some(Era::Handshake) }),
-            Answer::Failed(lost) => Outcome::Failed(lost),
+    pub(crate) fn new(ticket: Ticket, kind: ResponseKind, value: Json<'a>) -> Response<'a> {
+        let outcome = match kind {
+            // Some clients send `null` for a result without members.
+            ResponseKind::Result if value.is_null() => Outcome::Result(Json::EMPTY_OBJECT),
+            ResponseKind::Result => Outcome::Result(value),
+            ResponseKind::Error => Outcome::Error(RpcError { error: value, era: Some(Era::Handshake) }),
+            ResponseKind::Failed(failure) => Outcome::Failed(failure),
         };
         Response { ticket, outcome }
     }
 
-    /// Which request.
+    /// The ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// With what. A result is read with [`Roots::from_json`](input::Roots::from_json), [`ElicitResult::from_json`](input::ElicitResult::from_json)
-    /// or [`Sampled::from_json`](input::Sampled::from_json), whatever was asked.
+    /// The result, error or failure of the request.
+    ///
+    /// Read a result with [`Roots::from_json`](input::Roots::from_json),
+    /// [`ElicitResult::from_json`](input::ElicitResult::from_json) or
+    /// [`Sampled::from_json`](input::Sampled::from_json).
     #[must_use]
     pub fn outcome(&self) -> Outcome<'a> {
         self.outcome
@@ -97,11 +99,13 @@ impl<'a> Response<'a> {
 }
 
 impl Server<'_> {
-    /// Asks a client of the handshake era. How it ends is an [`Event::Response`](crate::server::Event::Response), always
-    /// one: when the session ends or starts over, what was asked is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
+    /// Sends a request to a client of the handshake era.
     ///
-    /// A call that needs an answer first is [deferred](crate::server::Call::defer) until then. In `2026-07-28` servers
-    /// send no requests: see [`Call::require_input`](crate::server::Call::require_input).
+    /// It ends with exactly one [`Event::Response`](crate::server::Event::Response). If the session ends or restarts,
+    /// the outcome is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
+    ///
+    /// [Defer](crate::server::Call::defer) a call that needs the response. In `2026-07-28` servers send no requests:
+    /// see [`Call::require_input`](crate::server::Call::require_input).
     ///
     /// ```no_run
     /// use mcp_proto::input::{ElicitResult, Field, Form};
@@ -115,10 +119,10 @@ impl Server<'_> {
     ///     server.request(&FORM, RequestOptions::DEFAULT.during(call))
     /// }
     ///
-    /// fn heard(event: Event<'_>) {
-    ///     let Event::Response(answered) = event else { return };
-    ///     if let Outcome::Result(result) = answered.outcome()
-    ///         && let Some(name) = ElicitResult::from_json(result).and_then(|answer| answer.field("name"))
+    /// fn on_event(event: Event<'_>) {
+    ///     let Event::Response(response) = event else { return };
+    ///     if let Outcome::Result(result) = response.outcome()
+    ///         && let Some(name) = ElicitResult::from_json(result).and_then(|result| result.field("name"))
     ///     {
     ///         println!("the user is {}", name.raw());
     ///     }
@@ -126,77 +130,80 @@ impl Server<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending. [`SendError::Unsupported`]:
-    /// the client did not declare it, or the revision does not have it. [`SendError::Gone`]: the request that it belongs to
-    /// has ended. [`SendError::Full`]: every slot is taken. [`SendError::Busy`]: there is no room yet;
-    /// [`Event::Writable`](crate::server::Event::Writable) says when there is. [`SendError::Unwritable`]: it is larger than an
-    /// answer may be, or not valid.
-    pub fn request(&mut self, input: &dyn Input, ask: RequestOptions) -> Result<Ticket, SendError> {
-        let Session { revision, capabilities, .. } = self.asks()?;
+    /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending.
+    /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
+    /// [`SendError::Gone`]: the related request has ended. [`SendError::Full`]: every slot is taken.
+    /// [`SendError::Busy`]: the transmit buffer has no space; [`Event::Writable`](crate::server::Event::Writable)
+    /// reports when it has. [`SendError::Unwritable`]: the request exceeds the size limit of a response, or is not
+    /// valid.
+    pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
+        let Session { revision, capabilities, .. } = self.ready_session()?;
         if !input.fits(revision, capabilities) {
             return Err(SendError::Unsupported);
         }
         let to = To { revision, client: capabilities };
-        self.send_request(input.method(), ask, &mut |out| input.write(to, out))
+        self.send_request(input.method(), options, &mut |out| input.write(to, out))
     }
 
-    /// Sends any other request to a client of the handshake era. `params` writes its members, keys and values; `_meta`
-    /// is the machine's.
+    /// Sends any other request to a client of the handshake era.
+    ///
+    /// `params` writes the members of the parameters, keys and values, without `_meta`, which the server writes.
     ///
     /// # Errors
-    /// As [`ask`](Server::request), except that no capability is asked for.
+    /// As for [`request`](Server::request), but no capability is checked.
     pub fn ask_raw(
         &mut self,
         method: &str,
-        ask: RequestOptions,
+        options: RequestOptions,
         params: impl FnMut(&mut Writer<'_>),
     ) -> Result<Ticket, SendError> {
-        self.asks()?;
+        self.ready_session()?;
         let mut params = params;
-        self.send_request(method, ask, &mut |out| out.members_checked(&mut params).is_ok())
+        self.send_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
     }
 
-    /// Asks a client of the handshake era whether it is there, as soon as it was told what this server is. Any answer
-    /// says that it is.
+    /// Pings a client of the handshake era. Allowed as soon as `initialize` was answered.
+    ///
+    /// Any response, also an error, shows that the client is alive.
     ///
     /// # Errors
-    /// As [`ask`](Server::request).
-    pub fn ping(&mut self, ask: RequestOptions) -> Result<Ticket, SendError> {
+    /// As for [`request`](Server::request).
+    pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
-        self.core.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
-        self.send_request(methods::PING.name, ask, &mut |_| true)
+        self.state.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
+        self.send_request(methods::PING.name, options, &mut |_| true)
     }
 
-    /// Cancels a request of the server's own. Its ticket is gone; the client is told.
+    /// Cancels a request that the server sent, and sends `notifications/cancelled`. The ticket becomes invalid.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: it has ended already, or is none of the server's own.
+    /// [`SendError::Gone`]: the request has ended, or the ticket is that of a client's request.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
-        let open = |incoming: &&InboundRequest| matches!(incoming.stage(), Stage::AwaitingResponse { .. });
-        self.core.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
-        self.core.withdraw(ticket, reason);
-        // The room that there is may be promised to an answer.
-        if !self.owes() {
-            self.core.write_queued();
+        let open = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
+        self.state.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
+        self.state.cancel_outbound(ticket, reason);
+        // A pending response may have the space reserved.
+        if !self.has_pending_response() {
+            self.state.write_queued();
         }
         Ok(())
     }
 
-    /// Tells a client of `2025-11-25` that what it was sent to a web page for is done: see
-    /// [`OpenUrl`](input::OpenUrl).
+    /// Notifies a client of `2025-11-25` that a URL elicitation is complete: see [`OpenUrl`](input::OpenUrl).
     ///
     /// # Errors
     /// [`SendError::Unsupported`] in other revisions, or if the client did not declare `elicitation.url`.
-    /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as [`ask`](Server::request).
+    /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as for
+    /// [`request`](Server::request).
     pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
-        let session = self.asks()?;
-        let knows = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
-        if session.revision != Revision::V2025_11_25 || !knows {
+        let session = self.ready_session()?;
+        let supported = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
+        if session.revision != Revision::V2025_11_25 || !supported {
             return Err(SendError::Unsupported);
         }
-        self.take_room()?;
-        let room = self.core.output.reply_room();
-        let written = self.core.output.write(About::NOTIFICATION, room, &mut |out| {
+        self.ensure_response_space()?;
+        let space = self.state.output.reply_room();
+        let written = self.state.output.write(About::NOTIFICATION, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"#);
             out.field_string("elicitationId", id);
             out.token("}}");
@@ -204,39 +211,39 @@ impl Server<'_> {
         written.map_err(|_| SendError::Unwritable)
     }
 
-    /// The session in which something can be asked.
-    fn asks(&self) -> Result<Session, SendError> {
-        self.core.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
+    /// Returns the session if it is ready for requests of the server.
+    fn ready_session(&self) -> Result<Session, SendError> {
+        self.state.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
 
     fn send_request(
         &mut self,
         method: &str,
-        ask: RequestOptions,
+        options: RequestOptions,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
-        let about = match ask.during {
+        let about = match options.during {
             None => About::REQUEST,
             Some(during) => {
-                let deferred = |incoming: &&InboundRequest| incoming.stage() == Stage::Deferred;
-                let during = self.core.in_flight.get(during).filter(deferred).ok_or(SendError::Gone)?;
+                let deferred = |inbound: &&InboundRequest| inbound.stage() == Stage::Deferred;
+                let during = self.state.in_flight.get(during).filter(deferred).ok_or(SendError::Gone)?;
                 About::asked(during.stream)
             }
         };
-        self.take_room()?;
-        let core = &mut self.core;
-        let timeout = ask.timeout.unwrap_or(core.info.limits.request_timeout);
+        self.ensure_response_space()?;
+        let state = &mut self.state;
+        let timeout = options.timeout.unwrap_or(state.config.limits.request_timeout);
         let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
-        // Due at once: the next poll starts its clock.
-        let asked = InboundRequest::asked(timeout, ask.progress);
-        let ticket = core.in_flight.take(asked, Some(Millis::ZERO)).ok_or(SendError::Full)?;
-        let (id, room) = (core.id_of(ticket), core.output.reply_room());
-        let written = core.output.write(about, room, &mut |out| {
+        // The deadline is immediate: the next poll starts the timeout.
+        let request = InboundRequest::outbound(timeout, options.progress);
+        let ticket = state.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
+        let (id, space) = (state.id_of(ticket), state.output.reply_room());
+        let written = state.output.write(about, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             let valid = input::write_request(out, method, &mut |out| {
                 let valid = params(out);
-                if ask.progress {
+                if options.progress {
                     meta::write_progress_token(id, out);
                 }
                 valid
@@ -247,11 +254,11 @@ impl Server<'_> {
             }
         });
         if written.is_err() {
-            core.in_flight.release(ticket);
+            state.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
-        core.asking = Some(&OUTBOUND_REQUESTS);
-        core.ours = core.ours.wrapping_add(1);
+        state.outbound_hooks = Some(&OUTBOUND_HOOKS);
+        state.outbound_count = state.outbound_count.wrapping_add(1);
         Ok(ticket)
     }
 }

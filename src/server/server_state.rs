@@ -1,5 +1,6 @@
-//! What answering needs: the output, the requests in flight, the session. The input is not here, so that an event
-//! can borrow the line and the right to answer at the same time.
+//! State of a server without its input: output, requests in flight, session.
+//!
+//! The input is separate, so that an event can borrow the line and the state at the same time.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{About, StreamId};
@@ -13,224 +14,230 @@ use crate::protocol::level::Level;
 use crate::protocol::meta;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::server::Ending;
-use crate::server::batch::{Batch, Batches, Batching};
+use crate::server::batch::{Batch, BatchHooks, Batches};
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::inbound_request::InboundRequest;
-use crate::server::keep_alive::Pinging;
-use crate::server::outbound_requests::OutboundRequests;
+use crate::server::keep_alive::KeepAliveHooks;
+use crate::server::outbound_requests::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
-use crate::server::write_message::{END, begin_error, begin_result, write_fault, write_log};
+use crate::server::write_message::{END, begin_error, begin_result, write_error, write_log};
 use crate::time::Millis;
 
-/// What was agreed in the handshake.
+/// The result of a handshake.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) level: Option<Level>,
-    /// The handshake is complete: the client hears of changes, to the end.
+    /// Whether `notifications/initialized` was received. Only then are changes sent.
     pub(crate) complete: bool,
 }
 
-/// The kinds of answers.
+/// The form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Result,
-    /// A result that clients may keep (`2026-07-28`).
+    /// A result that clients may cache (`2026-07-28`).
     List,
-    /// What the client has to send the request with, again (`2026-07-28`).
+    /// A request for input: the client retries its request with the responses (`2026-07-28`).
     InputRequired,
-    /// The answer to `server/discover`, which may be kept, and always says who the server is.
+    /// The result of `server/discover`, which clients may cache and which always identifies the server.
     Discovery,
     Error,
 }
 
-/// In this order: small boards reach small things fast only near the start of a struct, so flags come first. There is no
+/// State of a server without its input.
+///
+/// Flags come first, because Thumb loads reach bytes cheaply only near the start of a struct. The order leaves no
 /// padding between them.
 #[repr(C)]
 pub(crate) struct ServerState<'b> {
     pub(crate) now: Millis,
-    /// When that is over.
-    pub(crate) ends: Millis,
-    /// A request was handed out and has not been answered.
-    pub(crate) owed: bool,
-    /// The event was handed out with the line that it is about, which may go at the next poll.
-    pub(crate) handed_out: bool,
-    /// The host was told that there is no room, and waits to hear that there is.
-    pub(crate) wants_room: bool,
-    /// The session started over; the host has to hear of it before the new client is shown.
+    /// Deadline of the current phase of `ending`.
+    pub(crate) ending_deadline: Millis,
+    /// Whether the emitted request still awaits its response.
+    pub(crate) response_pending: bool,
+    /// Whether the emitted event borrows the line. The next poll releases the line.
+    pub(crate) event_holds_line: bool,
+    /// Whether `SendError::Busy` was returned, so that `Event::Writable` is to be emitted.
+    pub(crate) report_writable: bool,
+    /// Whether the session restarted. `Event::Restarted` is emitted before `Event::Connected`.
     pub(crate) restarted: bool,
-    /// The client has said `shutdown`, and `exit` is to come.
+    /// Whether the client sent `shutdown` and has not sent `exit`.
     pub(crate) awaits_exit: bool,
-    /// How many messages in a row were none.
+    /// Number of consecutive invalid messages.
     pub(crate) invalid_in_a_row: u8,
-    pub(crate) life: Lifecycle<role::Server>,
+    pub(crate) lifecycle: Lifecycle<role::Server>,
     pub(crate) ending: Ending,
-    /// What has changed and was not told yet.
-    pub(crate) changed: ChangeSet,
+    /// Changes whose notifications are still to be sent.
+    pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
-    /// How many requests in flight are our own.
-    pub(crate) ours: u16,
+    /// Number of slots that outbound requests occupy.
+    pub(crate) outbound_count: u16,
     pub(crate) session: Option<Session>,
-    pub(crate) info: &'b ServerConfig<'b>,
-    /// Where the output must end at the latest while a request is dealt with.
+    pub(crate) config: &'b ServerConfig<'b>,
+    /// Upper bound of the end of the output while a request is handled.
     pub(crate) budget: usize,
-    /// What `event` will hand out.
-    pub(crate) plan: Option<PendingEvent>,
-    /// What went wrong while the host answered; reported at the next poll.
-    pub(crate) fault: Option<ProtocolError>,
-    /// What tells of it, once there was something: a server in which nothing changes does not link it.
-    pub(crate) telling: Option<fn(&mut ServerState<'_>)>,
-    /// Who asks whether the client is there, if anybody does.
-    pub(crate) pinging: Option<&'static &'static dyn Pinging>,
-    /// What deals with requests of our own, once there was one.
-    pub(crate) asking: Option<&'static &'static dyn OutboundRequests>,
+    /// The event that `event` returns next.
+    pub(crate) pending_event: Option<PendingEvent>,
+    /// An error of the application's response, emitted at the next poll.
+    pub(crate) pending_error: Option<ProtocolError>,
+    /// Writes change notifications. Set by the first change or subscription, so that other servers do not link it.
+    pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
+    /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
+    pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
+    /// Hooks of outbound requests. Set by the first one.
+    pub(crate) outbound_hooks: Option<&'static &'static dyn OutboundHooks>,
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, InboundRequest>,
-    pub(crate) watches: SubscriptionRegistry<'b>,
+    pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) keep_alive: KeepAliveState,
 }
 
 impl<'b> ServerState<'b> {
-    pub(crate) fn new(info: &'b ServerConfig<'b>, output: TransmitBuffer<'b>) -> ServerState<'b> {
+    pub(crate) fn new(config: &'b ServerConfig<'b>, output: TransmitBuffer<'b>) -> ServerState<'b> {
         ServerState {
-            info,
+            config,
             output,
             in_flight: InFlight::none(),
-            life: Lifecycle::START,
+            lifecycle: Lifecycle::START,
             session: None,
             now: Millis::ZERO,
             budget: 0,
-            owed: false,
-            plan: None,
-            fault: None,
-            changed: ChangeSet::NONE,
-            telling: None,
-            watches: SubscriptionRegistry::new((&mut []).into()),
+            response_pending: false,
+            pending_event: None,
+            pending_error: None,
+            pending_changes: ChangeSet::NONE,
+            change_writer: None,
+            registry: SubscriptionRegistry::new((&mut []).into()),
             batch: Batch::none(),
             batches: Batches::NONE,
-            ending: Ending::NotYet,
-            ends: Millis::ZERO,
-            handed_out: false,
-            wants_room: false,
+            ending: Ending::Open,
+            ending_deadline: Millis::ZERO,
+            event_holds_line: false,
+            report_writable: false,
             invalid_in_a_row: 0,
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAliveState::OFF,
-            pinging: None,
-            asking: None,
-            ours: 0,
+            keep_alive_hooks: None,
+            outbound_hooks: None,
+            outbound_count: 0,
         }
     }
 
     pub(crate) fn reset(&mut self) {
         self.output.reset();
         self.in_flight.clear();
-        self.life = Lifecycle::START;
+        self.lifecycle = Lifecycle::START;
         self.session = None;
-        self.watches.clear();
+        self.registry.clear();
         self.batches = Batches::NONE;
-        (self.owed, self.fault, self.changed, self.wants_room) = (false, None, ChangeSet::NONE, false);
+        (self.response_pending, self.pending_error, self.pending_changes, self.report_writable) =
+            (false, None, ChangeSet::NONE, false);
         (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
-        (self.handed_out, self.ending) = (false, Ending::NotYet);
-        (self.plan, self.asking, self.ours) = (None, None, 0);
+        (self.event_holds_line, self.ending) = (false, Ending::Open);
+        (self.pending_event, self.outbound_hooks, self.outbound_count) = (None, None, 0);
         self.keep_alive.reset();
     }
 }
 
 impl ServerState<'_> {
-    /// The host hears of this next.
-    pub(crate) fn emit(&mut self, plan: PendingEvent) -> Received {
-        self.plan = Some(plan);
-        Received::Host
+    /// Sets the next event.
+    pub(crate) fn emit(&mut self, pending_event: PendingEvent) -> Received {
+        self.pending_event = Some(pending_event);
+        Received::Event
     }
 
-    /// Makes sure that a whole answer has room, and sets that as the bound of what is written next.
-    pub(crate) fn has_room(&mut self) -> bool {
-        let has = self.output.has_room();
-        if has {
+    /// Checks that the output has space for a whole response, and if so sets the budget to it.
+    pub(crate) fn reserve_response(&mut self) -> bool {
+        let fits = self.output.has_room();
+        if fits {
             self.budget = self.output.end().saturating_add(self.output.reply_room());
         }
-        has
+        fits
     }
 
-    /// The longest id of a request: longer ones cannot be kept in a slot, if there are slots.
+    /// The maximum length of a request id. With slots, the text of a slot bounds it.
     pub(crate) fn id_limit(&self) -> usize {
-        let (limit, slots) = (self.info.limits.id, &self.in_flight);
+        let (limit, slots) = (self.config.limits.id, &self.in_flight);
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 
-    pub(crate) fn room(&self) -> usize {
+    /// Space for the rest of the current request's messages, in bytes.
+    pub(crate) fn available(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }
 
-    /// Who deals with batches in this session.
-    pub(crate) fn batching(&self) -> Option<&'static &'static dyn Batching> {
-        let batching = self.batch.batching?;
-        let takes = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
-        takes.then_some(batching)
+    /// Hooks of batches, if the session has a revision with batches.
+    pub(crate) fn batch_hooks(&self) -> Option<&'static &'static dyn BatchHooks> {
+        let hooks = self.batch.hooks?;
+        let has_batches = self.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
+        has_batches.then_some(hooks)
     }
 
-    /// The answer to a member of a batch, if it was one, waits for those of the others. It begins at `before`.
+    /// Moves the response to a batch member from the output, where it begins at `before`, to the batch buffer.
     pub(crate) fn collect(&mut self, batched: bool, before: usize) {
-        if batched && let Some(batching) = self.batch.batching {
-            batching.collect(self, self.output.end().saturating_sub(before));
+        if batched && let Some(hooks) = self.batch.hooks {
+            hooks.collect(self, self.output.end().saturating_sub(before));
         }
     }
 
-    /// Whether the answers to the open batch are all there.
+    /// Whether the open batch has all its responses.
     pub(crate) fn batch_is_complete(&self) -> bool {
-        self.batch.batching.is_some_and(|batching| batching.is_complete(self))
+        self.batch.hooks.is_some_and(|hooks| hooks.is_complete(self))
     }
 
-    /// One more, or one less, member of a batch is deferred, if it is one.
+    /// Counts a deferred batch member up or down.
     fn count_deferred(&mut self, batched: bool, more: bool) {
-        if batched && let Some(batching) = self.batch.batching {
-            batching.defer(self, more);
+        if batched && let Some(hooks) = self.batch.hooks {
+            hooks.count_deferred(self, more);
         }
     }
 
-    /// Deals with the next member of the line.
-    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, places: &mut Spans) -> Received {
-        self.batch.batching.map_or(Received::Done, |batching| batching.next(self, line, stream, places))
+    /// Handles the next member of the batch in the line.
+    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, spans: &mut Spans) -> Received {
+        self.batch.hooks.map_or(Received::Done, |hooks| hooks.handle_next(self, line, stream, spans))
     }
 
-    /// Writes the answers to the open batch, if they are all there.
+    /// Writes the responses of the open batch if it is complete.
     pub(crate) fn write_batch(&mut self) {
-        if let Some(batching) = self.batch.batching {
-            batching.write_open(self);
+        if let Some(hooks) = self.batch.hooks {
+            hooks.write_open(self);
         }
     }
 
-    /// A request is in flight no more.
+    /// Releases the slot of a request.
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
-        let batched = self.in_flight.get(ticket).is_some_and(|incoming| incoming.is_batched());
+        let batched = self.in_flight.get(ticket).is_some_and(|inbound| inbound.is_batched());
         self.count_deferred(batched, false);
         self.in_flight.release(ticket);
     }
 
-    /// How many bytes an answer may have.
-    fn answer_room(&self, batched: bool) -> usize {
-        let room = self.room();
-        // What the answers of the other members leave.
-        match self.batch.batching {
-            Some(batching) if batched => room.min(batching.room(self)),
-            _ => room,
+    /// Maximum size of the next response, in bytes.
+    fn response_limit(&self, batched: bool) -> usize {
+        let space = self.available();
+        // The other members of the batch have space reserved.
+        match self.batch.hooks {
+            Some(hooks) if batched => space.min(hooks.available(self)),
+            _ => space,
         }
     }
 
-    /// What is said of an answer that does not fit.
+    /// The error for a response that does not fit.
     pub(crate) fn too_large(&self, batched: bool) -> ProtocolError {
-        let limit = if batched { self.answer_room(true) } else { self.output.reply_room() };
+        let limit = if batched { self.response_limit(true) } else { self.output.reply_room() };
         ProtocolError::ReplyTooLarge { limit }
     }
 
-    /// Answers a request; an answer that does not fit, or is not valid, becomes a small error.
+    /// Writes the response to a request.
+    ///
+    /// A response that does not fit or is not valid is replaced by an error response, and that error is returned.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,
@@ -238,12 +245,12 @@ impl ServerState<'_> {
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), ProtocolError> {
         let Context { revision, stream, batched, .. } = pending.context;
-        let (room, before) = (self.answer_room(batched), self.output.message_start());
+        let (space, before) = (self.response_limit(batched), self.output.message_start());
         let id = pending.source.id(&self.in_flight);
-        let mut out = self.output.begin(room);
+        let mut out = self.output.begin(space);
         match shape {
             Shape::Error => begin_error(&mut out, id),
-            _ => begin_result(&mut out, id, self.info, revision, shape),
+            _ => begin_result(&mut out, id, self.config, revision, shape),
         }
         let valid = body(&mut out);
         out.token(END);
@@ -252,27 +259,29 @@ impl ServerState<'_> {
             self.collect(batched, before);
             return Ok(());
         }
-        let fault = if valid { self.too_large(batched) } else { ProtocolError::InvalidReply };
-        self.write_fault(pending, fault, None);
-        Err(fault)
+        let error = if valid { self.too_large(batched) } else { ProtocolError::InvalidReply };
+        self.write_error_response(pending, error, None);
+        Err(error)
     }
 
-    /// Answers with the error of a fault. `new` has proved that it fits, except for the detail, which is left out if
-    /// it does not. Without an id it is left to the revision how that is said.
-    pub(crate) fn write_fault(
+    /// Writes an error response.
+    ///
+    /// `Server::new` has checked that it fits without `detail`, so `detail` is omitted if it does not fit. The revision
+    /// decides how a missing id is written.
+    pub(crate) fn write_error_response(
         &mut self,
         pending: &Pending<'_>,
-        fault: ProtocolError,
+        error: ProtocolError,
         detail: Option<&dyn WriteText>,
     ) {
         let Context { stream, batched, .. } = pending.context;
-        let (room, before) = (self.answer_room(batched), self.output.message_start());
-        let no_id = self.no_id();
+        let (space, before) = (self.response_limit(batched), self.output.message_start());
+        let missing_id = self.missing_id();
         for detail in [detail, None] {
             let id = pending.source.id(&self.in_flight);
-            let mut out = self.output.begin(room);
-            begin_error(&mut out, if id.is_empty() { no_id } else { id });
-            write_fault(&mut out, fault, detail);
+            let mut out = self.output.begin(space);
+            begin_error(&mut out, if id.is_empty() { missing_id } else { id });
+            write_error(&mut out, error, detail);
             out.token(END);
             let written = out.finish().ok();
             if self.output.end_message(About::response(stream), written).is_ok() {
@@ -281,44 +290,46 @@ impl ServerState<'_> {
         }
     }
 
-    /// How an error says that it has no id: `null` up to `2025-06-18` and before any revision is known, nothing after.
-    fn no_id(&self) -> &'static [u8] {
+    /// The text for a missing id: `null` up to `2025-06-18`, empty (no member) since `2025-11-25`.
+    ///
+    /// Without a session it is `null`, unless the server supports only the stateless era.
+    fn missing_id(&self) -> &'static [u8] {
         let known = self.session.map(|session| session.revision);
-        let only_stateless = self.info.revisions.and(Revisions::HANDSHAKE).is_empty();
+        let only_stateless = self.config.revisions.and(Revisions::HANDSHAKE).is_empty();
         let omitted = known.map_or(only_stateless, |revision| revision >= Revision::V2025_11_25);
         if omitted { b"" } else { b"null" }
     }
 
-    /// Forgets the session and what it had in flight: a new client has begun.
-    pub(crate) fn start_over(&mut self) {
+    /// Drops the session and its requests in flight, because a new client has connected.
+    pub(crate) fn restart_session(&mut self) {
         self.session = None;
-        self.forget_in_flight();
-        self.changed = ChangeSet::NONE;
-        self.watches.clear();
+        self.drop_in_flight();
+        self.pending_changes = ChangeSet::NONE;
+        self.registry.clear();
         self.batches = Batches::NONE;
         self.keep_alive.reset();
         self.restarted = true;
     }
 
-    /// Forgets what is in flight. The host has still to hear how its own requests have ended.
-    pub(crate) fn forget_in_flight(&mut self) {
-        match self.asking {
-            Some(asking) => asking.end(self, true),
+    /// Drops the requests in flight. Outbound requests end with an event each.
+    pub(crate) fn drop_in_flight(&mut self) {
+        match self.outbound_hooks {
+            Some(hooks) => hooks.end_all(self, true),
             None => self.in_flight.clear(),
         }
     }
 
-    /// Whether the client of the handshake era is told of changes.
-    pub(crate) fn session_hears(&self) -> bool {
+    /// Whether the client of the handshake era receives change notifications.
+    pub(crate) fn is_session_notified(&self) -> bool {
         self.session.is_some_and(|session| session.complete)
     }
 
-    /// The least severe log message that the client of the handshake era wants.
+    /// The minimum log level of the session, or `None` if the client set none.
     pub(crate) fn session_level(&self) -> Option<Level> {
         self.session.and_then(|session| session.level)
     }
 
-    /// The id of a request and the token of its progress, wherever they stand, and what was reported last.
+    /// Returns the last reported progress of a request, if it has a progress token.
     fn progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
         match source {
             Source::Line { meta, last, .. } => {
@@ -328,36 +339,36 @@ impl ServerState<'_> {
             Source::Slot(ticket) => match self.in_flight.get(*ticket) {
                 None => Err(SendError::Gone),
                 Some(_) if self.in_flight.behind_id(*ticket).is_empty() => Err(SendError::NotWanted),
-                Some(incoming) => Ok(incoming.last),
+                Some(inbound) => Ok(inbound.last_progress),
             },
         }
     }
 
-    /// The request is answered: it is no longer in flight.
+    /// Marks a request as answered and releases its slot.
     pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
-            Source::Line { .. } => self.owed = false,
+            Source::Line { .. } => self.response_pending = false,
             Source::Slot(ticket) => self.end_in_flight(*ticket),
         }
     }
 }
 
-/// What is done with tokens.
+/// Operations of [`Reply`](crate::server::Reply).
 impl ServerState<'_> {
-    pub(crate) fn answer(
+    pub(crate) fn respond_and_close(
         &mut self,
         pending: &Pending<'_>,
         shape: Shape,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
-        if let Err(fault) = self.respond(pending, shape, body) {
-            self.fault = Some(fault);
+        if let Err(error) = self.respond(pending, shape, body) {
+            self.pending_error = Some(error);
         }
         self.close(&pending.source);
     }
 
-    pub(crate) fn refuse_with(&mut self, pending: &Pending<'_>, fault: ProtocolError) {
-        self.write_fault(pending, fault, None);
+    pub(crate) fn refuse_with(&mut self, pending: &Pending<'_>, error: ProtocolError) {
+        self.write_error_response(pending, error, None);
         self.close(&pending.source);
     }
 
@@ -373,7 +384,7 @@ impl ServerState<'_> {
         if rank <= self.progress_of(source)? {
             return Err(SendError::NotWanted);
         }
-        let room = self.room().saturating_sub(self.small());
+        let space = self.available().saturating_sub(self.min_error_size());
         let about = About::related(context.stream);
         let token = match source {
             Source::Line { meta, .. } => {
@@ -381,7 +392,7 @@ impl ServerState<'_> {
             }
             Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
         };
-        let mut out = self.output.begin(room);
+        let mut out = self.output.begin(space);
         out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
         out.json_bytes(token);
         out.key("progress");
@@ -399,8 +410,8 @@ impl ServerState<'_> {
         match source {
             Source::Line { last, .. } => *last = rank,
             Source::Slot(ticket) => {
-                if let Some(incoming) = self.in_flight.get_mut(*ticket) {
-                    incoming.last = rank;
+                if let Some(inbound) = self.in_flight.get_mut(*ticket) {
+                    inbound.last_progress = rank;
                 }
             }
         }
@@ -414,7 +425,7 @@ impl ServerState<'_> {
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), SendError> {
-        if !self.info.features.iter().any(|feature| feature.is_logging()) {
+        if !self.config.features.iter().any(|feature| feature.is_logging()) {
             return Err(SendError::Unsupported);
         }
         let wanted = match context.revision {
@@ -424,9 +435,9 @@ impl ServerState<'_> {
         if !wanted {
             return Err(SendError::NotWanted);
         }
-        let room = self.room().saturating_sub(self.small());
+        let space = self.available().saturating_sub(self.min_error_size());
         self.output
-            .write(About::related(context.stream), room, &mut |out| write_log(out, level, logger, data))
+            .write(About::related(context.stream), space, &mut |out| write_log(out, level, logger, data))
             .map_err(|Overflow| SendError::Unwritable)
     }
 
@@ -435,17 +446,17 @@ impl ServerState<'_> {
         let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
         let token =
             if id.len().wrapping_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
-        let time = time.unwrap_or(self.info.limits.deferred_timeout);
+        let time = time.unwrap_or(self.config.limits.deferred_timeout);
         let ticket =
             self.in_flight.take(InboundRequest::deferred(context, last), Some(self.now.plus(time)))?;
-        // At most one batch stays open.
-        let waits = context.batched && self.batches.open();
-        if waits || !self.in_flight.set_id(ticket, id, token) {
+        // At most one batch may be open, so a member of a second one cannot be deferred.
+        let in_second_batch = context.batched && self.batches.open();
+        if in_second_batch || !self.in_flight.set_id(ticket, id, token) {
             self.in_flight.release(ticket);
             return None;
         }
         self.count_deferred(context.batched, true);
-        self.owed = false;
+        self.response_pending = false;
         Some(ticket)
     }
 }

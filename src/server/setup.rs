@@ -1,4 +1,4 @@
-//! A server as it is set up: what the host lends, and what it wants before the first poll.
+//! Construction of a server: buffers, slots and options before the first poll.
 
 use crate::buffer::Buffer;
 use crate::error::ConfigError;
@@ -9,163 +9,177 @@ use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::server::batch::Batch;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
-use crate::server::keep_alive::PINGER;
-use crate::server::min_buffer_size::measure;
+use crate::server::keep_alive::KEEP_ALIVE_HOOKS;
+use crate::server::min_buffer_size::largest_own_message;
 use crate::server::server_state::ServerState;
 use crate::server::{InboundRequest, Server, ServerConfig, Slot};
 
-/// No slot gives an id less than this many bytes.
-const SHORTEST_ID: usize = 8;
+/// The minimum text of a slot, in bytes.
+const MIN_SLOT_TEXT: usize = 8;
 
 impl<'b> Server<'b> {
-    /// A server that works on these buffers: slices of the host's, or `Buffer::grown` (with `alloc`).
+    /// A server with a receive and a transmit buffer: slices of the caller, or `Buffer::grown` (with `alloc`).
     ///
-    /// A line that is longer than `rx` is refused, and so is an answer that is longer than `tx`.
+    /// The server refuses a line that is longer than `rx`, and replaces a response that is longer than `tx` by an
+    /// error.
     ///
     /// # Errors
-    /// A buffer is too small for what the machine itself has to read and write, or the catalogue is not valid.
+    /// A buffer is too small for the server's own messages, or a catalogue is not valid.
     pub fn new(
-        info: &'b ServerConfig<'b>,
+        config: &'b ServerConfig<'b>,
         rx: impl Into<Buffer<'b>>,
         tx: impl Into<Buffer<'b>>,
     ) -> Result<Server<'b>, ConfigError> {
         let (rx, output) = (rx.into(), TransmitBuffer::new(tx.into()));
-        // Before there is a server, which is large: this goes deep, and setting up moves it from place to place.
-        check(info, info.limits.id, rx.limit(), &output)?;
-        Ok(Server::unchecked(info, rx, output))
+        // The check needs much stack, so it runs before the large `Server` value exists.
+        check(config, config.limits.id, rx.limit(), &output)?;
+        Ok(Server::unchecked(config, rx, output))
     }
 
     #[inline(never)]
-    fn unchecked(info: &'b ServerConfig<'b>, rx: Buffer<'b>, output: TransmitBuffer<'b>) -> Server<'b> {
-        let limits = info.limits;
-        Server { input: LineDecoder::new(rx, limits.depth, limits.id), core: ServerState::new(info, output) }
+    fn unchecked(config: &'b ServerConfig<'b>, rx: Buffer<'b>, output: TransmitBuffer<'b>) -> Server<'b> {
+        let limits = config.limits;
+        Server {
+            input: LineDecoder::new(rx, limits.depth, limits.id),
+            state: ServerState::new(config, output),
+        }
     }
 
     fn checked(self) -> Result<Server<'b>, ConfigError> {
-        check(self.core.info, self.core.id_limit(), self.input.limit(), &self.core.output)?;
+        check(self.state.config, self.state.id_limit(), self.input.limit(), &self.state.output)?;
         Ok(self)
     }
 
-    /// Lends room for requests in flight: one that is answered later in each slot, with an equal part of `text` for its
-    /// id and its progress token, or one of the server's own. Without it, [`Call::defer`](crate::server::Call::defer) hands every call back, and
-    /// nothing can be [asked](Server::request).
+    /// Lends storage for requests in flight.
+    ///
+    /// Each slot holds one deferred request or one request that the server sent. Each deferred request has an equal
+    /// share of `text` for its id and progress token. Without slots, [`Call::defer`](crate::server::Call::defer)
+    /// always fails, and so does [`Server::request`].
     ///
     /// # Errors
-    /// [`ConfigError::TextTooSmall`]: the part of a slot holds not even an id of 8 bytes.
+    /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes.
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, ConfigError> {
-        let needed = slots.len().saturating_mul(SHORTEST_ID);
+        let needed = slots.len().saturating_mul(MIN_SLOT_TEXT);
         self.set_in_flight(InFlight::lent(slots, text), needed)?;
         Ok(self)
     }
 
-    /// The same on the heap: room for `limit` requests in flight. It grows as it is needed.
+    /// Stores up to `limit` requests in flight on the heap, and grows as needed.
     ///
     /// # Errors
-    /// None today.
+    /// Currently none.
     #[cfg(feature = "alloc")]
     pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, ConfigError> {
-        self.set_in_flight(InFlight::grown(limit, self.core.id_limit().saturating_mul(2)), 0)?;
+        self.set_in_flight(InFlight::grown(limit, self.state.id_limit().saturating_mul(2)), 0)?;
         Ok(self)
     }
 
-    /// The seed stays, whichever is set first. `needed`: how much text there has to be.
+    /// Replaces the table of requests in flight and keeps the seed.
+    ///
+    /// `needed` is the minimum text in bytes, reported by [`ConfigError::TextTooSmall`].
     #[inline(never)]
     fn set_in_flight(
         &mut self,
         mut table: InFlight<'b, InboundRequest>,
         needed: usize,
     ) -> Result<(), ConfigError> {
-        table.set_seed(self.core.in_flight.seed());
-        self.core.in_flight = table;
-        let part = self.core.in_flight.text_limit();
-        if self.core.in_flight.limit() > 0 {
-            if part < SHORTEST_ID {
+        table.set_seed(self.state.in_flight.seed());
+        self.state.in_flight = table;
+        let part = self.state.in_flight.text_limit();
+        if self.state.in_flight.limit() > 0 {
+            if part < MIN_SLOT_TEXT {
                 return Err(ConfigError::TextTooSmall { needed });
             }
-            self.input.set_id_limit(self.core.id_limit());
+            self.input.set_id_limit(self.state.id_limit());
         }
         Ok(())
     }
 
-    /// Lends room for the URIs of the resources that clients watch, with [`Subscriptions`](crate::server::Subscriptions): each takes its length and 11
-    /// bytes. A resource that finds no room is refused (`resources/subscribe`, -32603), or left out of what
-    /// `subscriptions/listen` acknowledges. Without it, none can be watched.
+    /// Lends storage for the URIs of watched resources, for the feature
+    /// [`Subscriptions`](crate::server::Subscriptions).
+    ///
+    /// Each watched resource takes the length of its URI and 11 bytes. If the buffer is full, `resources/subscribe` is
+    /// refused (-32603), and `subscriptions/listen` is acknowledged without the resource. Without this buffer, clients
+    /// cannot watch resources.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
-        self.core.watches = SubscriptionRegistry::new(uris.into());
+        self.state.registry = SubscriptionRegistry::new(uris.into());
         self
     }
 
-    /// Takes batches, several messages in one JSON array, in sessions of `2025-03-26`, the only revision that has them;
-    /// `answers` is room for the answers until they leave as one message, and for 24 bytes of the machine's own. Servers that speak that revision should call
-    /// this: otherwise a batch gets one error (-32600), and nothing of it is done.
+    /// Enables batches, several messages in one JSON array, in sessions of `2025-03-26`.
     ///
-    /// The host hears of the members as of lines, one after the other. The line of their answers is no longer than any
-    /// answer may be, so a batch is refused as a whole (-32600, naming how many there may be) if not even the smallest
-    /// errors for its requests would fit into that or into `answers`: some 180 bytes for each, and those of the longest
-    /// id. A member's answer may use what those of the others leave.
+    /// No other revision has batches. A server that supports `2025-03-26` should call this: otherwise each batch gets
+    /// one error (-32600) and no member is processed. `responses` stores the responses until they are sent as one
+    /// message, and 24 bytes of state.
     ///
-    /// A member may be [deferred](crate::server::Call::defer): the array then stays open, and everything else is served.
-    /// Members of another batch that comes meanwhile cannot be deferred, so that at most one is open; for both to have
-    /// all the room, lend twice of what an answer may have. A member that is cancelled is left out. What else is sent
-    /// comes before the array, or behind it, and never waits for it.
+    /// The server emits the events of the members in order, as if each member were a line. The array of responses is
+    /// subject to the size limit of one response. The server refuses a batch (-32600, with the maximum number of
+    /// requests) if the smallest errors for its requests would exceed that limit or `responses`. Such an error takes
+    /// about 180 bytes and the longest id. The response to a member may use the space that the others leave.
+    ///
+    /// A member may be [deferred](crate::server::Call::defer): the batch then stays open while other messages are
+    /// processed. At most one batch is open, so members of a second batch cannot be deferred meanwhile. To give both
+    /// batches the full space, lend twice the size limit of a response. A cancelled member has no entry in the array.
+    /// Other messages are sent before or after the array and never wait for it.
     ///
     /// `initialize` cannot be in a batch (-32600), nor can requests of the stateless era.
     ///
     /// Specification: 2025-03-26, *Base protocol*, *Batching*.
     #[must_use]
-    pub fn batch_buffer(mut self, answers: impl Into<Buffer<'b>>) -> Server<'b> {
-        self.core.batch = Batch::new(answers.into());
+    pub fn batch_buffer(mut self, responses: impl Into<Buffer<'b>>) -> Server<'b> {
+        self.state.batch = Batch::new(responses.into());
         self
     }
 
-    /// Hashes the ids of clients with this seed. Give a random one where a client may want to slow the server down.
+    /// Sets the seed of the hash of request ids. Use a random seed if a client may attack with colliding ids.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Server<'b> {
-        self.core.in_flight.set_seed(seed);
+        self.state.in_flight.set_seed(seed);
         self
     }
 
-    /// Lets each answer use at most `bytes` of the transmit buffer, so that several can wait there and leave in one
-    /// write. If this is not called, an answer may use the whole of a lent buffer, which therefore drains first.
+    /// Limits each response to `bytes` of the transmit buffer, so that several responses can leave in one write.
+    ///
+    /// By default a response may use a whole lent buffer, so the buffer must drain before the next request.
     ///
     /// # Errors
-    /// [`ConfigError::TxTooSmall`]: the machine's own messages need more.
+    /// [`ConfigError::TxTooSmall`]: the server's own messages need more.
     pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, ConfigError> {
-        self.core.output.set_reply_room(bytes);
+        self.state.output.set_reply_room(bytes);
         self.checked()
     }
 
-    /// Takes and gives whole messages instead of lines: for WebSockets, HTTP bodies, queues.
+    /// Receives and sends whole messages instead of lines: for WebSockets, HTTP bodies, queues.
     ///
     /// # Errors
-    /// [`ConfigError::TxTooSmall`]: each message takes some bytes more in the transmit buffer.
+    /// [`ConfigError::TxTooSmall`]: the transmit buffer cannot hold the additional bytes of each message.
     pub fn message_mode(mut self) -> Result<Server<'b>, ConfigError> {
         self.input.use_frames();
-        self.core.output.use_frames();
+        self.state.output.use_frames();
         self.checked()
     }
 
-    /// Shows every message to `observer`.
+    /// Reports every message to `observer`.
     #[must_use]
     pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Server<'b> {
-        self.core.output.set_observer(observer);
+        self.state.output.set_observer(observer);
         self
     }
 
-    /// Pings a client of the handshake era when nothing was heard of it for a while.
+    /// Pings an idle client of the handshake era.
     #[must_use]
-    pub fn keep_alive(mut self, pings: KeepAlive) -> Server<'b> {
-        self.core.keep_alive.set(pings);
-        self.core.pinging = Some(&PINGER);
+    pub fn keep_alive(mut self, options: KeepAlive) -> Server<'b> {
+        self.state.keep_alive.set(options);
+        self.state.keep_alive_hooks = Some(&KEEP_ALIVE_HOOKS);
         self
     }
 }
 
-/// Whether the machine's own messages have room.
+/// Checks that the buffers hold the server's own messages.
 #[inline(never)]
 fn check(
-    info: &ServerConfig<'_>,
+    config: &ServerConfig<'_>,
     id_limit: usize,
     rx: usize,
     output: &TransmitBuffer<'_>,
@@ -174,7 +188,7 @@ fn check(
     if rx < needed {
         return Err(ConfigError::RxTooSmall { needed });
     }
-    let needed = measure(info)?.saturating_add(id_limit).saturating_add(output.overhead());
+    let needed = largest_own_message(config)?.saturating_add(id_limit).saturating_add(output.overhead());
     if output.reply_room() < needed {
         return Err(ConfigError::TxTooSmall { needed });
     }
@@ -186,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seed_is_kept_whichever_is_set_first() {
+    fn seed_survives_in_flight_in_either_order() {
         static INFO: ServerConfig<'_> = ServerConfig::new("s", "1");
         for seed_first in [false, true] {
             let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 64]);
@@ -196,7 +210,7 @@ mod tests {
             } else {
                 server.in_flight(&mut slots, &mut text).unwrap().seed(7)
             };
-            assert_eq!(server.core.in_flight.seed(), 7, "seed first: {seed_first}");
+            assert_eq!(server.state.in_flight.seed(), 7, "seed first: {seed_first}");
         }
     }
 }

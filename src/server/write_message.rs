@@ -1,4 +1,4 @@
-//! How a server's messages are written: the envelope of answers, and what is the same for every feature.
+//! Writers for message envelopes, errors and log messages.
 
 use crate::error::ProtocolError;
 use crate::json::{Str, WriteText, Writer};
@@ -8,14 +8,14 @@ use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::server_state::Shape;
 
-/// The longest text of a revision that is quoted back.
+/// Maximum length of an unsupported version that is quoted in the error, in bytes.
 const QUOTED_VERSION: usize = 32;
 
-/// `{"jsonrpc":"2.0","id":…,"result":{`, and what such a result begins with.
+/// Writes `{"jsonrpc":"2.0","id":…,"result":{` and the first members of the result.
 pub(crate) fn begin_result(
     out: &mut Writer<'_>,
     id: &[u8],
-    info: &ServerConfig<'_>,
+    config: &ServerConfig<'_>,
     revision: Revision,
     shape: Shape,
 ) {
@@ -23,11 +23,11 @@ pub(crate) fn begin_result(
     out.json_bytes(id);
     out.token(r#","result":{"#);
     if revision >= Revision::V2026_07_28 {
-        info.write_head(shape, out);
+        config.write_head(shape, out);
     }
 }
 
-/// `{"jsonrpc":"2.0","id":…,"error":{`, without an id if that is empty.
+/// Writes `{"jsonrpc":"2.0","id":…,"error":{`, without the member `id` if `id` is empty.
 pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8]) {
     out.token(r#"{"jsonrpc":"2.0""#);
     if !id.is_empty() {
@@ -40,24 +40,25 @@ pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8]) {
 /// The end of a message whose last member is an object.
 pub(crate) const END: &str = "}}";
 
-/// The members of an error that is a fault's.
-pub(crate) fn write_fault(out: &mut Writer<'_>, fault: ProtocolError, detail: Option<&dyn WriteText>) {
-    out.field_integer("code", fault.code().unwrap_or(code::INTERNAL_ERROR).into());
+/// Writes the members of the error object for a `ProtocolError`.
+pub(crate) fn write_error(out: &mut Writer<'_>, error: ProtocolError, detail: Option<&dyn WriteText>) {
+    out.field_integer("code", error.code().unwrap_or(code::INTERNAL_ERROR).into());
     out.key("message");
-    match (detail, fault) {
-        (Some(detail), _) => out.display(&(fault.message(), ": ", detail)),
+    match (detail, error) {
+        (Some(detail), _) => out.display(&(error.message(), ": ", detail)),
         (None, ProtocolError::TooManyInFlight { limit }) => {
-            out.display(&(fault.message(), " (at most ", limit, ")"))
+            out.display(&(error.message(), " (at most ", limit, ")"))
         }
         (None, ProtocolError::ReplyTooLarge { limit }) => {
-            out.display(&(fault.message(), " (at most ", limit, " bytes)"));
+            out.display(&(error.message(), " (at most ", limit, " bytes)"));
         }
-        _ => out.display(&fault.message()),
+        _ => out.display(&error.message()),
     }
 }
 
-/// The members of an error about a revision. What was asked for is quoted if it looks like a revision.
-pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>, offer: Revisions) {
+/// Writes the members of the error for an unsupported revision. The requested version is quoted if it is short and
+/// consists of harmless characters.
+pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, requested: Str<'_>, offer: Revisions) {
     out.field_integer("code", code.into());
     out.key("message");
     out.display(&ProtocolError::UnsupportedRevision.message());
@@ -65,13 +66,13 @@ pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, asked: Str<'_>,
     out.begin_object();
     write_revisions("supported", offer, out);
     let quotable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-    let asked = asked.raw();
-    let looks_like_one = asked.len() <= QUOTED_VERSION && asked.bytes().all(quotable);
-    out.field_string("requested", if looks_like_one { asked } else { "?" });
+    let requested = requested.raw();
+    let looks_like_one = requested.len() <= QUOTED_VERSION && requested.bytes().all(quotable);
+    out.field_string("requested", if looks_like_one { requested } else { "?" });
     out.end_object();
 }
 
-/// A list of revisions.
+/// Writes a member with a list of revisions, newest first.
 pub(crate) fn write_revisions(key: &str, revisions: Revisions, out: &mut Writer<'_>) {
     out.key(key);
     out.begin_array();
@@ -79,7 +80,7 @@ pub(crate) fn write_revisions(key: &str, revisions: Revisions, out: &mut Writer<
     out.end_array();
 }
 
-/// A log message.
+/// Writes `notifications/message`, with the data that `data` writes.
 pub(crate) fn write_log(
     out: &mut Writer<'_>,
     level: Level,

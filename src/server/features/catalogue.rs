@@ -1,11 +1,11 @@
-//! What all catalogues have in common: no two entries of the same name, and looking for one.
+//! Catalogue lookup and duplicate detection, shared by features.
 
 use crate::protocol::resource::{Resource, Template};
 use crate::server::config::ServerConfig;
 use crate::server::features::prompts::Prompt;
 use crate::server::features::tools::Tool;
 
-/// Which catalogue to look in.
+/// The catalogues that a lookup can search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Catalogue {
     Tools,
@@ -14,13 +14,13 @@ pub(crate) enum Catalogue {
     Prompts,
 }
 
-/// What a feature knows of an entry.
+/// The result of a catalogue lookup.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Found<'f> {
-    /// It is not in that catalogue.
-    Nothing,
-    /// The catalogue is the host's: it may be there.
-    Perhaps,
+    /// The catalogue has no such entry.
+    Absent,
+    /// The list is dynamic, so the entry may exist.
+    Dynamic,
     Tool(&'f Tool<'f>),
     Resource(&'f Resource<'f>),
     Template(&'f Template<'f>),
@@ -28,22 +28,22 @@ pub(crate) enum Found<'f> {
 }
 
 impl Found<'_> {
-    pub(crate) fn is_nothing(self) -> bool {
-        matches!(self, Found::Nothing)
+    pub(crate) fn is_absent(self) -> bool {
+        matches!(self, Found::Absent)
     }
 }
 
-/// What the server's features know of an entry whose key `is` accepts: its name, its URI or its URI template.
+/// Finds the entry whose key `is` accepts: a name, a URI or a URI template.
 pub(crate) fn find<'i>(
-    info: &'i ServerConfig<'i>,
+    config: &'i ServerConfig<'i>,
     catalogue: Catalogue,
     is: &dyn Fn(&str) -> bool,
 ) -> Found<'i> {
-    let mut found = info.features.iter().map(|feature| feature.find(catalogue, is));
-    found.find(|found| !found.is_nothing()).unwrap_or(Found::Nothing)
+    let mut found = config.features.iter().map(|feature| feature.find(catalogue, is));
+    found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
 }
 
-/// Whether two names are the same. (`==` is not for constants.)
+/// Whether two strings are equal. (`==` is not `const`.)
 pub(crate) const fn same(left: &str, right: &str) -> bool {
     let (mut left, mut right) = (left.as_bytes(), right.as_bytes());
     if left.len() != right.len() {
@@ -58,10 +58,10 @@ pub(crate) const fn same(left: &str, right: &str) -> bool {
     true
 }
 
-/// A constant function that tells which entry has the key of an earlier one.
+/// Defines a `const fn` that finds a duplicate key.
 macro_rules! duplicate_of {
     ($name:ident, $entry:ident, $($key:tt)+) => {
-        /// The first entry that has the key of an earlier one.
+        /// Returns the index of the first entry that repeats an earlier key.
         const fn $name(entries: &[$entry<'_>]) -> Option<usize> {
             let (mut rest, mut index) = (entries, 0usize);
             while let [entry, tail @ ..] = rest {

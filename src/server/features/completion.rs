@@ -1,7 +1,7 @@
-//! Completion: values for an argument that a person is typing.
+//! Feature `Completion`: `completion/complete` for prompts and resource templates.
 //!
 //! Specification: *Server features*, *Utilities*, *Completion*.
-#![allow(clippy::as_conversions, reason = "a count is not wider than 64 bits")]
+#![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Str, WriteText, Writer};
@@ -9,24 +9,24 @@ use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::Revision;
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
-use crate::server::event::{Event, Parts};
+use crate::server::event::{Event, RequestParts};
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalogue::{Catalogue, Found, find};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Reply, Source};
-use crate::server::request::request;
+use crate::server::request::request_methods;
 use crate::server::server_state::Shape;
 
-/// The most values of one answer.
-const MOST: usize = 100;
+/// Maximum number of values in one response.
+const MAX_VALUES: usize = 100;
 
-/// The longest end of an answer: `],"total":18446744073709551615,"hasMore":false}` and the brackets that close it.
+/// Maximum size of the end of a response: `],"total":18446744073709551615,"hasMore":false}` and its closing brackets.
 const TAIL: usize = 56;
 
-/// The feature *completion*: clients may ask which values an argument of a prompt or a variable of a URI template can
-/// have. The machine answers for arguments with [`values`](crate::server::Argument::values); all others are
-/// [`Event::Complete`]. What is asked about prompts and templates that are not in the
-/// catalogues is refused.
+/// The feature *completion*: suggests values for arguments of prompts and variables of URI templates.
+///
+/// The server completes arguments with [`values`](crate::server::Argument::values) by itself. Other requests emit
+/// [`Event::Complete`]. The server refuses requests about prompts and templates that are not in a static catalogue.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Completion;
 
@@ -55,15 +55,19 @@ impl Sealed for Completion {
                 .refuse(ProtocolError::InvalidParams, &"`argument` must have a `name` and a `value`");
         };
         let found = match reference {
-            Reference::Prompt(prompt) => find(request.core.info, Catalogue::Prompts, &|name| prompt == *name),
-            Reference::Resource(uri) => find(request.core.info, Catalogue::Templates, &|text| uri == *text),
+            Reference::Prompt(prompt) => {
+                find(request.state.config, Catalogue::Prompts, &|name| prompt == *name)
+            }
+            Reference::Resource(uri) => {
+                find(request.state.config, Catalogue::Templates, &|text| uri == *text)
+            }
         };
         let known = match found {
-            Found::Nothing => return refuse_unknown(request, reference),
+            Found::Absent => return refuse_unknown(request, reference),
             Found::Prompt(prompt) => {
                 let argument = prompt.arguments.iter().find(|argument| name == *argument.name);
                 if let Some(argument) = argument.filter(|argument| !argument.values.is_empty()) {
-                    return answer(request, argument.values, value);
+                    return respond(request, argument.values, value);
                 }
                 argument.is_some()
             }
@@ -74,19 +78,19 @@ impl Sealed for Completion {
             return request.refuse(ProtocolError::InvalidParams, &("there is no argument `", name, "`"));
         }
         let params = request.params;
-        // What stands in `_meta` is found in the parameters again: parts that are handed out do not overlap.
+        // Spans of an event must not overlap. `Complete::event` finds `_meta` within the parameters.
         request.meta = None;
-        request.hand_out(RequestKind::Complete, Complete::event, None, params)
+        request.emit_request(RequestKind::Complete, Complete::event, None, params)
     }
 
     fn check(&self, _: Revision, _: &ServerConfig<'_>, measure: Measure<'_>) -> Result<(), ConfigError> {
-        // What it writes by itself has at least room for no values.
+        // A response of the server must have space for at least an empty list of values.
         measure(Shape::Result, &mut |out| write_completion(out, Some(u64::MAX), &mut |_| false));
         Ok(())
     }
 }
 
-/// Refuses to complete for what does not exist.
+/// Refuses completion for an unknown prompt or template.
 fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Received {
     match reference {
         Reference::Prompt(name) => request.refuse(ProtocolError::UnknownPrompt, &name),
@@ -96,8 +100,8 @@ fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Re
     }
 }
 
-/// Answers with those values that begin with what was typed.
-fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Received {
+/// Responds with the values that begin with `typed`.
+fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Received {
     let begins = |value: &&&str| {
         let mut value = value.chars();
         typed.chars().all(|typed| value.next() == Some(typed))
@@ -115,12 +119,12 @@ fn answer(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Rec
     })
 }
 
-/// What an argument belongs to.
+/// The prompt or resource template of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference<'a> {
-    /// The prompt of this name.
+    /// The prompt with this name.
     Prompt(Str<'a>),
-    /// The resource template with this pattern.
+    /// The resource template with this URI template.
     Resource(Str<'a>),
 }
 
@@ -138,9 +142,9 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Values for an argument are asked for: what was typed so far, and the right to answer.
+/// A request for completions of an argument: the typed text, and its response methods.
 ///
-/// Every answer consumes it, and none can fail. One that is dropped without an answer gets an error (-32603) at the
+/// Every response method consumes it, and none can fail. A dropped request is answered with an error (-32603) at the
 /// next poll.
 ///
 /// ```
@@ -161,7 +165,7 @@ pub struct Complete<'a> {
 }
 
 impl<'a> Complete<'a> {
-    fn event<'e>(parts: Parts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
+    fn event<'e>(parts: RequestParts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
         let params = Json::trusted(parts.arguments);
         if let (Source::Line { meta, .. }, Some(found)) = (&mut reply.pending.source, params.get("_meta"))
             && found.kind() == Kind::Object
@@ -171,10 +175,10 @@ impl<'a> Complete<'a> {
         Some(Event::Complete(Complete { params, reply }))
     }
 
-    /// What the argument belongs to.
+    /// The prompt or resource template of the argument.
     #[must_use]
     pub fn reference(&self) -> Reference<'a> {
-        // It was there before this was handed out.
+        // `handle` has checked that it is valid.
         Reference::from_json(self.params).unwrap_or(Reference::Prompt(Str::trusted(b"")))
     }
 
@@ -184,13 +188,13 @@ impl<'a> Complete<'a> {
         self.text("argument", "name").unwrap_or(Str::trusted(b""))
     }
 
-    /// What was typed so far.
+    /// The text typed so far.
     #[must_use]
     pub fn value(&self) -> Str<'a> {
         self.text("argument", "value").unwrap_or(Str::trusted(b""))
     }
 
-    /// The value of another argument, if it was chosen already and the client says so (from `2025-06-18` on).
+    /// The value of another argument, if the client sent it (since `2025-06-18`).
     #[must_use]
     pub fn context(&self, name: &str) -> Option<Str<'a>> {
         self.params.get("context")?.get("arguments")?.get(name)?.string()
@@ -200,23 +204,23 @@ impl<'a> Complete<'a> {
         self.params.get(part)?.get(name)?.string()
     }
 
-    /// Answers with values, the best first: as many as fit into one answer, and no more than 100. If there are more,
-    /// the client is told so.
+    /// Responds with values, the best first: as many as fit, and at most 100. `hasMore` reports further values.
     pub fn values<V: WriteText>(self, values: impl IntoIterator<Item = V>) {
         self.reply.values(None, values);
     }
 
-    /// The same, where it is known how many values there are in all.
+    /// Responds with values and their total number.
     pub fn values_of<V: WriteText>(self, total: u64, values: impl IntoIterator<Item = V>) {
         self.reply.values(Some(total), values);
     }
 }
 
-request!(Complete);
+request_methods!(Complete);
 
 impl Reply<'_> {
-    /// Answers [a request for values](Complete) with values, the best first: as many as fit into one answer, and no
-    /// more than 100. If there are more, the client is told so, and how many in all, if `total` says that.
+    /// Responds to [`Complete`] with values, the best first: as many as fit, and at most 100.
+    ///
+    /// `hasMore` reports further values, and `total` their number if it is known.
     pub fn values<V: WriteText>(self, total: Option<u64>, values: impl IntoIterator<Item = V>) {
         let fits = self.pending.context.kind == RequestKind::Complete;
         let mut values = values.into_iter();
@@ -233,7 +237,7 @@ impl Reply<'_> {
     }
 }
 
-/// The member `completion`, with the values that `next` writes one by one until it returns `false`.
+/// Writes the member `completion`, with the values that `next` writes until it returns `false`.
 fn write_completion(out: &mut Writer<'_>, total: Option<u64>, next: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
     out.key("completion");
     out.begin_object();
@@ -245,7 +249,7 @@ fn write_completion(out: &mut Writer<'_>, total: Option<u64>, next: &mut dyn FnM
         if !next(out) {
             break false;
         }
-        if count >= MOST || out.overflowed() || out.remaining() < TAIL {
+        if count >= MAX_VALUES || out.overflowed() || out.remaining() < TAIL {
             out.rollback(before);
             break true;
         }

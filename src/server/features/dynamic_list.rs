@@ -1,4 +1,4 @@
-//! Lists that the host gives: the requests for them, one page at a time.
+//! Events for pages of dynamic lists: `ListTools`, `ListResources`, `ListTemplates`, `ListPrompts`.
 //!
 //! Specification: *Utilities*, *Pagination*, and the page of each feature.
 #![allow(clippy::as_conversions, reason = "32 bits index memory everywhere")]
@@ -8,7 +8,7 @@ use crate::json::{WriteText, Writer};
 use crate::protocol::base_metadata::not_an_object;
 use crate::protocol::resource::{Resource, Template};
 use crate::protocol::revision::Revision;
-use crate::server::event::{Event, Parts};
+use crate::server::event::{Event, RequestParts};
 use crate::server::features::pagination;
 use crate::server::features::prompts::Prompt;
 use crate::server::features::tools::Tool;
@@ -17,7 +17,7 @@ use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
 
 impl Reply<'_> {
-    /// Answers with as many entries as fit, from `first` on.
+    /// Responds with as many entries as fit, starting at `context.first`.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
         if self.pending.context.kind != RequestKind::List {
             return;
@@ -26,15 +26,15 @@ impl Reply<'_> {
         if first > 0 && entry(first, &mut Writer::measure()).is_none() {
             return self.refuse_and_report(ProtocolError::BadCursor);
         }
-        let Reply { machine, pending, .. } = self;
-        machine.with(&mut |core| {
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |state| {
             let mut left_out = 0;
-            core.answer(&pending, Shape::List, &mut |out| {
+            state.respond_and_close(&pending, Shape::List, &mut |out| {
                 left_out = pagination::write(out, key, first, entry).left_out;
                 true
             });
             if left_out > 0 {
-                core.fault = Some(ProtocolError::EntriesLeftOut { count: left_out });
+                state.pending_error = Some(ProtocolError::EntriesLeftOut { count: left_out });
             }
         });
     }
@@ -50,20 +50,20 @@ macro_rules! list {
         }
 
         impl $request<'_> {
-            pub(crate) fn event<'e>(_: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+            pub(crate) fn event<'e>(_: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
                 Some(Event::$request($request { reply }))
             }
 
-            /// The revision in which the request was made.
+            /// The revision of the request.
             #[must_use]
             pub fn revision(&self) -> Revision {
                 self.reply.revision()
             }
 
-            /// Answers with as many entries as fit into one message, and with a cursor if there are more. `entry` gives
-            /// the one with an index, counted from 0, or `None` behind the last one.
+            /// Responds with as many entries as fit into one message, and with a cursor if there are more.
             ///
-            /// An entry that fits into no page, or whose raw JSON is no object, is left out, and the next event is a
+            /// `entry` returns the entry at an index, counted from 0, or `None` after the last entry. An entry that is
+            /// too large for a page, or whose raw JSON is not an object, is omitted. The next event is then a
             /// [`ProtocolError`].
             pub fn $method<'t>(self, mut entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 let revision = self.reply.revision();
@@ -74,7 +74,7 @@ macro_rules! list {
                 });
             }
 
-            /// Answers with a JSON-RPC error.
+            /// Responds with a JSON-RPC error.
             pub fn error(self, code: i32, message: impl WriteText) {
                 self.reply.error(code, message);
             }
@@ -83,22 +83,22 @@ macro_rules! list {
 }
 
 list! { ListTools, Tool, tools, "tools",
-    /// A request for the host's own list of tools, for one page of it.
+    /// A request for one page of the dynamic list of tools.
     ///
     /// Specification: *Tools*, *Listing tools*.
 }
 list! { ListResources, Resource, resources, "resources",
-    /// A request for the host's own list of resources, for one page of it.
+    /// A request for one page of the dynamic list of resources.
     ///
     /// Specification: *Resources*, *Listing resources*.
 }
 list! { ListTemplates, Template, templates, "resourceTemplates",
-    /// A request for the host's own list of resource templates, for one page of it.
+    /// A request for one page of the dynamic list of resource templates.
     ///
     /// Specification: *Resources*, *Resource templates*.
 }
 list! { ListPrompts, Prompt, prompts, "prompts",
-    /// A request for the host's own list of prompts, for one page of it.
+    /// A request for one page of the dynamic list of prompts.
     ///
     /// Specification: *Prompts*, *Listing prompts*.
 }

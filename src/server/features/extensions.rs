@@ -1,4 +1,4 @@
-//! What a server can do beyond the specification, as it declares it: extensions and experiments.
+//! Features `Extensions` and `Experimental`: capabilities beyond the specification.
 //!
 //! Specification: 2026-07-28, *Extensions*; *Lifecycle*, *Capability negotiation*.
 
@@ -8,10 +8,10 @@ use crate::protocol::revision::Revision;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Measure, Sealed};
 
-/// The feature *extensions* (from `2026-07-28` on): each with its name and its settings, JSON text, an object. Names have
-/// a prefix: `com.example/drawings`. Only one of a server's features may be this one.
+/// The feature *extensions* (since `2026-07-28`): declared extensions, each with a name and settings.
 ///
-/// What a client has declared is in [`Call::client_capabilities`](crate::server::Call::client_capabilities).
+/// Settings are a JSON object, as text. Names have a prefix: `com.example/drawings`. A server may have this feature
+/// only once. The client's extensions are in [`Call::client_capabilities`](crate::server::Call::client_capabilities).
 ///
 /// ```
 /// use mcp_proto::server::{Extensions, ServerConfig};
@@ -22,7 +22,7 @@ use crate::server::feature::{Feature, Measure, Sealed};
 pub struct Extensions<'e>(&'e [(&'e str, &'e str)]);
 
 impl<'e> Extensions<'e> {
-    /// These extensions.
+    /// A feature with these extensions.
     #[must_use]
     pub const fn new(extensions: &'e [(&'e str, &'e str)]) -> Extensions<'e> {
         Extensions(extensions)
@@ -46,13 +46,14 @@ impl Sealed for Extensions<'_> {
     }
 }
 
-/// The feature *experimental*: what the server tries out, each with its name and its settings, JSON text, an object. Only
-/// one of a server's features may be this one.
+/// The feature *experimental*: experimental capabilities, each with a name and settings.
+///
+/// Settings are a JSON object, as text. A server may have this feature only once.
 #[derive(Debug, Clone, Copy)]
 pub struct Experimental<'e>(&'e [(&'e str, &'e str)]);
 
 impl<'e> Experimental<'e> {
-    /// These experiments.
+    /// A feature with these experimental capabilities.
     #[must_use]
     pub const fn new(experiments: &'e [(&'e str, &'e str)]) -> Experimental<'e> {
         Experimental(experiments)
@@ -76,7 +77,7 @@ fn write(key: &str, entries: &[(&str, &str)], out: &mut Writer<'_>) {
     out.begin_object();
     for (name, settings) in entries {
         out.key(name);
-        // `new` has checked it.
+        // `Server::new` has checked it.
         let _ = out.raw(settings);
     }
     out.end_object();
@@ -96,7 +97,7 @@ fn check(entries: &[(&str, &str)]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Whether a name is one of `_meta`'s, with a prefix: labels with dots between, a slash, and the name itself.
+/// Whether a name follows the rules for `_meta` keys with a prefix: labels separated by dots, a slash, and a name.
 fn is_prefixed(name: &str) -> bool {
     let Some((prefix, name)) = name.split_once('/') else { return false };
     let ends = |text: &str, first: fn(&u8) -> bool| {
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_an_extension_has_a_prefix() {
+    fn is_prefixed_follows_the_rules_of_meta_keys() {
         for name in ["com.example/x", "a/b", "io.my-org2/a_b.c-d9", "a/"] {
             assert!(is_prefixed(name), "{name}");
         }

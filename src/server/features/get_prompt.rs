@@ -1,4 +1,4 @@
-//! Getting a prompt: what is asked for, and the answer.
+//! Event `GetPrompt` (`prompts/get`) and its response.
 //!
 //! Specification: *Prompts*, *Getting a prompt*.
 
@@ -8,18 +8,18 @@ use crate::protocol::annotations::Role;
 use crate::protocol::content::{ContentBlock, Items};
 use crate::protocol::revision::Revision;
 use crate::rpc::code;
-use crate::server::event::{Event, Parts};
+use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
 use crate::server::features::prompts::Prompt;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request::{request, rounds};
+use crate::server::request::{input_methods, request_methods};
 use crate::server::server_state::Shape;
 
-/// A prompt is asked for: its name and arguments, and the right to answer.
+/// A request for a prompt (`prompts/get`): its name, its arguments, and its response methods.
 ///
-/// Every answer consumes it, and none can fail. One that is dropped without an answer gets an error (-32603) at the
+/// Every response method consumes it, and none can fail. A dropped request is answered with an error (-32603) at the
 /// next poll.
 ///
 /// ```
@@ -42,16 +42,16 @@ use crate::server::server_state::Shape;
 pub struct GetPrompt<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a [u8],
-    pub(crate) returned: InputResponses<'a>,
+    pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
 impl<'a> GetPrompt<'a> {
-    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+    pub(crate) fn event<'e>(parts: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
         Some(Event::GetPrompt(GetPrompt {
             name: parts.subject,
             arguments: parts.arguments,
-            returned: parts.returned,
+            input_responses: parts.input_responses,
             reply,
         }))
     }
@@ -62,7 +62,7 @@ impl<'a> GetPrompt<'a> {
         self.name
     }
 
-    /// The prompt's entry in the catalogue, if that is the machine's.
+    /// The prompt's entry in a static catalogue, or `None` for a dynamic list.
     #[must_use]
     pub fn prompt(&self) -> Option<&'a Prompt<'a>> {
         match self.reply.find(Catalogue::Prompts, &|name| name == self.name) {
@@ -71,46 +71,46 @@ impl<'a> GetPrompt<'a> {
         }
     }
 
-    /// The arguments as they are: an object.
+    /// The arguments as JSON, an object.
     #[must_use]
     pub fn raw_arguments(&self) -> Json<'a> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// An argument, if it was given.
+    /// The value of an argument, or `None` if the client did not send it.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<Str<'a>> {
         let value = self.raw_arguments().get(name)?;
         match value.kind() {
             Kind::Null => None,
             Kind::String => value.string(),
-            // Only where these are taken as their text, in which nothing is escaped.
+            // Other kinds only arrive with `Prompts::stringify`. Their JSON text has no escapes.
             _ => Some(Str::trusted(value.bytes())),
         }
     }
 
-    /// Answers with messages.
+    /// Responds with messages.
     pub fn messages(self, body: impl FnOnce(&mut Messages<'_, '_>)) {
         self.reply.messages(body);
     }
 
-    /// Says that there is no such prompt (-32602).
+    /// Responds that the prompt does not exist (-32602).
     pub fn unknown_prompt(self) {
         let name = self.name;
         self.error(code::INVALID_PARAMS, (ProtocolError::UnknownPrompt.message(), ": ", name));
     }
 
-    /// Says that the arguments are not what the prompt needs (-32602).
+    /// Responds that the arguments are not valid (-32602).
     pub fn invalid(self, why: impl WriteText) {
         self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));
     }
 }
 
-request!(GetPrompt);
-rounds!(GetPrompt);
+request_methods!(GetPrompt);
+input_methods!(GetPrompt);
 
 impl Reply<'_> {
-    /// Answers [a request for a prompt](GetPrompt) with messages.
+    /// Responds to [`GetPrompt`] with messages.
     pub fn messages(self, body: impl FnOnce(&mut Messages<'_, '_>)) {
         let (fits, revision) =
             (self.pending.context.kind == RequestKind::GetPrompt, self.pending.context.revision);
@@ -127,7 +127,7 @@ impl Reply<'_> {
     }
 }
 
-/// The messages of a prompt, one by one, each with one piece of content.
+/// Writes the messages of a prompt, each with one content block.
 #[derive(Debug)]
 pub struct Messages<'w, 'a> {
     out: &'w mut Writer<'a>,
@@ -136,24 +136,24 @@ pub struct Messages<'w, 'a> {
 }
 
 impl<'a> Messages<'_, 'a> {
-    /// What the prompt is for. It comes once, before the messages or behind them.
+    /// Writes the description of the prompt. Call this at most once, before or after the messages.
     pub fn description(&mut self, text: impl WriteText) {
         self.items.member(self.out);
         self.out.key("description");
         self.out.display(&text);
     }
 
-    /// Begins a message of the person.
+    /// Begins a message of the user.
     pub fn user(&mut self) -> ContentBlock<'_, 'a> {
         self.message(Role::User)
     }
 
-    /// Begins a message of the model.
+    /// Begins a message of the assistant.
     pub fn assistant(&mut self) -> ContentBlock<'_, 'a> {
         self.message(Role::Assistant)
     }
 
-    /// Begins a message of either.
+    /// Begins a message with this role.
     pub fn message(&mut self, role: Role) -> ContentBlock<'_, 'a> {
         ContentBlock::new(self.out, &mut self.items, self.revision, Some(role))
     }

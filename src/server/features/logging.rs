@@ -1,4 +1,4 @@
-//! Logging: the level that a client wants, and messages that belong to no request.
+//! Feature `Logging`: `logging/setLevel`, and log messages without a request.
 //!
 //! Specification: *Server features*, *Utilities*, *Logging*.
 
@@ -15,8 +15,9 @@ use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::reply::write_once;
 use crate::server::write_message::write_log;
 
-/// The feature *logging*: log messages, filtered by the level that the client set (`logging/setLevel`), or that the
-/// request named (`2026-07-28`).
+/// The feature *logging*: log messages, filtered by level.
+///
+/// The client sets the level with `logging/setLevel` or, in `2026-07-28`, in the `_meta` of a request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Logging;
 
@@ -39,7 +40,7 @@ impl Sealed for Logging {
                 &"`level` must be the name of a level, debug to emergency",
             );
         };
-        if let Some(session) = &mut request.core.session {
+        if let Some(session) = &mut request.state.session {
             session.level = Some(level);
         }
         request.result(&mut |_| {})
@@ -55,11 +56,12 @@ impl Sealed for Logging {
 }
 
 impl Server<'_> {
-    /// Sends a log message that belongs to no request, to a client of the handshake era.
+    /// Sends a log message that relates to no request, to a client of the handshake era.
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: [`Logging`] is not offered. [`SendError::NotConnected`]: there is no session.
-    /// [`SendError::NotWanted`]: the client wants only more severe ones. [`SendError::Busy`]: there is no room yet.
+    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]:
+    /// there is no session. [`SendError::NotWanted`]: the client filters the level. [`SendError::Busy`]: the transmit
+    /// buffer has no space. [`SendError::Unwritable`]: the message exceeds the size limit of a response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);
@@ -67,10 +69,10 @@ impl Server<'_> {
         })
     }
 
-    /// The same for the one JSON value that `data` writes.
+    /// Sends a log message with the JSON value that `data` writes.
     ///
     /// # Errors
-    /// As for [`log`](Server::log); and [`SendError::Unwritable`]: it is no such value.
+    /// As for [`log`](Server::log), and [`SendError::Unwritable`] if `data` does not write exactly one value.
     pub fn log_with(
         &mut self,
         level: Level,
@@ -87,19 +89,19 @@ impl Server<'_> {
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), SendError> {
-        if !self.core.info.features.iter().any(|feature| feature.is_logging()) {
+        if !self.state.config.features.iter().any(|feature| feature.is_logging()) {
             return Err(SendError::Unsupported);
         }
-        let session = self.core.session.filter(|_| self.state() != State::Closed);
+        let session = self.state.session.filter(|_| self.state() != State::Closed);
         let session = session.ok_or(SendError::NotConnected)?;
         if session.level.is_some_and(|least| level < least) {
             return Err(SendError::NotWanted);
         }
-        self.take_room()?;
-        let room = self.core.output.reply_room();
-        let output = &mut self.core.output;
+        self.ensure_response_space()?;
+        let space = self.state.output.reply_room();
+        let output = &mut self.state.output;
         output
-            .write(About::NOTIFICATION, room, &mut |out| write_log(out, level, logger, data))
+            .write(About::NOTIFICATION, space, &mut |out| write_log(out, level, logger, data))
             .map_err(|_| SendError::Unwritable)
     }
 }

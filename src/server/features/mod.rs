@@ -1,4 +1,6 @@
-//! Features of a server. A feature that the configuration does not name is not linked.
+//! Features of a server: tools, resources, prompts, completion, logging, subscriptions.
+//!
+//! A feature that the configuration does not name is not linked.
 
 pub(crate) mod catalogue;
 pub(crate) mod completion;

@@ -1,4 +1,4 @@
-//! Lists that are longer than a message: pages that fit, and the cursors between them.
+//! Pagination: pages of a list that fit into a message, and their cursors.
 //!
 //! Specification: *Utilities*, *Pagination*.
 #![allow(clippy::as_conversions, reason = "32 bits index memory everywhere")]
@@ -12,11 +12,11 @@ use crate::server::feature::{Measure, Received, Request};
 use crate::server::pending_event::RequestKind;
 use crate::server::server_state::Shape;
 
-/// The longest end of a page, and the brackets that close the answer, with some room to spare.
+/// The longest end of a page, the closing brackets of the response, and some spare bytes.
 const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
-/// Which entry a request for a list wants first; or the request refused.
-pub(crate) fn first_of(request: &mut Request<'_, '_>) -> Result<u32, Received> {
+/// Returns the index of the first requested entry. Refuses the request if its cursor is not valid.
+pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received> {
     let Some(cursor) = request.param("cursor") else { return Ok(0) };
     if cursor.kind() != Kind::String {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`cursor` must be a string"));
@@ -24,7 +24,7 @@ pub(crate) fn first_of(request: &mut Request<'_, '_>) -> Result<u32, Received> {
     parse(cursor).ok_or_else(|| request.refuse(ProtocolError::BadCursor, &"it is not one of this list"))
 }
 
-/// A cursor is the number of the entry that it begins with, behind a letter, so that nobody takes it for one.
+/// Parses a cursor: the index of the first entry, after a letter that marks it as opaque.
 fn parse(cursor: Json<'_>) -> Option<u32> {
     match cursor.bytes() {
         [b'"', b'p', digits @ .., b'"'] if !digits.starts_with(b"0") => magnitude(digits)?.try_into().ok(),
@@ -32,16 +32,17 @@ fn parse(cursor: Json<'_>) -> Option<u32> {
     }
 }
 
-/// What became of the entries of a list.
+/// The result of writing a page.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// How many entries were too large for any page, or not valid, and were left out.
+    /// Number of omitted entries: too large for any page, or not valid.
     pub(crate) left_out: usize,
 }
 
-/// Writes `"key":[…]` with as many entries as fit from `first` on, and the cursor of the rest.
+/// Writes `"key":[…]` with as many entries as fit, starting at `first`, and the cursor of the next page.
 ///
-/// `entry` writes the entry with an index, `None` if there is none, `Some(false)` if what it wrote is not valid.
+/// `entry` writes the entry at an index. It returns `None` if there is none, and `Some(false)` if the entry is not
+/// valid.
 pub(crate) fn write(
     out: &mut Writer<'_>,
     key: &str,
@@ -77,21 +78,21 @@ pub(crate) fn write(
     page
 }
 
-/// Answers a request for a list: with a page of the catalogue, or by handing it to the host if that has the list.
-pub(crate) fn answer(
+/// Responds with a page of a static catalogue, or emits the request if the list is dynamic (`length` is `None`).
+pub(crate) fn respond(
     request: &mut Request<'_, '_>,
     key: &str,
     length: Option<usize>,
     event: MakeEvent,
     entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
 ) -> Received {
-    let first = match first_of(request) {
+    let first = match first_index(request) {
         Ok(first) => first,
         Err(refused) => return refused,
     };
     let Some(length) = length else {
         request.pending.context.first = first;
-        return request.hand_out(RequestKind::List, event, None, None);
+        return request.emit_request(RequestKind::List, event, None, None);
     };
     if first > 0 && first as usize >= length {
         return request.refuse(ProtocolError::BadCursor, &"it is not one of this list");
@@ -102,16 +103,16 @@ pub(crate) fn answer(
     })
 }
 
-/// An entry of a catalogue that is looked at before it is ever listed.
+/// A catalogue entry to check when the server is created.
 pub(crate) struct Entry<'e> {
-    /// Of the list.
+    /// The key of the list.
     pub(crate) key: &'static str,
     pub(crate) index: usize,
-    /// What has to be an object, as JSON text.
+    /// The JSON texts that must be objects.
     pub(crate) objects: Objects<'e>,
 }
 
-/// Checks an entry, and measures the page that has only this one.
+/// Checks an entry, and measures a page with this entry alone.
 pub(crate) fn check(
     entry: Entry<'_>,
     measure: Measure<'_>,
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_cursors_that_were_given_out_are_cursors() {
+    fn parse_accepts_only_cursors_that_write_produces() {
         let cases = [
             (r#""p1""#, Some(1)),
             (r#""p4294967295""#, Some(u32::MAX)),

@@ -1,4 +1,4 @@
-//! Prompts: their catalogue, listing them page by page, and what their arguments have to be.
+//! Feature `Prompts`: catalogue, `prompts/list`, and checks of `prompts/get`.
 //!
 //! Specification: *Server features*, *Prompts*.
 
@@ -15,7 +15,7 @@ use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
 
-/// A prompt: messages for the model, made from arguments that a person chose.
+/// A prompt: a template of messages for the model, with arguments that the user chooses.
 ///
 /// ```
 /// use mcp_proto::server::{Argument, Prompt};
@@ -32,25 +32,25 @@ pub struct Prompt<'t> {
 details!(Prompt);
 
 impl<'t> Prompt<'t> {
-    /// A prompt with its name, and without arguments.
+    /// A prompt with this name and no arguments.
     #[must_use]
     pub const fn new(name: &'t str) -> Prompt<'t> {
         Prompt { details: Details::new(name), arguments: &[] }
     }
 
-    /// What it is made from.
+    /// Sets the arguments.
     #[must_use]
     pub const fn arguments(mut self, arguments: &'t [Argument<'t>]) -> Self {
         self.arguments = arguments;
         self
     }
 
-    /// What has to be an object, as JSON text.
+    /// The JSON texts that must be objects.
     pub(crate) fn objects(&self) -> Objects<'t> {
         [self.details.meta, None, None]
     }
 
-    /// The entry of the list.
+    /// Writes the entry of the list.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         self.details.write(revision, out);
@@ -64,7 +64,7 @@ impl<'t> Prompt<'t> {
     }
 }
 
-/// An argument of a prompt: a text.
+/// An argument of a prompt. Its value is a string.
 #[derive(Debug, Clone, Copy)]
 pub struct Argument<'t> {
     pub(crate) name: &'t str,
@@ -75,35 +75,37 @@ pub struct Argument<'t> {
 }
 
 impl<'t> Argument<'t> {
-    /// An argument with its name, that can be left out.
+    /// An optional argument with this name.
     #[must_use]
     pub const fn new(name: &'t str) -> Argument<'t> {
         Argument { name, title: None, description: None, required: false, values: &[] }
     }
 
-    /// A name for people (from `2025-06-18` on).
+    /// Sets the display name (since `2025-06-18`).
     #[must_use]
     pub const fn title(mut self, title: &'t str) -> Self {
         self.title = Some(title);
         self
     }
 
-    /// What it is for.
+    /// Sets the description.
     #[must_use]
     pub const fn description(mut self, text: &'t str) -> Self {
         self.description = Some(text);
         self
     }
 
-    /// It has to be given. The machine refuses requests without it.
+    /// Makes the argument required. The server refuses requests without it.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// Values that clients may offer. With the feature [`Completion`](crate::server::Completion) the machine completes
-    /// what was typed to those that begin with it. Others are not refused.
+    /// Sets suggested values. Other values are accepted, too.
+    ///
+    /// With the feature [`Completion`](crate::server::Completion), the server completes the user's input to these
+    /// values.
     #[must_use]
     pub const fn values(mut self, values: &'t [&'t str]) -> Self {
         self.values = values;
@@ -120,7 +122,7 @@ impl<'t> Argument<'t> {
     }
 }
 
-/// The feature *prompts*: a catalogue in a static table, or a list that the host gives itself.
+/// The feature *prompts*: a static catalogue, or a dynamic list that the application provides.
 ///
 /// ```
 /// use mcp_proto::server::{Prompt, Prompts, ServerConfig};
@@ -128,8 +130,8 @@ impl<'t> Argument<'t> {
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&PROMPTS]);
 /// ```
 ///
-/// What is asked for is [`Event::GetPrompt`](crate::server::Event::GetPrompt). A prompt is looked up by walking the
-/// table, which is fine for hundreds of them.
+/// A request emits [`Event::GetPrompt`](crate::server::Event::GetPrompt). The lookup is a linear search, suitable for
+/// hundreds of prompts.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompts<'t> {
     catalogue: Option<&'t [Prompt<'t>]>,
@@ -140,8 +142,8 @@ pub struct Prompts<'t> {
 duplicate_of!(duplicate, Prompt, name());
 duplicate_of!(duplicate_argument, Argument, name);
 
-/// The first prompt two of whose arguments have the same name.
-const fn ambiguous(prompts: &[Prompt<'_>]) -> Option<usize> {
+/// Returns the index of the first prompt with two arguments of the same name.
+const fn duplicate_in_arguments(prompts: &[Prompt<'_>]) -> Option<usize> {
     let (mut rest, mut entry) = (prompts, 0usize);
     while let [prompt, tail @ ..] = rest {
         if duplicate_argument(prompt.arguments).is_some() {
@@ -152,13 +154,13 @@ const fn ambiguous(prompts: &[Prompt<'_>]) -> Option<usize> {
     None
 }
 
-/// The place of `prompts/list` among the methods.
+/// Index of `prompts/list` in `methods`.
 const LIST: usize = 0;
 
 impl<'t> Prompts<'t> {
-    /// Prompts that never change. The machine lists them, and refuses what is not among them, or lacks an argument.
+    /// A static catalogue. The server lists it, and refuses unknown prompts and missing required arguments.
     ///
-    /// This is for constants and statics, where two prompts of the same name do not compile:
+    /// Use this in constants and statics, where two prompts of the same name do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Prompt, Prompts};
@@ -168,7 +170,7 @@ impl<'t> Prompts<'t> {
     /// # Panics
     /// Two prompts, or two arguments of one, have the same name. At run time, use [`try_new`](Prompts::try_new).
     #[must_use]
-    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
     pub const fn new(catalogue: &'t [Prompt<'t>]) -> Prompts<'t> {
         match Prompts::try_new(catalogue) {
             Ok(prompts) => prompts,
@@ -176,33 +178,35 @@ impl<'t> Prompts<'t> {
         }
     }
 
-    /// The same for a catalogue that is made at run time.
+    /// A catalogue that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two prompts, or two arguments of one, have the same name.
     pub const fn try_new(catalogue: &'t [Prompt<'t>]) -> Result<Prompts<'t>, ConfigError> {
-        match (duplicate(catalogue), ambiguous(catalogue)) {
+        match (duplicate(catalogue), duplicate_in_arguments(catalogue)) {
             (Some(entry), _) | (None, Some(entry)) => Err(ConfigError::DuplicateName { entry }),
             (None, None) => Ok(Prompts { catalogue: Some(catalogue), ..Prompts::dynamic_list() }),
         }
     }
 
-    /// Prompts that the host lists: see [`Event::ListPrompts`](crate::server::Event::ListPrompts). Whatever is asked for
-    /// is handed out.
+    /// A dynamic list, which the application provides: see [`Event::ListPrompts`](crate::server::Event::ListPrompts).
+    ///
+    /// A request for any name is emitted.
     #[must_use]
     pub const fn dynamic_list() -> Prompts<'static> {
         Prompts { catalogue: None, list_changed: false, stringify: false }
     }
 
-    /// Declares that the list may change; [`Server::changed`](crate::Server::changed) then says that it has.
+    /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
     #[must_use]
     pub const fn list_changed(mut self) -> Self {
         self.list_changed = true;
         self
     }
 
-    /// Takes arguments that are numbers or booleans as their text. If this is not called they are refused (-32602): the
-    /// protocol has only strings there.
+    /// Accepts numbers and booleans as argument values, as their JSON text.
+    ///
+    /// By default they are refused (-32602), because the protocol allows only strings.
     #[must_use]
     pub const fn stringify(mut self) -> Self {
         self.stringify = true;
@@ -233,14 +237,14 @@ impl Sealed for Prompts<'_> {
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
         match self.catalogue.filter(|_| catalogue == Catalogue::Prompts) {
             Some(prompts) => {
-                prompts.iter().find(|prompt| is(prompt.name())).map_or(Found::Nothing, Found::Prompt)
+                prompts.iter().find(|prompt| is(prompt.name())).map_or(Found::Absent, Found::Prompt)
             }
-            None if catalogue == Catalogue::Prompts => Found::Perhaps,
-            None => Found::Nothing,
+            None if catalogue == Catalogue::Prompts => Found::Dynamic,
+            None => Found::Absent,
         }
     }
 
-    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
         self.list_changed.then_some((Change::Prompts, methods::PROMPTS_LIST_CHANGED.name))
     }
 
@@ -260,7 +264,7 @@ impl Sealed for Prompts<'_> {
 
 impl Prompts<'_> {
     fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::answer(
+        pagination::respond(
             request,
             "prompts",
             self.catalogue.map(<[_]>::len),
@@ -283,7 +287,7 @@ impl Prompts<'_> {
         }
         let given = arguments.unwrap_or(Json::EMPTY_OBJECT);
         for (name, value) in given.members() {
-            if !self.takes(value) {
+            if !self.accepts(value) {
                 let what = ("argument `", name, "` must be a string, found ", value.kind());
                 return request.refuse(ProtocolError::InvalidParams, &what);
             }
@@ -298,14 +302,14 @@ impl Prompts<'_> {
                     return request.refuse(ProtocolError::InvalidParams, &what);
                 }
             }
-            Found::Nothing => return request.refuse(ProtocolError::UnknownPrompt, &name),
+            Found::Absent => return request.refuse(ProtocolError::UnknownPrompt, &name),
             _ => {}
         }
-        request.hand_out(RequestKind::GetPrompt, GetPrompt::event, subject, arguments)
+        request.emit_request(RequestKind::GetPrompt, GetPrompt::event, subject, arguments)
     }
 
-    /// Whether a value may be given. (`null` counts as absent.)
-    fn takes(&self, value: Json<'_>) -> bool {
+    /// Whether an argument may have this value. `null` counts as absent.
+    fn accepts(&self, value: Json<'_>) -> bool {
         match value.kind() {
             Kind::String | Kind::Null => true,
             Kind::Number | Kind::Bool => self.stringify,

@@ -1,4 +1,4 @@
-//! Reading a resource: what is asked for, and the answers.
+//! Event `ReadResource` (`resources/read`) and its response.
 //!
 //! Specification: *Resources*, *Reading resources*.
 
@@ -7,18 +7,18 @@ use crate::json::{Chars, WriteText, Writer};
 use crate::protocol::content::{Body, Items, write_contents};
 use crate::protocol::resource::{Resource, Template};
 use crate::protocol::uri_template::{self, Variable};
-use crate::server::event::{Event, Parts};
+use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
 use crate::server::features::resources::{unknown_resource_code, write_not_found};
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request::{request, rounds};
+use crate::server::request::{input_methods, request_methods};
 use crate::server::server_state::Shape;
 
-/// A resource is read: its URI, and the right to answer.
+/// A request to read a resource (`resources/read`): its URI, and its response methods.
 ///
-/// Every answer consumes it, and none can fail. One that is dropped without an answer gets an error (-32603) at the
+/// Every response method consumes it, and none can fail. A dropped request is answered with an error (-32603) at the
 /// next poll.
 ///
 /// ```
@@ -37,13 +37,17 @@ use crate::server::server_state::Shape;
 #[derive(Debug)]
 pub struct ReadResource<'a> {
     pub(crate) uri: &'a str,
-    pub(crate) returned: InputResponses<'a>,
+    pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
 }
 
 impl<'a> ReadResource<'a> {
-    pub(crate) fn event<'e>(parts: Parts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
-        Some(Event::ReadResource(ReadResource { uri: parts.subject, returned: parts.returned, reply }))
+    pub(crate) fn event<'e>(parts: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+        Some(Event::ReadResource(ReadResource {
+            uri: parts.subject,
+            input_responses: parts.input_responses,
+            reply,
+        }))
     }
 
     /// The URI.
@@ -52,7 +56,7 @@ impl<'a> ReadResource<'a> {
         self.uri
     }
 
-    /// The resource's entry in the catalogue, if it has one.
+    /// The resource's entry in a static catalogue, or `None` if it has none.
     #[must_use]
     pub fn resource(&self) -> Option<&'a Resource<'a>> {
         match self.reply.find(Catalogue::Resources, &|uri| uri == self.uri) {
@@ -61,7 +65,7 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// The first template that stands for the URI, if there is one.
+    /// The first template in a static catalogue that matches the URI, or `None`.
     #[must_use]
     pub fn template(&self) -> Option<&'a Template<'a>> {
         let matches = |template: &str| uri_template::find(template, Chars::new(self.uri), "").is_some();
@@ -71,13 +75,13 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// The value of a variable of that template.
+    /// The value of a variable of the matching [`template`](Self::template).
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<Variable<'a>> {
         uri_template::value_of(self.template()?.uri, self.uri, name)
     }
 
-    /// The media type that the catalogue says it has.
+    /// The media type of the catalogue's entry.
     fn mime_type(&self) -> Option<&'a str> {
         match self.resource() {
             Some(resource) => resource.mime_type,
@@ -85,17 +89,17 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// Answers with text, of the media type that the catalogue says, or `text/plain`.
+    /// Responds with text, of the catalogue's media type or `text/plain`.
     pub fn text(self, text: impl WriteText) {
-        self.one(Body::Text(&text));
+        self.respond_one(Body::Text(&text));
     }
 
-    /// Answers with bytes, of the media type that the catalogue says, or `application/octet-stream`.
+    /// Responds with bytes, of the catalogue's media type or `application/octet-stream`.
     pub fn blob(self, bytes: &[u8]) {
-        self.one(Body::Blob(bytes));
+        self.respond_one(Body::Blob(bytes));
     }
 
-    fn one(self, body: Body<'_>) {
+    fn respond_one(self, body: Body<'_>) {
         let (uri, mime_type) = (self.uri, self.mime_type());
         self.reply.result(true, Shape::List, &mut |out| {
             out.key("contents");
@@ -106,22 +110,22 @@ impl<'a> ReadResource<'a> {
         });
     }
 
-    /// Answers with any number of contents: of the resource, or of what is in it.
+    /// Responds with any number of contents: of the resource, or of resources in it.
     pub fn contents(self, body: impl FnOnce(&mut Contents<'_, '_>)) {
         self.reply.contents(body);
     }
 
-    /// Says that there is no such resource: -32002, or -32602 from `2026-07-28` on.
+    /// Responds that the resource does not exist: -32002, or -32602 since `2026-07-28`.
     pub fn not_found(self) {
         self.reply.not_found(self.uri);
     }
 }
 
-request!(ReadResource);
-rounds!(ReadResource);
+request_methods!(ReadResource);
+input_methods!(ReadResource);
 
 impl Reply<'_> {
-    /// Answers [reading a resource](ReadResource) with any number of contents.
+    /// Responds to [`ReadResource`] with any number of contents.
     pub fn contents(self, body: impl FnOnce(&mut Contents<'_, '_>)) {
         let fits = self.pending.context.kind == RequestKind::ReadResource;
         let mut body = Some(body);
@@ -136,7 +140,7 @@ impl Reply<'_> {
         });
     }
 
-    /// Says that there is no resource of this URI, which was asked for: -32002, or -32602 from `2026-07-28` on.
+    /// Responds that the requested resource, with this URI, does not exist: -32002, or -32602 since `2026-07-28`.
     pub fn not_found(self, uri: &str) {
         let code = unknown_resource_code(self.pending.context.revision);
         let fits = self.pending.context.kind == RequestKind::ReadResource;
@@ -147,7 +151,7 @@ impl Reply<'_> {
     }
 }
 
-/// What a resource contains, piece by piece.
+/// Writes the contents of a resource.
 #[derive(Debug)]
 pub struct Contents<'w, 'a> {
     out: &'w mut Writer<'a>,
@@ -155,12 +159,12 @@ pub struct Contents<'w, 'a> {
 }
 
 impl Contents<'_, '_> {
-    /// Adds text. Without a media type it is `text/plain`.
+    /// Adds text. The default media type is `text/plain`.
     pub fn text(&mut self, uri: &str, mime_type: Option<&str>, text: impl WriteText) {
         self.add(uri, mime_type, Body::Text(&text));
     }
 
-    /// Adds bytes. Without a media type they are `application/octet-stream`.
+    /// Adds bytes. The default media type is `application/octet-stream`.
     pub fn blob(&mut self, uri: &str, mime_type: Option<&str>, bytes: &[u8]) {
         self.add(uri, mime_type, Body::Blob(bytes));
     }

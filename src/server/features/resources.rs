@@ -1,4 +1,4 @@
-//! Resources: their catalogues, listing them page by page, and which of them can be read.
+//! Feature `Resources`: catalogues, `resources/list`, and checks of `resources/read`.
 //!
 //! Specification: *Server features*, *Resources*.
 
@@ -16,7 +16,7 @@ use crate::server::features::pagination;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::pending_event::RequestKind;
 
-/// The feature *resources*: catalogues in static tables, or lists that the host gives itself.
+/// The feature *resources*: static catalogues, or dynamic lists that the application provides.
 ///
 /// ```
 /// use mcp_proto::server::{Resource, Resources, ServerConfig, Template};
@@ -25,8 +25,8 @@ use crate::server::pending_event::RequestKind;
 /// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&RESOURCES]);
 /// ```
 ///
-/// What is read is [`Event::ReadResource`](crate::server::Event::ReadResource). A resource is looked up by walking the
-/// tables, which is fine for hundreds of them.
+/// A request emits [`Event::ReadResource`](crate::server::Event::ReadResource). The lookup is a linear search, suitable
+/// for hundreds of resources.
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'t> {
     catalogue: Option<&'t [Resource<'t>]>,
@@ -38,7 +38,7 @@ pub struct Resources<'t> {
 duplicate_of!(duplicate, Resource, uri);
 duplicate_of!(duplicate_template, Template, uri);
 
-/// The first template that cannot be matched.
+/// Returns the index of the first invalid template.
 const fn invalid_template(templates: &[Template<'_>]) -> Option<usize> {
     let (mut rest, mut entry) = (templates, 0usize);
     while let [template, tail @ ..] = rest {
@@ -50,14 +50,14 @@ const fn invalid_template(templates: &[Template<'_>]) -> Option<usize> {
     None
 }
 
-// Their places among the methods.
+// Indices in `methods`.
 const READ: usize = 0;
 const LIST: usize = 1;
 
 impl<'t> Resources<'t> {
-    /// Resources that never change. The machine lists them, and refuses to read others.
+    /// A static catalogue. The server lists it, and refuses to read unknown resources.
     ///
-    /// This is for constants and statics, where two resources of the same URI do not compile:
+    /// Use this in constants and statics, where two resources of the same URI do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Resource, Resources};
@@ -65,9 +65,9 @@ impl<'t> Resources<'t> {
     /// ```
     ///
     /// # Panics
-    /// Two have the same URI. At run time, use [`try_new`](Resources::try_new).
+    /// Two resources have the same URI. At run time, use [`try_new`](Resources::try_new).
     #[must_use]
-    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
     pub const fn new(catalogue: &'t [Resource<'t>]) -> Resources<'t> {
         match Resources::try_new(catalogue) {
             Ok(resources) => resources,
@@ -75,7 +75,7 @@ impl<'t> Resources<'t> {
         }
     }
 
-    /// The same for a catalogue that is made at run time.
+    /// A catalogue that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two resources have the same URI.
@@ -90,17 +90,18 @@ impl<'t> Resources<'t> {
         }
     }
 
-    /// Resources and templates that the host lists: see
-    /// [`Event::ListResources`](crate::server::Event::ListResources) and
-    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). Whatever is read is handed out.
+    /// Dynamic lists of resources and templates, which the application provides.
+    ///
+    /// See [`Event::ListResources`](crate::server::Event::ListResources) and
+    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). A request to read any URI is emitted.
     #[must_use]
     pub const fn dynamic_list() -> Resources<'static> {
         Resources { catalogue: None, templates: None, list_changed: false, subscribe: false }
     }
 
-    /// Adds templates: the machine lists them, and hands out what is read under one of their URIs.
+    /// Adds a static catalogue of templates. The server lists it, and accepts matching URIs.
     ///
-    /// This, too, is for constants and statics:
+    /// Use this in constants and statics, where invalid templates do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Resources, Template};
@@ -108,9 +109,9 @@ impl<'t> Resources<'t> {
     /// ```
     ///
     /// # Panics
-    /// A pattern is not valid, or two are the same. At run time, use [`try_templates`](Resources::try_templates).
+    /// A template is not valid, or two are equal. At run time, use [`try_templates`](Resources::try_templates).
     #[must_use]
-    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
     pub const fn templates(self, templates: &'t [Template<'t>]) -> Self {
         match self.try_templates(templates) {
             Ok(resources) => resources,
@@ -119,11 +120,11 @@ impl<'t> Resources<'t> {
         }
     }
 
-    /// The same for templates that are made at run time.
+    /// Adds templates that are built at run time.
     ///
     /// # Errors
-    /// [`ConfigError::InvalidTemplate`]: a pattern has other braces than around names.
-    /// [`ConfigError::DuplicateName`]: two templates have the same pattern.
+    /// [`ConfigError::InvalidTemplate`]: a template has braces that do not enclose names, or cannot be matched.
+    /// [`ConfigError::DuplicateName`]: two templates are equal.
     pub const fn try_templates(mut self, templates: &'t [Template<'t>]) -> Result<Self, ConfigError> {
         if let Some(entry) = invalid_template(templates) {
             return Err(ConfigError::InvalidTemplate { entry });
@@ -135,14 +136,14 @@ impl<'t> Resources<'t> {
         Ok(self)
     }
 
-    /// Declares that the lists may change; [`Server::changed`](crate::Server::changed) then says that they have.
+    /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
     #[must_use]
     pub const fn list_changed(mut self) -> Self {
         self.list_changed = true;
         self
     }
 
-    /// Declares that clients can subscribe to changes of single resources.
+    /// Declares `subscribe`: clients can subscribe to changes of single resources.
     #[must_use]
     pub const fn subscribe(mut self) -> Self {
         self.subscribe = true;
@@ -180,18 +181,18 @@ impl Sealed for Resources<'_> {
         match (catalogue, self.catalogue, self.templates) {
             (Catalogue::Resources, Some(resources), _) => {
                 let found = resources.iter().find(|resource| is(resource.uri));
-                found.map_or(Found::Nothing, Found::Resource)
+                found.map_or(Found::Absent, Found::Resource)
             }
             (Catalogue::Templates, _, Some(templates)) => {
                 let found = templates.iter().find(|template| is(template.uri));
-                found.map_or(Found::Nothing, Found::Template)
+                found.map_or(Found::Absent, Found::Template)
             }
-            (Catalogue::Resources | Catalogue::Templates, ..) => Found::Perhaps,
-            _ => Found::Nothing,
+            (Catalogue::Resources | Catalogue::Templates, ..) => Found::Dynamic,
+            _ => Found::Absent,
         }
     }
 
-    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
         self.list_changed.then_some((Change::Resources, methods::RESOURCES_LIST_CHANGED.name))
     }
 
@@ -199,15 +200,15 @@ impl Sealed for Resources<'_> {
         self.subscribe
     }
 
-    fn knows_uri(&self, uri: Str<'_>) -> Option<bool> {
+    fn contains_uri(&self, uri: Str<'_>) -> Option<bool> {
         let matches = |template: &str| uri_template::find(template, uri.chars(), "").is_some();
         match self.find(Catalogue::Resources, &|resource| uri == *resource) {
-            Found::Nothing => match self.find(Catalogue::Templates, &matches) {
-                Found::Nothing => Some(false),
-                Found::Perhaps => None,
+            Found::Absent => match self.find(Catalogue::Templates, &matches) {
+                Found::Absent => Some(false),
+                Found::Dynamic => None,
                 _ => Some(true),
             },
-            Found::Perhaps => None,
+            Found::Dynamic => None,
             _ => Some(true),
         }
     }
@@ -233,7 +234,7 @@ impl Sealed for Resources<'_> {
 
 impl Resources<'_> {
     fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::answer(
+        pagination::respond(
             request,
             "resources",
             self.catalogue.map(<[_]>::len),
@@ -247,7 +248,7 @@ impl Resources<'_> {
     }
 
     fn list_templates(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::answer(
+        pagination::respond(
             request,
             "resourceTemplates",
             self.templates.map(<[_]>::len),
@@ -264,21 +265,21 @@ impl Resources<'_> {
         let Some(uri) = request.param("uri").and_then(Json::string) else {
             return request.refuse(ProtocolError::InvalidParams, &"`uri` must be the URI of a resource");
         };
-        if self.knows_uri(uri) == Some(false) {
+        if self.contains_uri(uri) == Some(false) {
             return not_found(request, uri);
         }
-        request.hand_out(RequestKind::ReadResource, ReadResource::event, request.param("uri"), None)
+        request.emit_request(RequestKind::ReadResource, ReadResource::event, request.param("uri"), None)
     }
 }
 
-/// Refuses to read or to watch what does not exist.
+/// Refuses to read or watch an unknown resource.
 pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
-    let fault =
+    let error =
         ProtocolError::UnknownResource { code: unknown_resource_code(request.pending.context.revision) };
-    request.refuse_with(fault, &mut |out| write_not_found(out, fault, &mut |out| out.text(uri)))
+    request.refuse_with(error, &mut |out| write_not_found(out, error, &mut |out| out.text(uri)))
 }
 
-/// The code for a resource that does not exist.
+/// The error code for an unknown resource.
 pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
     if revision < Revision::V2026_07_28 {
         crate::rpc::code::RESOURCE_NOT_FOUND
@@ -287,20 +288,20 @@ pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
     }
 }
 
-/// The members of the error for a resource that does not exist. The URI is left out if there is no room for it.
+/// Writes the members of the error for an unknown resource. The URI is omitted if it does not fit.
 pub(crate) fn write_not_found(
     out: &mut Writer<'_>,
-    fault: ProtocolError,
+    error: ProtocolError,
     uri: &mut dyn FnMut(&mut Writer<'_>),
 ) {
-    crate::server::write_message::write_fault(out, fault, None);
+    crate::server::write_message::write_error(out, error, None);
     let before = out.mark();
     out.key("data");
     out.begin_object();
     out.key("uri");
     uri(out);
     out.end_object();
-    // The brackets that end the message are still to come.
+    // The closing brackets of the message must still fit.
     if out.remaining() < 4 {
         out.rollback(before);
     }

@@ -1,4 +1,4 @@
-//! The result of a tool: its content, piece by piece, and what stands beside that.
+//! `ToolResult`: writes the result of `tools/call`.
 //!
 //! Specification: *Tools*, *Tool result*.
 
@@ -9,11 +9,10 @@ use crate::protocol::resource::Resource;
 use crate::protocol::revision::Revision;
 use crate::server::reply::write_once;
 
-/// What a tool returns: any number of pieces of content, a structured value beside them, and whether the tool failed.
+/// Writes the result of a tool: content blocks, structured content, and whether the tool failed.
 ///
-/// The pieces are one array, so what stands beside them comes before the first or after the last of them. A result in
-/// which it comes between two is refused, as one that is not valid JSON: the client gets an error, and the next event is
-/// a [`ProtocolError`](crate::ProtocolError).
+/// The blocks form one array, so write other members before the first or after the last block. Otherwise the result is
+/// not valid: the client gets an error, and the next event is a [`ProtocolError`](crate::ProtocolError).
 #[derive(Debug)]
 pub struct ToolResult<'w, 'a> {
     out: &'w mut Writer<'a>,
@@ -23,14 +22,14 @@ pub struct ToolResult<'w, 'a> {
     structured: Option<Structured>,
 }
 
-/// Where the structured value stands.
+/// The position of the structured content in the output.
 #[derive(Debug)]
 struct Structured {
-    /// Before its key.
+    /// The mark before its key.
     before: Mark,
     from: usize,
     to: usize,
-    /// Whether the revision knows such a value. If not, it is taken out again.
+    /// Whether the revision allows the value. Otherwise `end` removes it.
     stays: bool,
 }
 
@@ -39,54 +38,55 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         ToolResult { out, items: Items::new("content"), revision, failed: false, structured: None }
     }
 
-    /// Begins a piece that has annotations or a `_meta` of its own.
+    /// Begins a content block that may have annotations and a `_meta`.
     pub fn block(&mut self) -> ContentBlock<'_, 'a> {
         ContentBlock::new(self.out, &mut self.items, self.revision, None)
     }
 
-    /// Begins a piece for somebody, or of some importance.
+    /// Begins a content block with these annotations.
     pub fn annotated<'n>(&'n mut self, annotations: Annotations<'n>) -> ContentBlock<'n, 'a> {
         self.block().annotations(annotations)
     }
 
-    /// Adds a piece of text.
+    /// Adds a text block.
     pub fn text(&mut self, text: impl WriteText) {
         self.block().text(text);
     }
 
-    /// Adds an image, with its media type: `image/png`.
+    /// Adds an image with its media type, such as `image/png`.
     pub fn image(&mut self, bytes: &[u8], mime_type: &str) {
         self.block().image(bytes, mime_type);
     }
 
-    /// Adds sound, with its media type: see [`ContentBlock::audio`].
+    /// Adds audio with its media type: see [`ContentBlock::audio`].
     pub fn audio(&mut self, bytes: &[u8], mime_type: &str) {
         self.block().audio(bytes, mime_type);
     }
 
-    /// Adds a resource with its text in it. Without a media type it is `text/plain`.
+    /// Adds an embedded resource with text. The default media type is `text/plain`.
     pub fn resource_text(&mut self, uri: &str, mime_type: Option<&str>, text: impl WriteText) {
         self.block().resource_text(uri, mime_type, text);
     }
 
-    /// Adds a resource with its bytes in it. Without a media type it is `application/octet-stream`.
+    /// Adds an embedded resource with bytes. The default media type is `application/octet-stream`.
     pub fn resource_blob(&mut self, uri: &str, mime_type: Option<&str>, bytes: &[u8]) {
         self.block().resource_blob(uri, mime_type, bytes);
     }
 
-    /// Adds a resource that the client can read: see [`ContentBlock::link`].
+    /// Adds a link to a resource: see [`ContentBlock::link`].
     pub fn link(&mut self, resource: &Resource<'_>) {
         self.block().link(resource);
     }
 
-    /// Adds the structured value (from `2025-06-18` on; up to `2025-11-25` only an object). If there are no pieces, it
-    /// is mirrored as text for clients that do not know it.
+    /// Adds structured content (since `2025-06-18`; up to `2025-11-25` only an object).
+    ///
+    /// Without content blocks, it is mirrored as text for clients that do not support it.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) {
         self.set_structured(&mut |out| out.serialize(value).is_ok());
     }
 
-    /// The same for a value that `body` writes.
+    /// Adds the structured content that `body` writes.
     pub fn structured_with(&mut self, body: impl FnOnce(&mut Writer<'_>)) {
         let mut body = Some(body);
         self.set_structured(&mut |out| write_once(out, &mut body));
@@ -104,10 +104,10 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.structured = Some(Structured { before, from, to: self.out.len(), stays });
     }
 
-    /// Sets the `_meta` of the result: an object, as JSON text. This comes first, before anything else.
+    /// Sets the `_meta` of the result: an object, as JSON text. Call this before all other methods.
     pub fn meta(&mut self, json: &str) {
         let first = self.items.not_begun() && self.structured.is_none();
-        // A result of the stateless era may have one, with the server's name in it: it is the last thing before this.
+        // A result of the stateless era may already have a `_meta` with the server's name, as its last member.
         let written = if self.out.reopen_object() {
             let written = self.out.raw_members(json);
             self.out.end_object();
@@ -124,8 +124,8 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.failed = true;
     }
 
-    /// Completes the result. `false`: it is not valid.
-    pub(crate) fn end(mut self, pads: bool) -> bool {
+    /// Completes the result. Returns `false` if it is not valid.
+    pub(crate) fn end(mut self, pad_structured: bool) -> bool {
         match &self.structured {
             Some(Structured { from, to, .. }) if self.items.count == 0 => {
                 let (from, to) = (*from, *to);
@@ -134,12 +134,12 @@ impl<'w, 'a> ToolResult<'w, 'a> {
                 self.out.escape_own(from, to);
                 self.out.token("\"}");
             }
-            // Some clients want at least one piece.
+            // Some clients require at least one content block.
             None if self.items.count == 0 => self.text(""),
             _ => {}
         }
         self.items.end(self.out);
-        write_end(self.out, self.failed, pads && self.structured.is_none());
+        write_end(self.out, self.failed, pad_structured && self.structured.is_none());
         if let Some(Structured { before, to, stays: false, .. }) = self.structured {
             self.out.cut(before, to);
         }
@@ -147,20 +147,20 @@ impl<'w, 'a> ToolResult<'w, 'a> {
     }
 }
 
-/// A result of one text.
-pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: bool, pads: bool) {
+/// Writes a result with one text block.
+pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: bool, pad_structured: bool) {
     out.members(r#""content":[{"type":"text","text":"#);
     out.display(text);
     out.token("}]");
-    write_end(out, failed, pads);
+    write_end(out, failed, pad_structured);
 }
 
-/// What stands behind the content.
-fn write_end(out: &mut Writer<'_>, failed: bool, pads: bool) {
+/// Writes the members after the content.
+fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool) {
     if failed {
         out.field_boolean("isError", true);
     }
-    if pads {
+    if pad_structured {
         out.key("structuredContent");
         out.token("{}");
     }

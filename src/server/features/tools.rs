@@ -1,4 +1,4 @@
-//! Tools: their catalogue, and listing it page by page.
+//! Feature `Tools`: catalogue, `tools/list`, and checks of `tools/call`.
 //!
 //! Specification: *Server features*, *Tools*.
 
@@ -16,7 +16,7 @@ use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
 
-/// A tool, as it stands in the list of tools.
+/// A tool as it appears in `tools/list`.
 #[derive(Debug, Clone, Copy)]
 pub struct Tool<'t> {
     details: Details<'t>,
@@ -25,7 +25,7 @@ pub struct Tool<'t> {
     hints: Hints,
 }
 
-/// What a tool does to the world. Clients are told, but need not believe it.
+/// The behavior hints of a tool. Clients must treat them as untrusted.
 #[derive(Debug, Clone, Copy)]
 struct Hints([Option<bool>; 4]);
 
@@ -34,7 +34,7 @@ const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "
 details!(Tool);
 
 impl<'t> Tool<'t> {
-    /// A tool with its name and the JSON Schema of its arguments, as JSON text. `{}` stands for no arguments.
+    /// A tool with a name and the JSON Schema of its arguments, as JSON text. `{}` means no arguments.
     ///
     /// Names should have 1 to 128 characters of `A-Z a-z 0-9 _ - .`.
     #[must_use]
@@ -42,32 +42,32 @@ impl<'t> Tool<'t> {
         Tool { details: Details::new(name), input_schema, output_schema: None, hints: Hints([None; 4]) }
     }
 
-    /// The JSON Schema of its structured results, as JSON text (from `2025-06-18` on).
+    /// Sets the JSON Schema of structured results, as JSON text (since `2025-06-18`).
     #[must_use]
     pub const fn output_schema(mut self, schema: &'t str) -> Self {
         self.output_schema = Some(schema);
         self
     }
 
-    /// Whether it only reads (from `2025-03-26` on).
+    /// Sets whether the tool only reads (since `2025-03-26`).
     #[must_use]
     pub const fn read_only(self, yes: bool) -> Self {
         self.hint(0, yes)
     }
 
-    /// Whether it may destroy something (from `2025-03-26` on).
+    /// Sets whether the tool may perform destructive updates (since `2025-03-26`).
     #[must_use]
     pub const fn destructive(self, yes: bool) -> Self {
         self.hint(1, yes)
     }
 
-    /// Whether calling it twice is the same as calling it once (from `2025-03-26` on).
+    /// Sets whether repeated calls have no additional effect (since `2025-03-26`).
     #[must_use]
     pub const fn idempotent(self, yes: bool) -> Self {
         self.hint(2, yes)
     }
 
-    /// Whether it deals with things outside of the server (from `2025-03-26` on).
+    /// Sets whether the tool interacts with external entities (since `2025-03-26`).
     #[must_use]
     pub const fn open_world(self, yes: bool) -> Self {
         self.hint(3, yes)
@@ -80,24 +80,24 @@ impl<'t> Tool<'t> {
         self
     }
 
-    /// The JSON Schema of its arguments, as JSON text: for a host that validates them. The machine does not.
+    /// The JSON Schema of the arguments, as JSON text. The server does not validate arguments against it.
     #[must_use]
     pub const fn input_schema(&self) -> &'t str {
         self.input_schema
     }
 
-    /// The JSON Schema of its structured results, if it has one: for a host that validates them.
+    /// The JSON Schema of structured results, if it is set. The server does not validate results against it.
     #[must_use]
     pub const fn result_schema(&self) -> Option<&'t str> {
         self.output_schema
     }
 
-    /// What has to be an object, as JSON text.
+    /// The JSON texts that must be objects.
     pub(crate) fn objects(&self) -> Objects<'t> {
         [Some(self.input_schema), self.output_schema, self.details.meta]
     }
 
-    /// Writes the entry of the list, with the members that the revision has.
+    /// Writes the entry of the list, with the members of the revision.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         self.details.write(revision, out);
@@ -110,7 +110,7 @@ impl<'t> Tool<'t> {
             write_raw("outputSchema", self.output_schema, out);
         }
         if revision >= Revision::V2025_03_26 {
-            // The one revision that has no other place for it.
+            // Revision 2025-03-26 has a title only in the annotations.
             let title = self.details.title().filter(|_| revision == Revision::V2025_03_26);
             self.hints.write(title, out);
         }
@@ -135,9 +135,9 @@ impl Hints {
     }
 }
 
-/// The feature *tools*: a catalogue in a static table, or a list that the host answers itself.
+/// The feature *tools*: a static catalogue, or a dynamic list that the application provides.
 ///
-/// A call looks its tool up by walking the table, which is fine for hundreds of tools.
+/// The lookup of a tool is a linear search, suitable for hundreds of tools.
 #[derive(Debug, Clone, Copy)]
 pub struct Tools<'t> {
     catalogue: Option<&'t [Tool<'t>]>,
@@ -147,13 +147,13 @@ pub struct Tools<'t> {
 
 duplicate_of!(duplicate, Tool, name());
 
-/// The place of `tools/list` among the methods.
+/// Index of `tools/list` in `methods`.
 const LIST: usize = 0;
 
 impl<'t> Tools<'t> {
-    /// Tools that never change. The machine lists them, and refuses calls of others.
+    /// A static catalogue. The server lists it, and refuses calls of unknown tools.
     ///
-    /// This is for constants and statics, where two tools of the same name do not compile:
+    /// Use this in constants and statics, where two tools of the same name do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Tool, Tools};
@@ -161,9 +161,9 @@ impl<'t> Tools<'t> {
     /// ```
     ///
     /// # Panics
-    /// Two have the same name. At run time, use [`try_new`](Tools::try_new).
+    /// Two tools have the same name. At run time, use [`try_new`](Tools::try_new).
     #[must_use]
-    #[expect(clippy::panic, reason = "it is an error of the compiler where it should be called")]
+    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
     pub const fn new(catalogue: &'t [Tool<'t>]) -> Tools<'t> {
         match Tools::try_new(catalogue) {
             Ok(tools) => tools,
@@ -171,7 +171,7 @@ impl<'t> Tools<'t> {
         }
     }
 
-    /// The same for a catalogue that is made at run time.
+    /// A catalogue that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two tools have the same name.
@@ -182,22 +182,24 @@ impl<'t> Tools<'t> {
         }
     }
 
-    /// Tools that the host lists: see [`Event::ListTools`](crate::server::Event::ListTools).
+    /// A dynamic list, which the application provides: see [`Event::ListTools`](crate::server::Event::ListTools).
     #[must_use]
     pub const fn dynamic_list() -> Tools<'static> {
         Tools { catalogue: None, list_changed: false, always_structured: false }
     }
 
-    /// Adds `"structuredContent":{}` to results that have none, for clients that want it always (from `2025-06-18` on).
-    /// Results of tools that have an output schema are left alone, and so are those of tools that the host lists.
+    /// Adds `"structuredContent":{}` to results without it, for clients that require it (since `2025-06-18`).
+    ///
+    /// This does not affect tools with an output schema, nor tools of a dynamic list.
     #[must_use]
     pub const fn always_structured_content(mut self) -> Self {
         self.always_structured = true;
         self
     }
 
-    /// Declares that the list may change; [`Server::changed`](crate::Server::changed) then says that it has. Clients of
-    /// `2026-07-28` hear of it if [`Subscriptions`](crate::server::Subscriptions) are offered, too.
+    /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
+    ///
+    /// Clients of `2026-07-28` are notified only with the feature [`Subscriptions`](crate::server::Subscriptions).
     #[must_use]
     pub const fn list_changed(mut self) -> Self {
         self.list_changed = true;
@@ -227,13 +229,13 @@ impl Sealed for Tools<'_> {
 
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
         match self.catalogue.filter(|_| catalogue == Catalogue::Tools) {
-            Some(tools) => tools.iter().find(|tool| is(tool.name())).map_or(Found::Nothing, Found::Tool),
-            None if catalogue == Catalogue::Tools => Found::Perhaps,
-            None => Found::Nothing,
+            Some(tools) => tools.iter().find(|tool| is(tool.name())).map_or(Found::Absent, Found::Tool),
+            None if catalogue == Catalogue::Tools => Found::Dynamic,
+            None => Found::Absent,
         }
     }
 
-    fn change_notice(&self) -> Option<(Change<'static>, &'static str)> {
+    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
         self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
     }
 
@@ -253,7 +255,7 @@ impl Sealed for Tools<'_> {
 
 impl Tools<'_> {
     fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::answer(
+        pagination::respond(
             request,
             "tools",
             self.catalogue.map(<[_]>::len),
@@ -275,22 +277,22 @@ impl Tools<'_> {
             return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
         }
         let found = self.find(Catalogue::Tools, &|tool| name == *tool);
-        if found.is_nothing() {
+        if found.is_absent() {
             return request.refuse(ProtocolError::UnknownTool, &name);
         }
         let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
         let kind = self.kind(tool, request.pending.context.revision);
-        request.hand_out(kind, Call::event, subject, arguments)
+        request.emit_request(kind, Call::event, subject, arguments)
     }
 
-    /// What is asked for by a call of a tool.
+    /// The kind of a call to this tool.
     #[inline]
     fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
         let plain = tool.is_some_and(|tool| tool.output_schema.is_none());
-        let pads = self.always_structured && plain && revision >= Revision::V2025_06_18;
-        RequestKind::CallTool { pads }
+        let pad_structured = self.always_structured && plain && revision >= Revision::V2025_06_18;
+        RequestKind::CallTool { pad_structured }
     }
 }
 
-/// The code for an unknown tool.
+/// The error code for an unknown tool.
 pub(crate) const UNKNOWN_TOOL: i32 = code::INVALID_PARAMS;

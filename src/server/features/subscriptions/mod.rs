@@ -1,7 +1,7 @@
-//! Subscriptions: which changes a client wants to hear of.
+//! Feature `Subscriptions`: `subscriptions/listen`, `resources/subscribe`, `resources/unsubscribe`.
 //!
-//! In the handshake era a client hears of every list that the server declared, and of the resources that it asked for.
-//! In the stateless era it hears only of what a request in flight, `subscriptions/listen`, asked for.
+//! In the handshake era a client is notified of every list with `listChanged`, and of the resources that it subscribed
+//! to. In the stateless era it is notified of the changes that a `subscriptions/listen` request in flight names.
 //!
 //! Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
 
@@ -21,28 +21,30 @@ use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, span_of};
 use crate::server::features::resources::not_found;
 use crate::server::features::subscriptions::notify::{write_acknowledged, write_ended, write_updated};
-use crate::server::features::subscriptions::registry::{NotWatched, Owner, SubscriptionRegistry};
+use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError};
 use crate::server::inbound_request::InboundRequest;
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::{ServerState, Shape};
 
-/// The feature *subscriptions*: clients say what they want to hear of.
+/// The feature *subscriptions*: clients select the changes to be notified of.
 ///
-/// - `2026-07-28`, `subscriptions/listen`: a client hears of changed lists and resources while this request is in
-///   flight, and only then. It takes one of the slots of [`Server::in_flight`](crate::Server::in_flight), has no
-///   deadline, and ends when the client cancels it, [`Server::end_subscription`](crate::Server::end_subscription) is
-///   called, or the connection ends. What the server did not declare is left out of the acknowledgment; if nothing is
-///   left, that is empty, and the subscription is a silent one.
-/// - up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`, if the server declared `resources.subscribe`.
+/// - `2026-07-28`, `subscriptions/listen`: a client is notified of changed lists and resources only while this request
+///   is in flight. It takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline. It
+///   ends when the client cancels it, [`Server::end_subscription`](crate::Server::end_subscription) is called, or the
+///   connection ends. The acknowledgment omits changes that the server did not declare. If none remain, the
+///   acknowledgment is empty and the subscription receives no notifications.
+/// - up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`, if the server declared
+///   `resources.subscribe`.
 ///
-/// It declares nothing itself: the features whose lists and resources can change do that. Name it together with them,
-/// or clients of `2026-07-28` cannot hear of the changes that those declare.
+/// This feature declares no capability. The features with changing lists and resources do. Name it together with them,
+/// or clients of `2026-07-28` cannot be notified.
 ///
-/// To watch resources, lend room for their URIs: [`Server::subscription_buffer`](crate::Server::subscription_buffer).
+/// To watch resources, lend storage for their URIs:
+/// [`Server::subscription_buffer`](crate::Server::subscription_buffer).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Subscriptions;
 
-// Their places among the methods.
+// Indices in `methods`.
 const LISTEN: usize = 0;
 const SUBSCRIBE: usize = 1;
 
@@ -60,7 +62,7 @@ impl Sealed for Subscriptions {
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             LISTEN => listen(request),
-            _ if !can_watch(request.core.info) => {
+            _ if !can_watch(request.state.config) => {
                 request.refuse(ProtocolError::UnknownMethod, &"resources cannot be watched here")
             }
             SUBSCRIBE => subscribe(request),
@@ -68,130 +70,129 @@ impl Sealed for Subscriptions {
         }
     }
 
-    fn note_change(&self, core: &mut ServerState<'_>, change: Change<'_>) {
-        notify::note(core, change);
+    fn record_change(&self, state: &mut ServerState<'_>, change: Change<'_>) {
+        notify::record_change(state, change);
     }
 
-    fn write_notices(&self, core: &mut ServerState<'_>) {
-        notify::write(core);
+    fn write_notifications(&self, state: &mut ServerState<'_>) {
+        notify::write_pending(state);
     }
 
     fn check(
         &self,
         revision: Revision,
-        info: &ServerConfig<'_>,
+        config: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
         if revision.era() == Era::Stateless {
-            // As if they were results, which is more than they take.
+            // Measured as results, which is an upper bound.
             measure(Shape::Result, &mut |out| {
-                write_acknowledged(out, &[], listed(info), &mut |_| {});
-                (0..info.limits.id).for_each(|_| out.token("0"));
+                write_acknowledged(out, &[], declared_lists(config), &mut |_| {});
+                (0..config.limits.id).for_each(|_| out.token("0"));
             });
             measure(Shape::Result, &mut |out| {
-                write_ended(out, &[], info, revision);
-                (0..info.limits.id).for_each(|_| out.token("0"));
+                write_ended(out, &[], config, revision);
+                (0..config.limits.id).for_each(|_| out.token("0"));
             });
         }
         Ok(())
     }
 }
 
-/// The lists that the server declared to change.
-fn listed(info: &ServerConfig<'_>) -> ChangeSet {
+/// The lists with `listChanged`.
+fn declared_lists(config: &ServerConfig<'_>) -> ChangeSet {
     let mut lists = ChangeSet::NONE;
-    for (change, _) in info.features.iter().filter_map(|feature| feature.change_notice()) {
+    for (change, _) in config.features.iter().filter_map(|feature| feature.change_notification()) {
         lists.add(change.list());
     }
     lists
 }
 
-fn can_watch(info: &ServerConfig<'_>) -> bool {
-    info.features.iter().any(|feature| feature.can_watch())
+fn can_watch(config: &ServerConfig<'_>) -> bool {
+    config.features.iter().any(|feature| feature.can_watch())
 }
 
-fn may_exist(info: &ServerConfig<'_>, uri: Str<'_>) -> bool {
-    let mut said = info.features.iter().filter_map(|feature| feature.knows_uri(uri));
-    said.next().is_none_or(|first| first || said.any(|known| known))
+fn may_exist(config: &ServerConfig<'_>, uri: Str<'_>) -> bool {
+    let mut answers = config.features.iter().filter_map(|feature| feature.contains_uri(uri));
+    answers.next().is_none_or(|first| first || answers.any(|known| known))
 }
 
 fn subscribe(request: &mut Request<'_, '_>) -> Received {
-    let Some(uri) = uri_of(request) else { return no_uri(request) };
-    if !may_exist(request.core.info, uri) {
+    let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
+    if !may_exist(request.state.config, uri) {
         return not_found(request, uri);
     }
-    let ServerState { watches, in_flight, output, .. } = &mut *request.core;
-    let room = output.reply_room().saturating_sub(output.overhead());
-    let added = watches.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, room));
-    let limit = watches.limit();
+    let ServerState { registry, in_flight, output, .. } = &mut *request.state;
+    let space = output.reply_room().saturating_sub(output.overhead());
+    let added = registry.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, space));
+    let limit = registry.limit();
     match added {
-        Ok(new) => settle(request, new.then_some(PendingEvent::Watched { on: true })),
-        Err(NotWatched::Full) => request.refuse(
+        Ok(new) => respond_and_emit(request, new.then_some(PendingEvent::Watched { on: true })),
+        Err(WatchError::Full) => request.refuse(
             ProtocolError::TooManyWatched { limit },
             &("their URIs have at most ", limit, " bytes; unsubscribe from some"),
         ),
-        Err(NotWatched::TooLong) => {
+        Err(WatchError::TooLong) => {
             request.refuse(ProtocolError::InvalidParams, &"`uri` is too long to be told of its changes")
         }
     }
 }
 
 fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
-    let Some(uri) = uri_of(request) else { return no_uri(request) };
-    let was = request.core.watches.remove(Owner::Session, uri);
-    settle(request, was.then_some(PendingEvent::Watched { on: false }))
+    let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
+    let was = request.state.registry.remove(Owner::Session, uri);
+    respond_and_emit(request, was.then_some(PendingEvent::Watched { on: false }))
 }
 
-/// The URI of a request, which will be the subject of its event.
-fn uri_of<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
+/// Returns the URI of a request, and makes it the subject of the event.
+fn subject_uri<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
     let uri = request.param("uri")?;
-    request.places.subject = span_of(request.line, uri.bytes());
+    request.spans.subject = span_of(request.line, uri.bytes());
     uri.string()
 }
 
-fn no_uri(request: &mut Request<'_, '_>) -> Received {
+fn refuse_missing_uri(request: &mut Request<'_, '_>) -> Received {
     request.refuse(ProtocolError::InvalidParams, &"`uri` must be a string")
 }
 
-fn settle(request: &mut Request<'_, '_>, plan: Option<PendingEvent>) -> Received {
-    match (request.result(&mut |_| {}), plan) {
-        (Received::Done, Some(plan)) => request.core.emit(plan),
+fn respond_and_emit(request: &mut Request<'_, '_>, pending_event: Option<PendingEvent>) -> Received {
+    match (request.result(&mut |_| {}), pending_event) {
+        (Received::Done, Some(pending_event)) => request.state.emit(pending_event),
         (refused, _) => refused,
     }
 }
 
-/// Whether the notification about a resource fits into so many bytes.
-fn fits(id: Option<&[u8]>, uri: &str, room: usize) -> bool {
+/// Whether the notification about a resource fits into `space` bytes.
+fn fits(id: Option<&[u8]>, uri: &str, space: usize) -> bool {
     let mut out = Writer::measure();
     write_updated(&mut out, id, uri);
-    out.len() <= room
+    out.len() <= space
 }
 
-/// `subscriptions/listen`: from now on the request is in flight, and its answer is the end.
+/// Handles `subscriptions/listen`: the request stays in flight, and its response ends the subscription.
 fn listen(request: &mut Request<'_, '_>) -> Received {
-    let (filter, uris) = match wanted(request) {
+    let (filter, uris) = match parse_filter(request) {
         Ok(wanted) => wanted,
         Err(refused) => return refused,
     };
-    let Some(ticket) = take(request, filter) else {
-        let limit = request.core.in_flight.limit();
+    let Some(ticket) = reserve_slot(request, filter) else {
+        let limit = request.state.in_flight.limit();
         return request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
     };
-    if !acknowledge(request, ticket, filter, uris) {
-        request.core.in_flight.release(ticket);
-        let limit = request.core.output.reply_room();
+    if !write_acknowledgment(request, ticket, filter, uris) {
+        request.state.in_flight.release(ticket);
+        let limit = request.state.output.reply_room();
         return request.refuse(ProtocolError::ReplyTooLarge { limit }, &"the acknowledgment");
     }
-    request.core.tells_changes();
-    request.core.changed.add(ChangeSet::LISTENED);
-    request.core.emit(PendingEvent::Listening(ticket))
+    request.state.enable_change_writer();
+    request.state.pending_changes.add(ChangeSet::SUBSCRIBED);
+    request.state.emit(PendingEvent::Listening(ticket))
 }
 
-/// Which lists the client wants to hear of, as far as there is something to hear, and which resources; or the request
-/// refused.
-// By itself, so that its part of the stack is not taken while the answer is written.
+/// Parses the filter: the declared lists that the client names, and the array of URIs. May refuse the request.
+// Not inlined, so that its stack frame is gone while the response is written.
 #[inline(never)]
-fn wanted<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Received> {
+fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Received> {
     let Some(wanted) = request.param("notifications").filter(|wanted| wanted.kind() == Kind::Object) else {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`notifications` must be an object"));
     };
@@ -203,28 +204,28 @@ fn wanted<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Re
         "taskIds",
     ]);
     if tasks.is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
-        return Err(needs_tasks(request));
+        return Err(refuse_tasks(request));
     }
-    let listed = listed(request.core.info);
+    let listed = declared_lists(request.state.config);
     let mut filter = ChangeSet::NONE;
-    for (asked, list) in
+    for (requested, list) in
         [(tools, ChangeSet::TOOLS), (prompts, ChangeSet::PROMPTS), (resources, ChangeSet::RESOURCES)]
     {
-        if listed.any(list) && asked.and_then(Json::boolean) == Some(true) {
+        if listed.any(list) && requested.and_then(Json::boolean) == Some(true) {
             filter.add(list);
         }
     }
-    let uris = uris.filter(|_| can_watch(request.core.info)).unwrap_or(Json::NULL);
+    let uris = uris.filter(|_| can_watch(request.state.config)).unwrap_or(Json::NULL);
     Ok((filter, uris))
 }
 
-/// Takes a slot for the request.
-fn take(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
+/// Takes a slot for the subscription. Returns `None` if none is free.
+fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
     let id = request.id();
-    let mut incoming = InboundRequest::deferred(request.pending.context, SortKey::NONE);
-    incoming.set_listens(filter, ChangeSet::NONE);
-    let in_flight = &mut request.core.in_flight;
-    let ticket = in_flight.take(incoming, None)?;
+    let mut inbound = InboundRequest::deferred(request.pending.context, SortKey::NONE);
+    inbound.set_subscription(filter, ChangeSet::NONE);
+    let in_flight = &mut request.state.in_flight;
+    let ticket = in_flight.take(inbound, None)?;
     if !in_flight.set_id(ticket, id, &[]) {
         in_flight.release(ticket);
         return None;
@@ -232,17 +233,23 @@ fn take(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
     Some(ticket)
 }
 
-/// Says what the client will hear of, and notes it. Resources that find no room are left out. `false`: there is no room
-/// for the message.
-fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: ChangeSet, uris: Json<'_>) -> bool {
+/// Registers the resources and writes the acknowledgment. Resources without space are omitted.
+///
+/// Returns `false` if the acknowledgment does not fit.
+fn write_acknowledgment(
+    request: &mut Request<'_, '_>,
+    ticket: Ticket,
+    filter: ChangeSet,
+    uris: Json<'_>,
+) -> bool {
     let id = request.id();
-    let ServerState { info, output, watches, in_flight, .. } = &mut *request.core;
-    let room = output.reply_room();
-    let longest = room.saturating_sub(output.overhead());
+    let ServerState { config, output, registry, in_flight, .. } = &mut *request.state;
+    let space = output.reply_room();
+    let longest = space.saturating_sub(output.overhead());
     let about = About::subscribed(request.pending.context.stream);
-    let watch = |watches: &mut SubscriptionRegistry<'_>, uri| {
-        may_exist(info, uri)
-            && watches
+    let watch = |registry: &mut SubscriptionRegistry<'_>, uri| {
+        may_exist(config, uri)
+            && registry
                 .add(Owner::Listener(ticket), uri, in_flight, &|uri| fits(Some(id), uri, longest))
                 .is_ok_and(|new| new)
     };
@@ -255,8 +262,8 @@ fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: ChangeSet,
                 out.begin_array();
             }
             out.text(uri);
-            // What closes the message has to fit, too.
-            if out.remaining() < "]}}}".len() || !watch(watches, uri) {
+            // The closing brackets of the message must still fit.
+            if out.remaining() < "]}}}".len() || !watch(registry, uri) {
                 out.rollback(before);
             } else {
                 any = true;
@@ -266,7 +273,7 @@ fn acknowledge(request: &mut Request<'_, '_>, ticket: Ticket, filter: ChangeSet,
             out.end_array();
         }
     };
-    output.write(about, room, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
+    output.write(about, space, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
 }
 
 fn declares_tasks(request: &Request<'_, '_>) -> bool {
@@ -275,7 +282,7 @@ fn declares_tasks(request: &Request<'_, '_>) -> bool {
     declared.is_some_and(|declared| declared.kind() == Kind::Object)
 }
 
-fn needs_tasks(request: &mut Request<'_, '_>) -> Received {
+fn refuse_tasks(request: &mut Request<'_, '_>) -> Received {
     request.refuse_with(ProtocolError::MissingClientCapability, &mut |out| {
         out.field_integer("code", code::MISSING_CLIENT_CAPABILITY.into());
         out.key("message");

@@ -1,4 +1,4 @@
-//! What subscriptions hear: tagged notifications, one for each of them, and their end.
+//! Notifications of subscriptions: acknowledgment, changes, end.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{About, StreamId};
@@ -15,47 +15,49 @@ use crate::server::inbound_request::InboundRequest;
 use crate::server::reply::Context;
 use crate::server::server_state::ServerState;
 
-/// A client listens (`subscriptions/listen`), and was told to what. If its request is cancelled, so is the
-/// subscription: [`Event::Cancelled`](crate::server::Event::Cancelled) says so.
+/// A new subscription (`subscriptions/listen`). The server has acknowledged it.
+///
+/// If the client cancels the request, the subscription ends with
+/// [`Event::Cancelled`](crate::server::Event::Cancelled).
 #[derive(Clone, Copy)]
 pub struct Listening<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) in_flight: &'a InFlight<'a, InboundRequest>,
-    pub(crate) watches: &'a SubscriptionRegistry<'a>,
+    pub(crate) registry: &'a SubscriptionRegistry<'a>,
 }
 
 impl<'a> Listening<'a> {
-    /// The subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
+    /// The ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// Whether it hears of the list of this change: one of the resources has [`uris`](Self::uris).
+    /// Whether the subscription receives this change: of a list, or of one of its resources ([`uris`](Self::uris)).
     #[must_use]
     pub fn hears(&self, change: Change<'_>) -> bool {
         match change {
             Change::Resource(uri) => self.uris().any(|watched| watched == uri),
             list => self
-                .incoming()
-                .and_then(InboundRequest::listens)
+                .inbound()
+                .and_then(InboundRequest::subscription)
                 .is_some_and(|[filter, _]| filter.any(list.list())),
         }
     }
 
-    /// The resources whose changes it hears of.
+    /// The URIs of the resources that the subscription watches.
     pub fn uris(&self) -> impl Iterator<Item = &'a str> {
         let owner = Owner::Listener(self.ticket);
-        self.watches.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
+        self.registry.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
     }
 
-    /// The stream that the request came from, in frame mode.
+    /// The stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
-        self.incoming().map_or(StreamId::NONE, |incoming| incoming.stream)
+        self.inbound().map_or(StreamId::NONE, |inbound| inbound.stream)
     }
 
-    fn incoming(&self) -> Option<&'a InboundRequest> {
+    fn inbound(&self) -> Option<&'a InboundRequest> {
         self.in_flight.get(self.ticket)
     }
 }
@@ -64,93 +66,93 @@ impl core::fmt::Debug for Listening<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Listening")
             .field("ticket", &self.ticket)
-            .field("request", &self.incoming())
-            .field("watches", &self.watches)
+            .field("request", &self.inbound())
+            .field("watches", &self.registry)
             .finish()
     }
 }
 
-/// A subscription is to end.
-const ENDS: ChangeSet = ChangeSet::NOTICES;
-/// Its request was answered; only the cancellation is left to be sent.
-const ANSWERED: ChangeSet = ChangeSet::LISTENED;
-const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::TO_FEATURES;
+/// Flag of a subscription that is to end.
+const ENDS: ChangeSet = ChangeSet::FEATURE_PENDING;
+/// Flag of a subscription whose request was answered. Only the cancellation is still to be sent.
+const ANSWERED: ChangeSet = ChangeSet::SUBSCRIBED;
+const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 
-/// Every subscription in flight from a slot on.
-fn next_listener(core: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
+/// Returns the first subscription in flight from `slot` on, with its filter and pending changes.
+fn next_listener(state: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
     let mut slot = slot;
     loop {
-        let ticket = core.in_flight.first_from(slot)?;
-        if let Some([filter, pending]) = core.in_flight.get(ticket)?.listens() {
+        let ticket = state.in_flight.first_from(slot)?;
+        if let Some([filter, pending]) = state.in_flight.get(ticket)?.subscription() {
             return Some((ticket, filter, pending));
         }
         slot = ticket.slot.wrapping_add(1);
     }
 }
 
-/// ChangeSet what a subscription was not told yet.
+/// Modifies the pending changes of a subscription. Returns `None` if the ticket is not a subscription.
 fn set_pending(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     ticket: Ticket,
     change: fn(&mut ChangeSet, ChangeSet),
     by: ChangeSet,
 ) -> Option<()> {
-    let incoming = core.in_flight.get_mut(ticket)?;
-    let [filter, mut pending] = incoming.listens()?;
+    let inbound = state.in_flight.get_mut(ticket)?;
+    let [filter, mut pending] = inbound.subscription()?;
     change(&mut pending, by);
-    incoming.set_listens(filter, pending);
+    inbound.set_subscription(filter, pending);
     Some(())
 }
 
-/// Flags whoever wants to hear of a change.
-pub(crate) fn note(core: &mut ServerState<'_>, change: Change<'_>) {
+/// Marks a change as pending in every subscription and registry entry that matches it.
+pub(crate) fn record_change(state: &mut ServerState<'_>, change: Change<'_>) {
     if let Change::Resource(uri) = change {
-        if core.watches.mark(uri) {
-            core.changed.add(ChangeSet::NOTICES);
+        if state.registry.mark_changed(uri) {
+            state.pending_changes.add(ChangeSet::FEATURE_PENDING);
         }
         return;
     }
     let (list, mut slot) = (change.list(), 0);
-    while core.changed.any(ChangeSet::LISTENED)
-        && let Some((ticket, filter, _)) = next_listener(core, slot)
+    while state.pending_changes.any(ChangeSet::SUBSCRIBED)
+        && let Some((ticket, filter, _)) = next_listener(state, slot)
     {
         if filter.any(list) {
-            set_pending(core, ticket, ChangeSet::add, list);
-            core.changed.add(ChangeSet::NOTICES);
+            set_pending(state, ticket, ChangeSet::add, list);
+            state.pending_changes.add(ChangeSet::FEATURE_PENDING);
         }
         slot = ticket.slot.wrapping_add(1);
     }
 }
 
-/// Writes what waits to be told, as far as there is room: first lists, then resources, then ends.
-pub(crate) fn write(core: &mut ServerState<'_>) {
-    if !core.changed.any(ChangeSet::NOTICES) && core.life.state() != State::Draining {
+/// Writes pending notifications while the output has space: lists, then resources, then ends of subscriptions.
+pub(crate) fn write_pending(state: &mut ServerState<'_>) {
+    if !state.pending_changes.any(ChangeSet::FEATURE_PENDING) && state.lifecycle.state() != State::Draining {
         return;
     }
-    if write_lists(core).is_some()
-        && let Some(waits) = write_resources(core)
-        && write_ends(core).is_some()
-        && !waits
+    if write_lists(state).is_some()
+        && let Some(any_delayed) = write_resources(state)
+        && write_ends(state).is_some()
+        && !any_delayed
     {
-        core.changed.remove(ChangeSet::NOTICES);
+        state.pending_changes.remove(ChangeSet::FEATURE_PENDING);
     }
 }
 
-/// `None` here and below: there is no room for the next one yet.
-fn write_lists(core: &mut ServerState<'_>) -> Option<()> {
-    let (info, mut slot) = (core.info, 0);
-    while let Some((ticket, _, flags)) = next_listener(core, slot) {
-        for feature in info.features {
-            let Some((change, method)) = feature.change_notice() else { continue };
+/// Writes pending changes of lists. Returns `None` if the output has no space.
+fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
+    let (config, mut slot) = (state.config, 0);
+    while let Some((ticket, _, flags)) = next_listener(state, slot) {
+        for feature in config.features {
+            let Some((change, method)) = feature.change_notification() else { continue };
             if flags.any(change.list()) {
-                send(core, ticket, &mut |out, id| {
+                send(state, ticket, &mut |out, id| {
                     out.token(r#"{"jsonrpc":"2.0","method":"#);
                     out.string(method);
                     out.token(r#","params":{"#);
                     write_tag(out, id);
                     out.token("}}");
                 })?;
-                set_pending(core, ticket, ChangeSet::remove, change.list());
+                set_pending(state, ticket, ChangeSet::remove, change.list());
             }
         }
         slot = ticket.slot.wrapping_add(1);
@@ -158,25 +160,27 @@ fn write_lists(core: &mut ServerState<'_>) -> Option<()> {
     Some(())
 }
 
-/// `true`: some wait for the handshake to be completed.
-fn write_resources(core: &mut ServerState<'_>) -> Option<bool> {
-    let ending = core.life.state() == State::Draining;
-    let (mut at, mut waits) = (0, false);
-    while let Some(watch) = core.watches.at(at) {
+/// Writes pending changes of resources. Returns `None` if the output has no space.
+///
+/// Returns `true` if some changes wait for the end of the handshake.
+fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
+    let ending = state.lifecycle.state() == State::Draining;
+    let (mut at, mut any_delayed) = (0, false);
+    while let Some(watch) = state.registry.at(at) {
         let (here, next, owner) = (at, watch.next, watch.owner);
         at = next;
         if !watch.changed {
             continue;
         }
-        if owner == Owner::Session && !core.session_hears() {
-            waits |= !ending;
+        if owner == Owner::Session && !state.is_session_notified() {
+            any_delayed |= !ending;
             continue;
         }
-        if owner.lives(&core.in_flight) {
-            if !core.has_room() {
+        if owner.is_active(&state.in_flight) {
+            if !state.reserve_response() {
                 return None;
             }
-            let ServerState { watches, in_flight, output, .. } = core;
+            let ServerState { registry, in_flight, output, .. } = state;
             let (about, id) = match owner {
                 Owner::Session => (About::NOTIFICATION, None),
                 Owner::Listener(ticket) => {
@@ -184,73 +188,75 @@ fn write_resources(core: &mut ServerState<'_>) -> Option<bool> {
                     (About::subscribed(stream), Some(in_flight.id(ticket)))
                 }
             };
-            let uri = watches.at(here)?.uri;
+            let uri = registry.at(here)?.uri;
             let _ = output.write(about, output.reply_room(), &mut |out| write_updated(out, id, uri));
         }
-        core.watches.set_changed(here, false);
+        state.registry.set_changed(here, false);
     }
-    Some(waits)
+    Some(any_delayed)
 }
 
-/// Ends what is to end: with the answer to the request, and then, where all share one channel, with its cancellation.
-/// The specification asks for the one on one page and for the other on another.
-fn write_ends(core: &mut ServerState<'_>) -> Option<()> {
-    let all = core.life.state() == State::Draining;
-    let (info, mut slot, mut left) = (core.info, 0, false);
-    while let Some((ticket, _, flags)) = next_listener(core, slot) {
+/// Ends subscriptions that are to end. Returns `None` if the output has no space.
+///
+/// On a single channel the response is followed by a cancellation, because the specification requires each of them on a
+/// different page.
+fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
+    let all = state.lifecycle.state() == State::Draining;
+    let (config, mut slot, mut left) = (state.config, 0, false);
+    while let Some((ticket, _, flags)) = next_listener(state, slot) {
         slot = ticket.slot.wrapping_add(1);
         if !all && !flags.any(ENDS) {
             left = true;
             continue;
         }
-        let Context { revision, stream, .. } = core.in_flight.get(ticket)?.context();
+        let Context { revision, stream, .. } = state.in_flight.get(ticket)?.context();
         if !flags.any(ANSWERED) {
             let about = About::unsubscribed(stream);
-            send_as(core, ticket, about, &mut |out, id| write_ended(out, id, info, revision))?;
-            // Nothing may follow it, whatever changes until there is room for the rest.
-            core.in_flight.get_mut(ticket)?.set_listens(ChangeSet::NONE, ENDS_AND_ANSWERED);
+            send_as(state, ticket, about, &mut |out, id| write_ended(out, id, config, revision))?;
+            // No notification may follow the response, also if changes occur before the cancellation is sent.
+            state.in_flight.get_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
         }
-        if !core.output.is_message_mode() {
-            send(core, ticket, &mut |out, id| {
+        if !state.output.is_message_mode() {
+            send(state, ticket, &mut |out, id| {
                 out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
                 out.json_bytes(id);
                 out.token("}}");
             })?;
         }
-        core.in_flight.release(ticket);
+        state.in_flight.release(ticket);
     }
     if !left {
-        core.changed.remove(ChangeSet::LISTENED);
+        state.pending_changes.remove(ChangeSet::SUBSCRIBED);
     }
     Some(())
 }
 
 fn send(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     ticket: Ticket,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
-    let stream = core.in_flight.get(ticket)?.stream;
-    send_as(core, ticket, About::subscribed(stream), body)
+    let stream = state.in_flight.get(ticket)?.stream;
+    send_as(state, ticket, About::subscribed(stream), body)
 }
 
 fn send_as(
-    core: &mut ServerState<'_>,
+    state: &mut ServerState<'_>,
     ticket: Ticket,
     about: About,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
-    if !core.has_room() {
+    if !state.reserve_response() {
         return None;
     }
-    let ServerState { in_flight, output, .. } = core;
+    let ServerState { in_flight, output, .. } = state;
     let id = in_flight.id(ticket);
-    // `new` has proved that it fits.
+    // `Server::new` has checked that it fits.
     let _ = output.write(about, output.reply_room(), &mut |out| body(out, id));
     Some(())
 }
 
-/// `"_meta":{…}` with the id of the subscription.
+/// Writes `"_meta":{…}` with the id of the subscription.
 fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
     out.key("_meta");
     out.begin_object();
@@ -259,7 +265,7 @@ fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
     out.end_object();
 }
 
-/// What a subscription will hear of: the first message that it gets.
+/// Writes the acknowledgment of a subscription, its first message.
 pub(crate) fn write_acknowledged(
     out: &mut Writer<'_>,
     id: &[u8],
@@ -283,7 +289,7 @@ pub(crate) fn write_acknowledged(
     out.token("}}}");
 }
 
-/// A resource has changed. `id`: of the subscription, if it is one of the stateless era.
+/// Writes the notification of a changed resource. `id` is that of the subscription, in the stateless era.
 pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) {
     out.token(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"#);
     if let Some(id) = id {
@@ -293,25 +299,25 @@ pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) 
     out.token("}}");
 }
 
-/// The answer to a `subscriptions/listen` that has ended.
-pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], info: &ServerConfig<'_>, revision: Revision) {
+/// Writes the response to `subscriptions/listen`, which ends the subscription.
+pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], config: &ServerConfig<'_>, revision: Revision) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
     out.token(r#","result":{"resultType":"complete","_meta":{"#);
     out.key(meta::SUBSCRIPTION_ID);
     out.json_bytes(id);
-    if info.identify {
+    if config.identify {
         out.key(meta::SERVER_INFO);
-        info.identity.write(revision, out);
+        config.identity.write(revision, out);
     }
     out.token("}}}");
 }
 
 impl ServerState<'_> {
-    /// Flags a subscription to be ended.
+    /// Marks a subscription to be ended.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
         set_pending(self, ticket, ChangeSet::add, ENDS).ok_or(SendError::Gone)?;
-        self.changed.add(ChangeSet::NOTICES);
+        self.pending_changes.add(ChangeSet::FEATURE_PENDING);
         Ok(())
     }
 }

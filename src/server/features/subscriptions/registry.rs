@@ -1,7 +1,6 @@
-//! Which resources are watched, and by whom: entries in one buffer, one behind the other.
+//! Registry of watched resources: consecutive entries in one buffer.
 //!
-//! An entry is good for as long as its owner is. Those of subscriptions that have ended stay where they are until their
-//! room is needed.
+//! An entry is valid as long as its owner is. Entries of ended subscriptions are removed when their space is needed.
 
 use crate::buffer::Buffer;
 use crate::json::{Str, text_of};
@@ -10,37 +9,37 @@ use crate::platform::{copy, shift};
 use crate::server::change_set::ChangeSet;
 use crate::server::inbound_request::InboundRequest;
 
-/// Who watches.
+/// The owner of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The client of the session (`resources/subscribe`).
+    /// The session (`resources/subscribe`).
     Session,
-    /// A subscription (`subscriptions/listen`), by its request.
+    /// A subscription (`subscriptions/listen`), by the ticket of its request.
     Listener(Ticket),
 }
 
-/// No slot has this number.
+/// The slot number that stands for the session. No slot has it.
 const SESSION: u32 = u32::MAX;
 
 impl Owner {
-    pub(crate) fn lives(self, in_flight: &InFlight<'_, InboundRequest>) -> bool {
+    pub(crate) fn is_active(self, in_flight: &InFlight<'_, InboundRequest>) -> bool {
         match self {
             Owner::Session => true,
-            // What is answered hears nothing more.
+            // An answered subscription receives nothing more.
             Owner::Listener(ticket) => in_flight
                 .get(ticket)
-                .and_then(InboundRequest::listens)
-                .is_some_and(|[_, flags]| !flags.any(ChangeSet::LISTENED)),
+                .and_then(InboundRequest::subscription)
+                .is_some_and(|[_, flags]| !flags.any(ChangeSet::SUBSCRIBED)),
         }
     }
 }
 
-/// Why a resource cannot be watched.
+/// The reason why a resource cannot be watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotWatched {
-    /// There is no room for its URI.
+pub(crate) enum WatchError {
+    /// The buffer has no space for its URI.
     Full,
-    /// The notification for it would not fit into the transmit buffer.
+    /// Its notification would not fit into the transmit buffer.
     TooLong,
 }
 
@@ -49,14 +48,14 @@ pub(crate) struct SubscriptionRegistry<'b> {
     used: usize,
 }
 
-/// Slot and generation of the owner, whether it is to be told, the length of the URI. The URI comes behind it.
-pub(crate) const HEAD: usize = 11;
+/// Size of an entry's header: slot and generation of the owner, the flag `changed`, length of the URI. The URI follows.
+pub(crate) const HEADER: usize = 11;
 
-/// An entry, and where the next one begins.
+/// An entry, with the offset of the next one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watch<'w> {
     pub(crate) owner: Owner,
-    /// It has changed, and the owner was not told.
+    /// Whether a notification is pending.
     pub(crate) changed: bool,
     pub(crate) uri: &'w str,
     pub(crate) next: usize,
@@ -71,7 +70,7 @@ impl<'b> SubscriptionRegistry<'b> {
         self.buffer.limit()
     }
 
-    /// Forgets everything.
+    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         self.used = 0;
     }
@@ -79,8 +78,8 @@ impl<'b> SubscriptionRegistry<'b> {
     /// The entry that begins at `at`.
     pub(crate) fn at(&self, at: usize) -> Option<Watch<'_>> {
         let entry = self.buffer.bytes().get(at..self.used)?;
-        let (head, rest) = entry.split_first_chunk::<HEAD>()?;
-        let [s0, s1, s2, s3, g0, g1, g2, g3, changed, l0, l1] = *head;
+        let (header, rest) = entry.split_first_chunk::<HEADER>()?;
+        let [s0, s1, s2, s3, g0, g1, g2, g3, changed, l0, l1] = *header;
         let ticket = Ticket {
             slot: u32::from_le_bytes([s0, s1, s2, s3]),
             generation: u32::from_le_bytes([g0, g1, g2, g3]),
@@ -90,7 +89,7 @@ impl<'b> SubscriptionRegistry<'b> {
             owner: if ticket.slot == SESSION { Owner::Session } else { Owner::Listener(ticket) },
             changed: changed != 0,
             uri: text_of(rest.get(..length)?),
-            next: at.wrapping_add(HEAD).wrapping_add(length),
+            next: at.wrapping_add(HEADER).wrapping_add(length),
         })
     }
 
@@ -103,40 +102,42 @@ impl<'b> SubscriptionRegistry<'b> {
         })
     }
 
-    /// SubscriptionRegistry a resource. `fits` says whether its owner could be told. `false`: it was watched before.
+    /// Adds an entry. Returns `false` if the owner already watches the resource.
+    ///
+    /// `fits` returns whether the notification for the decoded URI would fit.
     pub(crate) fn add(
         &mut self,
         owner: Owner,
         uri: Str<'_>,
         in_flight: &InFlight<'_, InboundRequest>,
         fits: &dyn Fn(&str) -> bool,
-    ) -> Result<bool, NotWatched> {
+    ) -> Result<bool, WatchError> {
         if self.find(owner, uri).is_some() {
             return Ok(false);
         }
         let length = uri.len();
-        let taken = HEAD.wrapping_add(length);
+        let taken = HEADER.wrapping_add(length);
         if self.used.wrapping_add(taken) > self.limit() {
-            self.sweep(in_flight);
+            self.remove_inactive(in_flight);
         }
         let end = self.used.wrapping_add(taken);
-        let head = head(owner, u16::try_from(length).map_err(|_| NotWatched::Full)?);
-        let mut room = self.buffer.room();
-        let place = room.ensure(end).and_then(|all| all.get_mut(self.used..end)).ok_or(NotWatched::Full)?;
-        let (first, text) = place.split_at_mut_checked(HEAD).ok_or(NotWatched::Full)?;
-        copy(first, &head);
-        let text = uri.copy_to(text).map_err(|_| NotWatched::Full)?;
+        let header = encode_header(owner, u16::try_from(length).map_err(|_| WatchError::Full)?);
+        let mut space = self.buffer.room();
+        let target = space.ensure(end).and_then(|all| all.get_mut(self.used..end)).ok_or(WatchError::Full)?;
+        let (first, text) = target.split_at_mut_checked(HEADER).ok_or(WatchError::Full)?;
+        copy(first, &header);
+        let text = uri.copy_to(text).map_err(|_| WatchError::Full)?;
         if !fits(text) {
-            return Err(NotWatched::TooLong);
+            return Err(WatchError::TooLong);
         }
         self.used = end;
         Ok(true)
     }
 
-    /// SubscriptionRegistry a resource no more. `false`: it was not watched.
+    /// Removes an entry. Returns `false` if there is none.
     pub(crate) fn remove(&mut self, owner: Owner, uri: Str<'_>) -> bool {
         let Some((at, next)) = self.find(owner, uri) else { return false };
-        self.cut(at, next);
+        self.remove_range(at, next);
         true
     }
 
@@ -151,8 +152,8 @@ impl<'b> SubscriptionRegistry<'b> {
         None
     }
 
-    /// Notes that a resource has changed. `false`: nobody watches it.
-    pub(crate) fn mark(&mut self, uri: &str) -> bool {
+    /// Sets `changed` in all entries of a resource. Returns `false` if there are none.
+    pub(crate) fn mark_changed(&mut self, uri: &str) -> bool {
         let (mut at, mut marked) = (0, false);
         while let Some(watch) = self.at(at) {
             let (same, next) = (watch.uri == uri, watch.next);
@@ -171,23 +172,23 @@ impl<'b> SubscriptionRegistry<'b> {
         }
     }
 
-    /// Takes out what belongs to subscriptions that have ended.
-    fn sweep(&mut self, in_flight: &InFlight<'_, InboundRequest>) {
-        let (mut at, mut kept) = (0, 0usize);
+    /// Removes the entries of ended subscriptions.
+    fn remove_inactive(&mut self, in_flight: &InFlight<'_, InboundRequest>) {
+        let (mut at, mut end) = (0, 0usize);
         while let Some(watch) = self.at(at) {
-            let (lives, next) = (watch.owner.lives(in_flight), watch.next);
-            if lives {
-                if let Some(bytes) = self.buffer.bytes_mut().get_mut(kept..next) {
-                    shift(bytes, at.saturating_sub(kept));
+            let (active, next) = (watch.owner.is_active(in_flight), watch.next);
+            if active {
+                if let Some(bytes) = self.buffer.bytes_mut().get_mut(end..next) {
+                    shift(bytes, at.saturating_sub(end));
                 }
-                kept = kept.wrapping_add(next.saturating_sub(at));
+                end = end.wrapping_add(next.saturating_sub(at));
             }
             at = next;
         }
-        self.used = kept;
+        self.used = end;
     }
 
-    fn cut(&mut self, from: usize, to: usize) {
+    fn remove_range(&mut self, from: usize, to: usize) {
         let by = to.saturating_sub(from);
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(from..self.used) {
             shift(bytes, by);
@@ -196,7 +197,7 @@ impl<'b> SubscriptionRegistry<'b> {
     }
 }
 
-fn head(owner: Owner, length: u16) -> [u8; HEAD] {
+fn encode_header(owner: Owner, length: u16) -> [u8; HEADER] {
     let ticket = match owner {
         Owner::Session => Ticket { slot: SESSION, generation: 0 },
         Owner::Listener(ticket) => ticket,

@@ -1,7 +1,7 @@
-//! Watching resources, with a feature that declares that this is possible.
+//! Tests of watched resources, with a minimal feature that declares `subscribe`.
 
 use super::*;
-use crate::server::features::subscriptions::registry::HEAD;
+use crate::server::features::subscriptions::registry::HEADER;
 use crate::server::{Event, SecondInitialize, Server, Slot};
 use crate::{Action, Millis};
 use std::borrow::ToOwned;
@@ -9,7 +9,7 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// Resources that can be watched: all but one.
+/// A feature in which every resource but one can be watched.
 struct Files;
 
 impl Feature for Files {}
@@ -23,7 +23,7 @@ impl Sealed for Files {
         true
     }
 
-    fn knows_uri(&self, uri: Str<'_>) -> Option<bool> {
+    fn contains_uri(&self, uri: Str<'_>) -> Option<bool> {
         (uri == "file:///gone").then_some(false)
     }
 
@@ -36,29 +36,29 @@ const INFO: ServerConfig<'static> = ServerConfig::new("s", "1")
     .features(&[&Files, &Subscriptions])
     .second_initialize(SecondInitialize::Restart);
 
-/// A server with a client that reads and writes pieces of some size.
+/// A server, and a client that reads and writes chunks of `chunk` bytes.
 struct Pipe<'b> {
     server: Server<'b>,
-    piece: usize,
+    chunk: usize,
     blocked: bool,
     output: String,
-    heard: Vec<String>,
+    events: Vec<String>,
     tickets: Vec<Ticket>,
 }
 
 impl Pipe<'_> {
-    fn say(&mut self, line: &str) {
+    fn send(&mut self, line: &str) {
         let mut input = [line.as_bytes(), b"\n"].concat();
         loop {
             match self.server.poll(Millis(0)) {
                 Action::Io(io) => {
                     let (out, mut receive) = io.split();
-                    let n = out.bytes().len().min(self.piece);
+                    let n = out.bytes().len().min(self.chunk);
                     if n > 0 && !self.blocked {
                         self.output += core::str::from_utf8(&out.bytes()[..n]).unwrap();
                         out.sent(n);
                     } else if receive.is_ready() && !input.is_empty() {
-                        let n = self.piece.min(input.len()).min(receive.space().len());
+                        let n = self.chunk.min(input.len()).min(receive.space().len());
                         receive.space()[..n].copy_from_slice(&input[..n]);
                         receive.filled(n);
                         input.drain(..n);
@@ -76,10 +76,10 @@ impl Pipe<'_> {
                         Event::Subscribed(uri) => format!("subscribed {uri}"),
                         Event::Unsubscribed(uri) => format!("unsubscribed {uri}"),
                         Event::Cancelled { .. } => "cancelled".into(),
-                        Event::ProtocolError(fault) => format!("{fault:?}"),
+                        Event::ProtocolError(error) => format!("{error:?}"),
                         _ => continue,
                     };
-                    self.heard.push(text);
+                    self.events.push(text);
                 }
                 Action::Closed => return,
             }
@@ -88,39 +88,39 @@ impl Pipe<'_> {
 
     fn changed(&mut self, uri: &str) {
         self.server.changed(Change::Resource(uri));
-        self.say("");
+        self.send("");
     }
 
-    /// What was said and heard since the last time.
+    /// Checks and clears the output and the events since the last call.
     #[track_caller]
-    fn expect(&mut self, output: &[&str], heard: &[&str]) {
+    fn expect(&mut self, output: &[&str], events: &[&str]) {
         assert_eq!(core::mem::take(&mut self.output).lines().collect::<Vec<_>>(), output);
-        assert_eq!(core::mem::take(&mut self.heard), heard);
+        assert_eq!(core::mem::take(&mut self.events), events);
     }
 
     fn connect(&mut self) {
-        self.say(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#);
-        self.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        self.send(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#);
+        self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         let answer = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true}},"serverInfo":{"name":"s","version":"1"}}}"#;
         self.expect(&[answer], &[]);
     }
 }
 
-/// Runs a dialogue with so much room for URIs, in pieces of several sizes.
-fn with(room: usize, tx: usize, dialogue: impl Fn(&mut Pipe<'_>)) {
-    for piece in [usize::MAX, 1, 7] {
+/// Runs a dialogue with a subscription buffer of `capacity` bytes, for several chunk sizes and both buffer types.
+fn with(capacity: usize, tx: usize, dialogue: impl Fn(&mut Pipe<'_>)) {
+    for chunk in [usize::MAX, 1, 7] {
         for grown in [false, true] {
-            let (mut rx, mut tx, mut uris) = ([0; 2048], std::vec![0; tx], std::vec![0; room]);
+            let (mut rx, mut tx, mut uris) = ([0; 2048], std::vec![0; tx], std::vec![0; capacity]);
             let (mut slots, mut text) = ([Slot::EMPTY; 3], [0; 3 * 64]);
             let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
             let server = server.in_flight(&mut slots, &mut text).unwrap();
             #[cfg(feature = "alloc")]
-            let uris = if grown { crate::Buffer::grown(room) } else { uris.as_mut_slice().into() };
+            let uris = if grown { crate::Buffer::grown(capacity) } else { uris.as_mut_slice().into() };
             #[cfg(not(feature = "alloc"))]
             let uris = (grown, uris.as_mut_slice()).1;
             let server = server.subscription_buffer(uris);
-            let (output, heard, tickets) = (String::new(), Vec::new(), Vec::new());
-            dialogue(&mut Pipe { server, piece, blocked: false, output, heard, tickets });
+            let (output, events, tickets) = (String::new(), Vec::new(), Vec::new());
+            dialogue(&mut Pipe { server, chunk, blocked: false, output, events, tickets });
         }
     }
 }
@@ -156,26 +156,26 @@ fn ok(id: u32) -> String {
 }
 
 #[test]
-fn a_session_hears_of_the_resources_it_watches() {
+fn session_is_notified_of_watched_resources() {
     with(200, 1024, |pipe| {
         pipe.connect();
-        pipe.say(&call(1, "resources/subscribe", r"file:\/\/\/\u0061"));
+        pipe.send(&call(1, "resources/subscribe", r"file:\/\/\/\u0061"));
         pipe.expect(&[&ok(1)], &["subscribed file:///a"]);
         assert!(pipe.server.is_watched("file:///a") && !pipe.server.is_watched("file:///b"));
-        // Twice is once.
-        pipe.say(&call(2, "resources/subscribe", "file:///a"));
-        pipe.say(&call(3, "resources/subscribe", "file:///b"));
+        // A repeated subscription has no effect.
+        pipe.send(&call(2, "resources/subscribe", "file:///a"));
+        pipe.send(&call(3, "resources/subscribe", "file:///b"));
         pipe.expect(&[&ok(2), &ok(3)], &["subscribed file:///b"]);
         pipe.changed("file:///a");
         pipe.changed("file:///c");
         pipe.expect(&[&session_updated("file:///a")], &[]);
-        pipe.say(&call(4, "resources/unsubscribe", "file:///a"));
-        pipe.say(&call(5, "resources/unsubscribe", "file:///a"));
+        pipe.send(&call(4, "resources/unsubscribe", "file:///a"));
+        pipe.send(&call(5, "resources/unsubscribe", "file:///a"));
         pipe.expect(&[&ok(4), &ok(5)], &["unsubscribed file:///a"]);
         pipe.changed("file:///a");
         pipe.changed("file:///b");
         pipe.expect(&[&session_updated("file:///b")], &[]);
-        // Once for any number of changes.
+        // Repeated changes are sent once.
         pipe.server.changed(Change::Resource("file:///b"));
         pipe.changed("file:///b");
         pipe.expect(&[&session_updated("file:///b")], &[]);
@@ -183,13 +183,13 @@ fn a_session_hears_of_the_resources_it_watches() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_said_to_be_so() {
+fn unwatchable_resource_is_refused_with_reason() {
     with(200, 640, |pipe| {
         pipe.connect();
-        pipe.say(&call(1, "resources/subscribe", "file:///gone"));
+        pipe.send(&call(1, "resources/subscribe", "file:///gone"));
         let gone = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Resource not found","data":{"uri":"file:///gone"}}}"#;
         pipe.expect(&[gone], &["UnknownResource { code: -32002 }"]);
-        pipe.say(r#"{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":7}}"#);
+        pipe.send(r#"{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":7}}"#);
         let wrong = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: `uri` must be a string"}}"#;
         pipe.expect(&[wrong], &["InvalidParams"]);
         let full = |id: u32, limit: usize| {
@@ -197,62 +197,62 @@ fn what_cannot_be_watched_is_said_to_be_so() {
                 r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"Too many resources are watched: their URIs have at most {limit} bytes; unsubscribe from some"}}}}"#
             )
         };
-        // To the last byte, and one more.
-        let (fits, more) = ("x".repeat(200 - HEAD), "x".repeat(200 - HEAD + 1));
-        pipe.say(&call(3, "resources/subscribe", &more));
+        // A URI that fills the buffer exactly, and one that is a byte longer.
+        let (fits, more) = ("x".repeat(200 - HEADER), "x".repeat(200 - HEADER + 1));
+        pipe.send(&call(3, "resources/subscribe", &more));
         pipe.expect(&[&full(3, 200)], &["TooManyWatched { limit: 200 }"]);
-        pipe.say(&call(4, "resources/subscribe", &fits));
+        pipe.send(&call(4, "resources/subscribe", &fits));
         pipe.expect(&[&ok(4)], &[&format!("subscribed {fits}")]);
-        pipe.say(&call(5, "resources/subscribe", "a:b"));
+        pipe.send(&call(5, "resources/subscribe", "a:b"));
         pipe.expect(&[&full(5, 200)], &["TooManyWatched { limit: 200 }"]);
-        pipe.say(&call(6, "resources/unsubscribe", &fits));
-        pipe.say(&call(7, "resources/subscribe", "a:b"));
+        pipe.send(&call(6, "resources/unsubscribe", &fits));
+        pipe.send(&call(7, "resources/subscribe", "a:b"));
         pipe.expect(&[&ok(6), &ok(7)], &[&format!("unsubscribed {fits}"), "subscribed a:b"]);
     });
-    // One of which the client could never be told.
+    // A URI whose notification would not fit into the transmit buffer.
     with(4000, 640, |pipe| {
         pipe.connect();
-        let room = 640 - 1 - session_updated("").len();
-        pipe.say(&call(1, "resources/subscribe", &"x".repeat(room + 1)));
+        let space = 640 - 1 - session_updated("").len();
+        pipe.send(&call(1, "resources/subscribe", &"x".repeat(space + 1)));
         assert!(pipe.output.contains("`uri` is too long to be told of its changes"));
         pipe.output.clear();
-        pipe.say(&call(2, "resources/subscribe", &"x".repeat(room)));
-        pipe.heard.clear();
-        pipe.changed(&"x".repeat(room));
-        pipe.expect(&[&ok(2), &session_updated(&"x".repeat(room))], &[]);
+        pipe.send(&call(2, "resources/subscribe", &"x".repeat(space)));
+        pipe.events.clear();
+        pipe.changed(&"x".repeat(space));
+        pipe.expect(&[&ok(2), &session_updated(&"x".repeat(space))], &[]);
     });
     with(0, 1024, |pipe| {
         pipe.connect();
-        pipe.say(&call(1, "resources/subscribe", "a:b"));
-        assert!(pipe.output.contains("-32603"), "no room was lent");
+        pipe.send(&call(1, "resources/subscribe", "a:b"));
+        assert!(pipe.output.contains("-32603"), "no buffer was lent");
     });
 }
 
 #[test]
-fn each_subscription_hears_of_its_own_resources() {
+fn subscription_is_notified_of_its_own_resources() {
     with(300, 1024, |pipe| {
-        pipe.say(&listen(1, r#"["a:1","a:2","file:///gone",7,"a:1"]"#));
+        pipe.send(&listen(1, r#"["a:1","a:2","file:///gone",7,"a:1"]"#));
         pipe.expect(&[&acknowledged(1, r#""resourceSubscriptions":["a:1","a:2"]"#)], &["listening a:1 a:2"]);
-        pipe.say(&listen(2, r#"["\u0061:2"]"#));
+        pipe.send(&listen(2, r#"["\u0061:2"]"#));
         pipe.expect(&[&acknowledged(2, r#""resourceSubscriptions":["\u0061:2"]"#)], &["listening a:2"]);
         pipe.connect();
-        pipe.say(&call(3, "resources/subscribe", "a:2"));
+        pipe.send(&call(3, "resources/subscribe", "a:2"));
         pipe.expect(&[&ok(3)], &["subscribed a:2"]);
         pipe.changed("a:1");
         pipe.changed("a:2");
-        let told = [updated(1, "a:1"), updated(1, "a:2"), updated(2, "a:2"), session_updated("a:2")];
-        pipe.expect(&told.each_ref().map(String::as_str), &[]);
-        // A cancelled one hears nothing more; the host asks whether others still watch.
-        pipe.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+        let expected = [updated(1, "a:1"), updated(1, "a:2"), updated(2, "a:2"), session_updated("a:2")];
+        pipe.expect(&expected.each_ref().map(String::as_str), &[]);
+        // A cancelled subscription receives nothing more, and other owners still watch.
+        pipe.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
         assert!(!pipe.server.is_watched("a:1") && pipe.server.is_watched("a:2"));
         pipe.changed("a:1");
         pipe.changed("a:2");
         pipe.expect(&[&updated(2, "a:2"), &session_updated("a:2")], &["cancelled"]);
-        // What was not told yet is, before the end.
+        // Pending changes are sent before the end.
         pipe.server.changed(Change::Resource("a:2"));
         let second = pipe.tickets[1];
         pipe.server.end_subscription(second).unwrap();
-        pipe.say("");
+        pipe.send("");
         let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":2,"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}}"#;
         let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
         pipe.expect(&[&updated(2, "a:2"), &session_updated("a:2"), answer, cancelled], &[]);
@@ -260,16 +260,16 @@ fn each_subscription_hears_of_its_own_resources() {
 }
 
 #[test]
-fn what_finds_no_room_is_left_out_of_what_is_acknowledged() {
-    // Room for two URIs of three bytes.
-    with(2 * (HEAD + 3), 1024, |pipe| {
-        pipe.say(&listen(1, r#"["a:1","a:2","a:3"]"#));
+fn resource_without_space_is_not_acknowledged() {
+    // The buffer holds two URIs of three bytes.
+    with(2 * (HEADER + 3), 1024, |pipe| {
+        pipe.send(&listen(1, r#"["a:1","a:2","a:3"]"#));
         pipe.expect(&[&acknowledged(1, r#""resourceSubscriptions":["a:1","a:2"]"#)], &["listening a:1 a:2"]);
-        pipe.say(&listen(2, r#"["a:3"]"#));
+        pipe.send(&listen(2, r#"["a:3"]"#));
         pipe.expect(&[&acknowledged(2, "")], &["listening "]);
-        // A subscription that has ended leaves its room to others.
-        pipe.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
-        pipe.say(&listen(3, r#"["a:3"]"#));
+        // The entries of an ended subscription are reused.
+        pipe.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+        pipe.send(&listen(3, r#"["a:3"]"#));
         pipe.expect(
             &[&acknowledged(3, r#""resourceSubscriptions":["a:3"]"#)],
             &["cancelled", "listening a:3"],
@@ -278,10 +278,10 @@ fn what_finds_no_room_is_left_out_of_what_is_acknowledged() {
         pipe.changed("a:3");
         pipe.expect(&[&updated(3, "a:3")], &[]);
     });
-    // Room in the transmit buffer for some.
+    // The transmit buffer limits the number of acknowledged resources.
     with(2000, 600, |pipe| {
         let many: Vec<String> = (0..100).map(|n| format!("\"a:{n:03}\"")).collect();
-        pipe.say(&listen(1, &format!("[{}]", many.join(","))));
+        pipe.send(&listen(1, &format!("[{}]", many.join(","))));
         let fit = (600 - 1 - acknowledged(1, r#""resourceSubscriptions":[]"#).len() + 1) / 8;
         let first = acknowledged(1, &format!(r#""resourceSubscriptions":[{}]"#, many[..fit].join(",")));
         assert_eq!(pipe.output.lines().collect::<Vec<_>>(), [first]);
@@ -291,16 +291,16 @@ fn what_finds_no_room_is_left_out_of_what_is_acknowledged() {
 }
 
 #[test]
-fn a_new_session_watches_nothing() {
+fn new_session_watches_nothing() {
     with(200, 1024, |pipe| {
         pipe.connect();
-        pipe.say(&call(1, "resources/subscribe", "a:b"));
+        pipe.send(&call(1, "resources/subscribe", "a:b"));
         pipe.expect(&[&ok(1)], &["subscribed a:b"]);
         pipe.connect();
         assert!(!pipe.server.is_watched("a:b"));
         pipe.changed("a:b");
         pipe.expect(&[], &[]);
-        pipe.say(&call(2, "resources/subscribe", "a:b"));
+        pipe.send(&call(2, "resources/subscribe", "a:b"));
         pipe.expect(&[&ok(2)], &["subscribed a:b"]);
         pipe.server.reset();
         assert!(!pipe.server.is_watched("a:b"));
@@ -308,27 +308,27 @@ fn a_new_session_watches_nothing() {
 }
 
 #[test]
-fn changes_wait_for_room_and_for_the_handshake() {
+fn changes_wait_for_space_and_handshake() {
     with(200, 640, |pipe| {
-        let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
-        pipe.say(hello);
-        pipe.say(&call(1, "resources/subscribe", "a:1"));
-        pipe.say(&call(2, "resources/subscribe", "a:2"));
+        let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+        pipe.send(initialize);
+        pipe.send(&call(1, "resources/subscribe", "a:1"));
+        pipe.send(&call(2, "resources/subscribe", "a:2"));
         pipe.output.clear();
-        pipe.heard.clear();
+        pipe.events.clear();
         pipe.changed("a:1");
         pipe.expect(&[], &[]);
-        pipe.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        pipe.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         pipe.expect(&[&session_updated("a:1")], &[]);
         pipe.blocked = true;
         for uri in ["a:1", "a:2", "a:1", "a:2"] {
             pipe.changed(uri);
         }
         pipe.blocked = false;
-        pipe.say("");
-        let heard = core::mem::take(&mut pipe.output);
-        let heard: Vec<_> = heard.lines().map(ToOwned::to_owned).collect();
-        // The first had room; what came behind it is told once each.
-        assert_eq!(heard, [session_updated("a:1"), session_updated("a:1"), session_updated("a:2")]);
+        pipe.send("");
+        let output = core::mem::take(&mut pipe.output);
+        let lines: Vec<_> = output.lines().map(ToOwned::to_owned).collect();
+        // The first change fitted into the output. Each later resource is sent once.
+        assert_eq!(lines, [session_updated("a:1"), session_updated("a:1"), session_updated("a:2")]);
     });
 }
